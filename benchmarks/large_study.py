@@ -168,7 +168,7 @@ def copy(study_id: int) -> dict[str, Any]:
 
     with connection.cursor() as cursor, open(os.devnull, "wb") as nowhere:
         started = time.perf_counter()
-        statement = cursor.cursor.mogrify(LABELLED_TURNS, [study_id]).decode()
+        statement = cursor.cursor.mogrify(LABELLED_TURNS, {"study": study_id}).decode()
         cursor.copy_expert(f"COPY ({statement}) TO STDOUT WITH (FORMAT csv)", nowhere)
         seconds = time.perf_counter() - started
         return {"seconds": round(seconds, 2), "rows_per_second": round(cursor.rowcount / seconds)}

@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import itertools
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -138,6 +138,8 @@ def _point(path: Path, samples: int, temperature: float) -> Point:
 def read_scores(path: Path) -> dict[str, dict[str, float]]:
     """By system, its scores by title, of the CSV of *Studies side by side*.
 
+    Where two question sets have a score of one title, the second has the set's key behind it.
+
     Raises:
         ValueError: the file lacks a column; names it.
     """
@@ -147,9 +149,12 @@ def read_scores(path: Path) -> dict[str, dict[str, float]]:
         if lacking:
             raise ValueError(f"{path}: there is no column {', '.join(sorted(lacking))}.")
         found: dict[str, dict[str, float]] = {}
+        sets: dict[str, str] = {}
         for row in table:
             if row["value"]:
-                title = row.get("title") or row["score"]
+                title, asked = row.get("title") or row["score"], row.get("question_set") or ""
+                if sets.setdefault(title, asked) != asked:
+                    title = f"{title} ({asked})"
                 found.setdefault(row["bot"], {})[title] = float(row["value"])
     return found
 
@@ -181,10 +186,20 @@ def chart_size(number: int, panels: Panels = EACH_BESIDE) -> tuple[float, float]
     return panels.width * beside, panels.height * below + _LEGEND
 
 
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """How a score stands on its axis: what that says, and its ends."""
+
+    says: str
+    low: float
+    high: float
+
+
 def chart(
     points: Sequence[Point],
     scores: dict[str, dict[str, float]],
     *,
+    scales: Mapping[str, Drawn] | None = None,
     panels: Panels = EACH_BESIDE,
     colours: Sequence[str] = ("C0", "C1", "C2"),
 ) -> Figure:
@@ -193,12 +208,14 @@ def chart(
     Args:
         points: as `sweep` gives them; one without a likelihood has NaN there.
         scores: as `read_scores` gives them; of other systems they are left out.
+        scales: the panels of scores with their axes; None: one for each score, as far as its values reach.
         panels: how they are laid out.
         colours: of the lines in turn; each has a mark of its own besides.
     """
     from matplotlib.figure import Figure
 
-    judged = list(dict.fromkeys(key for point in points for key in scores.get(point.system, {})))
+    found = dict.fromkeys(key for point in points for key in scores.get(point.system, {}))
+    judged = list(found if scales is None else scales)
     titles = [*judged, "log P per token"]
     beside, below = panels.of(len(titles))
     figure = Figure(figsize=chart_size(len(titles), panels), layout="constrained")
@@ -220,6 +237,8 @@ def chart(
             axes.remove()
             continue
         axes.set(xscale="log", xlabel="samples N", ylabel=title)
+        if scales and title in scales:
+            axes.set(ylabel=scales[title].says, ylim=(scales[title].low, scales[title].high))
         asked = sorted({point.samples for point in points})
         axes.set_xticks(asked, [str(n) for n in asked])
         axes.minorticks_off()

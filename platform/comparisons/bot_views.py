@@ -1,6 +1,7 @@
 """One bot over time, and the perplexities of its versions."""
 
 import json
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlencode
 
@@ -15,10 +16,11 @@ from django.views.decorators.http import require_GET, require_POST
 from bots.models import Bot, BotVersion
 from bots.queries import visible_bots
 from bots.services import record_perplexity, reports_perplexity
-from comparisons import history, protocols, sheets, shown
+from comparisons import history, levels, protocols, sheets, shown
 from comparisons.differences import differences
 from comparisons.forms import MOST_STUDIES, PerplexityForm
 from comparisons.measured import Measured, chosen, offered_to
+from comparisons.picking import MOST_PICKED
 from comparisons.scores import TooMuchError
 from comparisons.views import bounded, bounded_pictures
 from labels.explorer import score_key
@@ -67,12 +69,16 @@ def perplexity(request: HttpRequest, name: str, pk: int) -> HttpResponse:
 def chart(request: HttpRequest, name: str, chart: str, ending: str) -> HttpResponse:
     found = get_object_or_404(history.bots_of(request.user), name=name)
     studies = _studies(request, found)
-    measured = chosen(offered_to(request.user, studies=studies), request.GET.get("questions", ""))
+    measured = _measured(request, offered_to(request.user, studies=studies))
     try:
         rows = history.rows(found, history.versions_of(found), studies, measured)
     except TooMuchError as error:
         return HttpResponse(str(error), status=503, content_type="text/plain; charset=utf-8")
     return shown.file(request, sheets.of_course(history.drawn(rows), measured), chart, ending)
+
+
+def _measured(request: HttpRequest, offered: Sequence[Measured]) -> Measured:
+    return chosen(offered, request.GET.get("questions", ""), request.GET.getlist("score"))
 
 
 def _studies(request: HttpRequest, bot: Bot) -> list[Study]:
@@ -87,18 +93,22 @@ def _studies(request: HttpRequest, bot: Bot) -> list[Study]:
 def _context(request: HttpRequest, bot: Bot, *, refused: PerplexityForm | None = None) -> dict[str, Any]:
     studies, versions = _studies(request, bot), history.versions_of(bot)
     offered = offered_to(request.user, studies=studies)
-    measured = chosen(offered, request.GET.get("questions", ""))
+    measured = _measured(request, offered)
     rows, trouble = [], ""
     try:
         rows = history.rows(bot, versions, studies, measured)
     except TooMuchError as error:
         trouble = str(error)
     in_rows = {row.study.pk: row.study for row in rows}
+    of_course = sheets.of_course(history.drawn(rows), measured)
     drawn = shown.charts(
-        sheets.of_course(history.drawn(rows), measured),
+        of_course,
         lambda name, ending: reverse("comparisons:bot_chart", args=[bot.name, name, ending]),
-        urlencode({"questions": measured.key}),
-        {"history": {str(row.number): _behind(row, bot, measured) for row in rows}},
+        urlencode(measured.query),
+        {
+            sheet.name: {str(row.number): _behind(row, bot, measured, sheet.data["main"]) for row in rows}
+            for sheet in of_course
+        },
     )
     return {
         "bot": bot,
@@ -114,23 +124,25 @@ def _context(request: HttpRequest, bot: Bot, *, refused: PerplexityForm | None =
         "measured": measured,
         "offered": offered,
         "reasons": [
-            f"Row {row.number}: {row.scored.cells[measured.main.key]['undefined']}"
+            f"Row {row.number}: {row.scored.cells[measured.leading]['undefined']}"
             for row in rows
-            if "undefined" in row.scored.cells[measured.main.key]
+            if "undefined" in row.scored.cells[measured.leading]
         ],
         "most_drawn": sheets.MOST_ROWS,
-        "chart": drawn.get("history"),
+        "charts": list(drawn.values()),
+        "most_picked": MOST_PICKED,
+        "intervals": levels.in_words(levels.by_name([*in_rows.values()])) if in_rows else "",
         "differences": differences(protocols.protocols(list(in_rows.values()))),
         "trouble": trouble,
     }
 
 
-def _behind(row: history.Row, bot: Bot, measured: Measured) -> str:
-    """Where the judgments of a row are read, narrowed to the bot and its score."""
+def _behind(row: history.Row, bot: Bot, measured: Measured, score: str) -> str:
+    """Where the judgments of a row are read, narrowed to the bot and this score."""
     narrowed = {"bot": bot.name} if row.task.has_conversations else {"system": bot.title}
     for number, ask in enumerate(row.study.asked):
-        if ask.question_set == measured.key:
-            narrowed["score"] = score_key(number, measured.main.key)
+        if ask.question_set == measured.key and ask.about in measured.about:
+            narrowed["score"] = score_key(number, score)
             break
     return f"{reverse(row.task.read_at, args=[row.study.pk])}?{urlencode(narrowed)}"
 

@@ -31,26 +31,6 @@ def said(cell: Cell, unit: str = " percent", digits: int = 0) -> str:
     return told
 
 
-MOST_SCORES = 3
-
-
-def scale_of(table: Data) -> tuple[bool, float, float]:
-    """Whether in percent, lowest and highest: the scale that most scores of a table have."""
-    scales = [(column["percent"], column["low"], column["high"]) for column in table["columns"]]
-    return max(dict.fromkeys(scales), key=scales.count)
-
-
-def scores_of(table: Data) -> list[tuple[int, str]]:
-    """Index and title of the scores that share that scale, as many as there are colours."""
-    scale = scale_of(table)
-    found = [
-        (i, column["title"])
-        for i, column in enumerate(table["columns"])
-        if (column["percent"], column["low"], column["high"]) == scale
-    ]
-    return found[:MOST_SCORES]
-
-
 def lines_of(rows: Sequence[Data], room: Room) -> Iterator[tuple[str, Data | None]]:
     """The labels of the lines from top to bottom: a study without a row, then its bots with theirs."""
     study = None
@@ -81,8 +61,8 @@ def names_of(data: Data) -> list[tuple[str, str, bool]]:
 
 
 def _side_by_side_in_words(table: Data) -> str:
-    index, title = scores_of(table)[-1]
-    unit, digits = (" percent", 0) if scale_of(table)[0] else (" points", 1)
+    index, title = table["scores"][-1]
+    unit, digits = (" percent", 0) if table["percent"] else (" points", 1)
     told = [
         f"{row['bot']} in {row['study']} {said(row['cells'][index], unit, digits)}" for row in table["rows"]
     ]
@@ -118,16 +98,17 @@ def _sweep_in_words(data: Data) -> str:
     told = []
     for each in data["points"]:
         scores = data["scores"].get(each["system"], {})
-        values = [f"{title} {value:.0f}" for title, value in scores.items()]
+        values = [
+            f"{title} {value:.0f}" if data["scales"][title]["percent"] else f"{title} {value:.1f} points"
+            for title, value in scores.items()
+        ]
         likelihood = "unknown" if each["per_token"] is None else f"{each['per_token']:.2f}"
         told.append(f"{each['system']}: {', '.join([*values, f'log P per token {likelihood}'])}")
     return f"Chart of scores and likelihood against the number of samples. {'; '.join(told)}."
 
 
 def _sweep_size(data: Data, room: Room) -> tuple[float, float]:
-    shown = {each["system"] for each in data["points"]}
-    judged = {key for system, scores in data["scores"].items() if system in shown for key in scores}
-    return chart_size(len(judged) + 1, sweep_panels(room))
+    return chart_size(len(data["scales"]) + 1, sweep_panels(room))
 
 
 def sweep_panels(room: Room) -> Panels:
@@ -135,7 +116,7 @@ def sweep_panels(room: Room) -> Panels:
 
 
 def _side_by_side_size(table: Data, room: Room) -> tuple[float, float]:
-    titles = [title for _, title in scores_of(table)]
+    titles = [title for _, title in table["scores"]]
     return room.width, _lines_height(sum(1 for _ in lines_of(table["rows"], room)), titles, room)
 
 

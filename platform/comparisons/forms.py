@@ -1,13 +1,17 @@
+from collections.abc import Sequence
+from functools import reduce
+from operator import or_
 from typing import Any
 
 from django import forms
 from django.contrib.auth.models import AnonymousUser
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import User
 from bots.models import LONGEST_NOTE
+from comparisons.measured import Measured
 from reports.reported import ReportedTask
 from studies.choosing import offer
 from studies.models import Ask, Study
@@ -39,16 +43,14 @@ class StudiesForm(forms.Form):
         },
     )
 
-    def __init__(self, data: Any, *, user: User | AnonymousUser, question_sets: tuple[str, ...] = ()) -> None:
+    def __init__(self, data: Any, *, user: User | AnonymousUser, of: Sequence[Measured] = ()) -> None:
         super().__init__(data)
         field = self.fields["study"]
         assert isinstance(field, StudiesField)
         opened = readable_real_studies_of(user).exclude(state=Study.State.DRAFT)
         found = opened.filter(task__in=keys_of(ReportedTask))
         field.queryset = (
-            found.filter(Exists(Ask.objects.filter(study=OuterRef("pk"), question_set__in=question_sets)))
-            if question_sets
-            else found
+            found.filter(Exists(Ask.objects.filter(_any_of(of), study=OuterRef("pk")))) if of else found
         )
         self.offered: QuerySet[Study] = field.queryset
         self.sought = data.get("find", "").strip()[:120]
@@ -69,6 +71,11 @@ class StudiesForm(forms.Form):
         return sorted(
             _in_full(self.offered).order_by("-created_at", "-pk")[:MOST_STUDIES], key=lambda study: study.pk
         )
+
+
+def _any_of(measured: Sequence[Measured]) -> Q:
+    """Asks of one of these."""
+    return reduce(or_, (Q(question_set=each.key, about__in=each.about) for each in measured))
 
 
 def _in_full(studies: QuerySet[Study]) -> QuerySet[Study]:

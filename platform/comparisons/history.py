@@ -12,6 +12,7 @@ from accounts.access import visible_to
 from accounts.models import User
 from bots.models import Bot, BotVersion
 from comparisons import protocols
+from comparisons.levels import level_of
 from comparisons.measured import Measured
 from comparisons.scores import SHAPE, Cell, Scored, conversations, scored_by, seen
 from dialogues.models import Dialogue
@@ -77,13 +78,17 @@ def rows(bot: Bot, versions: Sequence[BotVersion], studies: Sequence[Study], mea
     """
     by_pk = {version.pk: version for version in versions}
     by_study, names = {study.pk: study for study in studies}, protocols.names(studies)
-    key = key_of("history", SHAPE, seen(studies), measured.key, bot.pk, sorted(by_pk))
+    levels = {study.pk: level_of(study) for study in studies}
+    key = key_of(
+        "history", SHAPE, seen(studies), measured.value, bot.pk, sorted(by_pk), sorted(levels.items())
+    )
     found: dict[tuple[int, int], Scored] = remembered(
         key,
         lambda: scored_by(
             lambda conversation: (conversation.version, conversation.study),
             (each for each in conversations(by_study, measured.asked, bot=bot.pk) if each.version in by_pk),
             measured.asked,
+            lambda of: levels[of[1]],
         ),
     )
     transcripts = _public_ids(found)

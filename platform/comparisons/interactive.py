@@ -3,13 +3,13 @@
 Drawn by static/js/charts, as those of a report; the same sheets are also drawn as pictures and files.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from comparisons.described import MOST_SCORES, Data, scale_of, scores_of
+from comparisons.described import Data
 from reports.interactive.marks import Plot, between, labels, mark, plain_words, said, scatter
 
 Leads = Mapping[str, str]
@@ -22,16 +22,15 @@ def plot(kind: str, data: Data, leads: Leads) -> Plot:
 
 
 def _side_by_side(table: Data, leads: Leads) -> Plot:
-    scores, (percent, low, high) = scores_of(table), scale_of(table)
-    unit = "percent" if percent else "points"
+    scores, (low, high) = table["scores"], table["ends"]
+    unit = "percent" if table["percent"] else "points"
     rows, study = [], None
     for row in table["rows"]:
         marks = []
-        for nth, (place, title) in enumerate(scores):
-            words = [f"{row['bot']}, {row['study']}", said(title, row["cells"][place], unit)]
-            if made := mark(
-                row["cells"][place], [*words, labels(row["labels"])], leads.get(row["study"], "")
-            ):
+        for nth, (index, title) in enumerate(scores):
+            cell = row["cells"][index]
+            words = [f"{row['bot']}, {row['study']}", said(title, cell, unit), labels(row["labels"])]
+            if made := mark(cell, words, leads.get(row["study"], "")):
                 marks.append({"series": nth, **made})
         heading = row["study"] if row["study"] != study else ""
         study = row["study"]
@@ -39,8 +38,8 @@ def _side_by_side(table: Data, leads: Leads) -> Plot:
             {"system": row["bot"], "heading": heading, "says": "", "published": False, "marks": marks}
         )
     panel = {
-        "axis": _("percent of labels") if percent else _("mean, points"), "low": low, "high": high,
-        "series": [title for _place, title in scores], "main": "", "guide": None, "rows": rows,
+        "axis": _axis(table), "low": low, "high": high,
+        "series": [title for _index, title in scores], "main": "", "guide": None, "rows": rows,
     }  # fmt: skip
     return {"kind": "forest", "systems": [*dict.fromkeys(row["system"] for row in rows)], "panels": [panel]}
 
@@ -50,7 +49,7 @@ def _over_time(course: Data, leads: Leads) -> Plot:
     low, high = course["ends"]
     unit = "percent" if course["percent"] else "points"
     lines = []
-    for key, title in list(course["scores"].items())[:MOST_SCORES]:
+    for key, title in course["scores"].items():
         points = []
         for row in course["rows"]:
             words = [
@@ -61,10 +60,13 @@ def _over_time(course: Data, leads: Leads) -> Plot:
                 points.append({"x": row["number"], **made})
         lines.append({"name": title, "system": title, "band": False, "whiskers": True, "points": points})
     panel = {"title": "", "low": low, "high": high, "lines": lines}
-    axis = _("percent of labels") if course["percent"] else _("mean, points")
     across = _("row of the table")
     systems = [line["name"] for line in lines]
-    return {"kind": "lines", "systems": systems, "across": across, "axis": axis, "panels": [panel]}
+    return {"kind": "lines", "systems": systems, "across": across, "axis": _axis(course), "panels": [panel]}
+
+
+def _axis(data: Data) -> str:
+    return _("percent of labels") if data["percent"] else _("mean, points")
 
 
 def _relation(data: Data, leads: Leads) -> Plot:
@@ -97,12 +99,14 @@ def _fit(line: Data) -> Plot:
 
 def _sweep(data: Data, leads: Leads) -> Plot:
     """Against N, a panel for each score and for the likelihood, a line for each T."""
-    titles = [*dict.fromkeys(title for scores in data["scores"].values() for title in scores)]
     panels = [
         _against_n(
-            data, title, {name: scores.get(title) for name, scores in data["scores"].items()}, (0, 100)
+            data,
+            title if scale["percent"] else _("%(title)s, points") % {"title": title},
+            {name: scores.get(title) for name, scores in data["scores"].items()},
+            scale["ends"],
         )
-        for title in titles
+        for title, scale in data["scales"].items()
     ]
     likelihoods = {each["system"]: each["per_token"] for each in data["points"]}
     panels.append(_against_n(data, _("log P per token"), likelihoods, (None, None)))
@@ -115,7 +119,7 @@ def _against_n(
     data: Data,
     title: str,
     values: Mapping[str, float | None],
-    ends: tuple[float | None, float | None],
+    ends: Sequence[float | None],
 ) -> Plot:
     lines: dict[float, list[Plot]] = {}
     for each in sorted(data["points"], key=lambda each: (each["temperature"], each["samples"])):

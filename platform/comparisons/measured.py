@@ -1,11 +1,13 @@
 """Which question set's scores are put beside other measures and followed over time."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from django.contrib.auth.models import AnonymousUser
+from django.utils.translation import gettext as _
 
 from accounts.models import User
+from comparisons.picking import Choice, by_scale, picked
 from comparisons.scores import Asked
 from evaluation.protocols import protocols
 from evaluation.questions import HUMAN_LIKENESS, QuestionSet, Score
@@ -19,30 +21,51 @@ PAPER = {name: protocols()[f"meena-{name}"] for name in ("interactive", "static"
 PUBLISHED = PAPER["interactive"].question_sets[0]
 """The set whose scores a paper put beside perplexity and human-likeness."""
 
-# A page puts no more scores of one set beside something else; a study's own report has all.
-MOST_SCORES = 6
 MOST_SETS = 30
 # What one bot said is judged; votes on pairs say nothing of one alone.
-_OF_ONE = (About.PARTNER_TURN, About.DIALOGUE, About.RESPONSE)
+_OF_REPLIES = (About.PARTNER_TURN, About.RESPONSE)
+
+
+_WHOLE = ".dialogue"
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A question set by whose scores bots are compared."""
+    """A question set by whose scores bots are compared, as asked about their replies or whole conversations.
+
+    Attributes:
+        questions: the set.
+        whole: whether it was asked about whole conversations.
+        wanted: keys of the scores that somebody chose to see; none: a few.
+    """
 
     questions: QuestionSet
+    whole: bool = False
+    wanted: tuple[str, ...] = ()
 
     @property
     def key(self) -> str:
+        """Of the questions."""
         return self.questions.key
 
     @property
+    def value(self) -> str:
+        """What the address says of it."""
+        return self.key + _WHOLE * self.whole
+
+    @property
     def title(self) -> str:
-        return titled(self.questions)
+        title = titled(self.questions)
+        return _("%(title)s, of whole conversations") % {"title": title} if self.whole else title
 
     @property
     def asked(self) -> Asked:
-        return Asked(self.questions)
+        return Asked(self.questions, self.whole)
+
+    @property
+    def about(self) -> tuple[About, ...]:
+        """What studies ask it about."""
+        return (About.DIALOGUE,) if self.whole else _OF_REPLIES
 
     @property
     def main(self) -> Score:
@@ -52,21 +75,34 @@ class Measured:
 
     @property
     def titles(self) -> Mapping[str, str]:
-        """By key, the titles of its scores, the main one first."""
+        """By key, the titles of the scores that are shown, the main one first."""
         ordered = sorted(self.questions.scores, key=lambda each: each != self.main)
-        return {score.key: score.title for score in ordered[:MOST_SCORES]}
+        titles = {score.key: score.title for score in ordered}
+        return {key: titles[key] for key in picked([*titles], self.wanted)}
 
     @property
-    def together(self) -> Mapping[str, str]:
-        """Those of them, in their own order, that share the main score's scale."""
-        shown, scale = self.titles, self.ends(self.main.key)
-        return {
-            score.key: score.title
-            for score in self.questions.scores
-            if score.key in shown
-            and self.ends(score.key) == scale
-            and score.is_percent == self.main.is_percent
-        }
+    def leading(self) -> str:
+        """The key of the first score that is shown."""
+        return next(iter(self.titles))
+
+    @property
+    def choices(self) -> list[Choice]:
+        """All its scores, to tick."""
+        return [Choice(each.key, each.title, each.key in self.titles) for each in self.questions.scores]
+
+    @property
+    def charts(self) -> list[Mapping[str, str]]:
+        """By key, the titles of the scores of each chart, in their own order: those that share an axis."""
+        shown = self.titles
+        keys = [score.key for score in self.questions.scores if score.key in shown]
+        scales = {key: (self.is_percent(key), *self.ends(key)) for key in keys}
+        found = by_scale(sorted(keys, key=lambda key: scales[key] != scales[self.leading]), scales)
+        return [{key: shown[key] for key in keys} for keys in found]
+
+    @property
+    def query(self) -> list[tuple[str, str]]:
+        """What an address says of it and of what is chosen."""
+        return [("questions", self.value), *(("score", key) for key in self.wanted)]
 
     def ends(self, score: str) -> tuple[float, float]:
         """The lowest and the highest that a score can be, as shown."""
@@ -88,16 +124,27 @@ def offered_to(user: User | AnonymousUser, *, studies: Sequence[Study] | None = 
         studies: only of these.
     """
     opened = readable_real_studies_of(user).exclude(state=Study.State.DRAFT)
-    asks = Ask.objects.filter(about__in=_OF_ONE, study__in=opened if studies is None else studies)
-    keys = asks.order_by("question_set").values_list("question_set", flat=True).distinct()[:MOST_SETS]
-    found = [question_set(key) for key in keys]
+    asks = Ask.objects.filter(
+        about__in=(*_OF_REPLIES, About.DIALOGUE), study__in=opened if studies is None else studies
+    )
+    found = asks.order_by("question_set").values_list("question_set", "about").distinct()
+    pairs = list(dict.fromkeys((key, about == About.DIALOGUE) for key, about in found))[:MOST_SETS]
+    sets = [Measured(question_set(key), whole) for key, whole in pairs]
     return sorted(
-        (Measured(each) for each in found if each.main_score),
+        (each for each in sets if each.questions.main_score),
         key=lambda each: (each.key != PUBLISHED, each.title),
     )
 
 
-def chosen(offered: Sequence[Measured], key: str) -> Measured:
-    """The one with this key; else the first on offer, or the published one if there is none."""
-    found = next((each for each in offered if each.key == key), None)
-    return found or (offered[0] if offered else Measured(question_set(PUBLISHED)))
+def chosen(offered: Sequence[Measured], value: str, wanted: Sequence[str] = ()) -> Measured:
+    """The one that an address names; else the first on offer, or the published one if there is none.
+
+    Args:
+        offered: what there is to choose from.
+        value: as `Measured.value` has it; a key alone means replies, if they were judged by these questions.
+        wanted: the scores to be seen.
+    """
+    exactly = [each for each in offered if each.value == value]
+    by_key = [each for each in offered if each.key == value]
+    found = next(iter([*exactly, *by_key, *offered]), Measured(question_set(PUBLISHED)))
+    return replace(found, wanted=tuple(each.key for each in found.questions.scores if each.key in {*wanted}))

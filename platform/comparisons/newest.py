@@ -25,6 +25,7 @@ def newest_reports(studies: Sequence[Study]) -> list[Reported]:
             covers=newest[study.pk].results_version,
             newest=study.results_version,
             result=newest[study.pk].result or {"columns": [], "bots": []},
+            asked=[(ask.number, ask.about) for ask in study.asked],
             is_stale=not covers(newest[study.pk], study, judged.get(study.pk, 0)),
         )
         for study in studies

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bots.models import BotVersion
+from comparisons.levels import pooled_level
 from comparisons.measured import HUMAN_LIKE, Measured
 from comparisons.relation import Point, relation_figures
 from comparisons.scores import SHAPE, Asked, Scored, Who, conversations, scored_by, seen
@@ -38,12 +39,14 @@ def scores_of(studies: Sequence[Study], asked: Asked, by: str) -> dict[Who, Scor
     Raises:
         scores.TooMuchError: see there.
     """
+    level = pooled_level(studies)
     found: dict[Who, Scored] = remembered(
-        key_of("scores", SHAPE, seen(studies), asked.questions.key, by),
+        key_of("scores", SHAPE, seen(studies), asked.questions.key, asked.whole, by, level),
         lambda: scored_by(
             lambda conversation: conversation.bot if by == "bot" else conversation.version,
             conversations([study.pk for study in studies], asked),
             asked,
+            lambda _: level,
         ),
     )
     return found
@@ -67,7 +70,7 @@ def against_perplexity(studies: Sequence[Study], measured: Measured) -> Pairs:
 "no perplexity")) for each in scores if isinstance(each, str)
     ]  # fmt: skip
     figures = relation_figures("perplexity per token", points, measured)
-    return Pairs(figures, left_out, [*pooled(studies), *incomparable(known, names)])
+    return Pairs(figures, left_out, [*pooled(studies, [measured]), *incomparable(known, names)])
 
 
 def against_human_likeness(studies: Sequence[Study], measured: Measured, by: str) -> Pairs:
@@ -83,14 +86,20 @@ def against_human_likeness(studies: Sequence[Study], measured: Measured, by: str
                 else f"it has no labels of {measured.title.lower()} in these studies")
         for pk in sorted(set(scores) ^ set(human), key=lambda pk: names[pk])
     ]  # fmt: skip
-    return Pairs(relation_figures("human-likeness, percent", points, measured), left_out, pooled(studies))
+    figures = relation_figures("human-likeness, percent", points, measured)
+    return Pairs(figures, left_out, pooled(studies, [measured, HUMAN_LIKE]))
 
 
-def pooled(studies: Sequence[Study]) -> list[str]:
+def pooled(studies: Sequence[Study], measured: Sequence[Measured]) -> list[str]:
     """Which scores come from conversations and from judged responses at once, each in a sentence."""
-    kinds: dict[str, set[str]] = {}
-    for study in studies:
-        kinds.setdefault(study.question_set_title, set()).add(reported(study).evaluation)
+    kinds = {
+        each.title: {
+            reported(study).evaluation
+            for study in studies
+            if any(ask.question_set == each.key and ask.about in each.about for ask in study.asked)
+        }
+        for each in measured
+    }
     return [
         f"{title}: labels of those who talked and of those who judged count together. They are different "
         f"measurements; tick studies of one kind to see one of them."

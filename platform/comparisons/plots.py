@@ -9,15 +9,12 @@ from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from chatbots.meena.sweep import Point, chart
+from chatbots.meena.sweep import Drawn, Point, chart
 from comparisons.described import (
     DESCRIBED,
-    MOST_SCORES,
     Cell,
     Data,
     lines_of,
-    scale_of,
-    scores_of,
     sweep_panels,
     times_of,
 )
@@ -68,9 +65,8 @@ def ends(cell: Cell) -> list[list[float]] | None:
 
 def _side_by_side(table: Data, room: Room, palette: Palette) -> Figure:
     """A line for each bot under the name of its study; a mark and an interval for each score."""
-    percent, low, high = scale_of(table)
-    lines, scale = lines_of(table["rows"], room), Scale(percent, low, high)
-    return _lines("side-by-side", table, scores_of(table), lines, scale, room, palette)
+    lines, scale = lines_of(table["rows"], room), Scale(table["percent"], *table["ends"])
+    return _lines("side-by-side", table, table["scores"], lines, scale, room, palette)
 
 
 def _lines(
@@ -127,7 +123,7 @@ def _marks(
 
 def _over_time(course: Data, room: Room, palette: Palette) -> Figure:
     """Each version in each study, in order of time: from left to right, on a phone from top to bottom."""
-    scores = list(course["scores"].items())[:MOST_SCORES]
+    scores = list(course["scores"].items())
     scale = Scale(course["percent"], *course["ends"])
     if room is NARROW:
         return _lines("over-time", course, scores, times_of(course["rows"], room), scale, room, palette)
@@ -171,7 +167,11 @@ def _sweep(data: Data, room: Room, palette: Palette) -> Figure:
         Point(each["samples"], each["temperature"], each["contexts"], _or_nan(each["per_token"]), math.nan)
         for each in data["points"]
     ]
-    return chart(points, data["scores"], panels=sweep_panels(room), colours=palette.series)
+    scales = {
+        title: Drawn(title if each["percent"] else f"{title}, points", *each["ends"])
+        for title, each in data["scales"].items()
+    }
+    return chart(points, data["scores"], scales=scales, panels=sweep_panels(room), colours=palette.series)
 
 
 def _or_nan(value: float | None) -> float:

@@ -28,7 +28,7 @@ def _protocol(study: Study, name: str) -> Protocol:
         study=name,
         aspects={
             "Task": task.title,
-            "Questions": study.question_set_title,
+            "Questions": "; ".join(dict.fromkeys(ask.title for ask in study.asked)),
             **task.protocol(study),
             "Primary analysis": study.get_primary_analysis_display(),
             "Languages": study.language_names or "not set",

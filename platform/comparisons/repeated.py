@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from evaluation.bootstrap import LEVEL
 from evaluation.interval import Interval, Undefined, difference_of
 from evaluation.protocols.facts import Evaluation
 from evaluation.ssa import spread
@@ -58,7 +57,10 @@ def static_less_interactive(rows: Sequence[Row]) -> list[dict[str, Any]]:
             "bot": one["bot"],
             "static": one["study"],
             "interactive": other["study"],
-            "cells": [_apart(*cells) for cells in zip(one["cells"], other["cells"], strict=True)],
+            "cells": [
+                _apart(*cells, levels={one["level"], other["level"]})
+                for cells in zip(one["cells"], other["cells"], strict=True)
+            ],
         }
         for one, other in list(_meeting(rows))[:MOST_ROWS]
     ]
@@ -74,12 +76,15 @@ def _meeting(rows: Sequence[Row]) -> Iterator[tuple[Row, Row]]:
             yield from ((row, other) for other in live.get(row["bot"], ()))
 
 
-def _apart(first: Row, second: Row) -> dict[str, Any]:
+def _apart(first: Row, second: Row, *, levels: set[float]) -> dict[str, Any]:
     if first["value"] is None or second["value"] is None:
         return {"value": None}
     cell = {"value": first["value"] - second["value"]}
     if "low" not in first or "low" not in second:
         return cell | {"undefined": "One of the two has no interval."}
-    ends = [Interval(each["low"], each["high"], LEVEL, "") for each in (first, second)]
+    if len(levels) > 1:
+        return cell | {"undefined": "The intervals of the two are of different levels."}
+    (level,) = levels
+    ends = [Interval(each["low"], each["high"], level, "") for each in (first, second)]
     found = difference_of(first["value"], ends[0], second["value"], ends[1])
     return cell | {"low": found.low, "high": found.high}

@@ -15,14 +15,14 @@ from typing import Any, TypeAlias
 import numpy as np
 from django.db import OperationalError, connection, transaction
 
+from evaluation.bootstrap import LEVEL
 from evaluation.inference import NOUNS, samples
 from evaluation.questions import Combine, Kind, Question, QuestionSet, Score, Term
 from evaluation.report import intervals as report
 from evaluation.report.intervals import Terms
 from evaluation.report.judging import NOUNS as JUDGED
 from judging.queries import counted_in, items_of, judgments_given
-from studies.asks import About
-from studies.models import Ask, Study
+from studies.models import Study
 
 Cell: TypeAlias = dict[str, Any]
 Who: TypeAlias = int | str
@@ -38,9 +38,15 @@ class TooMuchError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question set as its labels are read."""
+    """A question set as its labels are read.
+
+    Attributes:
+        questions: the set.
+        whole: whether those about whole conversations count, not those about single replies.
+    """
 
     questions: QuestionSet
+    whole: bool = False
 
     def columns(self) -> tuple[str, list[Any]]:
         """For a SELECT from labels_label AS l: of each score its values, and their parameters."""
@@ -149,7 +155,7 @@ SELECT v.bot_id, v.id, i.system, s.study_id, i.cluster, extract(epoch FROM max(l
   JOIN judging_slot AS s ON s.item_id = i.id
   JOIN labels_label AS l ON l.id = s.label_id
   LEFT JOIN bots_botversion AS v ON v.id = i.bot_version_id AND i.sweep_id IS NULL
- WHERE i.first_system IS NULL
+ WHERE i.first_system IS NULL AND {{subject}}
    AND l.question_set = %s AND (%s IS NULL OR v.bot_id = %s) AND {counted_in("s.study_id")}
  GROUP BY v.bot_id, v.id, i.system, s.study_id, i.cluster
  LIMIT %s
@@ -170,15 +176,15 @@ def conversations(
         TooMuchError: there are more than `most`, or reading them takes more than `seconds`.
     """
     values_of, known = asked.columns()
-    asks = Ask.objects.filter(study__in=studies, question_set=asked.questions.key, about=About.DIALOGUE)
-    statements = (_SAID, _WHOLE, _JUDGED) if asks.exists() else (_SAID, _JUDGED)
+    statements = (_WHOLE, _JUDGED) if asked.whole else (_SAID, _JUDGED)
+    subject = "l.dialogue_id IS NOT NULL" if asked.whole else "l.dialogue_id IS NULL AND l.context_id IS NULL"
     parameters = [*known, list(studies), asked.questions.key, bot, bot, most + 1]
     try:
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute("SELECT set_config('statement_timeout', %s, true)", [f"{seconds}s"])
             rows: list[Any] = []
             for statement in statements:
-                cursor.execute(statement.format(values=values_of), parameters)
+                cursor.execute(statement.format(values=values_of, subject=subject), parameters)
                 rows += cursor.fetchall()
     except OperationalError as error:
         if "statement timeout" not in str(error):
@@ -198,22 +204,26 @@ def conversations(
 
 
 def scored_by(
-    key: Callable[[Conversation], Hashable], found: Iterable[Conversation], asked: Asked
+    key: Callable[[Conversation], Hashable],
+    found: Iterable[Conversation],
+    asked: Asked,
+    level: Callable[[Any], float] = lambda _: LEVEL,
 ) -> dict[Any, Scored]:
-    """By the value of `key`, the scores of the conversations that share it."""
+    """By the value of `key`, the scores of the conversations that share it, with intervals of its `level`."""
     groups: dict[Hashable, list[Conversation]] = {}
     for conversation in found:
         groups.setdefault(key(conversation), []).append(conversation)
-    return {value: scored(group, asked) for value, group in groups.items()}
+    return {value: scored(group, asked, level(value)) for value, group in groups.items()}
 
 
-def scored(found: Sequence[Conversation], asked: Asked) -> Scored:
+def scored(found: Sequence[Conversation], asked: Asked, level: float = LEVEL) -> Scored:
     """The scores over these conversations, every label counting once.
 
     Args:
         found: at least one conversation; several rows may be of the same one if the bot's version changed
             while it ran, and count as one then.
         asked: what was asked in them.
+        level: of the intervals.
     """
     rater = np.concatenate([conversation.raters for conversation in found])
     cluster = np.repeat([each.dialogue for each in found], [len(each.raters) for each in found])
@@ -221,11 +231,11 @@ def scored(found: Sequence[Conversation], asked: Asked) -> Scored:
     dialogues = sorted({conversation.dialogue for conversation in found})
     nouns = JUDGED if dialogues[-1] < 0 else NOUNS
     cells = {}
-    for place, score in enumerate(asked.questions.scores):
-        values = np.concatenate([np.asarray(each.values[place], dtype=np.float64) for each in found])
+    for nth, score in enumerate(asked.questions.scores):
+        values = np.concatenate([np.asarray(each.values[nth], dtype=np.float64) for each in found])
         of = samples(np.full(len(values), "these"), values, cluster, rater)
         of_one = {str(name): sample for name, sample in of.items()}
-        known = report.cells(asked.questions, score, of_one, Terms(nouns=nouns))
+        known = report.cells(asked.questions, score, of_one, Terms(level, nouns))
         cells[score.key] = known.get("these", {"value": None})
     return Scored(
         cells=cells,

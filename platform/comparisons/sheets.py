@@ -5,6 +5,7 @@ from typing import Any
 
 from comparisons.drawing import Sheet
 from comparisons.measured import Measured
+from comparisons.picking import by_scale
 from comparisons.published import lines_of, marks_of
 
 # A chart of more lines than this cannot be read; the table has them all.
@@ -13,27 +14,55 @@ MOST_ROWS = 40
 
 
 def of_tables(tables: Sequence[Mapping[str, Any]]) -> list[Sheet]:
-    """A chart for each table of studies that has bots and scores, and is not too long for one."""
+    """The charts of each table of studies that has bots and scores, and is not too long for one."""
     return [
-        Sheet("side-by-side", table["name"], dict(table))
+        sheet
         for table in tables
         if table["columns"] and 0 < len(table["rows"]) <= MOST_LINES
+        for sheet in _of_table(table)
     ]
 
 
+def numbered(name: str, nth: int) -> str:
+    """What the chart of a table is called, the first by the table's name."""
+    return f"{name}-{nth}" if nth > 1 else name
+
+
+def _of_table(table: Mapping[str, Any]) -> list[Sheet]:
+    """The scores that share an axis together."""
+    columns = table["columns"]
+    scales = {str(i): (each["percent"], each["low"], each["high"]) for i, each in enumerate(columns)}
+    sheets = []
+    for nth, keys in enumerate(by_scale([*scales], scales), 1):
+        percent, low, high = scales[keys[0]]
+        data = {
+            "rows": table["rows"],
+            "scores": [[int(key), columns[int(key)]["title"]] for key in keys],
+            "percent": percent,
+            "ends": [low, high],
+        }
+        sheets.append(Sheet("side-by-side", numbered(table["name"], nth), data))
+    return sheets
+
+
 def of_course(rows: Sequence[Mapping[str, Any]], measured: Measured) -> list[Sheet]:
-    """The newest scores of a bot in order of time: those that share an axis with the main one."""
+    """The newest scores of a bot in order of time: those that share an axis together."""
     if not rows:
         return []
-    main = measured.main
-    data = {
-        "rows": list(rows[-MOST_ROWS:]),
-        "scores": dict(measured.together),
-        "main": main.key,
-        "percent": main.is_percent,
-        "ends": measured.ends(main.key),
-    }
-    return [Sheet("over-time", "history", data)]
+    return [
+        Sheet(
+            "over-time",
+            numbered("history", nth),
+            {
+                "rows": list(rows[-MOST_ROWS:]),
+                "scores": dict(scores),
+                "main": measured.main.key if measured.main.key in scores else next(iter(scores)),
+                "percent": measured.is_percent(next(iter(scores))),
+                "ends": measured.ends(next(iter(scores))),
+            },
+        )
+        for nth, scores in enumerate(measured.charts, 1)
+    ]
 
 
 def of_relation(figures: Mapping[str, Any], measured: Measured, *, marks: bool, percent: bool) -> list[Sheet]:

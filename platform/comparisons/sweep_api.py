@@ -44,7 +44,17 @@ class CellOut(Schema):
     log_likelihood_per_token: float | None = Field(
         description="Mean over the responses, in nats; null before all are there, or if the bot tells none."
     )
-    scores: dict[str, float] = Field(description="Percentages of the newest report that has them.")
+    scores: dict[str, float] = Field(
+        description="By key, those of the newest report that has them; `scored` says on which scale."
+    )
+
+
+class ScoredOut(Schema):
+    key: str = Field(description="Of the score; `SET.KEY` if other questions have one of that key, too.")
+    title: str
+    percent: bool = Field(description="Whether in percent of labels; else in points of the question's scale.")
+    low: float = Field(description="The lower end of the scale.")
+    high: float = Field(description="Its upper end.")
 
 
 class SweepOut(Schema):
@@ -56,6 +66,7 @@ class SweepOut(Schema):
     created_at: datetime
     had: int
     wanted: int
+    scored: list[ScoredOut] = Field(description="The scores that people's judgments give.")
     cells: list[CellOut]
 
 
@@ -71,6 +82,16 @@ def _shown(request: AuthenticatedHttpRequest, sweep: Sweep) -> dict[str, Any]:
         "created_at": sweep.created_at,
         "had": how_far.had,
         "wanted": how_far.wanted,
+        "scored": [
+            {
+                "key": key,
+                "title": each.title,
+                "percent": each.percent,
+                "low": each.low,
+                "high": each.high,
+            }
+            for key, each in scored.columns.items()
+        ],
         "cells": [
             {
                 "run": each.run.pk,

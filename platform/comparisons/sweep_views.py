@@ -1,6 +1,7 @@
 """Sweeps of a bot: how its responses change with N and T; begun, stopped, continued and sent to be judged."""
 
 from typing import Any
+from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.core.exceptions import ValidationError
@@ -18,8 +19,10 @@ from accounts.requests import AuthenticatedHttpRequest
 from bots.models import Bot
 from bots.queries import draws, visible_bots
 from comparisons import shown, sweeps
+from comparisons.picking import MOST_PICKED
 from comparisons.sweep_forms import SweepForm
 from comparisons.views import bounded, bounded_pictures
+from evaluation.printed import percent
 from evaluation.spreadsheets import csv_text
 from responses.models import ResponseRun, Sweep
 from responses.sweeps import cells, go_on, progress, reasons, stamp, start_sweep, stop, sweeps_of
@@ -105,12 +108,20 @@ def sweep(request: HttpRequest, name: str, pk: int) -> HttpResponse:
 
 def _page(request: HttpRequest, sweep: Sweep, *, refused: str = "") -> HttpResponse:
     found, scored = cells(sweep), sweeps.scores(sweep, request.user)
-    drawn = shown.charts(sweeps.sheets(found, scored), _address(sweep), "", {})
+    wanted = request.GET.getlist("score")
+    query = urlencode([("score", each) for each in wanted])
+    drawn = shown.charts(sweeps.sheets(found, scored, wanted), _address(sweep), query, {})
+    choices = sweeps.choices(scored, wanted)
+    columns = {each.value: scored.columns[each.value] for each in choices if each.is_shown}
     how_far = progress(found)
     context = {
         "sweep": sweep,
         "bot": sweep.bot,
-        "rows": sweeps.rows(found, scored),
+        "rows": sweeps.rows(found, scored, columns),
+        "columns": columns,
+        "choices": choices,
+        "most_picked": MOST_PICKED,
+        "intervals": ", ".join(percent(each) for each in sorted({of.level for of in columns.values()})),
         "scores": scored,
         "progress": how_far,
         "state": how_far.state,
@@ -133,9 +144,8 @@ def _address(sweep: Sweep) -> shown.Address:
 @bounded_pictures
 def sweep_chart(request: HttpRequest, name: str, pk: int, ending: str) -> HttpResponse:
     found = _sweep(request, name, pk)
-    return shown.file(
-        request, sweeps.sheets(cells(found), sweeps.scores(found, request.user)), "sweep", ending
-    )
+    drawn = sweeps.sheets(cells(found), sweeps.scores(found, request.user), request.GET.getlist("score"))
+    return shown.file(request, drawn, "sweep", ending)
 
 
 @require_GET

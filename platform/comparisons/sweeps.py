@@ -1,6 +1,6 @@
 """A sweep of N and T with what people made of its responses: rows, chart, CSV; having them judged."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,8 @@ from django.utils.translation import gettext
 from accounts.models import User
 from comparisons.drawing import Sheet
 from comparisons.newest import newest_reports
+from comparisons.picking import Choice, picked
+from comparisons.side_by_side import REPLIES, OfAsk
 from judging.services import plan_of
 from judging.subjects import add_responses
 from responses.models import ResponseRun, Sweep
@@ -25,16 +27,34 @@ PRESET = "meena-static"
 
 
 @dataclass(frozen=True, slots=True)
+class Column:
+    """A score of the table.
+
+    Attributes:
+        title: what it is called; with that of its questions where two are called the same.
+        percent: whether it is in percent, not in points of a scale.
+        low, high: the ends of its scale as shown.
+        level: of its intervals.
+    """
+
+    title: str
+    percent: bool
+    low: float
+    high: float
+    level: float
+
+
+@dataclass(frozen=True, slots=True)
 class Scores:
     """What people made of the responses of a sweep.
 
     Attributes:
-        columns: key and title of each score.
-        of: by system, then by key, the score as its report has it, with the study's name.
+        columns: by key, each score; `SET.KEY` if other questions have a score of that key, too.
+        of: by system, then by that key, the score as its report has it.
         studies: those in which they judge, also while there is no report.
     """
 
-    columns: Mapping[str, str]
+    columns: Mapping[str, Column]
     of: Mapping[str, Mapping[str, Mapping[str, Any]]]
     studies: Sequence[Study]
 
@@ -50,17 +70,37 @@ def scores(sweep: Sweep, user: User | AnonymousUser) -> Scores:
         .distinct()
         .order_by("created_at", "pk")
     )
-    columns: dict[str, str] = {}
+    asks = [ask for report in newest_reports(studies) for ask in report.asks if ask.subject == REPLIES]
+    named = _Named()
     of: dict[str, dict[str, Mapping[str, Any]]] = {}
-    for report in newest_reports(studies):
-        titles = {column["key"]: column["title"] for column in report.result["columns"] if column["percent"]}
-        for row in report.result["bots"]:
-            cells = zip(report.result["columns"], row["cells"], strict=True)
-            known = {c["key"]: cell for c, cell in cells if c["key"] in titles and cell["value"] is not None}
-            if known:
-                columns |= titles
-                of.setdefault(row["bot"], {}).update(known)
-    return Scores(columns, of, studies)
+    for ask in asks:
+        for row in ask.figures["bots"]:
+            for column, cell in zip(ask.figures["columns"], row["cells"], strict=True):
+                if cell["value"] is not None:
+                    of.setdefault(row["bot"], {})[named.key(ask, column)] = cell
+    return Scores(named.columns, of, studies)
+
+
+class _Named:
+    """Columns by keys of which each means one score of one question set."""
+
+    def __init__(self) -> None:
+        self.columns: dict[str, Column] = {}
+        self._sets: dict[str, str] = {}
+
+    def key(self, ask: OfAsk, column: Mapping[str, Any]) -> str:
+        """The key of a score, which is a column from then on."""
+        plain = str(column["key"])
+        is_first = self._sets.setdefault(plain, ask.question_set) == ask.question_set
+        key = plain if is_first else f"{ask.question_set}.{plain}"
+        if key not in self.columns:
+            taken = {each.title for each in self.columns.values()}
+            title = column["title"]
+            self.columns[key] = Column(
+                f"{title} ({ask.question_set})" if title in taken else title,
+                column["percent"], column["low"], column["high"], ask.level,
+            )  # fmt: skip
+        return key
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,15 +111,14 @@ class Row:
     scores: Sequence[Mapping[str, Any] | None]
 
 
-def rows(cells: Sequence[Cell], found: Scores) -> list[Row]:
-    """Each pair with its scores."""
-    return [
-        Row(cell, [found.of.get(cell.run.system, {}).get(key) for key in found.columns]) for cell in cells
-    ]
+def rows(cells: Sequence[Cell], found: Scores, keys: Iterable[str]) -> list[Row]:
+    """Each pair with these scores."""
+    keys = list(keys)
+    return [Row(cell, [found.of.get(cell.run.system, {}).get(key) for key in keys]) for cell in cells]
 
 
-def sheets(cells: Sequence[Cell], found: Scores) -> list[Sheet]:
-    """The chart of the complete pairs; none before there is one."""
+def sheets(cells: Sequence[Cell], found: Scores, wanted: Collection[str] = ()) -> list[Sheet]:
+    """The chart of the complete pairs with the scores that somebody chose; none before there is a pair."""
     complete = [cell for cell in cells if cell.is_complete]
     if not complete:
         return []
@@ -93,23 +132,35 @@ def sheets(cells: Sequence[Cell], found: Scores) -> list[Sheet]:
         }
         for cell in complete
     ]
-    known = {
-        cell.name: {
-            found.columns[key]: each["value"] for key, each in found.of.get(cell.run.system, {}).items()
-        }
-        for cell in complete
+    shown = picked([*found.columns], wanted)
+    known = {cell.name: _by_title(found, cell.run.system, shown) for cell in complete}
+    scales = {
+        column.title: {"percent": column.percent, "ends": [column.low, column.high]}
+        for key, column in found.columns.items()
+        if key in shown
     }
-    return [Sheet("sweep", "sweep", {"points": points, "scores": known})]
+    return [Sheet("sweep", "sweep", {"points": points, "scores": known, "scales": scales})]
+
+
+def _by_title(found: Scores, system: str, shown: Collection[str]) -> dict[str, float]:
+    of_system = found.of.get(system, {})
+    return {found.columns[key].title: of_system[key]["value"] for key in shown if key in of_system}
+
+
+def choices(found: Scores, wanted: Collection[str]) -> list[Choice]:
+    """All scores, to tick."""
+    shown = picked([*found.columns], wanted)
+    return [Choice(key, column.title, key in shown) for key, column in found.columns.items()]
 
 
 def csv_rows(cells: Sequence[Cell], found: Scores) -> Iterator[list[object]]:
-    """A header, then a row for each pair; what is unknown is empty. Scores are percentages."""
+    """A header, then a row for each pair with all scores; what is unknown is empty."""
     ends = ("", "_low", "_high")
     yield [
         "system", "samples", "temperature", "state", "responses", "with_likelihood",
         "log_likelihood_per_token", *(f"{key}{end}" for key in found.columns for end in ends),
     ]  # fmt: skip
-    for row in rows(cells, found):
+    for row in rows(cells, found, found.columns):
         cell, run = row.cell, row.cell.run
         known = [each or {} for each in row.scores]
         yield [

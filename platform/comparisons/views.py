@@ -10,23 +10,28 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET
 
 from accounts.limits import too_many, too_often
 from accounts.requests import AuthenticatedHttpRequest
 from bots.choosing import likeliest
-from comparisons import history, pairs, protocols, sheets, shown
+from comparisons import history, levels, pairs, protocols, sheets, shown
 from comparisons.differences import differences
 from comparisons.drawing import Sheet
 from comparisons.forms import MOST_STUDIES, StudiesForm
 from comparisons.measured import HUMAN_LIKE, Measured, offered_to
 from comparisons.measured import chosen as chosen_of
 from comparisons.newest import newest_reports
+from comparisons.picking import MOST_PICKED
 from comparisons.published import marks_of, published_r_squared
 from comparisons.repeated import repeated, static_less_interactive
 from comparisons.scores import TooMuchError
-from comparisons.side_by_side import CSV_COLUMNS, csv_rows, tables, without_interval
+from comparisons.side_by_side import CSV_COLUMNS, csv_rows, narrowed, tables, without_interval
+from evaluation.printed import percent
 from evaluation.spreadsheets import csv_text
+from questions.resolving import question_set, titled
+from studies.asks import About
 from studies.models import Study
 
 _UNKNOWN = {"value": None}
@@ -34,9 +39,9 @@ _UNKNOWN = {"value": None}
 View = Callable[..., HttpResponse]
 
 
-def _sets(page: str, measured: Measured) -> tuple[str, ...]:
+def _sets(page: str, measured: Measured) -> tuple[Measured, ...]:
     """What the studies of a relation ask."""
-    return (measured.key,) if page == "perplexity" else (measured.key, HUMAN_LIKE.key)
+    return (measured,) if page == "perplexity" else (measured, HUMAN_LIKE)
 
 
 def _bounded(group: str, rate: str) -> Callable[[View], View]:
@@ -62,36 +67,46 @@ bounded_pictures = _bounded("compare-pictures", "240/m")
 def side_by_side(request: AuthenticatedHttpRequest) -> HttpResponse:
     form = StudiesForm(request.GET, user=request.user)
     chosen = form.cleaned_data["study"] if form.is_valid() else []
-    reports = newest_reports(chosen)
-    found = tables(reports)
+    reports, wanted = newest_reports(chosen), request.GET.getlist("score")
+    found = [narrowed(table, wanted) for table in tables(reports)]
     leads = {report.study: reverse("reports:study", args=[report.pk]) for report in reports}
-    drawn = shown.charts(
-        sheets.of_tables(found),
-        _address("studies"),
-        _query(chosen),
-        {f"studies-{n}": leads for n in range(1, len(found) + 1)},
-    )
+    drawn_of = {table["name"]: sheets.of_tables([table]) for table in found}
+    every = [sheet for of_table in drawn_of.values() for sheet in of_table]
+    query = urlencode([*_of_studies(chosen), *(("score", each) for each in wanted)])
+    drawn = shown.charts(every, _address("studies"), query, {sheet.name: leads for sheet in every})
     with_report = {report.code for report in reports}
     context = {
         "form": form,
         "chosen": chosen,
-        "query": _query(chosen),
+        "query": urlencode(_of_studies(chosen)),
         "reports": reports,
         "without": [study for study in chosen if study.code not in with_report],
         "tables": [
             table
             | {
-                "chart": drawn.get(table["name"]),
+                "heading": _heading(table),
+                "intervals": levels.in_words(table["levels"]),
+                "charts": [drawn[sheet.name] for sheet in drawn_of[table["name"]]],
                 "reasons": without_interval(table),
                 "repeated": repeated(table["rows"]),
                 "static_less_interactive": static_less_interactive(table["rows"]),
             }
             for table in found
         ],
+        "most_picked": MOST_PICKED,
         "differences": differences(protocols.protocols(chosen)),
         "over_time": likeliest(history.bots_of(request.user), request.user),
     }
     return render(request, "comparisons/studies.html", context, status=_status(form))
+
+
+def _heading(table: Mapping[str, Any]) -> str:
+    """What was asked, about what."""
+    key = table["question_set"]
+    title = titled(question_set(key)) if key else ""
+    about = {About.DIALOGUE: _("of whole conversations"), About.OWN_TURN: _("of people's own turns"),
+             About.PAIR: _("of pairs"), About.CONTEXT: _("of contexts")}.get(table["subject"])  # fmt: skip
+    return ", ".join(filter(None, [title, about]))
 
 
 @require_GET
@@ -116,7 +131,7 @@ def relation(request: HttpRequest, page: str) -> HttpResponse:
     found, measured = related.pairs, related.measured
     relations = found.figures["relations"] if found else []
     leads = {
-        point["name"]: reverse("comparisons:bot", args=[point["bot"]]) + f"?questions={measured.key}"
+        point["name"]: reverse("comparisons:bot", args=[point["bot"]]) + f"?{urlencode(measured.query)}"
         for point in (found.figures["points"] if found else [])
         if point["bot"]
     }
@@ -137,7 +152,9 @@ def relation(request: HttpRequest, page: str) -> HttpResponse:
         "has_marks": bool(marks_of(measured)),
         "scored": measured.questions,
         "measured": measured,
+        "most_picked": MOST_PICKED,
         "offered": related.offered,
+        "intervals": _intervals(related.studies),
         "titles": measured.titles,
         "pairs": found,
         "relations": [
@@ -152,9 +169,9 @@ def relation(request: HttpRequest, page: str) -> HttpResponse:
         "coefficients": _coefficients(relations),
         "reasons": _reasons(relations),
         "point_reasons": [
-            f"{point['name']}: {point['scores'][measured.main.key]['undefined']}"
+            f"{point['name']}: {point['scores'][measured.leading]['undefined']}"
             for point in (found.figures["points"] if found else [])
-            if "undefined" in point["scores"][measured.main.key]
+            if "undefined" in point["scores"][measured.leading]
         ],
         "differences": [
             each
@@ -172,7 +189,9 @@ def chart(request: HttpRequest, page: str, name: str, ending: str) -> HttpRespon
     if page == "studies":
         form = StudiesForm(request.GET, user=request.user)
         chosen = form.cleaned_data["study"] if form.is_valid() else []
-        return shown.file(request, sheets.of_tables(tables(newest_reports(chosen))), name, ending)
+        wanted = request.GET.getlist("score")
+        found = [narrowed(table, wanted) for table in tables(newest_reports(chosen))]
+        return shown.file(request, sheets.of_tables(found), name, ending)
     return shown.file(request, _related(request, page).sheets, name, ending)
 
 
@@ -193,8 +212,8 @@ def _related(request: HttpRequest, page: str) -> _Related:
     offered = offered_to(request.user)
     if page == "human-likeness":
         offered = [each for each in offered if each != HUMAN_LIKE]
-    measured = chosen_of(offered, request.GET.get("questions", ""))
-    form = StudiesForm(request.GET, user=request.user, question_sets=_sets(page, measured))
+    measured = chosen_of(offered, request.GET.get("questions", ""), request.GET.getlist("score"))
+    form = StudiesForm(request.GET, user=request.user, of=_sets(page, measured))
     if not form.is_valid():
         return _Related(form, measured, offered, [], None, [], "")
     studies = form.cleaned_data["study"] or form.newest()
@@ -246,15 +265,22 @@ def _address(page: str) -> shown.Address:
     return lambda name, ending: reverse("comparisons:compare_chart", args=[page, name, ending])
 
 
-def _query(studies: Sequence[Study]) -> str:
-    return urlencode([("study", study.pk) for study in studies])
+def _of_studies(studies: Sequence[Study]) -> list[tuple[str, object]]:
+    return [("study", study.pk) for study in studies]
+
+
+def _intervals(studies: Sequence[Study]) -> str:
+    """What the intervals of scores are that are pooled over these studies."""
+    told, level = levels.by_name(studies), percent(levels.pooled_level(studies))
+    if len({*told.values()}) < 2:
+        return _("%(level)s intervals") % {"level": level}
+    return _("%(level)s intervals, as the studies' reports have different levels") % {"level": level}
 
 
 def _same_page(request: HttpRequest, related: _Related) -> str:
     """The query that gives the same page, whatever studies are made later."""
     options = [(key, request.GET[key]) for key in ("by", "published") if key in request.GET]
-    studies = (("study", study.pk) for study in related.studies)
-    return urlencode([*studies, ("questions", related.measured.key), *options])
+    return urlencode([*_of_studies(related.studies), *related.measured.query, *options])
 
 
 def _status(form: StudiesForm) -> int:

@@ -51,16 +51,33 @@ class LabelledTurn(NamedTuple):
     ask: int | None
 
 
+def _texts(conversation: str, seat: str, order: str) -> str:
+    """The texts of `read` as JSON: of a pair in which conversation, and in whose seat."""
+    return f"""jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
+                   'conversation', {conversation}, 'seat', {seat}, 'title', read.title,
+                   'heading', nullif(read.heading, ''), 'text', nullif(read.text, ''),
+                   'points', CASE WHEN read.points <> '{{}}' THEN to_jsonb(read.points) END))
+                 ORDER BY {order})::text"""
+
+
 def _material(conversation: str) -> str:
-    """What a rater had beside an item, as JSON; `conversation` says of a pair in which of the two."""
+    """What a reader had beside an item."""
     return f"""
        CASE WHEN plan.shows_reading THEN
-         (SELECT jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
-                   'conversation', {conversation}, 'seat', read.seat, 'title', read.title,
-                   'heading', read.heading, 'text', read.text,
-                   'points', CASE WHEN read.points <> '{{}}' THEN to_jsonb(read.points) END))
-                 ORDER BY read.side, read.seat, read.number)::text
+         (SELECT {_texts(conversation, "read.seat", "read.side, read.seat, read.number")}
             FROM ({READ_BESIDE}) AS read WHERE read.item = i.id) END"""
+
+
+# What those who talk had in their own seat. Whether anybody of the study had anything is asked once, when the
+# first row comes: of a study without, no row looks for its own.
+OWN_MATERIAL = f"""
+       CASE WHEN (SELECT EXISTS (
+                  SELECT FROM dialogues_dialogue AS held
+                    JOIN dialogues_seat AS reader ON reader.dialogue_id = held.id
+                    JOIN dialogues_material AS given ON given.seat_id = reader.id
+                   WHERE held.study_id = %(study)s)) THEN
+         (SELECT {_texts("NULL", "own.number", "read.number")}
+            FROM dialogues_material AS read WHERE read.seat_id = own.id) END"""
 
 
 # What readers say of the same turns in a judging study belongs to that study. Conversation by conversation,
@@ -77,9 +94,10 @@ SELECT s.code, coalesce(b.name, '{HUMAN}'), left(v.fingerprint, 12), d.public_id
        (l.remarks->'texts')::text,
        CASE WHEN v.id IS NOT NULL THEN coalesce((l.remarks->'fallback')::boolean, false) END,
        d.ending = 'complete' AND (s.primary_analysis = 'all' OR p.excluded_at IS NULL),
-       l.shown_ms, l.answer_ms, l.occasion, NULL, CASE WHEN l.turn_id IS NULL THEN 'dialogue' ELSE 'turn' END,
-       ask.number
-  FROM (SELECT * FROM dialogues_dialogue WHERE study_id = %s ORDER BY id) AS d
+       l.shown_ms, l.answer_ms, l.occasion,
+       {OWN_MATERIAL},
+       CASE WHEN l.turn_id IS NULL THEN 'dialogue' ELSE 'turn' END, ask.number
+  FROM (SELECT * FROM dialogues_dialogue WHERE study_id = %(study)s ORDER BY id) AS d
  CROSS JOIN LATERAL (
        SELECT given.*, said.position, said.text, said.latency_ms, said.remarks, said.bot_version_id
          FROM dialogues_turn AS said JOIN labels_label AS given ON given.turn_id = said.id
@@ -104,7 +122,7 @@ SELECT s.code, coalesce(b.name, '{HUMAN}'), left(v.fingerprint, 12), d.public_id
 # them: the database neither reads all nor sorts them before. OFFSET 0 keeps it at that.
 _JUDGED = f"""
        (SELECT id, study_id FROM judging_item
-         WHERE study_id = %s AND right_answers IS NULL ORDER BY id) AS next
+         WHERE study_id = %(study)s AND right_answers IS NULL ORDER BY id) AS next
  CROSS JOIN LATERAL ({items_of("next.study_id")} AND i.id = next.id OFFSET 0) AS i
  CROSS JOIN LATERAL (
        SELECT given.* FROM judging_slot AS given
@@ -186,7 +204,7 @@ SELECT s.code, '', NULL, '', '', NULL::integer, NULL, NULL, p.pseudonym, l.quest
   JOIN studies_ask AS ask ON ask.id = l.ask_id
   JOIN crowd_participation AS p ON p.id = l.participation_id
   JOIN studies_study AS s ON s.id = l.study_id
- WHERE l.study_id = %s
+ WHERE l.study_id = %(study)s
  ORDER BY l.id
 """
 
@@ -207,7 +225,7 @@ def labelled_turns(study: Study, *, batch: int = 2000) -> Iterator[list[Labelled
         for statement in (*statements, ABOUT_PEOPLE):
             with connection.connection.cursor(name="labelled_turns") as cursor:
                 cursor.itersize = batch
-                cursor.execute(statement, [study.pk])
+                cursor.execute(statement, {"study": study.pk})
                 rows = cursor.fetchmany(min(batch, FIRST_BATCH))
                 while rows:
                     yield [_redacted(LabelledTurn(*row), redactor) for row in rows]

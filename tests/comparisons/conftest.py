@@ -59,7 +59,7 @@ def respond(contexts: ContextSetVersion, bot: Bot) -> ResponseRun:
     return run
 
 
-def judge_all(study: Study, planned: Mapping[tuple[str, str], list[dict[str, bool]]]) -> None:
+def judge_all(study: Study, planned: Mapping[tuple[str, str], list[dict[str, Any]]]) -> None:
     """As many raters as there are answers give them, by system and key of the context."""
     for rater in range(max(map(len, planned.values()))):
         desk = begin(study)

@@ -61,10 +61,17 @@ def test_a_bot_is_followed_by_ratings_of_whole_conversations(
 
     # Version 1: quality (2 + 4) / 2, sum (2 + 4 · 4 + 4 + 4 · 4) / 2; version 2: quality 7, sum 7 + 4 · 4.
     assert '<th scope="col">Quality</th>' in page
-    (plot,) = plots(page)
-    (panel,) = plot["panels"]
-    assert (panel["low"], panel["high"], plot["axis"]) == (1, 7, "mean, points")
-    by_title = {line["name"]: [point["value"] for point in line["points"]] for line in panel["lines"]}
+    drawn = plots(page)
+    panels = [plot["panels"][0] for plot in drawn]
+    # Each rating is from 1 to 7, their sum from 5 to 35.
+    assert [(panel["low"], panel["high"]) for panel in panels] == [(1, 7), (1, 7), (5, 35)]
+    assert {plot["axis"] for plot in drawn} == {"mean, points"}
+    by_title = {
+        line["name"]: [point["value"] for point in line["points"]]
+        for panel in panels
+        for line in panel["lines"]
+    }
+    assert by_title["Sum of the five"] == [19, 23]
     assert by_title["Quality"] == [3, 7]
     assert by_title["Diversity"] == [4, 4]
     assert "<strong>19.0</strong>" in page
@@ -84,7 +91,7 @@ def test_where_a_bot_was_judged_by_several_sets_one_chooses(
 
     assert '<option value="ssa" selected>' in by_default
     assert plots(by_default)[0]["axis"] == "percent of labels"
-    assert '<option value="likert" selected>' in chosen
+    assert '<option value="likert.dialogue" selected>' in chosen
     assert plots(chosen)[0]["axis"] == "mean, points"
     assert "Scores over time" in client.get("/bots/ann/history/?questions=nonsense").content.decode()
     picture = re.search(r'src="(/bots/ann/history/[^"]+)"', chosen)
@@ -121,7 +128,9 @@ def test_ratings_are_put_beside_human_likeness_without_what_was_published_of_oth
     assert plot["fit"]["middle"][-1] == pytest.approx(6)
     assert (plot["ends_up"], plot["ends_across"]) == ([1, 7], [0, 100])
     assert "by <strong>0.08</strong> points" in page
-    assert "questions=likert" in sign_in(rex).get("/compare/human-likeness/").content.decode()  # its charts
+    assert (
+        "questions=likert.dialogue" in sign_in(rex).get("/compare/human-likeness/").content.decode()
+    )  # its charts
     assert "the paper" not in page
 
 

@@ -182,6 +182,7 @@ class TestSideBySide:
             "report": str(report.pk), "computed_at": "",
             "covers_results_version": str(report.results_version),
             "newest_results_version": str(report.results_version),
+            "question_set": "ssa", "ask": "0", "about": "partner_turn", "level": "0.95",
         }  # fmt: skip
         assert rows[5]["no_interval_because"] or float(rows[5]["low"]) < 50 < float(rows[5]["high"])
 

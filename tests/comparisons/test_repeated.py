@@ -7,14 +7,16 @@ import pytest
 from comparisons.repeated import repeated, static_less_interactive
 
 
-def row(bot: str, study: str, kind: str, *values: float | None, half: float | None = 2.0) -> dict[str, Any]:
+def row(
+    bot: str, study: str, kind: str, *values: float | None, half: float | None = 2.0, level: float = 0.95
+) -> dict[str, Any]:
     """A bot of a study, with intervals of the same half width around each score."""
     cells = [
         {"value": value}
         | ({} if value is None or half is None else {"low": value - half, "high": value + half})
         for value in values
     ]
-    return {"bot": bot, "study": study, "kind": kind, "cells": cells}
+    return {"bot": bot, "study": study, "kind": kind, "level": level, "cells": cells}
 
 
 def test_repeated_sessions_have_a_mean_and_a_standard_deviation() -> None:
@@ -45,3 +47,16 @@ def test_static_less_interactive_has_the_interval_of_two_independent_scores() ->
     assert live["cells"][0] == {"value": 6.0, "low": pytest.approx(1.0), "high": pytest.approx(11.0)}
     assert live["cells"][1] == {"value": None}
     assert read["cells"][0] == {"value": 8.0, "undefined": "One of the two has no interval."}
+
+
+def test_intervals_of_different_levels_give_none_of_a_difference() -> None:
+    rows = [
+        row("Meena", "Talks", "interactive", 72.0, half=3.0, level=0.9),
+        row("Meena", "Contexts", "static", 78.0, half=4.0),
+        row("Meena", "Again", "static", 77.0, half=4.0, level=0.9),
+    ]
+
+    apart, alike = (each["cells"][0] for each in static_less_interactive(rows))
+
+    assert apart == {"value": 6.0, "undefined": "The intervals of the two are of different levels."}
+    assert alike == {"value": 5.0, "low": pytest.approx(0.0), "high": pytest.approx(10.0)}

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -22,13 +23,16 @@ from chatbots.meena.model import Meena
 from chatbots.meena.tokenizer import Tokenizer
 from chatbots.registry import create_bot
 from contexts.models import ContextSetVersion
+from judging import subjects
 from judging.queries import system_counts
+from questions import resolving
+from questions.services import create_set
 from responses.answering import answer_slice, seed_of
 from responses.models import ResponseRun, Sweep
 from responses.sweeps import Grid, cells, progress, start_sweep, stop
 from studies.models import Study
 from tests.comparisons.conftest import judge_all
-from tests.conftest import MakeVersion
+from tests.conftest import MakeQueue, MakeVersion
 from tests.planted import SignIn, computed
 
 # The bot and the runs' steps use connections of their own, which see only what is committed.
@@ -119,6 +123,78 @@ def test_a_sweep_goes_from_its_cost_to_the_chart_of_what_people_say(
     assert client.get(f"{address}sweep.svg").headers["Content-Type"] == "image/svg+xml"
     # What it says with another N is not what this version of it says: its history has none of it.
     assert "No scores yet" in client.get("/bots/meena/history/").content.decode()
+
+
+GOOD: dict[str, Any] = {
+    "format": 1,
+    "key": "good",
+    "title": "Good",
+    "subjects": ["response"],
+    "source": "our own",
+    "questions": [
+        {
+            "key": "sensible", "wording": "Sensibleness", "kind": "scale",
+            "scale": {"low": 1, "high": 7, "low_caption": "none", "high_caption": "much"},
+        },
+    ],
+}  # fmt: skip
+"""Questions whose score is in points, and is called as one of SSA is."""
+
+
+@pytest.mark.timeout(400)
+def test_scores_in_points_have_a_panel_with_the_ends_of_their_scale(
+    meena: Bot, contexts: ContextSetVersion, rex: User, sign_in: SignIn, make_queue: MakeQueue
+) -> None:
+    sweep = start_sweep(meena, contexts, Grid((1, 8), (1.0,)), owner=rex, seed=3)
+    answered(sweep)
+    first = sweep.runs.get(samples=1)
+    resolving.forget()
+    own = create_set(GOOD, owner=rex).key
+    asked: dict[str, list[dict[str, Any]]] = {"ssa": [YES, NO], own: [{"sensible": 3}, {"sensible": 6}]}
+    for question_set, given in asked.items():
+        study = make_queue(raters=1, question_set=question_set, protocol="")
+        subjects.add_responses(study, first)
+        judge_all(study, {(first.system, key): [one] for key, one in zip(("c1", "c2"), given, strict=True)})
+        computed(study)
+    client = sign_in(rex)
+
+    page = client.get(sweep.get_absolute_url()).text
+    rows = list(csv.DictReader(io.StringIO(client.get(f"{sweep.get_absolute_url()}sweep.csv").text)))
+    headers = {"Authorization": f"Bearer {tokens.make(rex, 'sweeps')}"}
+    told = Client(headers=headers).get(f"/api/bots/meena/sweeps/{sweep.pk}").json()
+    resolving.forget()
+
+    # Of two responses: sensible 1 of 2 by SSA; (3 + 6) / 2 points by the other questions.
+    assert {key: rows[0][key] for key in ("sensible", "ssa", f"{own}.sensible")} == {
+        "sensible": "50.0", "ssa": "50.0", f"{own}.sensible": "4.5",
+    }  # fmt: skip
+    assert rows[1][f"{own}.sensible"] == ""
+    assert told["cells"][0]["scores"] == {
+        "sensible": 50, "specific": 50, "ssa": 50, f"{own}.sensible": 4.5
+    }  # fmt: skip
+    scales = {each["key"]: (each["percent"], each["low"], each["high"]) for each in told["scored"]}
+    assert scales == {
+        "sensible": (True, 0, 100), "specific": (True, 0, 100), "ssa": (True, 0, 100),
+        f"{own}.sensible": (False, 1, 7),
+    }  # fmt: skip
+    plot = json.loads(re.findall(r'<script type="application/json">(.*?)</script>', page, flags=re.DOTALL)[0])
+    assert [(panel["title"], panel["low"], panel["high"]) for panel in plot["panels"]] == [
+        ("Sensibleness", 0, 100),
+        ("Specificity", 0, 100),
+        ("SSA", 0, 100),
+        (f"Sensibleness ({own}), points", 1, 7),
+        ("log P per token", None, None),
+    ]
+    (line,) = plot["panels"][3]["lines"]
+    assert [(point["x"], point["value"]) for point in line["points"]] == [(1, 4.5)]
+    assert f"SSA 50, Sensibleness ({own}) 4.5 points, log P per token" in page
+    assert "Scores: 4 of 4 shown" in page
+    assert "with 95 % intervals" in page
+    drawn = client.get(f"{sweep.get_absolute_url()}sweep.svg").text
+    assert f"Sensibleness ({own}), points" in drawn
+    few = client.get(f"{sweep.get_absolute_url()}?score=ssa").text
+    assert "Scores: 1 of 4 shown" in few
+    assert "Sensibleness</th>" not in few
 
 
 def _says_what_a_bot_of_those_settings_says(sweep: Sweep) -> None:

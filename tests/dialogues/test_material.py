@@ -1,12 +1,16 @@
 """What workers read beside a conversation: given when it begins, never changed, told to whoever looks."""
 
+import csv
 import json
 import zipfile
-from io import BytesIO
+from collections.abc import Iterator
+from io import BytesIO, StringIO
+from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import pytest
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, connection, transaction
 from django.test import Client
 
 from accounts.models import User
@@ -16,6 +20,7 @@ from dialogues.models import Dialogue, Material, Seat
 from dialogues.queries import context_of, seat_of
 from evaluation.report.bundle import recompute
 from exports.bundle import write_bundle
+from exports.turns import LABELLED_TURNS, OWN_MATERIAL, labelled_turns
 from knowledge.sections import Section
 from studies.models import Study
 from tests.conftest import MakeStudy, worker_of
@@ -75,6 +80,64 @@ def test_the_transcript_shows_them_as_text(reading: Study, sign_in: SignIn, rex:
 
     assert "The worker had 2 texts to read" in page
     assert "They &lt;b&gt;dance&lt;/b&gt;." in page
+
+
+@pytest.mark.django_db
+def test_every_label_has_what_its_own_rater_had_to_read(
+    reading: Study, make_study: MakeStudy, sign_in: SignIn, rex: User
+) -> None:
+    dialogue = talked(reading, [(True, True), (True, False)])
+    (bot,) = Seat.objects.filter(bot__isnull=False, dialogue=dialogue)
+    material.give(bot, [Section("S1", "Only the bot's", "Jazz is old.")])
+    own = [
+        {"seat": 1, "title": "Bees", "text": "They <b>dance</b>."},
+        {"seat": 1, "title": "Wasps", "text": "=SUM(A1)"},
+    ]
+    page = sign_in(rex)
+
+    lines = b"".join(page.get(f"/studies/{reading.pk}/turns.jsonl")).splitlines()
+    rows = csv.DictReader(StringIO(b"".join(page.get(f"/studies/{reading.pk}/turns.csv")).decode()))
+
+    assert [json.loads(line)["material"] for line in lines] == [own, own]
+    assert [json.loads(row["material"]) for row in rows] == [own, own]
+    without = make_study(code="without", min_turns=2, max_turns=8)
+    talked(without, [(True, True)])
+    assert [row.material for row in chain(*labelled_turns(without))] == [None]
+
+
+@pytest.mark.django_db
+def test_labels_of_a_study_without_texts_are_read_as_if_there_were_none(make_study: MakeStudy) -> None:
+    """Whether there are any is asked once; no row looks for its own; the joins are those of a bare column."""
+    study, reads = make_study(min_turns=2, max_turns=8), make_study(material=TEXTS, min_turns=2, max_turns=8)
+    for each in (study, study, reads):
+        talked(each, [(True, True)] * 3)
+
+    def plan(statement: str, study: Study) -> dict[str, Any]:
+        with connection.cursor() as cursor:
+            cursor.execute("ANALYZE")
+            cursor.execute("EXPLAIN (ANALYZE, FORMAT JSON) " + statement, {"study": study.pk})
+            ((found,),) = cursor.fetchall()
+        return dict(found[0]["Plan"])
+
+    def nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        yield plan
+        for each in plan.get("Plans", ()):
+            yield from nodes(each)
+
+    def times_read(plan: dict[str, Any], alias: str) -> int:
+        return int(next(each["Actual Loops"] for each in nodes(plan) if each.get("Alias") == alias))
+
+    def joins(plan: dict[str, Any]) -> list[Any]:
+        """Without what stands in the columns alone."""
+        below = [each for each in plan.get("Plans", ()) if "Plan" not in each["Parent Relationship"]]
+        return [plan["Node Type"], plan.get("Alias"), plan.get("Index Name"), *map(joins, below)]
+
+    without, having = plan(LABELLED_TURNS, study), plan(LABELLED_TURNS, reads)
+    bare = plan(LABELLED_TURNS.replace(OWN_MATERIAL, "NULL::text"), study)
+
+    assert (times_read(without, "read"), times_read(having, "read")) == (0, 3)
+    assert times_read(without, "given") <= 2  # of two conversations, their seats
+    assert joins(without) == joins(bare)
 
 
 @pytest.mark.django_db(transaction=True)
