@@ -100,12 +100,12 @@ def _sweep(data: Data, leads: Leads) -> Plot:
     titles = [*dict.fromkeys(title for scores in data["scores"].values() for title in scores)]
     panels = [
         _against_n(
-            data, title, {name: scores.get(title) for name, scores in data["scores"].items()}, (0, 100)
+            data, title, {name: got.get(title) for name, got in data["scores"].items()}, (0, 100), leads
         )
         for title in titles
     ]
     likelihoods = {each["system"]: each["per_token"] for each in data["points"]}
-    panels.append(_against_n(data, _("log P per token"), likelihoods, (None, None)))
+    panels.append(_against_n(data, _("log P per token"), likelihoods, (None, None), leads))
     systems = [*dict.fromkeys(line["name"] for panel in panels for line in panel["lines"])]
     across = _("samples, N")
     return {"kind": "lines", "systems": systems, "across": across, "axis": "", "log": True, "panels": panels}
@@ -116,13 +116,14 @@ def _against_n(
     title: str,
     values: Mapping[str, float | None],
     ends: tuple[float | None, float | None],
+    leads: Leads,
 ) -> Plot:
     lines: dict[float, list[Plot]] = {}
     for each in sorted(data["points"], key=lambda each: (each["temperature"], each["samples"])):
         cell = {"value": values.get(each["system"])}
         told = "" if cell["value"] is None else f"{title} {between(cell, 2)}"
         contexts = ngettext("%(n)d context", "%(n)d contexts", each["contexts"]) % {"n": each["contexts"]}
-        if made := mark(cell, [each["system"], told, contexts], ""):
+        if made := mark(cell, [each["system"], told, contexts], leads.get(each["system"], "")):
             lines.setdefault(each["temperature"], []).append({"x": each["samples"], **made})
     named = {f"T = {temperature:g}": points for temperature, points in lines.items()}
     drawn = [

@@ -105,7 +105,8 @@ def sweep(request: HttpRequest, name: str, pk: int) -> HttpResponse:
 
 def _page(request: HttpRequest, sweep: Sweep, *, refused: str = "") -> HttpResponse:
     found, scored = cells(sweep), sweeps.scores(sweep, request.user)
-    drawn = shown.charts(sweeps.sheets(found, scored), _address(sweep), "", {})
+    leads = {"sweep": {cell.name: cell.run.get_absolute_url() for cell in found}}
+    drawn = shown.charts(sweeps.sheets(found, scored), _address(sweep), "", leads)
     how_far = progress(found)
     context = {
         "sweep": sweep,
