@@ -10,7 +10,7 @@ from comparisons.scores import Asked
 from evaluation.protocols import protocols
 from evaluation.questions import HUMAN_LIKENESS, QuestionSet, Score
 from evaluation.report.figures import columns_of
-from questions.resolving import question_set, titled
+from questions.resolving import question_set, question_sets, titled
 from studies.asks import About
 from studies.models import Ask, Study
 from studies.queries import readable_real_studies_of
@@ -21,7 +21,7 @@ PUBLISHED = PAPER["interactive"].question_sets[0]
 
 # A page puts no more scores of one set beside something else; a study's own report has all.
 MOST_SCORES = 6
-MOST_SETS = 30
+MOST_SETS = 200
 # What one bot said is judged; votes on pairs say nothing of one alone.
 _OF_ONE = (About.PARTNER_TURN, About.DIALOGUE, About.RESPONSE)
 
@@ -89,12 +89,12 @@ def offered_to(user: User | AnonymousUser, *, studies: Sequence[Study] | None = 
     """
     opened = readable_real_studies_of(user).exclude(state=Study.State.DRAFT)
     asks = Ask.objects.filter(about__in=_OF_ONE, study__in=opened if studies is None else studies)
-    keys = asks.order_by("question_set").values_list("question_set", flat=True).distinct()[:MOST_SETS]
-    found = [question_set(key) for key in keys]
-    return sorted(
-        (Measured(each) for each in found if each.main_score),
+    keys = asks.order_by("question_set").values_list("question_set", flat=True).distinct()
+    found = sorted(
+        (Measured(each) for each in question_sets(keys) if each.main_score),
         key=lambda each: (each.key != PUBLISHED, each.title),
     )
+    return found[:MOST_SETS]
 
 
 def chosen(offered: Sequence[Measured], key: str) -> Measured:
