@@ -7,7 +7,7 @@ from django.http import HttpRequest
 from typing_extensions import override
 
 from accounts.view_only import NeverDeleted, ViewOnly
-from studies.models import Ask, Bundle, BundlePart, ConsentVersion, Share, Study, StudyBot
+from studies.models import Ask, Bundle, BundlePart, ConsentVersion, LastExport, Share, Study, StudyBot
 from studies.services import FIXED_FIELDS, results_changed
 from studies.tasks import tasks
 
@@ -92,6 +92,11 @@ class ShareAdmin(admin.ModelAdmin[Share]):
 @admin.register(Bundle)
 class BundleAdmin(ViewOnly, admin.ModelAdmin[Bundle]):
     list_display = ("study", "by", "asked_at", "made_at", "size", "reason")
+
+
+@admin.register(LastExport)
+class LastExportAdmin(ViewOnly, admin.ModelAdmin[LastExport]):
+    list_display = ("study", "at", "results_version", "judgments")
 
 
 @admin.register(BundlePart)

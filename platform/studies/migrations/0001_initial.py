@@ -758,6 +758,16 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 (
+                    "quotes",
+                    django.contrib.postgres.fields.ArrayField(
+                        base_field=models.BigIntegerField(),
+                        blank=True,
+                        default=list,
+                        help_text="Keys of the studies of which it has texts or answers, its own among them.",
+                        size=None,
+                    ),
+                ),
+                (
                     "by",
                     models.ForeignKey(
                         blank=True,
@@ -790,6 +800,34 @@ class Migration(migrations.Migration):
                     ),
                 ],
             },
+        ),
+        migrations.CreateModel(
+            name="LastExport",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("at", models.DateTimeField()),
+                (
+                    "results_version",
+                    models.PositiveBigIntegerField(help_text="The study's, when they were read."),
+                ),
+                (
+                    "judgments",
+                    models.PositiveIntegerField(help_text="Items judged until then, of a judging study."),
+                ),
+                (
+                    "study",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="last_export",
+                        to="studies.study",
+                    ),
+                ),
+            ],
         ),
         migrations.CreateModel(
             name="BundlePart",
