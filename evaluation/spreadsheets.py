@@ -4,8 +4,8 @@ import csv
 import io
 from collections.abc import Iterable, Sequence
 
-# A spreadsheet takes a cell that begins so for a formula, and runs it.
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
+# A spreadsheet takes a cell that begins so for a formula, and runs it; some also if it is full-width.
+_FORMULA_STARTS = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20", "\t", "\r", "\n")
 _MAY_BE_ONE = frozenset((*_FORMULA_STARTS, "'"))
 _AS_THEY_ARE = frozenset((int, float, type(None)))
 

@@ -6,8 +6,8 @@ from evaluation.protocols.facts import AskFact
 from evaluation.questions import QUESTION_SETS
 
 _ABOUT = {
-    "own_turn": "about each of their own turns",
-    "partner_turn": "about each turn of the partner",
+    "own_turn": "about each of the speaker's own turns",
+    "partner_turn": "about each of the partner's turns",
     "dialogue": "about the whole conversation",
     "response": "about each response or turn that is judged",
     "pair": "about each pair",
@@ -16,7 +16,7 @@ _ABOUT = {
 _MOMENT = {
     "each_turn": "before the next message",
     "waiting": "while the partner writes",
-    "before_finish": "any time before the end",
+    "before_finish": "at any time before the end",
     "at_end": "at the end",
 }
 
@@ -41,11 +41,11 @@ def asked_otherwise(
     for ask in wanted:
         found = there.pop((ask.question_set, ask.about), None)
         if found is None:
-            yield f"Not asked: {_named(ask)}; in the paper it is."
+            yield f"The paper also asks {_named(ask)}; this study does not."
         elif how := _how(found, ask):
-            yield f"{_named(ask)} is asked {how}."
+            yield f"{_named(ask)} {how}."
     for ask in there.values():
-        yield f"Asked beside: {_named(ask)}; in the paper it is not."
+        yield f"This study also asks {_named(ask)}; the paper does not."
 
 
 def _named(ask: AskFact) -> str:
@@ -58,10 +58,9 @@ def _how(found: AskFact, ask: AskFact) -> str:
     """How it is asked, and how in the paper; empty if that is the same."""
     told = []
     if found.moment != ask.moment:
-        told.append(
-            f"{_MOMENT.get(found.moment, 'of readers')}, in the paper {_MOMENT.get(ask.moment, 'of readers')}"
-        )
+        here, there = (_MOMENT.get(moment, "of readers") for moment in (found.moment, ask.moment))
+        told.append(f"is asked {here} (in the paper, {there})")
     if found.required != ask.required:
-        words = {True: "must be answered", False: "may be left out"}
-        told.append(f"and {words[found.required]}, in the paper it {words[ask.required]}")
-    return "; ".join(told)
+        words = {True: "must be answered", False: "may be left unanswered"}
+        told.append(f"{words[found.required]} (in the paper, it {words[ask.required]})")
+    return " and ".join(told)

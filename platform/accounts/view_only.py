@@ -19,8 +19,12 @@ class NeverWritten:
         return False
 
 
-class ViewOnly(NeverWritten):
-    """Nothing is deleted, either; nor is what would take such rows along."""
+class NeverDeleted:
+    """For an admin class or an inline: nothing is deleted there, nor what would take such rows along."""
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
+
+
+class ViewOnly(NeverWritten, NeverDeleted):
+    """It is shown, and that is all."""

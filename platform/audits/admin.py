@@ -1,11 +1,11 @@
 from django.contrib import admin
 
-from accounts.view_only import NeverWritten
+from accounts.view_only import ViewOnly
 from audits.models import Audit, AuditedReply
 
 
 @admin.register(Audit)
-class AuditAdmin(NeverWritten, admin.ModelAdmin[Audit]):
+class AuditAdmin(ViewOnly, admin.ModelAdmin[Audit]):
     list_display = ("bot", "version", "state", "started_by", "created_at")
     list_filter = ("state",)
     list_select_related = ("bot", "version", "started_by")
@@ -13,7 +13,7 @@ class AuditAdmin(NeverWritten, admin.ModelAdmin[Audit]):
 
 
 @admin.register(AuditedReply)
-class AuditedReplyAdmin(NeverWritten, admin.ModelAdmin[AuditedReply]):
+class AuditedReplyAdmin(ViewOnly, admin.ModelAdmin[AuditedReply]):
     list_display = ("audit", "question", "turn", "category", "text")
     list_filter = ("category",)
     list_select_related = ("audit__bot",)

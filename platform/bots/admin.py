@@ -1,12 +1,12 @@
 from django.contrib import admin
 from django.http import HttpRequest
 
-from accounts.view_only import NeverWritten, ViewOnly
+from accounts.view_only import NeverDeleted, ViewOnly
 from bots.models import Bot, BotCopy, BotRevision, BotVersion, CanaryRun, OperatorPresence
 
 
 @admin.register(Bot)
-class BotAdmin(admin.ModelAdmin[Bot]):
+class BotAdmin(NeverDeleted, admin.ModelAdmin[Bot]):
     """Bots are made and changed on their own pages, where the adapter checks them and secrets stay hidden."""
 
     list_display = ("name", "title", "adapter", "owner", "active")
@@ -19,12 +19,12 @@ class BotAdmin(admin.ModelAdmin[Bot]):
 
 
 @admin.register(BotRevision)
-class BotRevisionAdmin(NeverWritten, admin.ModelAdmin[BotRevision]):
+class BotRevisionAdmin(ViewOnly, admin.ModelAdmin[BotRevision]):
     list_display = fields = ("bot", "number", "made_by", "made_at")
 
 
 @admin.register(BotVersion)
-class BotVersionAdmin(NeverWritten, admin.ModelAdmin[BotVersion]):
+class BotVersionAdmin(ViewOnly, admin.ModelAdmin[BotVersion]):
     list_display = ("bot", "fingerprint", "first_seen_at", "perplexity")
 
 

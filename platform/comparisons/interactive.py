@@ -103,13 +103,14 @@ def _sweep(data: Data, leads: Leads) -> Plot:
         _against_n(
             data,
             title if scale["percent"] else _("%(title)s, points") % {"title": title},
-            {name: scores.get(title) for name, scores in data["scores"].items()},
+            {name: got.get(title) for name, got in data["scores"].items()},
             scale["ends"],
+            leads,
         )
         for title, scale in data["scales"].items()
     ]
     likelihoods = {each["system"]: each["per_token"] for each in data["points"]}
-    panels.append(_against_n(data, _("log P per token"), likelihoods, (None, None)))
+    panels.append(_against_n(data, _("log P per token"), likelihoods, (None, None), leads))
     systems = [*dict.fromkeys(line["name"] for panel in panels for line in panel["lines"])]
     across = _("samples, N")
     return {"kind": "lines", "systems": systems, "across": across, "axis": "", "log": True, "panels": panels}
@@ -120,13 +121,14 @@ def _against_n(
     title: str,
     values: Mapping[str, float | None],
     ends: Sequence[float | None],
+    leads: Leads,
 ) -> Plot:
     lines: dict[float, list[Plot]] = {}
     for each in sorted(data["points"], key=lambda each: (each["temperature"], each["samples"])):
         cell = {"value": values.get(each["system"])}
         told = "" if cell["value"] is None else f"{title} {between(cell, 2)}"
         contexts = ngettext("%(n)d context", "%(n)d contexts", each["contexts"]) % {"n": each["contexts"]}
-        if made := mark(cell, [each["system"], told, contexts], ""):
+        if made := mark(cell, [each["system"], told, contexts], leads.get(each["system"], "")):
             lines.setdefault(each["temperature"], []).append({"x": each["samples"], **made})
     named = {f"T = {temperature:g}": points for temperature, points in lines.items()}
     drawn = [

@@ -12,7 +12,7 @@ from comparisons.scores import Asked
 from evaluation.protocols import protocols
 from evaluation.questions import HUMAN_LIKENESS, QuestionSet, Score
 from evaluation.report.figures import columns_of
-from questions.resolving import question_set, titled
+from questions.resolving import question_set, question_sets, titled
 from studies.asks import About
 from studies.models import Ask, Study
 from studies.queries import readable_real_studies_of
@@ -21,11 +21,9 @@ PAPER = {name: protocols()[f"meena-{name}"] for name in ("interactive", "static"
 PUBLISHED = PAPER["interactive"].question_sets[0]
 """The set whose scores a paper put beside perplexity and human-likeness."""
 
-MOST_SETS = 30
+MOST_SETS = 200
 # What one bot said is judged; votes on pairs say nothing of one alone.
 _OF_REPLIES = (About.PARTNER_TURN, About.RESPONSE)
-
-
 _WHOLE = ".dialogue"
 
 
@@ -128,12 +126,13 @@ def offered_to(user: User | AnonymousUser, *, studies: Sequence[Study] | None = 
         about__in=(*_OF_REPLIES, About.DIALOGUE), study__in=opened if studies is None else studies
     )
     found = asks.order_by("question_set").values_list("question_set", "about").distinct()
-    pairs = list(dict.fromkeys((key, about == About.DIALOGUE) for key, about in found))[:MOST_SETS]
-    sets = [Measured(question_set(key), whole) for key, whole in pairs]
-    return sorted(
-        (each for each in sets if each.questions.main_score),
+    pairs = list(dict.fromkeys((key, about == About.DIALOGUE) for key, about in found))
+    sets = {each.key: each for each in question_sets({key for key, _whole in pairs})}
+    offered = sorted(
+        (Measured(sets[key], whole) for key, whole in pairs if sets[key].main_score),
         key=lambda each: (each.key != PUBLISHED, each.title),
     )
+    return offered[:MOST_SETS]
 
 
 def chosen(offered: Sequence[Measured], value: str, wanted: Sequence[str] = ()) -> Measured:

@@ -1,20 +1,20 @@
 from django.contrib import admin
 
-from accounts.view_only import NeverWritten
+from accounts.view_only import NeverDeleted, ViewOnly
 from contexts.models import Context, ContextSet, ContextSetVersion
 
 
 @admin.register(ContextSet)
-class ContextSetAdmin(admin.ModelAdmin[ContextSet]):
+class ContextSetAdmin(NeverDeleted, admin.ModelAdmin[ContextSet]):
     list_display = ("title", "name", "owner", "licence")
 
 
 @admin.register(ContextSetVersion)
-class ContextSetVersionAdmin(NeverWritten, admin.ModelAdmin[ContextSetVersion]):
+class ContextSetVersionAdmin(ViewOnly, admin.ModelAdmin[ContextSetVersion]):
     list_display = ("context_set", "number", "size", "created_at")
 
 
 @admin.register(Context)
-class ContextAdmin(NeverWritten, admin.ModelAdmin[Context]):
+class ContextAdmin(ViewOnly, admin.ModelAdmin[Context]):
     list_display = ("key", "version", "category", "language")
     search_fields = ("key",)

@@ -4,7 +4,7 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from accounts.view_only import NeverWritten, ViewOnly
+from accounts.view_only import NeverDeleted, NeverWritten, ViewOnly
 from crowd import ending
 from crowd.models import (
     Assignment,
@@ -45,7 +45,7 @@ class WorkerAdmin(NeverWritten, admin.ModelAdmin[Worker]):
 
 
 @admin.register(Participation)
-class ParticipationAdmin(admin.ModelAdmin[Participation]):
+class ParticipationAdmin(NeverDeleted, admin.ModelAdmin[Participation]):
     list_display = ("pseudonym", "study", "consented_at", "excluded_reason")
     list_filter = ("study",)
     search_fields = ("pseudonym", "worker__pseudonym")

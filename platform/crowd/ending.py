@@ -113,4 +113,4 @@ def delete_workers(worker_ids: Iterable[int]) -> None:
     workers.delete()
     for study_id in touched:
         results_changed(study_id)
-    bundles.forget()  # what they judged or said is in those of other studies, too
+    bundles.forget(touched)

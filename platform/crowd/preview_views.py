@@ -35,11 +35,19 @@ PHONE, DESKTOP, LIGHT, DARK = "phone", "desktop", "light", "dark"
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One of several things that can be chosen above the page."""
+    """One of several things that can be chosen beside the page.
+
+    Attributes:
+        title: what it is called.
+        address: of the preview that shows it.
+        is_chosen: whether it is shown now.
+        shows: of a page, its own address, by which the list follows whoever walks within the frame.
+    """
 
     title: str
     address: str
     is_chosen: bool
+    shows: str = ""
 
 
 def framed(view: View) -> View:
@@ -86,7 +94,7 @@ def preview(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 def _to(page: PreviewPage, told: Mapping[str, str], here: PreviewPage) -> Choice:
-    return Choice(page.title, _query(told, page=page.key), page == here)
+    return Choice(page.title, _query(told, page=page.key), page == here, page.address)
 
 
 def _query(told: Mapping[str, str], **changed: str) -> str:

@@ -14,6 +14,7 @@ from typing import IO, Any, NamedTuple, Protocol
 
 from django.template.loader import render_to_string
 
+from audits.queries import audits_of_bots
 from crowd.views import instructions_shown
 from crowd.work import WorkerTask, work_of
 from evaluation.report.audits import audit_figures
@@ -26,7 +27,8 @@ from exports.audited import audited, in_columns
 from exports.described import described
 from exports.files import FORMATS, Batch, plain, schema_of
 from exports.rows import rows, rows_in, sets_answered
-from judging.queries import judgments_given
+from judging.queries import judgments_in
+from privacy.redacting import studies_quoted_by
 from reports import people
 from reports.charts.palettes import LIGHT, standalone
 from reports.method import method
@@ -62,6 +64,13 @@ class Covered(NamedTuple):
 
     results_version: int
     judgments: int
+    quotes: list[int]
+
+
+def quoted_in(study: Study) -> list[int]:
+    """The keys of all studies of which the study's bundle has texts or answers, also about its bots."""
+    audits = [each.audit.study_id for each in audits_of_bots(study, study.owner)]
+    return sorted({*studies_quoted_by(study), *(key for key in audits if key)})
 
 
 def write_bundle(study_id: int, stream: IO[bytes], tell: Tell = _nobody) -> Covered:
@@ -100,7 +109,7 @@ def write_bundle(study_id: int, stream: IO[bytes], tell: Tell = _nobody) -> Cove
                 sum(_added(archive, AUDITS, [in_columns(said)]))
             # Last, so that an archive that was broken off has none.
             archive.add_unlisted("datapackage.json", _pretty(_package(study, archive)))
-        return Covered(study.results_version, judgments_given().get(study.pk, 0))
+        return Covered(study.results_version, judgments_in(study), quoted_in(study))
 
 
 def _documents(study: Study, result: dict[str, Any]) -> Iterator[tuple[str, str | bytes]]:

@@ -18,8 +18,8 @@ from django.utils.translation import gettext as _
 from redis.exceptions import RedisError
 
 from accounts.models import User
-from exports.bundle import Stage, write_bundle
-from judging.queries import judgments_given
+from exports.bundle import Covered, Stage, quoted_in, write_bundle
+from judging.queries import judgments_in
 from live.locks import BUNDLES, is_worked_on, only_here
 from reports.services import covers
 from studies import bundles
@@ -42,6 +42,10 @@ class NoRoomError(Exception):
     """The disk has no room for it."""
 
 
+class QuotesMoreError(Exception):
+    """It quotes studies of which nobody knew when it was asked for: what they take back might stay in it."""
+
+
 @transaction.atomic
 def ask_for(study: Study, *, by: User, now: datetime | None = None) -> tuple[Bundle, bool]:
     """The study's bundle under way, and whether it is new, so that somebody has to begin it.
@@ -59,7 +63,9 @@ def ask_for(study: Study, *, by: User, now: datetime | None = None) -> tuple[Bun
     if len(under_way) >= MOST_AT_ONCE:
         raise ValidationError(_("Other bundles are being made at the moment. Try again in a minute."))
     bundles.delete(study.bundles.exclude(reason=""))
-    return Bundle.objects.create(study=study, by=by, asked_at=now or timezone.now()), True
+    return Bundle.objects.create(
+        study=study, by=by, asked_at=now or timezone.now(), quotes=quoted_in(study)
+    ), True
 
 
 def look_after(bundle: Bundle) -> Bundle:
@@ -98,7 +104,8 @@ def make(bundle_id: int) -> None:
 
 
 def _said(error: Exception) -> str:
-    return (str(error) if isinstance(error, NoRoomError) else f"{type(error).__name__}: {error}")[:2000]
+    is_told = isinstance(error, NoRoomError | QuotesMoreError)
+    return (str(error) if is_told else f"{type(error).__name__}: {error}")[:2000]
 
 
 def _make(bundle: Bundle) -> None:
@@ -108,12 +115,23 @@ def _make(bundle: Bundle) -> None:
 
     with tempfile.TemporaryFile() as file:
         covered = write_bundle(bundle.study_id, file, tell)
+        _refuse_unknown(covered, bundle)
         size = file.tell()
         tell(Stage.STORING)
         _refuse_full_disk(str(settings.VAR), more=size)  # the database is on that disk, or elsewhere
         file.seek(0)
         _store_parts(bundle, file)
-        _hand_out(bundle, {"size": size, **covered._asdict()})
+        if _hand_out(bundle, {"size": size, **covered._asdict()}):
+            bundles.note_export(
+                bundle.study_id, results_version=covered.results_version, judgments=covered.judgments
+            )
+
+
+def _refuse_unknown(covered: Covered, bundle: Bundle) -> None:
+    if not set(covered.quotes) <= set(bundle.quotes):
+        raise QuotesMoreError(
+            _("Texts of this study, or of others for it, came to be judged meanwhile. Make the bundle again.")
+        )
 
 
 def _refuse_full_disk(folder: str, *, more: int = 0) -> None:
@@ -136,10 +154,13 @@ def _store_parts(bundle: Bundle, file: IO[bytes]) -> None:
 
 
 @transaction.atomic
-def _hand_out(bundle: Bundle, made: dict[str, Any]) -> None:
+def _hand_out(bundle: Bundle, made: dict[str, Any]) -> bool:
+    """Whether anybody still waits for it."""
     bundles.keep_others_out()
-    if _wanted(bundle.pk).update(made_at=timezone.now(), **made):
+    is_wanted = bool(_wanted(bundle.pk).update(made_at=timezone.now(), **made))
+    if is_wanted:
         bundles.delete(bundle.study.bundles.exclude(pk=bundle.pk))
+    return is_wanted
 
 
 def _wanted(bundle_id: int) -> QuerySet[Bundle]:
@@ -181,7 +202,7 @@ def _key(bundle: Bundle) -> str:
 
 def is_stale(bundle: Bundle) -> bool:
     """Whether the study has newer results than a bundle that is made."""
-    return not covers(bundle, bundle.study, judgments_given().get(bundle.study_id, 0))
+    return not covers(bundle, bundle.study, judgments_in(bundle.study))
 
 
 def chunks(bundle: Bundle) -> Generator[bytes]:

@@ -13,9 +13,11 @@ from kombu.exceptions import OperationalError
 from accounts.limits import too_many, too_often
 from exports import making, neural_chat, topical_chat, turns
 from exports import tasks as jobs
+from judging.queries import judgments_in
 from live.streaming import T, attachment
 from reports.reported import ReportedTask, TaskWithReport
 from studies.asks import About
+from studies.bundles import note_export
 from studies.models import Ask, Bundle, Study
 from studies.queries import readable_studies_of, studies_of
 from studies.tasks import keys_of, keys_with_conversations
@@ -71,6 +73,7 @@ def _of_talks(
     """A file of conversations in another platform's layout, under the name that it has there."""
     talks = _reported_studies(request).filter(task__in=keys_with_conversations())
     study = get_object_or_404(talks, pk=pk)
+    _note(study)
     return attachment(request, lines(study), _TYPES[ending], f"{name}_{study.code}.{ending}")
 
 
@@ -78,7 +81,12 @@ def _export(
     request: HttpRequest, pk: int, lines: Callable[[Study], Generator[T]], ending: str
 ) -> StreamingHttpResponse:
     study = get_object_or_404(_reported_studies(request), pk=pk)
+    _note(study)
     return attachment(request, lines(study), _TYPES[ending], f"turnwise-{study.code}-turns.{ending}")
+
+
+def _note(study: Study) -> None:
+    note_export(study.pk, results_version=study.results_version, judgments=judgments_in(study))
 
 
 def _bundled_studies(request: HttpRequest) -> QuerySet[Study]:

@@ -4,13 +4,13 @@ from django.contrib import admin
 from django.http import HttpRequest
 from typing_extensions import override
 
-from accounts.view_only import ViewOnly
+from accounts.view_only import NeverDeleted, ViewOnly
 from judging import subjects
 from judging.models import Batch, Item, JudgingPlan, Slot
 
 
 @admin.register(JudgingPlan)
-class JudgingPlanAdmin(admin.ModelAdmin[JudgingPlan]):
+class JudgingPlanAdmin(NeverDeleted, admin.ModelAdmin[JudgingPlan]):
     list_display = ("study", "raters_per_item", "batch_size", "lease_seconds")
     # What was drawn, and how the study began, is history.
     readonly_fields = ("draws", "of_transcripts")

@@ -316,6 +316,12 @@ def judgments_given() -> dict[int, int]:
     return dict(given)
 
 
+def judgments_in(study: Study) -> int:
+    """The same of one study."""
+    given: int = Batch.objects.filter(study=study).aggregate(n=Sum("done"))["n"] or 0
+    return given
+
+
 def labels_of(item: Item) -> list[Label]:
     """The labels that the item's raters gave in its study, oldest first."""
     return list(Label.objects.filter(slot__item=item).select_related("rater", "slot").order_by("pk"))

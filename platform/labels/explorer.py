@@ -47,7 +47,8 @@ class Wanted:
         bot: whom they talked with.
         worker: pseudonym or panel id of who talked.
         state: an ending, "open", or "excluded": whose worker is excluded.
-        score: which of the study's scores is shown, as `score_key` names it; empty: the first ask's main one.
+        score: which of the study's scores is shown, and must be there, as `score_key` names it; empty: the
+            first ask's main one, there or not.
         lowest, highest: bounds of its score.
         faults: only where a reply failed.
         disputed: only where most readers gave another answer than whoever talked.
@@ -70,7 +71,12 @@ class Wanted:
     @property
     def is_slow(self) -> bool:
         """Whether labels or texts must be read to tell."""
-        return bool(self.text or self.disputed) or (self.lowest, self.highest) != (None, None)
+        return bool(self.text or self.disputed) or self.is_by_score
+
+    @property
+    def is_by_score(self) -> bool:
+        """Whether those that have no such score are left out."""
+        return bool(self.score) or (self.lowest, self.highest) != (None, None)
 
 
 @dataclass(slots=True)
@@ -82,12 +88,14 @@ class Found:
         older: where the next page begins: after this conversation; None at the end.
         looked_through: how many had to be read for it; 0: none had to.
         total: how many there are by what is quick to tell, or one more than MOST_COUNTED.
+        scoreless: how many of those looked through were left out because they have no such score.
     """
 
     rows: list[Dialogue] = field(default_factory=list)
     older: UUID | None = None
     looked_through: int = 0
     total: int = 0
+    scoreless: int = 0
 
 
 # Of a conversation: the answers to its study's first questions, by those who talked or by others.
@@ -154,12 +162,19 @@ class Asked:
         return dialogues.annotate(own_score=self._mean(_OWN), read_score=self._mean(_READ))
 
     def within(self, dialogues: QuerySet[Dialogue], wanted: Wanted) -> QuerySet[Dialogue]:
-        """Those within the bounds by those who talked, or by readers if nobody of them judged."""
-        if (wanted.lowest, wanted.highest) == (None, None):
+        """Those with the score, within its bounds: by those who talked, or by readers if nobody did."""
+        if not wanted.is_by_score:
             return dialogues
-        bounds = {"score__gte": wanted.lowest, "score__lte": wanted.highest}
+        bounds = {"score__gte": wanted.lowest, "score__lte": wanted.highest, "score__isnull": False}
         told = {bound: value for bound, value in bounds.items() if value is not None}
-        return dialogues.alias(score=Coalesce(self._mean(_OWN), self._mean(_READ))).filter(**told)
+        return self._by_score(dialogues).filter(**told)
+
+    def scoreless(self, dialogues: QuerySet[Dialogue]) -> QuerySet[Dialogue]:
+        """Those of which nobody judged what the score is made of."""
+        return self._by_score(dialogues).filter(score=None)
+
+    def _by_score(self, dialogues: QuerySet[Dialogue]) -> QuerySet[Dialogue]:
+        return dialogues.alias(score=Coalesce(self._mean(_OWN), self._mean(_READ)))
 
     def disputed(self, dialogues: QuerySet[Dialogue]) -> QuerySet[Dialogue]:
         if self.questions is None:
@@ -186,15 +201,17 @@ def found(study: Study, wanted: Wanted, *, after: UUID | None = None) -> Found:
     asked, quick = Asked(study, wanted.score), _quick(study, wanted)
     total = quick.order_by()[: MOST_COUNTED + 1].count()
     rest = _after(quick, study, after).order_by(*NEWEST_FIRST)
-    narrowed, end = _narrowed(rest, wanted, asked)
-    shown = asked.scored(narrowed).prefetch_related(WHO_TALKED)
+    looked, end = _looked_through(rest, wanted, asked)
+    shown = asked.scored(asked.within(looked, wanted)).prefetch_related(WHO_TALKED)
     rows: list[Dialogue] = list(shown.annotate(fault_count=_FAULTS)[: PER_PAGE + 1])
     is_more = len(rows) > PER_PAGE
     rows = rows[:PER_PAGE]
     if wanted.text:
         _point_out(rows, wanted.text)
-    older = rows[-1].public_id if is_more else end
-    return Found(rows, older, LOOKED_THROUGH if wanted.is_slow else 0, total)
+    if is_more:
+        looked, end = looked.filter(_beyond(rows[-1], "gte")), rows[-1].public_id
+    scoreless = asked.scoreless(looked).count() if wanted.is_by_score else 0
+    return Found(rows, end, LOOKED_THROUGH if wanted.is_slow else 0, total, scoreless)
 
 
 WHO_TALKED = Prefetch(
@@ -207,9 +224,9 @@ def neighbours(study: Study, wanted: Wanted, of: Dialogue) -> tuple[UUID | None,
     """The next newer and the next older conversation that are wanted; None where there is none near."""
     asked, quick = Asked(study, wanted.score), _quick(study, wanted)
     back = quick.filter(_beyond(of, "gt")).order_by("started_at", "pk")
-    newer, _ = _narrowed(back, wanted, asked, before_end="lte")
-    older, _ = _narrowed(quick.filter(_beyond(of, "lt")).order_by(*NEWEST_FIRST), wanted, asked)
-    return _first(newer), _first(older)
+    newer, _ = _looked_through(back, wanted, asked, before_end="lte")
+    older, _ = _looked_through(quick.filter(_beyond(of, "lt")).order_by(*NEWEST_FIRST), wanted, asked)
+    return _first(asked.within(newer, wanted)), _first(asked.within(older, wanted))
 
 
 def _first(rows: QuerySet[Dialogue]) -> UUID | None:
@@ -263,10 +280,10 @@ def _beyond(row: Dialogue, how: str) -> Q:
     return bound & (Q(**{f"started_at__{how[:2]}": row.started_at}) | Q(**{f"pk__{how}": row.pk}))
 
 
-def _narrowed(
+def _looked_through(
     ordered: QuerySet[Dialogue], wanted: Wanted, asked: Asked, *, before_end: str = "gte"
 ) -> tuple[QuerySet[Dialogue], UUID | None]:
-    """Narrowed by labels and texts, too; and where to go on if not all could be looked through."""
+    """Narrowed by all but the score; and where to go on if not all could be looked through."""
     if not wanted.is_slow:
         return ordered, None
     ends = list(ordered[LOOKED_THROUGH - 1 : LOOKED_THROUGH + 1])
@@ -276,7 +293,7 @@ def _narrowed(
         rows = rows.filter(RawSQL(_SAID, [wanted.text], BooleanField()))
     if wanted.disputed:
         rows = asked.disputed(rows)
-    return asked.within(rows, wanted), ends[0].public_id if len(ends) == 2 else None
+    return rows, ends[0].public_id if len(ends) == 2 else None
 
 
 def _point_out(rows: Sequence[Dialogue], text: str) -> None:

@@ -45,7 +45,7 @@ class WantedForm(forms.Form):
             ("excluded", _("Worker excluded")),
         ],
     )
-    score = forms.ChoiceField(label=_("Score"), required=False)
+    score = forms.ChoiceField(label=_("Has this score"), required=False)
     lowest = forms.FloatField(label=_("Score from"), required=False)
     highest = forms.FloatField(label=_("Score to"), required=False)
     replies = forms.IntegerField(label=_("Replies, at least"), min_value=1, max_value=10_000, required=False)
@@ -62,11 +62,11 @@ class WantedForm(forms.Form):
         bots = self.fields["bot"]
         assert isinstance(bots, forms.ModelChoiceField)
         bots.queryset = Bot.objects.filter(study_bots__study=study).order_by("title", "name")
-        if len(scores) > 1:
+        if scores:
             chosen = self.fields["score"]
             assert isinstance(chosen, forms.ChoiceField)
             titled = [(key, each.title) for key, (_number, each) in scores.items()]
-            chosen.choices = [("", _("The main one")), *titled]
+            chosen.choices = [("", _("Any or none")), *titled]
         else:
             del self.fields["score"]
         if score is None:

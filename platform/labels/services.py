@@ -5,26 +5,18 @@ The step is a function of the database (sql/record_label.sql).
 
 from collections.abc import Mapping
 
-from django.db import transaction
-from django.db.models import QuerySet
-
-from dialogues.asks import WHOLE
 from dialogues.material import hidden_sections
-from dialogues.models import Dialogue
 from dialogues.progress import Progress
 from dialogues.queries import progress_of
-from dialogues.seated import Seated, asks_of
+from dialogues.seated import Seated
 from evaluation.questions import Answer, AnswersError, QuestionSet
-from labels.models import Label
 from labels.timing import Timing
 from live.batches import BatchedStep
 from live.database import in_database
 from live.refusals import RefusedError
 from questions.resolving import question_set_soon
 from questions.shown import why_not_taken
-from studies import bundles
-from studies.asks import About, Party
-from studies.services import results_changed
+from studies.asks import About
 
 NO_TIMING = Timing()
 
@@ -106,35 +98,3 @@ def _why_not(seat: Seated, position: int | None) -> RefusedError:
     if progress.ended or position is None:
         return RefusedError("ended")
     return RefusedError("not_to_label" if 0 <= position < progress.turns else "unknown_turn")
-
-
-@transaction.atomic
-def delete(labels: QuerySet[Label]) -> None:
-    """Delete labels; the studies' reports follow.
-
-    In conversations under way what they were about waits for a label again, in judging studies the items do.
-    """
-    gone = list(labels.select_related("turn"))
-    of_talkers: dict[int, list[Label]] = {}
-    for label in gone:
-        talked = label.turn.dialogue_id if label.turn else label.dialogue_id
-        if talked and label.party in (Party.CHATTER, Party.PARTNER):
-            of_talkers.setdefault(talked, []).append(label)
-    dialogues = Dialogue.objects.select_for_update().filter(pk__in=of_talkers, ended_at=None)
-    for dialogue in dialogues.order_by("pk"):
-        for label in of_talkers[dialogue.pk]:
-            _make_due_again(dialogue, label)
-        dialogue.save(update_fields=["due_0", "due_1"])
-    Label.objects.filter(pk__in=[label.pk for label in gone]).delete()
-    for study_id in sorted({label.study_id for label in gone}):
-        results_changed(study_id)
-    bundles.forget()  # that of the study whose turns they judge has them, too
-
-
-def _make_due_again(dialogue: Dialogue, label: Label) -> None:
-    seat = dialogue.seats.get(worker=label.rater_id)
-    position = label.turn.position if label.turn else WHOLE
-    asked = (ask for ask in asks_of(seat.asks) if ask.pk == label.ask_id and ask.required)
-    codes = {ask.due(position) for ask in asked}
-    name = f"due_{seat.number}"
-    setattr(dialogue, name, sorted({*getattr(dialogue, name), *codes}))

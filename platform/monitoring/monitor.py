@@ -78,8 +78,9 @@ class Monitor:
 
     @property
     def silent_bots(self) -> list[str]:
-        """Those which workers are still wanted for and which do not answer."""
-        return [bot.title for bot in self.bots if bot.target and not bot.answers]
+        """Those which workers are still wanted for, or talk with, and which do not answer."""
+        needed = [bot for bot in self.bots if bot.finished < bot.target or bot.open]
+        return [bot.title for bot in needed if not bot.answers]
 
 
 def monitor(study: Study, *, now: datetime | None = None) -> Monitor:

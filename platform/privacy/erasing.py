@@ -17,7 +17,6 @@ from crowd.panels.invited import Invited
 from dialogues.models import Seat
 from judging.models import Batch, Training
 from labels.models import Label
-from privacy.redacting import studies_sharing
 from quality.models import Attempt
 from studies import bundles
 from studies.models import Study
@@ -57,7 +56,7 @@ def cut_loose(own: Participation, *, now: datetime) -> None:
     Participation.objects.filter(pk__in=here).update(
         worker=kept, known_by=known_by, address="", submission="", way_back={}, erased_at=now
     )
-    bundles.forget(studies_sharing(own.study))
+    bundles.forget([own.study_id])
     trash.forget([own.study_id])
 
 

@@ -1,6 +1,6 @@
 """Which redactions hold for what leaves the platform from a study."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from django.db.models import Q
 
@@ -10,6 +10,13 @@ from evaluation.questions import Answer, Kind, Question
 from judging.models import Item
 from studies.models import Study
 
+# From an item to the studies in which what it shows was said or written.
+_SAID_IN = (
+    "turn__dialogue__study", "dialogue__study", "response__run__study",
+    "pair__first_response__run__study", "pair__second_response__run__study",
+    "pair__first_dialogue__study", "pair__second_dialogue__study",
+)  # fmt: skip
+
 
 def redactor_for(study: Study) -> Redactor:
     """Those of the study, and of every study whose texts its workers judge."""
@@ -18,30 +25,24 @@ def redactor_for(study: Study) -> Redactor:
 
 def _sources(study: Study) -> set[int]:
     items = Item.objects.filter(study=study).order_by()
-    paths = (
-        "turn__dialogue__study", "dialogue__study", "response__run__study",
-        "pair__first_response__run__study", "pair__second_response__run__study",
-        "pair__first_dialogue__study", "pair__second_dialogue__study",
-    )  # fmt: skip
     return {
         found
-        for path in paths
+        for path in _SAID_IN
         for found in items.filter(Q(**{f"{path}__isnull": False})).values_list(path, flat=True).distinct()
     }
 
 
-def studies_sharing(study: Study) -> set[int]:
-    """The study, those that judge its texts and those whose texts it judges: all whose bundles tell of it."""
-    return {study.pk, *_sources(study), *studies_that_judge(study)}
+def studies_quoted_by(study: Study) -> set[int]:
+    """The study, those whose texts it judges, and all that judge the same: its bundle may tell of them."""
+    said_in = {study.pk, *_sources(study)}
+    return said_in | studies_that_judge(said_in)
 
 
-def studies_that_judge(study: Study) -> set[int]:
-    """Studies whose reports and exports have texts of this one."""
-    about = (
-        Q(turn__dialogue__study=study) | Q(dialogue__study=study) | Q(response__run__study=study)
-        | Q(pair__first_dialogue__study=study) | Q(pair__second_dialogue__study=study)
-        | Q(pair__first_response__run__study=study) | Q(pair__second_response__run__study=study)
-    )  # fmt: skip
+def studies_that_judge(studies: Collection[int]) -> set[int]:
+    """Studies whose reports and exports have texts of these."""
+    about = Q()
+    for path in _SAID_IN:
+        about |= Q(**{f"{path}__in": studies})
     return set(Item.objects.filter(about).values_list("study", flat=True).distinct().order_by())
 
 

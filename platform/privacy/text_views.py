@@ -16,7 +16,7 @@ from crowd import redaction
 from crowd.models import Redaction
 from evaluation.personal_data import Kind
 from privacy.looking import looked
-from privacy.redacting import studies_sharing, studies_that_judge
+from privacy.redacting import studies_that_judge
 from studies import bundles
 from studies.models import Study
 from studies.queries import studies_of
@@ -102,7 +102,7 @@ def _whole(text: str) -> int:
 
 def _follow(study: Study) -> None:
     """Have the reports of studies that judge these texts follow, too, and no bundle stay as it was."""
-    for other in sorted(studies_that_judge(study) - {study.pk}):
+    for other in sorted(studies_that_judge([study.pk]) - {study.pk}):
         results_changed(other)
-    bundles.forget(studies_sharing(study))
+    bundles.forget([study.pk])
     trash.forget([study.pk])

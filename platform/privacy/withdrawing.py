@@ -17,7 +17,6 @@ from evaluation.text import WITHDRAWN
 from judging.models import Agreement, Item, Slot, Training
 from labels.models import Label, Pair
 from privacy.erasing import cut_loose, is_owed
-from privacy.redacting import studies_sharing
 from quality.models import Attempt, Flag
 from responses.models import Response, WritingPlace
 from studies import bundles
@@ -80,11 +79,10 @@ def withdraw(participation_id: int, *, by: User | None = None, now: datetime | N
         return earlier
     if by is None and (late := why_too_late(own, now)):
         raise ValidationError(late)
-    in_bundles_of = studies_sharing(own.study)  # what tells this may be gone afterwards
     made = {each.pk: _withdraw_one(each, by, now) for each in every}
     if not is_owed(own):
         cut_loose(own, now=now)
-    bundles.forget(in_bundles_of)
+    bundles.forget([own.study_id])
     trash.forget([own.study_id])
     return made[own.pk]
 

@@ -62,6 +62,15 @@ class Running:
     target: int
     at_it: int
 
+    @property
+    def is_full(self) -> bool:
+        return bool(self.target) and self.finished >= self.target
+
+    @property
+    def admits(self) -> bool:
+        """Whether people can still begin, if its bots answer."""
+        return self.study.state == Study.State.OPEN and not self.is_full
+
 
 def own(user: User | AnonymousUser) -> QuerySet[Study]:
     """The studies that are not archived, the newest first."""
@@ -145,7 +154,7 @@ def needs(user: User | AnonymousUser, shown: Sequence[Running], *, now: datetime
     """What the studies that run, and their bots, want of the researcher; the worst first."""
     studies = {each.study.pk: each.study for each in shown}
     found = [
-        *_silent(studies),
+        *_silent(shown),
         *_full(shown),
         *_piloted(shown),
         *_faults(studies, now or timezone.now()),
@@ -156,31 +165,34 @@ def needs(user: User | AnonymousUser, shown: Sequence[Running], *, now: datetime
     return sorted(found, key=lambda need: not need.bad)
 
 
-def _silent(studies: dict[int, Study]) -> list[Need]:
-    wanted = StudyBot.objects.filter(study__in=studies, target__gt=0, bot__active=True).select_related("bot")
+def _silent(shown: Sequence[Running]) -> list[Need]:
+    """Of bots that somebody needs: who can begin, or who is in the middle of it."""
+    needing = {each.study.pk: each for each in shown if each.admits or each.at_it}
+    wanted = StudyBot.objects.filter(study__in=needing, target__gt=0, bot__active=True).select_related("bot")
     states = presence.states(each.bot.name for each in wanted)
     bots: dict[int, list[tuple[str, str]]] = {}
     for each in wanted:
         bots.setdefault(each.study_id, []).append((each.bot.title, states.get(each.bot.name, "")))
     found = []
     for pk, told in bots.items():
-        if says := _unheard(told):
+        title = needing[pk].study.title
+        if says := _unheard(told, admits=needing[pk].admits):
             address = reverse("monitoring:monitor", args=[pk])
-            found.append(Need(studies[pk].title, says, address, _("See the monitor"), bad=True))
-        elif loading := [title for title, state in told if state == State.LOADING]:
+            found.append(Need(title, says, address, _("See the monitor"), bad=True))
+        elif loading := [name for name, state in told if state == State.LOADING]:
             says = _("Being loaded, and ready in a moment: %(bots)s.") % {"bots": ", ".join(loading)}
             address = reverse("monitoring:monitor", args=[pk])
-            found.append(Need(studies[pk].title, says, address, _("See the monitor")))
+            found.append(Need(title, says, address, _("See the monitor")))
     return found
 
 
-def _unheard(told: Sequence[tuple[str, str]]) -> str:
+def _unheard(told: Sequence[tuple[str, str]], *, admits: bool) -> str:
     """Which of a study's bots, by title and state, will not answer when they are loaded; empty: none."""
     silent = [title for title, state in told if state not in presence.ANSWERING]
     if not silent:
         return ""
     says = _("Bots do not answer: %(bots)s.")
-    if len(silent) == len(told):
+    if admits and len(silent) == len(told):
         says = _("No bot answers, so nobody new is admitted: %(bots)s.")
     return says % {"bots": ", ".join(silent)}
 
@@ -190,7 +202,7 @@ def _full(shown: Sequence[Running]) -> list[Need]:
     return [
         Need(each.study.title, says, each.study.get_absolute_url(), _("Close it"))
         for each in shown
-        if each.target and each.finished >= each.target
+        if each.is_full
     ]
 
 

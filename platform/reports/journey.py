@@ -11,9 +11,11 @@ from django.utils.translation import ngettext
 from bots import presence
 from bots.queries import WORDS
 from judging.models import Item
+from judging.queries import judgments_in
 from reports.models import Report
 from reports.reported import ReportedTask
-from studies.models import Study
+from reports.services import covers
+from studies.models import LastExport, Study
 from studies.opening import obstacle
 from studies.progress import how_far
 from studies.tasks import Stage, task_of
@@ -233,9 +235,15 @@ def _is_judged(study: Study) -> bool:
 
 def _export(study: Study) -> _Found:
     address = reverse("exports:bundle", args=[study.pk])
-    if study.bundles.filter(made_at__isnull=False).exists():
+    last = LastExport.objects.filter(study=study).first()
+    if last is None:
+        says = _("One archive with the data, the figures and the paragraph for the paper.")
+    elif not covers(last, study, judgments_in(study)):
+        says = _("Results have changed since they were exported.")
+    elif study.bundles.filter(made_at__isnull=False).exists():
         return _("Export"), _("Its bundle is ready to download."), address, True, False
-    says = _("One archive with the data, the figures and the paragraph for the paper.")
+    else:
+        return _("Export"), _("Its results have been exported."), address, True, False
     return _("Export"), says, address, False, False
 
 

@@ -9,13 +9,13 @@ from django.utils import timezone
 
 from crowd.ending import note_proposals, note_signs
 from crowd.models import Withdrawal
-from judging.queries import judgments_given
+from judging.queries import judgments_given, judgments_in
 from live.locks import REPORTS, is_worked_on, only_here
 from quality import flagging
 from reports import people, queries
 from reports.models import Chart, Report
 from reports.reported import TaskWithReport, with_report
-from studies.models import Bundle, Study
+from studies.models import Bundle, LastExport, Study
 from studies.tasks import keys_of
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def queue_report(study: Study, *, now: datetime | None = None) -> Report:
             return Report.objects.create(
                 study=study,
                 results_version=study.results_version,
-                judgments=judgments_given().get(study.pk, 0),
+                judgments=judgments_in(study),
                 requested_at=now or timezone.now(),
             )
     except IntegrityError:  # another process queued one in the same moment
@@ -126,7 +126,7 @@ def _computed(report_id: int) -> _Computed:
     with queries.snapshot():
         study = Report.objects.select_related("study").get(pk=report_id).study
         compute = people.computation(study)
-        judgments = judgments_given().get(study.pk, 0)
+        judgments = judgments_in(study)
     result = compute()
     return _Computed(study.results_version, judgments, result, drawings(result))
 
@@ -178,8 +178,8 @@ def _is_stale(study: Study, newest: Report | None, judgments: int, now: datetime
     return rests and not covers(newest, study, judgments)
 
 
-def covers(report: Report | Bundle, study: Study, judgments: int) -> bool:
-    """Whether nothing has happened in the study since the report, or the bundle, read it."""
+def covers(report: Report | Bundle | LastExport, study: Study, judgments: int) -> bool:
+    """Whether nothing has happened in the study since the report, or the export, read it."""
     return report.results_version >= study.results_version and report.judgments >= judgments
 
 
@@ -199,6 +199,6 @@ def staleness(study: Study, shown: Report | None, newest: Report | None) -> str:
         return f"The last computation failed: {newest.reason}{kept}"
     if newest.state in AT_WORK:
         return "A new report is being computed." if shown else "The first report is being computed."
-    if not covers(newest, study, judgments_given().get(study.pk, 0)):
+    if not covers(newest, study, judgments_in(study)):
         return "Results have changed since this report was computed. A new one starts in a few seconds."
     return ""

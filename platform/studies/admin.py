@@ -6,9 +6,9 @@ from django.forms import ChoiceField, ModelForm
 from django.http import HttpRequest
 from typing_extensions import override
 
-from accounts.view_only import NeverWritten
-from studies.models import Ask, Bundle, BundlePart, ConsentVersion, Share, Study, StudyBot
-from studies.services import PROTOCOL_FIELDS, results_changed
+from accounts.view_only import NeverDeleted, ViewOnly
+from studies.models import Ask, Bundle, BundlePart, ConsentVersion, LastExport, Share, Study, StudyBot
+from studies.services import FIXED_FIELDS, results_changed
 from studies.tasks import tasks
 
 
@@ -24,9 +24,17 @@ class StudyBotInline(admin.TabularInline[StudyBot, Study]):
     def has_add_permission(self, request: HttpRequest, obj: Study | None = None) -> bool:
         return obj is None or obj.state == Study.State.DRAFT
 
+    @override
+    def has_delete_permission(self, request: HttpRequest, obj: Study | None = None) -> bool:
+        return obj is None or obj.state == Study.State.DRAFT
+
+
+# What workers were promised when they began, besides the protocol.
+_PROMISED = ("withdrawal_days", "retention_days")
+
 
 @admin.register(Study)
-class StudyAdmin(admin.ModelAdmin[Study]):
+class StudyAdmin(NeverDeleted, admin.ModelAdmin[Study]):
     list_display = ("title", "owner", "state", "created_at")
     list_filter = ("state",)
     inlines = (StudyBotInline,)
@@ -36,7 +44,7 @@ class StudyAdmin(admin.ModelAdmin[Study]):
     @override
     def get_readonly_fields(self, request: HttpRequest, obj: Study | None = None) -> Any:
         is_draft = obj is None or obj.state == Study.State.DRAFT
-        fixed = () if obj is None else ("task",) if is_draft else PROTOCOL_FIELDS
+        fixed = () if obj is None else ("task",) if is_draft else (*FIXED_FIELDS, *_PROMISED)
         return (*self.readonly_fields, *(name for name in fixed if name not in self.readonly_fields))
 
     @override
@@ -54,7 +62,7 @@ class StudyAdmin(admin.ModelAdmin[Study]):
 
 
 @admin.register(StudyBot)
-class StudyBotAdmin(admin.ModelAdmin[StudyBot]):
+class StudyBotAdmin(NeverDeleted, admin.ModelAdmin[StudyBot]):
     list_display = ("study", "bot", "target")
 
     @override
@@ -63,22 +71,14 @@ class StudyBotAdmin(admin.ModelAdmin[StudyBot]):
 
 
 @admin.register(ConsentVersion)
-class ConsentVersionAdmin(admin.ModelAdmin[ConsentVersion]):
+class ConsentVersionAdmin(ViewOnly, admin.ModelAdmin[ConsentVersion]):
     """What people agreed to stays as they read it; a new version is made on the study's own page."""
 
     list_display = ("study", "number", "created_at")
 
-    @override
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    @override
-    def has_change_permission(self, request: HttpRequest, obj: ConsentVersion | None = None) -> bool:
-        return False
-
 
 @admin.register(Ask)
-class AskAdmin(NeverWritten, admin.ModelAdmin[Ask]):
+class AskAdmin(ViewOnly, admin.ModelAdmin[Ask]):
     """What is asked is chosen on the study's own page, which knows the rules."""
 
     list_display = ("study", "number", "question_set", "about", "moment", "required")
@@ -90,12 +90,17 @@ class ShareAdmin(admin.ModelAdmin[Share]):
 
 
 @admin.register(Bundle)
-class BundleAdmin(NeverWritten, admin.ModelAdmin[Bundle]):
+class BundleAdmin(ViewOnly, admin.ModelAdmin[Bundle]):
     list_display = ("study", "by", "asked_at", "made_at", "size", "reason")
 
 
+@admin.register(LastExport)
+class LastExportAdmin(ViewOnly, admin.ModelAdmin[LastExport]):
+    list_display = ("study", "at", "results_version", "judgments")
+
+
 @admin.register(BundlePart)
-class BundlePartAdmin(NeverWritten, admin.ModelAdmin[BundlePart]):
+class BundlePartAdmin(ViewOnly, admin.ModelAdmin[BundlePart]):
     list_display = ("bundle", "number")
 
     @override

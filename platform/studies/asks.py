@@ -16,7 +16,7 @@ class About(models.TextChoices):
     """What an ask is about."""
 
     OWN_TURN = "own_turn", _("Each of their own turns")
-    PARTNER_TURN = "partner_turn", _("Each turn of the partner")
+    PARTNER_TURN = "partner_turn", _("Each of the partner's turns")
     DIALOGUE = "dialogue", _("The whole conversation")
     RESPONSE = "response", _("A response to a context")
     PAIR = "pair", _("Two responses, or two conversations")
@@ -61,10 +61,10 @@ class By(models.TextChoices):
 class Moment(models.TextChoices):
     """When those who talk are asked, and everybody about themselves."""
 
-    EACH_TURN = "each_turn", _("Under each turn, before the next message can be sent")
+    EACH_TURN = "each_turn", _("Before the next message can be sent")
     WAITING = "waiting", _("While the partner writes")
-    BEFORE_FINISH = "before_finish", _("Any time before the conversation is finished")
-    AT_END = "at_end", _("When the conversation is over, before it is finished")
+    BEFORE_FINISH = "before_finish", _("At any time before the conversation ends")
+    AT_END = "at_end", _("At the end of the conversation")
     BEFORE_WORK = "before_work", _("Before they begin")
     AFTER_WORK = "after_work", _("When their work is done")
 
@@ -96,8 +96,13 @@ class Asked:
         return By.READERS if self.moment is None else By.TALKERS
 
     def __str__(self) -> str:
-        when = f", {self.moment.label[0].lower()}{self.moment.label[1:]}" if self.moment else ""
-        return f"“{self.question_set}” about {self.about.label[0].lower()}{self.about.label[1:]}{when}"
+        return self.said(self.question_set)
+
+    def said(self, title: str) -> str:
+        """What is asked as a part of a sentence, the questions by this title."""
+        what = [str(self.about.label), *([str(self.moment.label)] if self.moment else [])]
+        about, *when = [f"{label[0].lower()}{label[1:]}" for label in what]
+        return f"“{title}” about {', '.join([about, *when])}"
 
 
 # What a new study asks unless somebody chooses otherwise.

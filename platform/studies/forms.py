@@ -14,7 +14,7 @@ from studies.ask_forms import QuestionnaireForms
 from studies.asks import Asked
 from studies.models import Study
 from studies.presets import presets_of
-from studies.services import PROTOCOL_FIELDS, Plan
+from studies.services import FIXED_FIELDS, Plan
 from studies.tasks import task_of
 
 PAY_PER_WORKER = {"pay_amount": _("Pay per worker, for the whole batch")}
@@ -83,7 +83,7 @@ class StudyForm(forms.ModelForm[Study]):
             latest = self.instance.consent_versions.last()
             self.initial["consent_text"] = latest.text if latest else consent.TEMPLATE
             self.initial["languages"] = ", ".join(self.instance.languages)
-            for name in self.fields.keys() & {*PROTOCOL_FIELDS, "knowledge", "pay_currency"}:
+            for name in self.fields.keys() & set(FIXED_FIELDS):
                 self.fields[name].disabled = self.instance.state != Study.State.DRAFT
 
     def _offer_protocols(self) -> None:

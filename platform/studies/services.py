@@ -27,7 +27,8 @@ PROTOCOL_FIELDS = (
     "re_entry",
     "re_entry_most",
 )  # fmt: skip
-# What is asked stays, too: `Study.asks`.
+# And what was promised stays in the ledger in that currency. What is asked stays, too: `Study.asks`.
+FIXED_FIELDS = (*PROTOCOL_FIELDS, "knowledge", "pay_currency")
 OPENED = "The study has been opened, so its protocol is fixed. Make a new study to change it."
 
 _PROMISED_LONGER = "People have agreed with %s days to withdraw. It can be more, not fewer."
@@ -129,9 +130,7 @@ def _refuse_changed_protocol(study: Study) -> None:
         raise ValidationError({"withdrawal_days": _PROMISED_LONGER % stored.withdrawal_days})
     if study.retention_days > stored.retention_days:
         raise ValidationError({"retention_days": _PROMISED_SOONER % stored.retention_days})
-    # What was promised is in the ledger in that currency.
-    fixed = (*PROTOCOL_FIELDS, "knowledge", "pay_currency")
-    changed = [name for name in fixed if getattr(stored, name) != getattr(study, name)]
+    changed = [name for name in FIXED_FIELDS if getattr(stored, name) != getattr(study, name)]
     if changed:
         raise ValidationError(dict.fromkeys(changed, OPENED))
 

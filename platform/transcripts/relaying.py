@@ -16,6 +16,7 @@ from bots.models import OUTSIDE, Bot, BotVersion
 from bots.services import outside_system, version_of
 from dialogues.models import Dialogue, Seat, Turn
 from live.text import MAX_TEXT
+from studies import bundles
 from studies.models import Study, StudyBot
 from studies.services import results_changed
 from transcripts.pasted import joined
@@ -173,6 +174,7 @@ def discard(dialogue_id: int, *, by: User) -> Deletion:
     kept.delete(unheard_systems(study))
     if was_finished:
         results_changed(study.pk)
+        bundles.forget([study.pk])
     return kept.store(_("A relayed conversation"), by=by, study=study)
 
 

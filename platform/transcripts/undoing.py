@@ -42,7 +42,7 @@ def undo(record_id: int, *, by: User) -> Deletion:
     if was_imported:
         kept.delete(unheard_systems(record.study))
         results_changed(record.study_id)
-        bundles.forget()  # other studies may have begun to judge what it brought
+        bundles.forget([record.study_id])
     return kept.store(record.file_name, by=by, study=record.study)
 
 

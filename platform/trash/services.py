@@ -6,7 +6,7 @@ Rows are kept as PostgreSQL has them, with their keys, and put back as they were
 import json
 import zlib
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -131,10 +131,15 @@ def put_back(deletion_id: int) -> Deletion | None:
         ) from None
     if deletion.study_id:
         results_changed(deletion.study_id)
-    if LAST in kept["tables"]:
-        bundles.forget()  # those of studies that judged what was said lack it
+    bundles.forget(_studies_in(kept["tables"]))  # they lack it
     deletion.delete()
     return deletion
+
+
+def _studies_in(tables: Mapping[str, Sequence[str]]) -> set[int]:
+    """The studies that rows belong to: also those whose workers were to judge what was said in another."""
+    of_studies = [rows for rows in tables.values() if rows and "study_id" in json.loads(rows[0])]
+    return {json.loads(row)["study_id"] for rows in of_studies for row in rows} - {None}
 
 
 def forget(studies: Iterable[int]) -> None:

@@ -69,7 +69,12 @@ async def test_the_whole_way_of_a_conversation(desk: Desk, make_study: MakeStudy
     await shot(page, "consent")
     await frame.get_by_label("I agree to take part").check()
     await frame.get_by_role("button", name="Continue to the instructions").click()
+    here = page.locator(".previews__way [aria-current]")
+    await expect(here).to_have_text("Instructions")
+    await page.get_by_role("link", name="Dark").click()  # it stays where one walked to
+    await expect(page.locator("iframe.is-dark")).to_have_attribute("title", "Instructions, as workers see it")
     await frame.get_by_role("button", name="Start the conversation").click()
+    await expect(here).to_have_text("Questions before")
     await frame.get_by_role("button", name="Skip these questions").click()
     await frame.get_by_role("link", name="Continue").click()
 
@@ -85,6 +90,8 @@ async def test_the_whole_way_of_a_conversation(desk: Desk, make_study: MakeStudy
     await frame.get_by_role("button", name="Yes, finish").click()
     await expect(frame.get_by_role("heading", name="Thank you")).to_be_visible()
     await expect(frame.locator("#completion-code")).to_have_value("EXAMPLE-CODE")
+    await expect(here).to_have_text("Complete")
+    assert "page=end-complete" in page.url
     await shot(page, "end")
     assert await stored() == (0, 0)
 

@@ -114,6 +114,10 @@ def test_a_sweep_goes_from_its_cost_to_the_chart_of_what_people_say(
     assert f'href="{study.get_absolute_url()}"' in page
     assert '<img src="/bots/meena/sweeps/' in page
     assert "N=8, T=1: Sensibleness 100, Specificity 100, SSA 100, log P per token" in page
+    # Each point leads to the responses of its pair: two scored pairs in three charts, four with a likelihood.
+    for cell in found.values():
+        of_its_points = 3 * (cell.name in ("N=1, T=1", "N=8, T=1")) + 1
+        assert page.count(f'"href": "{cell.run.get_absolute_url()}"') == of_its_points
     rows = list(csv.DictReader(io.StringIO(client.get(f"{address}sweep.csv").content.decode())))
     assert [(row["samples"], row["temperature"], row["ssa"]) for row in rows] == [
         ("1", "0.5", ""), ("8", "0.5", ""), ("1", "1.0", "50.0"), ("8", "1.0", "100.0"),

@@ -12,7 +12,7 @@ from contexts import files, services
 from contexts.files import ContextRow, parse
 from contexts.models import Context, ContextSet
 from contexts.tables import FileRefusedError, decoded
-from evaluation.spreadsheets import harmless, original
+from evaluation.spreadsheets import csv_text, harmless, original
 
 
 def said(text: str, ending: str = "jsonl") -> list[tuple[int, str]]:
@@ -165,9 +165,16 @@ def test_an_exported_csv_has_no_cell_that_a_spreadsheet_runs() -> None:
     assert cells[1][-2:] == ["'=HYPERLINK(1)", "'@x"]
 
 
-@pytest.mark.parametrize("text", ["", "'", "=1", "'=1", "''=1", "a=1", "-", "'a", "\tx"])
+@pytest.mark.parametrize("text", ["", "'", "=1", "'=1", "''=1", "a=1", "-", "'a", "\tx", "\uff1d1"])
 def test_a_harmless_cell_gives_its_text_back(text: str) -> None:
     assert original(harmless(text)) == text
+
+
+@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20"])
+def test_no_cell_begins_as_a_formula_does(start: str) -> None:
+    text = f"{start}HYPERLINK(1)"
+
+    assert next(csv.reader(io.StringIO(csv_text([(text,)])))) == [f"'{text}"]
 
 
 @pytest.mark.django_db(transaction=True)

@@ -173,24 +173,25 @@ OWN = AskFact("own-2", "partner_turn", "each_turn", title="Our own")
         ([RATINGS, VOTES], []),
         (
             [RATINGS],
-            [f"Not asked: “{VOTED}” about each turn of the partner; in the paper it is."],
+            [f"The paper also asks “{VOTED}” about each of the partner's turns; this study does not."],
         ),
         (
             [RATINGS, VOTES, OWN],
-            ["Asked beside: “Our own” about each turn of the partner; in the paper it is not."],
+            ["This study also asks “Our own” about each of the partner's turns; the paper does not."],
         ),
         (
             [RATINGS, replace(VOTES, moment="each_turn", required=True)],
             [
-                "“Votes for single replies” about each turn of the partner is asked before the next message, "
-                "in the paper any time before the end; and must be answered, in the paper it may be left out."
+                f"“{VOTED}” about each of the partner's turns is asked before the next message (in the "
+                "paper, at any time before the end) and must be answered (in the paper, it may be left "
+                "unanswered)."
             ],
         ),
         # The first questions are a rule's: it is told once that they are others.
         ([OWN, VOTES], []),
         (
             [VOTES],
-            [f"Not asked: “{RATED}” about the whole conversation; in the paper it is."],
+            [f"The paper also asks “{RATED}” about the whole conversation; this study does not."],
         ),
     ],
 )

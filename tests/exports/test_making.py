@@ -249,6 +249,40 @@ def test_who_withdraws_is_in_no_stored_bundle_of_studies_that_tell_of_them(
     assert [each.study for each in Bundle.objects.all()] == [unrelated]
 
 
+def test_what_is_deleted_in_one_study_leaves_the_bundles_of_others_alone(
+    told: Study, rex: User, make_queue: MakeQueue, make_study: MakeStudy
+) -> None:
+    first, second, unrelated = make_queue(), make_queue(), make_study({"other": 1})
+    for readers in (first, second):
+        subjects.add_turns(readers, told, language="en")
+        judge(readers, lambda _item: {"sensible": False})
+    for each in (told, first, second, unrelated):
+        made(each, rex)
+
+    # Whoever judged in one of them may be told of wherever the same conversations are.
+    delete_workers([first.participations.get().worker_id])
+    assert [each.study for each in Bundle.objects.all()] == [unrelated]
+    for each in (told, first, second):
+        made(each, rex)
+    delete_workers([told.participations.earliest("pk").worker_id])
+    assert [each.study for each in Bundle.objects.all()] == [unrelated]
+
+
+def test_a_bundle_that_quotes_more_than_was_known_is_not_handed_out(
+    told: Study, rex: User, make_queue: MakeQueue
+) -> None:
+    readers = make_queue()
+    bundle, _is_new = making.ask_for(readers, by=rex)
+    subjects.add_turns(readers, told, language="en")
+
+    making.make(bundle.pk)
+
+    bundle.refresh_from_db()
+    assert bundle.made_at is None
+    assert "Make the bundle again." in bundle.reason
+    assert not BundlePart.objects.exists()
+
+
 def test_redacting_erasing_and_deleting_take_the_bundle_along(
     told: Study, rex: User, sign_in: SignIn
 ) -> None:

@@ -61,6 +61,31 @@ def test_a_conversation_has_the_mean_of_its_labels_as_its_score(
     assert listed(pair_of_bots, highest=24.9) == []
 
 
+def test_by_a_score_those_without_it_are_left_out_and_counted(
+    pair_of_bots: Study, make_queue: MakeQueue, rex: User, sign_in: SignIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    oldest = talked(pair_of_bots, [(True, True)])
+    start_dialogue(pair_of_bots)
+    by_readers = talked(pair_of_bots, [(True, True)])
+    Label.objects.filter(turn__dialogue=by_readers).delete()
+    judged_by_readers(by_readers, make_queue(1), {"sensible": True, "specific": True})
+    start_dialogue(pair_of_bots)
+    start_dialogue(pair_of_bots)
+
+    some = found(pair_of_bots, Wanted(score="0.ssa"))
+    assert (some.rows, some.scoreless) == ([by_readers, oldest], 3)
+    assert found(pair_of_bots, Wanted()).scoreless == 0
+    assert found(pair_of_bots, Wanted(lowest=99.0)).scoreless == 3
+    assert neighbours(pair_of_bots, Wanted(score="0.ssa"), by_readers) == (None, oldest.public_id)
+    page = sign_in(rex).get(f"/studies/{pair_of_bots.pk}/dialogues/?score=0.ssa").content.decode()
+    assert "3 conversations without SSA are left out." in page
+    # Only those between the page's first and last conversation are counted.
+    monkeypatch.setattr(explorer, "PER_PAGE", 1)
+    first = found(pair_of_bots, Wanted(score="0.ssa"))
+    second = found(pair_of_bots, Wanted(score="0.ssa"), after=first.older)
+    assert (first.rows, first.scoreless, second.rows, second.scoreless) == ([by_readers], 2, [oldest], 1)
+
+
 def test_a_rating_of_the_whole_conversation_is_its_score(make_study: MakeStudy) -> None:
     study = make_study(min_turns=2, max_turns=4, asks=[Asked("likert", About.DIALOGUE, Moment.AT_END)])
     dialogue = start_dialogue(study)
@@ -214,6 +239,7 @@ def test_few_queries_however_many_conversations(pair_of_bots: Study, rex: User, 
     for path in (
         f"/studies/{pair_of_bots.pk}/dialogues/",
         f"/studies/{pair_of_bots.pk}/dialogues/?text=well&lowest=1&disputed=on&bot=ann&worker=x&faults=on",
+        f"/studies/{pair_of_bots.pk}/dialogues/?score=0.ssa",
         f"/dialogues/{dialogue.public_id}/?text=well&lowest=1",
     ):
         assert queries(client, path) <= 15

@@ -17,7 +17,7 @@ from dialogues.seated import Seated
 from dialogues.services import close_exchange, open_exchange
 from evaluation.questions import question_set
 from labels.models import Label
-from labels.services import delete, record
+from labels.services import record
 from live.refusals import RefusedError
 from studies.asks import About, Asked, Moment, Party
 from tests.conftest import MakeStudy, start_dialogue, worker_of
@@ -161,7 +161,7 @@ async def test_many_labels_of_one_turn_at_once_leave_one(seat: Seated) -> None:
     assert (await Dialogue.objects.aget()).due_1 == []
 
 
-async def test_a_deleted_label_is_due_again_exactly_as_it_was_asked(make_study: MakeStudy) -> None:
+async def test_what_is_asked_is_due_until_it_is_answered(make_study: MakeStudy) -> None:
     asks = [
         Asked("ssa", About.PARTNER_TURN, Moment.EACH_TURN),
         Asked("ssa", About.OWN_TURN, Moment.WAITING),
@@ -193,7 +193,3 @@ async def test_a_deleted_label_is_due_again_exactly_as_it_was_asked(make_study: 
         (1, "own_turn", 1),
         (2, "dialogue", None),
     ]
-
-    await sync_to_async(delete)(Label.objects.all())
-
-    assert await due() == before

@@ -21,6 +21,7 @@ from crowd.models import Assignment, Outcome, Participation, Practice
 from crowd.practice import practised
 from dialogues.models import Dialogue, Fault, Turn
 from monitoring.monitor import monitor
+from reports.templatetags.figures import seconds
 from studies.models import Study
 from tests.conftest import MakeQueue, MakeStudy, enter, start_dialogue
 from tests.planted import SignIn, talked
@@ -168,6 +169,26 @@ def test_the_bots_with_their_times_and_faults(short: Study) -> None:
         health={},
     )
     assert monitor(short, now=NOW).silent_bots == []
+
+
+def test_a_bot_that_has_all_that_is_wanted_is_no_alarm(make_study: MakeStudy) -> None:
+    study = make_study({"ann": 1}, min_turns=2, max_turns=4)
+    assert monitor(study, now=NOW).silent_bots == ["Ann"]
+    talked(study, [(True, True)])
+
+    assert monitor(study, now=NOW).silent_bots == []
+
+
+def test_quick_replies_are_told_in_milliseconds(short: Study, rex: User, sign_in: SignIn) -> None:
+    talked(short, [(True, True)] * 3, latencies=[2, 3, 4])
+
+    page = sign_in(rex).get(f"/studies/{short.pk}/monitor/").content.decode()
+
+    assert ">3 ms</td>" in page
+    assert "0.00 s" not in page
+    assert [seconds(each) for each in (0, 0.004, 0.0994, 0.1, 2.345)] == [
+        "0 ms", "4 ms", "99 ms", "0.10 s", "2.35 s",
+    ]  # fmt: skip
 
 
 def test_a_judging_study_has_no_conversations_to_time(make_queue: MakeQueue) -> None:

@@ -7,6 +7,7 @@ from django.contrib import admin
 from django.test import RequestFactory
 
 from accounts.models import User
+from studies.models import Study
 
 # By model, the fields that an admin may change there, and why. All others are for reading alone.
 MAY_BE_CHANGED: dict[str, tuple[set[str], str]] = {
@@ -40,6 +41,14 @@ MAY_BE_CHANGED: dict[str, tuple[set[str], str]] = {
     "tasks.twopeopleplan": (set(), "a draft, before anybody has taken part"),
     "tasks.writingplan": (set(), "a draft, before anybody has taken part"),
 }  # fmt: skip
+# By model, what an admin may delete there, and why. Nothing else goes, however it came there.
+MAY_BE_DELETED = {
+    "accounts.apitoken": "a token that is no longer to open anything",
+    "accounts.user": "somebody who signs in; what they made protects them",
+    "auth.group": "as Django has it; Turnwise uses none",
+    "crowd.worker": "a person who asks for it, with all that is theirs, by the same service as elsewhere",
+    "studies.share": "somebody works on a study no longer",
+}
 # Of these the admin class itself asks whether the study is a draft; tests/reports and tests/tasks try it.
 DRAFTS = {label for label, (fields, _) in MAY_BE_CHANGED.items() if not fields}
 
@@ -75,3 +84,22 @@ def test_nothing_is_added_that_only_services_write(request_of_an_admin: Any) -> 
     }
 
     assert may_be_added <= MAY_BE_CHANGED.keys()
+
+
+def test_only_what_stands_here_can_be_deleted(request_of_an_admin: Any) -> None:
+    may_be_deleted = {
+        model._meta.label_lower
+        for model, registered in admin.site._registry.items()
+        if registered.has_delete_permission(request_of_an_admin)
+    }
+
+    assert may_be_deleted == MAY_BE_DELETED.keys()
+
+
+def test_nothing_of_an_opened_study_is_deleted_within_another_page(request_of_an_admin: Any) -> None:
+    opened = Study(state=Study.State.OPEN)
+    for model, registered in admin.site._registry.items():
+        for inline in registered.get_inline_instances(request_of_an_admin):
+            parent = opened if model is Study else None
+            may = inline.has_delete_permission(request_of_an_admin, parent)
+            assert not may, f"{inline.model.__name__} within {model.__name__}"

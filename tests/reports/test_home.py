@@ -13,6 +13,7 @@ from crowd.assigning import assign
 from crowd.ending import complete
 from crowd.ledger import pay
 from crowd.models import Outcome, Participation
+from crowd.pausing import pause, resume
 from crowd.spend import spend_of
 from dialogues.models import Fault
 from judging.models import JudgingPlan
@@ -85,6 +86,27 @@ def test_a_bot_that_is_being_loaded_is_no_alarm(make_study: MakeStudy, rex: User
     assert "Nothing at the moment." in client.get("/home/").content.decode()
     hosted(second, "failed")
     assert "Bots do not answer: Bob." in client.get("/home/").content.decode()
+
+
+def test_a_bot_that_nobody_needs_is_no_alarm(make_study: MakeStudy, rex: User, sign_in: SignIn) -> None:
+    full = make_study({"ann": 1}, min_turns=2, max_turns=4)
+    paused = make_study({"bob": 5}, min_turns=2, max_turns=4)
+    talked(full, [(True, True)])
+    pause(paused.pk, holds=False, by="rex")
+    client = sign_in(rex)
+
+    page = client.get("/home/").content.decode()
+    assert "It has everything it wanted" in page
+    assert "No bot answers" not in page
+    assert "Bots do not answer" not in page
+
+    # Who is in the middle of a conversation needs it, though nobody else is admitted anyhow.
+    resume(paused.pk, by="rex")
+    start_dialogue(paused)
+    pause(paused.pk, holds=False, by="rex")
+    page = client.get("/home/").content.decode()
+    assert "Bots do not answer: Bob." in page
+    assert "nobody new is admitted" not in page
 
 
 def test_signing_in_leads_home(rex: User, sign_in: SignIn) -> None:

@@ -11,8 +11,9 @@ from bots.models import Bot, BotCopy
 from judging.models import Item
 from reports.journey import Standing, journey, next_step
 from responses.models import Response
+from studies.bundles import note_export
 from studies.models import Bundle, Study
-from studies.services import clone, save_study, set_state, share
+from studies.services import clone, results_changed, save_study, set_state, share
 from tasks.writing import services as writing
 from tests.conftest import MakeMeeting, MakePairs, MakeQueue, MakeStudy, MakeWriting, enter
 from tests.planted import SignIn, computed, talked
@@ -78,7 +79,9 @@ def test_a_study_that_is_full_needs_no_bot_any_more(make_study: MakeStudy) -> No
     assert next_of(study) == "Results"
 
 
-def test_a_study_that_was_closed_early_is_exported_and_then_done(make_study: MakeStudy, rex: User) -> None:
+def test_a_study_that_was_closed_early_is_exported_and_then_done(
+    make_study: MakeStudy, rex: User, sign_in: SignIn
+) -> None:
     study = make_study({"ann": 8, "bob": 8}, min_turns=2, max_turns=4)
     talked(study, [(True, True)])
     computed(study)
@@ -92,9 +95,23 @@ def test_a_study_that_was_closed_early_is_exported_and_then_done(make_study: Mak
     assert export.standing == Standing.NEXT
     assert next_step(study) == export
 
-    Bundle.objects.create(study=study, by=rex, asked_at=timezone.now(), made_at=timezone.now())
+    now = timezone.now()
+    Bundle.objects.create(study=study, by=rex, asked_at=now, made_at=now)
+    note_export(study.pk, results_version=study.results_version, judgments=0)
 
-    assert journey(study)[-1].standing == Standing.DONE
+    assert journey(study)[-1].says == "Its bundle is ready to download."
+    Bundle.objects.all().delete()  # as it is a day later
+    assert (journey(study)[-1].standing, journey(study)[-1].says) == (
+        Standing.DONE, "Its results have been exported.",
+    )  # fmt: skip
+    assert next_step(study) is None
+
+    results_changed(study.pk)
+    study.refresh_from_db()
+    export = journey(study)[-1]
+    assert (export.standing, export.says) == (Standing.NEXT, "Results have changed since they were exported.")
+
+    list(sign_in(rex).get(f"/studies/{study.pk}/turns.csv"))
     assert next_step(study) is None
 
 

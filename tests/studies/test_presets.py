@@ -140,7 +140,7 @@ def test_a_study_of_a_protocol_keeps_it_when_other_things_are_asked(make_study: 
         "Workers answer the questions “likert”; in the paper sensibleness and specificity."
         in (result["deviations"])
     )
-    assert any(each.startswith("Asked beside: “") for each in result["deviations"])
+    assert any(each.startswith("This study also asks “") for each in result["deviations"])
     assert published_of(study) is None  # it scored systems on other questions
 
 

@@ -196,11 +196,14 @@ def test_the_admin_edits_an_opened_study_but_not_its_protocol(
     bots = {"study_bots-TOTAL_FORMS": "0", "study_bots-INITIAL_FORMS": "0"}
 
     changes = {"title": "Renamed", "languages": "en", "min_turns": "2", "state": "draft"}
+    changes |= {"pay_currency": "JPY", "withdrawal_days": "0", "retention_days": "9999"}
+    promised = (study.pay_currency, study.withdrawal_days, study.retention_days)
     response = client.post(address, {k: v for k, v in form.items() if v is not None} | bots | changes)
 
     study.refresh_from_db()
     assert response.status_code == 302
     assert (study.title, study.min_turns, study.state) == ("Renamed", 14, Study.State.OPEN)
+    assert (study.pay_currency, study.withdrawal_days, study.retention_days) == promised
 
 
 def test_a_demo_study_that_was_renamed_is_not_made_again(ada: User) -> None:

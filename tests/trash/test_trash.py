@@ -13,12 +13,13 @@ from django.utils import timezone
 from accounts.models import User
 from crowd.models import Worker
 from dialogues.models import Dialogue, TranscriptImport, Turn
+from judging.subjects import add_turns
 from labels.models import Label
 from privacy.withdrawing import withdraw
 from quality.models import MessageTemplate, Qualification, Requirement
 from studies.asks import Party
 from studies.models import Bundle, Study
-from tests.conftest import MakeStudy, enter
+from tests.conftest import MakeQueue, MakeStudy, enter
 from tests.planted import SignIn, talked
 from tests.transcripts.imports import import_draft
 from transcripts import relaying
@@ -135,13 +136,18 @@ def test_more_rows_than_one_statement_takes_come_back(study: Study, monkeypatch:
 
 
 @pytest.mark.django_db
-def test_bundles_that_were_made_without_it_go_when_it_comes_back(study: Study, make_study: MakeStudy) -> None:
-    deletion = undo(imported(study).pk, by=study.owner)
-    Bundle.objects.create(study=make_study(), asked_at=timezone.now(), made_at=timezone.now())
+def test_bundles_that_were_made_without_it_go_when_it_comes_back(
+    study: Study, make_study: MakeStudy, make_queue: MakeQueue
+) -> None:
+    done, readers, unrelated = imported(study), make_queue(), make_study()
+    add_turns(readers, study, language="en")
+    deletion = undo(done.pk, by=study.owner)
+    for each in (study, readers, unrelated):
+        Bundle.objects.create(study=each, asked_at=timezone.now(), made_at=timezone.now(), quotes=[each.pk])
 
     put_back(deletion.pk)
 
-    assert not Bundle.objects.exists()  # the study may judge turns of the import
+    assert [each.study for each in Bundle.objects.all()] == [unrelated]
 
 
 @pytest.mark.django_db

@@ -24,6 +24,12 @@ def from_to(cell: Mapping[str, Any], digits: int = 1) -> str:
 
 
 @register.filter
+def seconds(value: float) -> str:
+    """How long something took; what is quicker than a tenth of a second in milliseconds."""
+    return f"{figure(value, 2)} s" if value >= 0.1 else f"{figure(1000 * value, 0)} ms"
+
+
+@register.filter
 def beyond(level: float) -> str:
     """What lies outside an interval of this level, which is the level of its tests: 5 % of 95 %."""
     return percent(round(1 - level, 9))

@@ -520,7 +520,7 @@ class Migration(migrations.Migration):
                     models.CharField(
                         choices=[
                             ("own_turn", "Each of their own turns"),
-                            ("partner_turn", "Each turn of the partner"),
+                            ("partner_turn", "Each of the partner's turns"),
                             ("dialogue", "The whole conversation"),
                             ("response", "A response to a context"),
                             ("pair", "Two responses, or two conversations"),
@@ -546,10 +546,10 @@ class Migration(migrations.Migration):
                     models.CharField(
                         blank=True,
                         choices=[
-                            ("each_turn", "Under each turn, before the next message can be sent"),
+                            ("each_turn", "Before the next message can be sent"),
                             ("waiting", "While the partner writes"),
-                            ("before_finish", "Any time before the conversation is finished"),
-                            ("at_end", "When the conversation is over, before it is finished"),
+                            ("before_finish", "At any time before the conversation ends"),
+                            ("at_end", "At the end of the conversation"),
                             ("before_work", "Before they begin"),
                             ("after_work", "When their work is done"),
                         ],
@@ -758,6 +758,16 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 (
+                    "quotes",
+                    django.contrib.postgres.fields.ArrayField(
+                        base_field=models.BigIntegerField(),
+                        blank=True,
+                        default=list,
+                        help_text="Keys of the studies of which it has texts or answers, its own among them.",
+                        size=None,
+                    ),
+                ),
+                (
                     "by",
                     models.ForeignKey(
                         blank=True,
@@ -790,6 +800,34 @@ class Migration(migrations.Migration):
                     ),
                 ],
             },
+        ),
+        migrations.CreateModel(
+            name="LastExport",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("at", models.DateTimeField()),
+                (
+                    "results_version",
+                    models.PositiveBigIntegerField(help_text="The study's, when they were read."),
+                ),
+                (
+                    "judgments",
+                    models.PositiveIntegerField(help_text="Items judged until then, of a judging study."),
+                ),
+                (
+                    "study",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="last_export",
+                        to="studies.study",
+                    ),
+                ),
+            ],
         ),
         migrations.CreateModel(
             name="BundlePart",

@@ -1,6 +1,6 @@
 """What is evaluated, and how."""
 
-from studies.models.bundles import Bundle, BundlePart
+from studies.models.bundles import Bundle, BundlePart, LastExport
 from studies.models.choices import PrimaryAnalysis, ReEntry, Speaker, language_name
 from studies.models.of_study import Ask, ConsentVersion, Share, StudyBot
 from studies.models.study import CODE_ALPHABET, LONGEST_TAG, MOST_TAGS, Study, entry_code
@@ -13,6 +13,7 @@ __all__ = [
     "Bundle",
     "BundlePart",
     "ConsentVersion",
+    "LastExport",
     "PrimaryAnalysis",
     "ReEntry",
     "Share",

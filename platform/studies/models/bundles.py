@@ -1,6 +1,7 @@
 """A study's bundle: asked for, made by a process of its own, kept for a day."""
 
 from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
@@ -31,6 +32,13 @@ class Bundle(models.Model):
         default=0, help_text=_("Items judged, of a judging study, when its labels were read.")
     )
 
+    quotes = ArrayField(
+        models.BigIntegerField(),
+        default=list,
+        blank=True,
+        help_text=_("Keys of the studies of which it has texts or answers, its own among them."),
+    )
+
     class Meta:
         ordering = ("-pk",)
         constraints = (
@@ -48,6 +56,18 @@ class Bundle(models.Model):
     @property
     def is_under_way(self) -> bool:
         return self.made_at is None and not self.reason
+
+
+class LastExport(models.Model):
+    """Which of a study's results somebody has taken along, also once the archive itself is dropped."""
+
+    study = models.OneToOneField(Study, on_delete=models.CASCADE, related_name="last_export")
+    at = models.DateTimeField()
+    results_version = models.PositiveBigIntegerField(help_text=_("The study's, when they were read."))
+    judgments = models.PositiveIntegerField(help_text=_("Items judged until then, of a judging study."))
+
+    def __str__(self) -> str:
+        return f"Last export of {self.study}"
 
 
 class BundlePart(models.Model):

@@ -55,8 +55,7 @@ class Ask(models.Model):
         )
 
     def __str__(self) -> str:
-        when = f", {self.get_moment_display().lower()}" if self.moment else ""
-        return f"{self.title} ({self.get_about_display().lower()}{when})"
+        return self.declared.said(self.title)
 
     @property
     def title(self) -> str:

@@ -2,21 +2,18 @@ from django.contrib import admin
 from django.http import HttpRequest
 from typing_extensions import override
 
+from accounts.view_only import NeverDeleted
 from studies.models import Study
 from tasks.writing.models import WritingPlan
 
 
 @admin.register(WritingPlan)
-class WritingPlanAdmin(admin.ModelAdmin[WritingPlan]):
+class WritingPlanAdmin(NeverDeleted, admin.ModelAdmin[WritingPlan]):
     """A plan is a draft's to change: once the study has opened, people write by it."""
 
     @override
     def has_change_permission(self, request: HttpRequest, obj: WritingPlan | None = None) -> bool:
         return super().has_change_permission(request, obj) and _is_draft(obj)
-
-    @override
-    def has_delete_permission(self, request: HttpRequest, obj: WritingPlan | None = None) -> bool:
-        return super().has_delete_permission(request, obj) and _is_draft(obj)
 
 
 def _is_draft(plan: WritingPlan | None) -> bool:
