@@ -80,6 +80,17 @@ OWN_MATERIAL = f"""
             FROM dialogues_material AS read WHERE read.seat_id = own.id) END"""
 
 
+def _taking_part(study: str) -> str:
+    """The join that finds who judged among those who take part in the study.
+
+    OFFSET 0 keeps the planner from reading all people of the study for each label, as it would where most
+    studies are small.
+    """
+    return f"""LEFT JOIN LATERAL (
+       SELECT own.* FROM (SELECT * FROM crowd_participation WHERE worker_id = l.rater_id OFFSET 0) AS own
+        WHERE own.study_id = {study} AND own.number = 1) AS p ON true"""
+
+
 # What readers say of the same turns in a judging study belongs to that study. Conversation by conversation,
 # so that the first rows are on their way before the last are read.
 # Who takes part has a name in `p`; the function is asked for those who do not.
@@ -111,7 +122,7 @@ SELECT s.code, coalesce(b.name, '{HUMAN}'), left(v.fingerprint, 12), d.public_id
   LEFT JOIN dialogues_seat AS own ON own.dialogue_id = d.id AND own.worker_id = l.rater_id
   LEFT JOIN dialogues_seat AS heard ON heard.dialogue_id = d.id AND heard.number <> coalesce(own.number, 0)
   LEFT JOIN bots_bot AS b ON b.id = coalesce(v.bot_id, heard.bot_id)
-  LEFT JOIN crowd_participation AS p ON p.worker_id = l.rater_id AND p.study_id = d.study_id AND p.number = 1
+  {_taking_part("d.study_id")}
  WHERE l.party <> 'reader'
    AND (b.id IS NOT NULL OR own.id IS NOT NULL AND heard.worker_id IS NOT NULL)
  ORDER BY d.id, l.position, l.id
@@ -155,8 +166,7 @@ SELECT s.code, i.system, left(v.fingerprint, 12), coalesce(d.public_id::text, c.
   LEFT JOIN responses_response AS r ON r.id = l.response_id
   LEFT JOIN contexts_context AS c ON c.id = coalesce(r.context_id, l.context_id)
   LEFT JOIN bots_botversion AS v ON v.id = i.bot_version_id
-  LEFT JOIN crowd_participation AS p ON p.worker_id = l.rater_id AND p.study_id = slot.study_id
-   AND p.number = 1
+  {_taking_part("slot.study_id")}
  ORDER BY next.id, slot.label_id
 """
 
@@ -188,8 +198,7 @@ SELECT s.code, CASE WHEN slot.is_swapped THEN i.second_system || ' against ' || 
   LEFT JOIN dialogues_dialogue AS d ON d.id = pair.first_dialogue_id
   LEFT JOIN responses_response AS r ON r.id = pair.first_response_id
   LEFT JOIN contexts_context AS c ON c.id = r.context_id
-  LEFT JOIN crowd_participation AS p ON p.worker_id = l.rater_id AND p.study_id = slot.study_id
-   AND p.number = 1
+  {_taking_part("slot.study_id")}
  ORDER BY next.id, slot.label_id
 """
 
