@@ -65,16 +65,17 @@ def scores(sweep: Sweep, user: User | AnonymousUser) -> Scores:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A line of the table: a pair of N and T, its scores in the order of the columns; None where unknown."""
+    """A line of the table: a pair of N and T, its scores by the columns' titles; None where unknown."""
 
     cell: Cell
-    scores: Sequence[Mapping[str, Any] | None]
+    scores: Mapping[str, Mapping[str, Any] | None]
 
 
 def rows(cells: Sequence[Cell], found: Scores) -> list[Row]:
     """Each pair with its scores."""
     return [
-        Row(cell, [found.of.get(cell.run.system, {}).get(key) for key in found.columns]) for cell in cells
+        Row(cell, {title: found.of.get(cell.run.system, {}).get(key) for key, title in found.columns.items()})
+        for cell in cells
     ]
 
 
@@ -111,7 +112,7 @@ def csv_rows(cells: Sequence[Cell], found: Scores) -> Iterator[list[object]]:
     ]  # fmt: skip
     for row in rows(cells, found):
         cell, run = row.cell, row.cell.run
-        known = [each or {} for each in row.scores]
+        known = [each or {} for each in row.scores.values()]
         yield [
             run.system, run.samples, run.temperature, run.state, cell.had, cell.scored, cell.per_token,
             *(each.get(end) for each in known for end in ("value", "low", "high")),
