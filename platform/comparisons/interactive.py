@@ -12,6 +12,9 @@ from django.utils.translation import ngettext
 from comparisons.described import Data
 from reports.interactive.marks import Plot, between, labels, mark, plain_words, said, scatter
 
+MOST_SWITCHES = 12
+"""So many versions can be hidden one by one; of more, the buttons would take the chart's place."""
+
 Leads = Mapping[str, str]
 """By what a row or point is told apart by, the address of what is behind it."""
 
@@ -57,12 +60,17 @@ def _over_time(course: Data, leads: Leads) -> Plot:
                 said(title, row["cells"][key], unit),
             ]
             if made := mark(row["cells"][key], words, leads.get(str(row["number"]), "")):
-                points.append({"x": row["number"], **made})
+                points.append({"x": row["number"], "part": row["version"], **made})
         lines.append({"name": title, "system": title, "band": False, "whiskers": True, "points": points})
     panel = {"title": "", "low": low, "high": high, "lines": lines}
     across = _("row of the table")
     systems = [line["name"] for line in lines]
-    return {"kind": "lines", "systems": systems, "across": across, "axis": _axis(course), "panels": [panel]}
+    versions = [*dict.fromkeys(row["version"] for row in course["rows"])]
+    parts = {"parts": versions, "show_parts": _("Versions")} if len(versions) <= MOST_SWITCHES else {}
+    return {
+        "kind": "lines", "systems": systems, "across": across, "axis": _axis(course), "panels": [panel],
+        **parts,
+    }  # fmt: skip
 
 
 def _axis(data: Data) -> str:

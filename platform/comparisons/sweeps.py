@@ -105,16 +105,19 @@ class _Named:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A line of the table: a pair of N and T, its scores in the order of the columns; None where unknown."""
+    """A line of the table: a pair of N and T, its scores by the columns' titles; None where unknown."""
 
     cell: Cell
-    scores: Sequence[Mapping[str, Any] | None]
+    scores: Mapping[str, Mapping[str, Any] | None]
 
 
 def rows(cells: Sequence[Cell], found: Scores, keys: Iterable[str]) -> list[Row]:
     """Each pair with these scores."""
-    keys = list(keys)
-    return [Row(cell, [found.of.get(cell.run.system, {}).get(key) for key in keys]) for cell in cells]
+    titles = {key: found.columns[key].title for key in keys}
+    return [
+        Row(cell, {title: found.of.get(cell.run.system, {}).get(key) for key, title in titles.items()})
+        for cell in cells
+    ]
 
 
 def sheets(cells: Sequence[Cell], found: Scores, wanted: Collection[str] = ()) -> list[Sheet]:
@@ -162,7 +165,7 @@ def csv_rows(cells: Sequence[Cell], found: Scores) -> Iterator[list[object]]:
     ]  # fmt: skip
     for row in rows(cells, found, found.columns):
         cell, run = row.cell, row.cell.run
-        known = [each or {} for each in row.scores]
+        known = [each or {} for each in row.scores.values()]
         yield [
             run.system, run.samples, run.temperature, run.state, cell.had, cell.scored, cell.per_token,
             *(each.get(end) for each in known for end in ("value", "low", "high")),

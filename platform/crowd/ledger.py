@@ -171,13 +171,19 @@ class Owed(NamedTuple):
     panels: list[str]
 
 
-_OWED = """
+UNPAID = """
+SELECT participation,
+       sum(amount) FILTER (WHERE reason IN ('earned', 'partly')) AS earned,
+       sum(amount) FILTER (WHERE reason = 'bonus') AS bonus,
+       sum(CASE WHEN reason IN ('earned', 'partly', 'bonus') THEN amount
+                WHEN reason = 'reversed' THEN -amount ELSE 0 END) AS due
+  FROM crowd_payentry WHERE study_id = %s
+ GROUP BY participation HAVING NOT bool_or(reason = 'paid')
+"""
+"""What those of a study have a claim to who were not paid, by their keys: an index has it in this order."""
+_OWED = f"""
 SELECT count(*), coalesce(sum(due), 0.00), array_agg(DISTINCT w.panel) FILTER (WHERE w.id IS NOT NULL)
-  FROM (SELECT participation,
-               sum(CASE WHEN reason IN ('earned', 'partly', 'bonus') THEN amount
-                        WHEN reason = 'reversed' THEN -amount ELSE 0 END) AS due
-          FROM crowd_payentry WHERE study_id = %s
-         GROUP BY participation HAVING NOT bool_or(reason = 'paid')) AS claim
+  FROM ({UNPAID}) AS claim
   LEFT JOIN crowd_participation AS p ON p.id = claim.participation
   LEFT JOIN crowd_worker AS w ON w.id = p.worker_id
  WHERE due > 0

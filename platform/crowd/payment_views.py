@@ -14,8 +14,8 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_GET, require_POST
 
 from crowd import ledger
-from crowd.models import Participation
 from crowd.panels.base import shortened
+from crowd.payment_file import ToPay, to_pay
 from evaluation.spreadsheets import csv_text
 from live.streaming import attachment
 from studies.models import Study
@@ -57,14 +57,13 @@ def payment_file(request: HttpRequest, pk: int) -> StreamingHttpResponse:
 
 def _lines(study: Study, panel: str | None) -> Generator[str]:
     yield csv_text([COLUMNS])
-    owed = {account.participation: account for account in ledger.due(study)}
-    people = Participation.objects.filter(pk__in=owed).order_by("pk")
-    rows = people if panel is None else people.filter(worker__panel=panel)
-    # Plain values: a model of each person and of each worker is most of the work.
-    for key, *who in rows.values_list("pk", "worker__panel", "worker__panel_id", "submission", "pseudonym"):
-        account = owed[key]
-        amounts = account.due, study.pay_currency, account.earned, account.bonus
-        yield csv_text([(*who, *map(str, amounts))])
+    for people in to_pay(study, panel):
+        yield csv_text([_cells(each, study.pay_currency) for each in people])
+
+
+def _cells(each: ToPay, currency: str) -> tuple[str, ...]:
+    who = each.panel, each.panel_id, each.submission, each.worker
+    return (*who, str(each.amount), currency, str(each.earned), str(each.bonus))
 
 
 @require_POST

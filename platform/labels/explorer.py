@@ -167,14 +167,15 @@ class Asked:
             return dialogues
         bounds = {"score__gte": wanted.lowest, "score__lte": wanted.highest, "score__isnull": False}
         told = {bound: value for bound, value in bounds.items() if value is not None}
-        return self._by_score(dialogues).filter(**told)
+        return dialogues.alias(score=self._by_anybody).filter(**told)
 
     def scoreless(self, dialogues: QuerySet[Dialogue]) -> QuerySet[Dialogue]:
         """Those of which nobody judged what the score is made of."""
-        return self._by_score(dialogues).filter(score=None)
+        return dialogues.alias(score=self._by_anybody).filter(score=None)
 
-    def _by_score(self, dialogues: QuerySet[Dialogue]) -> QuerySet[Dialogue]:
-        return dialogues.alias(score=Coalesce(self._mean(_OWN), self._mean(_READ)))
+    @property
+    def _by_anybody(self) -> Coalesce:
+        return Coalesce(self._mean(_OWN), self._mean(_READ))
 
     def disputed(self, dialogues: QuerySet[Dialogue]) -> QuerySet[Dialogue]:
         if self.questions is None:

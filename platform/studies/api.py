@@ -1,6 +1,6 @@
 """The REST API of studies: what their bots are, their tags, and who sees them besides their owner."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from django.core.exceptions import ValidationError
 from django.shortcuts import get_object_or_404
@@ -13,10 +13,10 @@ from accounts.requests import AuthenticatedHttpRequest
 from live.answers import answers
 from studies import consent, services
 from studies.facets import facets_of, set_facets
-from studies.models import Share, Study
+from studies.models import PrimaryAnalysis, Share, Study
 from studies.presets import PRESETS, Preset, preset_named
 from studies.queries import owned_studies_of, studies_of
-from studies.tasks import tasks
+from studies.tasks import task_of, tasks
 
 router = Router(tags=["studies"])
 
@@ -42,6 +42,21 @@ class StudyIn(Schema, extra="forbid"):
     languages: list[Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9-]{1,10}$")]] = Field(
         ["en"], min_length=1, max_length=10
     )
+    primary_analysis: PrimaryAnalysis | None = Field(
+        None, description="Whose labels the report's numbers rest on; empty: as the preset has it."
+    )
+    exclusion_rules: Annotated[str, StringConstraints(max_length=2000)] | None = Field(
+        None, description="By which rules workers are excluded; empty: as the preset has it."
+    )
+    margin: float | None = Field(
+        None, description="The largest difference that does not matter, in points; empty: none is declared."
+    )
+
+    @property
+    def plan(self) -> dict[str, Any]:
+        """What is declared of the analysis here."""
+        named = ("primary_analysis", "exclusion_rules", "margin")
+        return {name: given for name in named if (given := getattr(self, name)) is not None}
 
 
 class StudyOut(Schema):
@@ -72,6 +87,12 @@ def make(request: AuthenticatedHttpRequest, sent: StudyIn) -> Status[StudyOut]:
         raise HttpError(422, f"A study of “{preset.key}” cannot have the task “{named}”, only: {known}.")
     study = preset.study(named)
     study.title, study.languages = sent.title, sent.languages
+    if sent.plan and not task_of(study).asks:
+        raise HttpError(
+            422, f"A study of the task “{study.task}” asks nothing, so leave out {', '.join(sent.plan)}."
+        )
+    for name, given in sent.plan.items():
+        setattr(study, name, given)
     owner = request.user
     try:
         services.save_study(

@@ -146,7 +146,7 @@ async def test_a_chart_is_pointed_at_walked_by_key_narrowed_and_opened(
     await mark.click()
     await expect(page.get_by_role("heading", name="Conversations")).to_be_visible()
     await expect(page.get_by_label("Bot")).to_have_value("dan")
-    await expect(page.get_by_text("4 conversations, the newest first.")).to_be_visible()
+    await expect(page.get_by_text("4 found, the newest first.")).to_be_visible()
 
 
 async def test_a_finger_reads_first_and_opens_then(visit: Visit, rex: User, compared: Study) -> None:

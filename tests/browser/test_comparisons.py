@@ -4,16 +4,19 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
+from asgiref.sync import sync_to_async
 from playwright.async_api import expect
 
 from accounts.models import User
 from bots.models import Bot, BotVersion
 from bots.services import record_perplexity
+from studies.asks import About, Asked, Moment
 from studies.models import Study
 from tests.browser.conftest import Visit, Visitor
 from tests.browser.test_charts import DRAWN, inside, meet
 from tests.browser.test_staff_pages import sign_in
 from tests.comparisons.conftest import BOTH, NO, SENSIBLE, talk
+from tests.comparisons.test_measured import rated
 from tests.conftest import MakeStudy
 from tests.planted import computed
 
@@ -183,3 +186,31 @@ async def test_phones_without_scripts_get_pictures_drawn_for_them(visit: Visit, 
             for n, text in enumerate(texts):
                 met = [other["what"] for other in texts[:n] if meet(text, other)]
                 assert met == [], (*where, text["what"])
+
+
+async def test_a_version_is_hidden_from_its_history_and_shown_again(
+    visit: Visit, rex: User, make_study: MakeStudy
+) -> None:
+    def planted() -> None:
+        rated_by = Asked("likert", About.DIALOGUE, Moment.AT_END)
+        study = make_study({"ann": 9}, title="Ratings", asks=[rated_by], min_turns=2, max_turns=8)
+        for quality, release in ((2, 1), (4, 1), (7, 2)):
+            rated(study, quality, release=release)
+
+    await sync_to_async(planted)()
+    visitor = await visit()
+    await sign_in(visitor, "/bots/ann/history/?questions=likert")
+    marks = visitor.page.locator(".plot .mark")
+    versions = visitor.page.get_by_role("group", name="Versions").get_by_role("button")
+    first, second = versions.nth(0), versions.nth(1)
+    both = await marks.count()
+
+    await first.click()
+
+    await expect(first).to_have_attribute("aria-pressed", "false")
+    await expect(marks).to_have_count(both // 2)
+    await second.click()  # the last one stays
+    await expect(second).to_have_attribute("aria-pressed", "true")
+    assert await visitor.flaws() == []
+    await first.click()
+    await expect(marks).to_have_count(both)

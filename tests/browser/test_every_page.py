@@ -8,7 +8,9 @@ from django.conf import settings
 from django.test import Client
 
 from accounts.models import User
-from tests.browser.conftest import Visit
+from studies.models import Study
+from tests.browser.conftest import Visit, Visitor
+from tests.conftest import MakeStudy
 from tests.project.test_access import ADMIN, OURS, OWNER, SIGNED_IN, address, things
 
 __all__ = ["things"]  # the fixture
@@ -37,7 +39,76 @@ ABSENT = {
 PARTS = {"studies:outlook", "judging:foreseen"}
 """Of pages: asked for by what their forms say."""
 
+# Whose first form wants something; sent empty, it comes back and says what.
+REFUSING = {
+    "accounts:people", "bots:new", "bots:edit", "contexts:new", "contexts:version", "knowledge:new",
+    "questions:new", "questions:import", "questions:edit", "studies:new", "studies:edit", "studies:sharing",
+    "crowd:limits", "crowd:panels", "responses:new", "responses:upload", "transcripts:imports",
+    "transcripts:relay", "judging:queue", "judging:battery", "judging:gold", "judging_task:second_groups",
+    "quality:new", "quality:messages", "pairs:add",
+}  # fmt: skip
+UNFOLD = """() => {
+    const folded = [...document.querySelectorAll("main details:not([open])")];
+    for (const each of folded) each.open = true;
+    return folded.length;
+}"""
+SEND_EMPTY = """() => {
+    const wants = "input:not([type=hidden]), textarea, select";
+    const form = [...document.querySelectorAll("main form[method=post]")].find(it => it.querySelector(wants));
+    const kept = "[type=hidden], [type=checkbox], [type=radio], [type=file]";
+    for (const field of form.querySelectorAll(`input:not(${kept}), textarea`)) field.value = "";
+    form.noValidate = true;
+    form.requestSubmit();
+}"""
+# What somebody sees who has nothing yet, and of a study in which nothing has happened.
+EMPTY = (
+    "/home/", "/studies/", "/bots/", "/contexts/", "/responses/", "/questions/", "/knowledge/",
+    "/qualifications/", "/messages/", "/tokens/", "/compare/", "/compare/perplexity/",
+    "/compare/human-likeness/", "/deleted/",
+)  # fmt: skip
+EMPTY_OF_STUDY = (
+    "", "report/", "monitor/", "participants/", "payments/", "dialogues/", "imports/", "rehearsal/",
+    "review/", "quality/", "privacy/", "bundle/", "sharing/", "opening/",
+)  # fmt: skip
 
+
+async def signed_in(visit: Visit, user: User) -> Visitor:
+    client = Client()
+    await sync_to_async(client.force_login)(user)
+    visitor, key = await visit(), client.session.session_key
+    assert key
+    await visitor.page.context.add_cookies(
+        [{"name": settings.SESSION_COOKIE_NAME, "value": key, "url": visitor.site}]
+    )
+    return visitor
+
+
+async def refused(visitor: Visitor) -> int:
+    """Send the page's first form empty; how that is answered."""
+    async with visitor.page.expect_navigation() as sent:
+        await visitor.page.evaluate(SEND_EMPTY)
+    answer = await sent.value
+    assert answer
+    return answer.status
+
+
+async def test_nothing_is_flawed_for_who_has_nothing_yet(
+    visit: Visit, mallory: User, make_study: MakeStudy
+) -> None:
+    study = await sync_to_async(make_study)(title="Nothing yet")
+    await Study.objects.filter(pk=study.pk).aupdate(owner=mallory)
+    visitor, flaws = await signed_in(visit, mallory), {}
+    for path in (*EMPTY, *(f"/studies/{study.pk}/{page}" for page in EMPTY_OF_STUDY)):
+        answer = await visitor.page.goto(visitor.site + path)
+        assert answer
+        assert answer.status == 200, path
+        if found := await visitor.flaws():
+            flaws[path] = found
+
+    assert flaws == {}
+
+
+@pytest.mark.timeout(600)
 async def test_no_page_for_staff_has_a_flaw(
     visit: Visit,
     things: dict[str, dict[str, Any]],
@@ -45,14 +116,7 @@ async def test_no_page_for_staff_has_a_flaw(
 ) -> None:
     rex.is_superuser = True  # sees what is an owner's, and what is an admin's
     await rex.asave()
-    client = Client()
-    await sync_to_async(client.force_login)(rex)
-    visitor = await visit()
-    key = client.session.session_key
-    assert key
-    await visitor.page.context.add_cookies(
-        [{"name": settings.SESSION_COOKIE_NAME, "value": key, "url": visitor.site}]
-    )
+    visitor = await signed_in(visit, rex)
 
     searched, absent, flaws = [], set(), {}
     for page in [page for page in OURS if page.rule in (SIGNED_IN, OWNER, ADMIN)]:
@@ -66,9 +130,16 @@ async def test_no_page_for_staff_has_a_flaw(
             searched.append(page.name)
             if found := await visitor.flaws():
                 flaws[page.name] = found
+            if await visitor.page.evaluate(UNFOLD) and (found := await visitor.flaws()):
+                flaws[f"{page.name}, unfolded"] = found
+            if page.name in REFUSING:
+                assert await refused(visitor) == 422, page.name
+                if found := await visitor.flaws():
+                    flaws[f"{page.name}, refused"] = found
         elif answer.status not in (200, 405):
             absent.add(page.name)
 
     assert flaws == {}
     assert absent == ABSENT
     assert len(searched) > 90
+    assert set(searched) >= REFUSING

@@ -77,6 +77,23 @@ async def test_two_people_talk_to_the_end_in_chinese(visit: Visit, make_meeting:
     assert await Assignment.objects.filter(outcome="complete").acount() == 2
 
 
+async def test_a_tab_that_another_took_over_says_where_to_wait(
+    visit: Visit, make_meeting: MakeMeeting
+) -> None:
+    study = await sync_to_async(make_meeting)(min_turns=2, max_turns=4)
+    wanda = await visit()
+    await wait_for_a_partner(wanda, study)
+    await expect(wanda.page.get_by_role("heading", name="Waiting for your partner")).to_be_visible()
+
+    other = await wanda.another_tab()
+
+    await expect(wanda.page.get_by_role("heading", name="You are not waiting on this page")).to_be_visible()
+    await expect(wanda.page.get_by_text("Close this one.")).to_be_visible()
+    await expect(wanda.page.locator("#waited")).to_be_hidden()
+    assert await wanda.flaws() == []
+    await expect(other.page.get_by_role("heading", name="Waiting for your partner")).to_be_visible()
+
+
 async def test_who_is_left_alone_is_told_may_end_and_is_paid(visit: Visit, make_meeting: MakeMeeting) -> None:
     study = await sync_to_async(make_meeting)(pay_amount=2)
     wanda, walter = await visit(), await visit()

@@ -30,6 +30,7 @@ def test_a_copy_is_run_alike_and_nobody_has_taken_part_in_it(make_study: MakeStu
     study = make_study(
         {"ann": 3, "bob": 7, "off": 2}, asks=asks, min_turns=2, max_turns=6, pay_amount=2, blind=False,
         primary_analysis="without_excluded", exclusion_rules="Too fast", instructions="Talk.",
+        margin=5,
     )  # fmt: skip
     Bot.objects.filter(name="off").update(active=False)
     talked(study, [(True, True)])
@@ -47,7 +48,7 @@ def test_a_copy_is_run_alike_and_nobody_has_taken_part_in_it(make_study: MakeStu
     own = {"id", "code", "owner_id", "state", "created_at", "results_version", "title"}
     after = Study.objects.filter(pk=copy.pk).values().get()
     assert {name for name, value in after.items() if value != before.get(name)} <= own
-    assert copy.protocol == "meena-interactive"
+    assert (copy.protocol, copy.margin) == ("meena-interactive", 5)
     assert copy.consent_versions.get().text == "You talk to a machine."
     assert {each.bot.name: each.target for each in copy.study_bots.all()} == {"ann": 3, "bob": 7}
     assert [ask.declared for ask in copy.asks.all()] == asks

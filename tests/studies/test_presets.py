@@ -189,6 +189,15 @@ def test_the_api_makes_a_draft_of_each(rex: User, sign_in: SignIn, preset: Prese
         assert browser.get(f"/studies/{study.pk}/{page}").status_code == 200
 
 
+def test_the_analysis_is_declared_by_the_api(rex: User) -> None:
+    plan = {"primary_analysis": "without_excluded", "exclusion_rules": "Too fast", "margin": 4.5}
+
+    made = called(rex, "POST", "/api/studies", {"title": "By API", "preset": "meena-interactive"} | plan)
+
+    study = Study.objects.get(code=made.json()["code"])
+    assert {name: getattr(study, name) for name in plan} == plan
+
+
 @pytest.mark.parametrize("task", [task.key for task in tasks()])
 def test_the_api_makes_an_own_design_of_each_task(rex: User, sign_in: SignIn, task: str) -> None:
     made = called(rex, "POST", "/api/studies", {"title": "By API", "task": task})
@@ -207,9 +216,12 @@ def test_the_api_makes_an_own_design_of_each_task(rex: User, sign_in: SignIn, ta
         ({"preset": "meena"}, "no preset “meena”. There are: empty, meena-interactive"),
         ({"task": "singing"}, "cannot have the task “singing”, only: conversation"),
         ({"preset": "meena-static", "task": "pairs"}, "cannot have the task “pairs”, only: judging"),
+        ({"margin": 500}, "less than or equal to 100"),
+        ({"primary_analysis": "best"}, "The request is not as"),
+        ({"task": "writing", "margin": 5}, "asks nothing, so leave out margin"),
     ],
 )
-def test_the_api_says_what_there_is_instead(rex: User, sent: dict[str, str], said: str) -> None:
+def test_the_api_says_what_there_is_instead(rex: User, sent: dict[str, object], said: str) -> None:
     answer = called(rex, "POST", "/api/studies", {"title": "X"} | sent)
 
     assert answer.status_code == 422

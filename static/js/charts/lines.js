@@ -6,7 +6,7 @@ import { LINE, TEXT, below, colour, dot, inNumbers, legend, plain, wrap, write }
 /**
  * @typedef {import("./stage.js").Selection} Selection
  * @typedef {import("./stage.js").Scale} Scale
- * @typedef {import("./stage.js").Mark & {x: number}} Point
+ * @typedef {import("./stage.js").Mark & {x: number, part?: string}} Point
  * @typedef {{name: string, system: string, band: boolean, whiskers?: boolean, points: Point[]}} Line
  * @typedef {{title: string, low: number | null, high: number | null, lines: Line[]}} Panel
  * @typedef {{panels: Panel[], across: string, axis: string, log?: boolean}} Plot
@@ -26,7 +26,7 @@ const SOFT = { size: TEXT - 1, ink: "var(--ink-soft)" };
 export function lines(svg, plot, width, hidden) {
   const names = [...new Set(plot.panels.flatMap((panel) => panel.lines.map((each) => each.name)))];
   const panels = plot.panels
-    .map((panel) => ({ ...panel, lines: panel.lines.filter((each) => !hidden.has(each.system)) }))
+    .map((panel) => ({ ...panel, lines: left(panel.lines, hidden) }))
     .filter((panel) => panel.lines.length);
   let start = legend(svg, names, 0, width);
   if (plot.axis) start += wrap(svg, 0, start + TEXT, plot.axis, width, SOFT) * LINE;
@@ -40,6 +40,14 @@ export function lines(svg, plot, width, hidden) {
     lowest = Math.max(lowest, top + drawn(into, panel, plot, each, names, nth));
   });
   return lowest;
+}
+
+/** The lines that are not hidden, without the points that are. @param {Line[]} all @param {Set<string>} hidden */
+function left(all, hidden) {
+  return all
+    .filter((each) => !hidden.has(each.system))
+    .map((each) => ({ ...each, points: each.points.filter((point) => !hidden.has(point.part ?? "")) }))
+    .filter((each) => each.points.length);
 }
 
 /**

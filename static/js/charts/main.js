@@ -35,7 +35,8 @@ function upgrade(figure) {
     if (width) redraw(stage, plot, width, hidden, told.split(". ")[0] + ".");
   };
   const box = make("div", { class: "plot" });
-  if (plot.systems.length > 1) box.append(switches(plot, hidden, draw));
+  if (plot.systems.length > 1) box.append(switches(plot.systems, plot.show, hidden, draw));
+  if (plot.parts?.length > 1) box.append(switches(plot.parts, plot.show_parts, hidden, draw));
   box.append(stage, make("p", { class: "small soft plot__hint" }, plot.hint));
   numbers.after(box);
   for (const picture of pictures) picture.hidden = true;
@@ -59,23 +60,29 @@ function redraw(stage, plot, width, hidden, title) {
   listen(/** @type {SVGSVGElement} */ (svg.node()), plot.tap);
 }
 
-/** Buttons that hide a system and show it again; one always stays. @param {any} plot @param {Set<string>} hidden @param {() => void} draw */
-function switches(plot, hidden, draw) {
-  const group = make("div", { class: "plot__switches", role: "group", "aria-label": plot.show });
-  /** @type {HTMLButtonElement[]} */
-  const buttons = plot.systems.map((/** @type {string} */ system) => {
-    const button = make("button", { type: "button", class: "switch" }, system);
+/**
+ * Buttons that hide one of several systems, or parts of all, and show it again; one always stays.
+ *
+ * @param {string[]} names
+ * @param {string} label
+ * @param {Set<string>} hidden
+ * @param {() => void} draw
+ */
+function switches(names, label, hidden, draw) {
+  const group = make("div", { class: "plot__switches", role: "group", "aria-label": label });
+  const buttons = names.map((name) => {
+    const button = make("button", { type: "button", class: "switch" }, name);
     button.addEventListener("click", () => {
-      if (hidden.has(system)) hidden.delete(system);
-      else if (hidden.size < plot.systems.length - 1) hidden.add(system);
+      if (hidden.has(name)) hidden.delete(name);
+      else if (names.some((other) => other !== name && !hidden.has(other))) hidden.add(name);
       show();
       draw();
     });
     return button;
   });
-  const show = () => buttons.forEach((button, nth) => button.setAttribute("aria-pressed", String(!hidden.has(plot.systems[nth]))));
+  const show = () => buttons.forEach((button, nth) => button.setAttribute("aria-pressed", String(!hidden.has(names[nth]))));
   show();
-  group.append(make("span", { class: "small soft", "aria-hidden": "true" }, plot.show), ...buttons);
+  group.append(make("span", { class: "small soft", "aria-hidden": "true" }, label), ...buttons);
   return group;
 }
 

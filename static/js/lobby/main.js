@@ -53,6 +53,9 @@ class Lobby {
     const notice = byId("notice");
     notice.hidden = false;
     setText(notice, say);
+    setText(byId("lobby-title"), gettext("You are not waiting on this page"));
+    document.title = gettext("You are not waiting on this page");
+    this.page.classList.add("is-refused");
     this.waited = null;
   }
 
