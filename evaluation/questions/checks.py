@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from evaluation.questions.answers import checked
 from evaluation.questions.errors import AnswersError, DeclarationError
-from evaluation.questions.parts import Example, Kind, Question, Score, Term, is_same
+from evaluation.questions.parts import Example, Kind, Question, Score, Subject, Term, is_same
 
 if TYPE_CHECKING:
     from evaluation.questions.declarations import QuestionSet
@@ -76,7 +76,10 @@ def _check_example(
 ) -> Iterator[DeclarationError]:
     for place, (_, said) in enumerate(example.context):
         yield from _check_text(f"{where}.context[{place}]", said, _LONG)
-    yield from _check_text(f"{where}.response", example.response, _LONG)
+    of_contexts = questions.subjects == {Subject.CONTEXT}
+    yield from _check_text(f"{where}.response", example.response, _LONG, empty=of_contexts)
+    if of_contexts and not example.context:
+        yield DeclarationError(f"{where}.context", "it is empty.", "Write the context that is judged.")
     yield from _check_text(f"{where}.why", example.why, _LONG)
     if asks:
         try:
