@@ -7,6 +7,7 @@ from typing import Any
 
 from evaluation.latex import escaped
 from evaluation.printed import figure
+from evaluation.protocols.facts import Evaluation
 from evaluation.questions import QuestionSet
 from evaluation.report.analysis import PILOT, Analysis
 
@@ -92,7 +93,7 @@ def _analysed(result: Result) -> list[str]:
         found.append(
             f"{_kind(result, 2).capitalize()} were compared by t tests of the difference, which take out "
             "what both share, with Holm's correction over the pairs of a score; effect sizes are Cohen's d "
-            "between conversations."
+            f"between {_several(result)}."
         )
     if result["margin"] is not None:
         of = f" of {_line(result['answer']['score'])}" if result["answer"] else ""
@@ -119,6 +120,11 @@ def _primary(result: Result) -> str:
         f"The primary analysis, declared before the study opened, leaves out the workers who were excluded"
         f"{rules}; {excluded} were."
     )
+
+
+def _several(result: Result) -> str:
+    """What scores vary between."""
+    return "contexts" if result.get("evaluation") == Evaluation.STATIC else "conversations"
 
 
 def _kind(result: Result, number: int) -> str:
