@@ -28,7 +28,7 @@ _LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*")
 RESERVED = frozenset(
     ("answer_ms", "answers", "ask", "asks_reason", "bot", "bot_version", "context", "dialogue",
      "dialogue_ending", "fallback", "in_primary_analysis", "item", "judged_in", "label_changes",
-     "labelled_at", "latency_ms", "material", "moment", "number", "occasion", "origin", "place",
+     "labelled_at", "latency_ms", "material", "moment", "number", "occasion", "origin", "position",
      "question_set", "rater", "rater_excluded", "remarks", "response", "shown_ms", "sides_swapped", "study",
      "subject", "turn")
 )  # fmt: skip
