@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -74,7 +75,7 @@ def judge_all(study: Study, answers: Mapping[str, Mapping[str, bool]]) -> Desk:
     return desk
 
 
-def recomputed(study: Study, folder: Path) -> dict[str, object]:
+def recomputed(study: Study, folder: Path) -> dict[str, Any]:
     """The study's report, which its bundle gives once more."""
     stored = computed(study).result
     call_command("bundle", str(study.pk), output=folder / "bundle.zip")
@@ -96,7 +97,7 @@ def test_gold_contexts_come_besides_the_others_and_count_nowhere(
     judge_all(study, {})
 
     result = recomputed(study, tmp_path)
-    (row,) = result["bots"]  # type: ignore[misc]
+    (row,) = result["bots"]
     assert (row["conversations"], row["labels"], row["cells"][0]["value"]) == (4, 8, 100)
     assert "four 1?" in sign_in(rex).get(f"/studies/{study.pk}/queue/gold/").text
     assert sorted((each.right, each.judged) for each in gold.judged(study)) == [(0, 1), (1, 1)]
@@ -133,7 +134,7 @@ def test_after_a_pilot_all_contexts_are_judged_once_more(
     judge_all(study, {"four1": VAGUE})
 
     result = recomputed(study, tmp_path)
-    (without,), (with_pilot,) = result["bots"], result["other"]["bots"]  # type: ignore[misc,index]
+    (without,), (with_pilot,) = result["bots"], result["other"]["bots"]
     # Clear: 3 of 4 without the pilot, whose four were all clear: 7 of 8 with it.
     assert (without["cells"][0]["value"], with_pilot["cells"][0]["value"]) == (75, 87.5)
 
@@ -169,7 +170,7 @@ def test_a_battery_of_sets_is_dealt_judged_and_recomputed(make_judged: MakeQueue
         judge_all(study, {f"two{n}": UNFIT for n in range(1, 4)})
 
     result = recomputed(study, tmp_path)
-    fitness = {row["bot"]: row["cells"][3]["value"] for row in result["bots"]}  # type: ignore[attr-defined]
+    fitness = {row["bot"]: row["cells"][3]["value"] for row in result["bots"]}
     # Of three questions, contexts of Two have one yes.
     assert fitness == {
         "More, version 1": 100, "One, version 1": 100, "Two, version 1": pytest.approx(100 / 3)
