@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 
 from evaluation.questions import (
+    contexts,
     human_likeness,
     identity,
     impression,
@@ -44,6 +45,7 @@ from evaluation.questions.scores import bounds, default_scores, score_values, te
 from evaluation.questions.translation import in_every_language
 
 __all__ = [
+    "CONTEXT_FITNESS",
     "DEMOGRAPHICS",
     "FEEDBACK",
     "FIRST",
@@ -103,6 +105,7 @@ TOPICAL_CHAT_PARTNER = in_every_language(topical_chat.TOPICAL_CHAT_PARTNER)
 TOPICAL_CHAT_CONVERSATION = in_every_language(topical_chat.TOPICAL_CHAT_CONVERSATION)
 TOPICAL_CHAT_SNIPPET = in_every_language(topical_chat.TOPICAL_CHAT_SNIPPET)
 IDENTITY_REPLY = in_every_language(identity.IDENTITY_REPLY)
+CONTEXT_FITNESS = in_every_language(contexts.CONTEXT_FITNESS)
 DEMOGRAPHICS = in_every_language(people.DEMOGRAPHICS)
 FEEDBACK = in_every_language(people.FEEDBACK)
 
@@ -121,6 +124,7 @@ QUESTION_SETS: Mapping[str, QuestionSet] = {
         TOPICAL_CHAT_CONVERSATION,
         TOPICAL_CHAT_SNIPPET,
         IDENTITY_REPLY,
+        CONTEXT_FITNESS,
         DEMOGRAPHICS,
         FEEDBACK,
     )

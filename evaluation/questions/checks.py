@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from evaluation.questions.answers import checked
 from evaluation.questions.errors import AnswersError, DeclarationError
-from evaluation.questions.parts import Example, Kind, Question, Score, Term, is_same
+from evaluation.questions.parts import Example, Kind, Question, Score, Subject, Term, is_same
 
 if TYPE_CHECKING:
     from evaluation.questions.declarations import QuestionSet
@@ -28,7 +28,7 @@ _LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*")
 RESERVED = frozenset(
     ("answer_ms", "answers", "ask", "asks_reason", "bot", "bot_version", "context", "dialogue",
      "dialogue_ending", "fallback", "in_primary_analysis", "item", "judged_in", "label_changes",
-     "labelled_at", "latency_ms", "material", "moment", "number", "occasion", "origin", "place",
+     "labelled_at", "latency_ms", "material", "moment", "number", "occasion", "origin", "position",
      "question_set", "rater", "rater_excluded", "remarks", "response", "shown_ms", "sides_swapped", "study",
      "subject", "turn")
 )  # fmt: skip
@@ -76,7 +76,10 @@ def _check_example(
 ) -> Iterator[DeclarationError]:
     for place, (_, said) in enumerate(example.context):
         yield from _check_text(f"{where}.context[{place}]", said, _LONG)
-    yield from _check_text(f"{where}.response", example.response, _LONG)
+    of_contexts = questions.subjects == {Subject.CONTEXT}
+    yield from _check_text(f"{where}.response", example.response, _LONG, empty=of_contexts)
+    if of_contexts and not example.context:
+        yield DeclarationError(f"{where}.context", "it is empty.", "Write the context that is judged.")
     yield from _check_text(f"{where}.why", example.why, _LONG)
     if asks:
         try:

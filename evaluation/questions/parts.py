@@ -250,7 +250,7 @@ class Example:
 
     Attributes:
         context: what was said before, oldest first, as (speaker, text); the speakers are "You" and "Chatbot".
-        response: what is judged; of a pair, the first.
+        response: what is judged; of a pair, the first; empty if the context itself is judged.
         answers: the right answers, as `check` takes them.
         why: the reason, in a sentence or two.
         other: of a pair, the second response.

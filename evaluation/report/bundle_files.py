@@ -25,7 +25,7 @@ _LATER = {
     "answer_ms",
     "address",
     "said_by",
-    "place",
+    "position",
     "occasion",
     "asks_reason",
 }

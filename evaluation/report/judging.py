@@ -87,6 +87,11 @@ class JudgedItems:
         return Evaluation.READ if of_talks else Evaluation.STATIC
 
     @property
+    def about(self) -> str:
+        """What its questions are about, as asks have it."""
+        return self.design.asks[0].about if self.design.asks else "response"
+
+    @property
     def noun(self) -> Nouns:
         """What items share."""
         return TALKS if self.evaluation is Evaluation.READ else NOUNS
@@ -145,6 +150,7 @@ def judging_figures(
 
     return {
         "evaluation": found.evaluation.value,
+        "about": found.about,
         "question_set": questions.key,
         "columns": columns_of(questions),
         "headline": questions.headline,

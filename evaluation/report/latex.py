@@ -77,13 +77,18 @@ def _scores(result: Result) -> _Made:
         for bot in result["bots"]
     ]
     notes = f"Shares in percent, ratings as means; in brackets {result['method']}."
-    return ["System", *_titles(result), *counted, "Labels", "Workers"], rows, notes, 1
+    return [_system(result), *_titles(result), *counted, "Labels", "Workers"], rows, notes, 1
+
+
+def _system(result: Result) -> str:
+    """What a row is of: a system, or where contexts themselves are judged, their set."""
+    return "Set of contexts" if result.get("about") == "context" else "System"
 
 
 def _majority(result: Result) -> _Made:
     rows = [[escaped(bot["bot"]), *map(estimate, bot["cells"])] for bot in result.get("majority", ())]
     notes = "Strict majority: an item counts as yes if more than half of its raters say so; in percent."
-    return ["System", *_titles(result)], rows, notes, 1
+    return [_system(result), *_titles(result)], rows, notes, 1
 
 
 def _repetitions(result: Result) -> _Made:
@@ -127,7 +132,16 @@ def _comparisons(result: Result) -> _Made:
         f"corrected after Holm over the pairs of a score; equal within: the smallest margin at which the two "
         f"systems count as equivalent; more: conversations or contexts with each that would tell it."
     )
-    head = ["Score", "System", "Compared with", "Difference", "$d$", "Odds ratio", "Mixed model", "$p$"]
+    head = [
+        "Score",
+        _system(result),
+        "Compared with",
+        "Difference",
+        "$d$",
+        "Odds ratio",
+        "Mixed model",
+        "$p$",
+    ]
     head += ["Equal within", "More"]
     if not declared:
         return head, rows, notes, 3
@@ -232,7 +246,7 @@ def _breakdown(result: Result) -> _Made:
         for row in part["rows"]
     ]
     notes = "Mean of all judgments of these contexts."
-    return ["By", "Level", "System", *_titles(result), "Contexts", "Judgments"], rows, notes, 3
+    return ["By", "Level", _system(result), *_titles(result), "Contexts", "Judgments"], rows, notes, 3
 
 
 def _normalised(result: Result) -> _Made:

@@ -7,6 +7,7 @@ from typing import Any
 
 from evaluation.latex import escaped
 from evaluation.printed import figure
+from evaluation.protocols.facts import Evaluation
 from evaluation.questions import QuestionSet
 from evaluation.report.analysis import PILOT, Analysis
 
@@ -58,7 +59,7 @@ def method(
 
 def _conducted(result: Result, task: str, questions: QuestionSet, protocol: Mapping[str, str]) -> list[str]:
     raters, bots = result["raters"], result["bots"]
-    of = f"{_counted(len(bots), 'system')} ({', '.join(_line(bot['bot']) for bot in bots)})"
+    of = f"{len(bots):,} {_kind(result, len(bots))} ({', '.join(_line(bot['bot']) for bot in bots)})"
     how = "; ".join(f"{aspect.lower()}: {_line(says)}" for aspect, says in protocol.items())
     source = f" ({_line(questions.source)})" if questions.source else ""
     return [
@@ -90,8 +91,9 @@ def _analysed(result: Result) -> list[str]:
     found = [_primary(result), f"Scores are means over labels with {result['method']} [@cameron2011]."]
     if result["comparisons"]:
         found.append(
-            "Systems were compared by t tests of the difference, which take out what both share, with Holm's "
-            "correction over the pairs of a score; effect sizes are Cohen's d between conversations."
+            f"{_kind(result, 2).capitalize()} were compared by t tests of the difference, which take out "
+            "what both share, with Holm's correction over the pairs of a score; effect sizes are Cohen's d "
+            f"between {_several(result)}."
         )
     if result["margin"] is not None:
         of = f" of {_line(result['answer']['score'])}" if result["answer"] else ""
@@ -118,6 +120,18 @@ def _primary(result: Result) -> str:
         f"The primary analysis, declared before the study opened, leaves out the workers who were excluded"
         f"{rules}; {excluded} were."
     )
+
+
+def _several(result: Result) -> str:
+    """What scores vary between."""
+    return "contexts" if result.get("evaluation") == Evaluation.STATIC else "conversations"
+
+
+def _kind(result: Result, number: int) -> str:
+    """What was judged: systems, or sets of contexts themselves."""
+    if result.get("about") == "context":
+        return "set of contexts" if number == 1 else "sets of contexts"
+    return "system" if number == 1 else "systems"
 
 
 def _counted(number: int, noun: str) -> str:

@@ -259,9 +259,9 @@ PAIRS = Table(
 )
 
 _IN_BATTERY = (
-    Column("place", Kind.INTEGER, "of a battery, the place of the item in it, from 1; else empty"),
+    Column("position", Kind.INTEGER, "of a battery, the position of the item in it, from 1; else empty"),
     Column("occasion", Kind.INTEGER, "2 if the same worker had judged the same item before; else 1"),
-    Column("asks_reason", Kind.BOOLEAN, "`true` if the worker was asked for a reason at that place"),
+    Column("asks_reason", Kind.BOOLEAN, "`true` if the worker was asked for a reason there"),
 )
 
 _SHOWN_OTHERWISE = Column(

@@ -96,7 +96,7 @@ SELECT i.key::text, i.system, dense_rank() OVER (ORDER BY i.cluster), coalesce(c
  ORDER BY i.id
 """,
     "judgments": """
-SELECT i.key::text, s.place, l.occasion, s.asks_reason, crowd_pseudonym(l.rater_id, l.study_id),
+SELECT i.key::text, s.position, l.occasion, s.asks_reason, crowd_pseudonym(l.rater_id, l.study_id),
        ask.number, l.question_set, l.changed_at, l.changes, l.shown_ms, l.answer_ms, l.answers::text
   FROM judging_slot AS s
   JOIN judging_item AS i ON i.id = s.item_id

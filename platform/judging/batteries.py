@@ -103,9 +103,9 @@ def _wrong_numbers(battery: Battery) -> Iterator[str]:
         ) % {"repeats": battery.repeats, "fillers": battery.fillers}
     if battery.repeat_points is not None and not battery.repeats:
         yield _("A rule looks at what comes twice, but nothing does. Repeat a filler, or clear the rule.")
-    if late := [place for place in battery.reasons_at if place > battery.size]:
-        yield _("A reason is asked for at place %(place)s, and a battery has %(size)s items.") % {
-            "place": late[0],
+    if late := [each for each in battery.reasons_at if each > battery.size]:
+        yield _("A reason is asked for at position %(position)s, and a battery has %(size)s items.") % {
+            "position": late[0],
             "size": battery.size,
         }
 

@@ -24,7 +24,7 @@ class Member(NamedTuple):
 
 
 class Card(NamedTuple):
-    """An item at its place in a battery.
+    """An item at its position in a battery.
 
     Attributes:
         item: its id.
@@ -46,7 +46,7 @@ class Recipe:
         fillers: items of which some go into each battery.
         number: how many of them.
         repeats: how many of these come twice.
-        reasons_at: places, from 1, at which a reason is asked.
+        reasons_at: positions, from 1, at which a reason is asked.
     """
 
     targets: Mapping[str, Sequence[Member]]
@@ -119,16 +119,16 @@ def _gap(items: Sequence[int]) -> int:
     """How far an item and its repetition are apart at least; more than there are if nothing comes twice."""
     last: dict[int, int] = {}
     gap = len(items)
-    for place, item in enumerate(items):
-        gap = min(gap, place - last.get(item, -len(items)))
-        last[item] = place
+    for position, item in enumerate(items):
+        gap = min(gap, position - last.get(item, -len(items)))
+        last[item] = position
     return gap
 
 
 def _numbered(items: Sequence[int], reasons_at: Collection[int]) -> list[Card]:
     seen = Counter[int]()
     cards = []
-    for place, item in enumerate(items, 1):
+    for position, item in enumerate(items, 1):
         seen[item] += 1
-        cards.append(Card(item, seen[item], place in reasons_at))
+        cards.append(Card(item, seen[item], position in reasons_at))
     return cards

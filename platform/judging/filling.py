@@ -74,15 +74,15 @@ SELECT count(*) FILTER (WHERE language = %(language)s AND cards >= %(size)s), co
           FROM judging_slot WHERE study_id = %(study)s AND deck IS NOT NULL GROUP BY deck) AS dealt
 """
 _DEAL = """
-INSERT INTO judging_slot (item_id, number, study_id, key, language, is_swapped, deck, place, occasion,
+INSERT INTO judging_slot (item_id, number, study_id, key, language, is_swapped, deck, position, occasion,
                           asks_reason)
 SELECT i.id,
        coalesce((SELECT max(o.number) FROM judging_slot AS o WHERE o.item_id = i.id), 0)
-       + row_number() OVER (PARTITION BY i.id ORDER BY card.deck, card.place),
-       i.study_id, gen_random_uuid(), i.language, false, card.deck, card.place, card.occasion,
+       + row_number() OVER (PARTITION BY i.id ORDER BY card.deck, card.position),
+       i.study_id, gen_random_uuid(), i.language, false, card.deck, card.position, card.occasion,
        card.asks_reason
-  FROM unnest(%(item)s::bigint[], %(deck)s::integer[], %(place)s::integer[], %(occasion)s::integer[],
-              %(asks_reason)s::boolean[]) AS card (item, deck, place, occasion, asks_reason)
+  FROM unnest(%(item)s::bigint[], %(deck)s::integer[], %(position)s::integer[], %(occasion)s::integer[],
+              %(asks_reason)s::boolean[]) AS card (item, deck, position, occasion, asks_reason)
   JOIN judging_item AS i ON i.id = card.item
 """  # no value in it
 
@@ -121,14 +121,14 @@ def _deal(battery: Battery, language: str) -> None:
         recipe, max(0, battery.workers - begun), seed=f"{battery.seed} {study.code} {language} {last}"
     )
     cards = [
-        (deck, place, card)
+        (deck, position, card)
         for deck, cards in enumerate(decks, last + 1)
-        for place, card in enumerate(cards, 1)
+        for position, card in enumerate(cards, 1)
     ]
     run(
         _DEAL,
         deck=[deck for deck, _, _ in cards],
-        place=[place for _, place, _ in cards],
+        position=[position for _, position, _ in cards],
         **{name: [getattr(card, name) for _, _, card in cards] for name in Card._fields},
     )
 

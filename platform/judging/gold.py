@@ -67,7 +67,7 @@ class OfWorker:
 def gold_of(study: Study) -> list[Item]:
     """The gold items of a study, those that say what to answer last."""
     found = study.items.filter(right_answers__isnull=False)
-    return list(found.select_related("turn", "response", "pair").order_by("is_instructed", "pk"))
+    return list(found.select_related("turn", "response", "pair", "context").order_by("is_instructed", "pk"))
 
 
 @transaction.atomic

@@ -91,6 +91,8 @@ def _shown(item: Item, questions: QuestionSet) -> dict[str, Any]:
 
 
 def _text(item: Item) -> str:
+    if item.context:
+        return str(item.context.turns[-1])
     said = item.response or item.turn
     return said.text if said else ""
 

@@ -287,7 +287,7 @@ class Slot(models.Model):
         default=False, help_text=_("Of a pair: whether whoever judges it here sees its second side first.")
     )
     deck = models.PositiveIntegerField(null=True, blank=True, help_text=_("Number of the battery, from 1."))
-    place = models.PositiveSmallIntegerField(null=True, blank=True, help_text=_("In the deck, from 1."))
+    position = models.PositiveSmallIntegerField(null=True, blank=True, help_text=_("In the deck, from 1."))
     occasion = models.PositiveSmallIntegerField(
         default=1, help_text=_("2 where whoever judges it here has judged the same item before.")
     )
@@ -314,10 +314,13 @@ class Slot(models.Model):
             models.UniqueConstraint(fields=("item", "number"), name="slot_once_per_number"),
             models.UniqueConstraint(fields=("batch", "key"), name="slot_once_per_batch"),
             models.UniqueConstraint(
-                fields=("study", "deck", "place"), condition=Q(deck__isnull=False), name="slot_once_per_place"
+                fields=("study", "deck", "position"),
+                condition=Q(deck__isnull=False),
+                name="slot_once_per_position",
             ),
             models.CheckConstraint(
-                name="slot_of_a_deck_has_a_place", condition=Q(deck=None, place=None) | Q(place__gte=1)
+                name="slot_of_a_deck_has_a_position",
+                condition=Q(deck=None, position=None) | Q(position__gte=1),
             ),
             models.CheckConstraint(name="slot_occasions_count_from_1", condition=Q(occasion__gte=1)),
         )

@@ -131,9 +131,9 @@ def system_counts(study: Study) -> list[SystemCount]:
 
 
 class CardShown(NamedTuple):
-    """An item at its place in a battery."""
+    """An item at its position in a battery."""
 
-    place: int
+    position: int
     system: str
     text: str
     occasion: int
@@ -143,11 +143,11 @@ class CardShown(NamedTuple):
 def first_deck(study: Study) -> list[CardShown]:
     """What the first worker of a study with batteries gets; empty if none is dealt."""
     statement = f"""
-    SELECT s.place, i.system, coalesce(i.text, ''), s.occasion, s.asks_reason
+    SELECT s.position, i.system, coalesce(i.text, ''), s.occasion, s.asks_reason
       FROM ({items_of("%(study)s")}) AS i JOIN judging_slot AS s ON s.item_id = i.id
      WHERE s.study_id = %(study)s
        AND s.deck = (SELECT min(deck) FROM judging_slot WHERE study_id = %(study)s)
-     ORDER BY s.place
+     ORDER BY s.position
     """
     with connection.cursor() as cursor:
         cursor.execute(statement, {"study": study.pk})

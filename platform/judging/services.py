@@ -242,7 +242,7 @@ def _refuse_without_reason(
 _STATE = """
 SELECT jsonb_build_object(
     'done', b.done, 'size', b.size, 'finished', a.outcome <> '',
-    'held', (SELECT coalesce(jsonb_agg(judging_shown_in(s.id) ORDER BY s.place, s.key), '[]')
+    'held', (SELECT coalesce(jsonb_agg(judging_shown_in(s.id) ORDER BY s.position, s.key), '[]')
                 FROM judging_slot AS s WHERE s.batch_id = b.id AND s.label_id IS NULL),
     'judged', (SELECT coalesce(jsonb_agg(judging_shown_in(r.id)
                                          || jsonb_build_object('answers', r.answers)

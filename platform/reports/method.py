@@ -2,10 +2,13 @@
 
 from importlib.metadata import version
 
+from django.utils.translation import gettext as _
+
 from evaluation.report.method import Method, Result
 from evaluation.report.method import method as told
 from questions.resolving import question_set
 from reports.reported import reported
+from studies.asks import About
 from studies.models import Study
 
 
@@ -14,7 +17,7 @@ def method(study: Study, result: Result) -> Method:
     task = reported(study)
     return told(
         result,
-        task=task.title,
+        task=_("Judge contexts") if study.asked[0].about == About.CONTEXT else task.title,
         questions=question_set(study.question_set),
         protocol=task.protocol(study),
         of=version("turnwise"),

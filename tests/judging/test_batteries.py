@@ -100,7 +100,7 @@ def leave(desk: judging.Desk) -> None:
 
 def test_a_worker_gets_the_whole_battery_in_its_order_and_judges_one_item_twice(opened: Study) -> None:
     desk = begin(opened)
-    dealt = list(Slot.objects.filter(batch=desk.batch_id).order_by("place"))
+    dealt = list(Slot.objects.filter(batch=desk.batch_id).order_by("position"))
     shown = judging.state(desk)["items"]
 
     assert [item["key"] for item in shown] == [str(slot.key) for slot in dealt]
@@ -131,7 +131,7 @@ def test_a_reason_is_wanted_at_its_place_and_nowhere_else(opened: Study) -> None
 def test_as_many_workers_as_wanted_get_one_and_then_the_study_is_full(opened: Study) -> None:
     desks = [begin(opened) for _ in range(3)]
 
-    orders = [Slot.objects.filter(batch=desk.batch_id).order_by("place") for desk in desks]
+    orders = [Slot.objects.filter(batch=desk.batch_id).order_by("position") for desk in desks]
     assert len({tuple(order.values_list("item", flat=True)) for order in orders}) == 3
     with pytest.raises(EntryRefusedError, match="doing what is left"):
         begin(opened)
@@ -197,7 +197,7 @@ def test_who_begin_at_once_get_different_batteries(opened: Study) -> None:
         ({"targets": ["Denies", "Nobody"], "compared_with": "Denies"}, "nothing of “Nobody” in the queue"),
         ({"fillers": 6}, "it needs 6 different fillers, and the queue has 5"),
         ({"repeats": 5}, "5 fillers should come twice, but a battery has 4"),
-        ({"reasons_at": [8]}, "A reason is asked for at place 8, and a battery has 7 items"),
+        ({"reasons_at": [8]}, "A reason is asked for at position 8, and a battery has 7 items"),
         ({"compared_with": "Small talk"}, "compared with “Small talk”, which is not a target"),
         ({"targets": ["Denies"], "compared_with": "Denies"}, "two targets or more"),
         ({"fillers_of": ["Denies"]}, "“Denies” is both a target and a source of fillers"),
@@ -239,12 +239,14 @@ def test_what_is_added_is_dealt_to_who_comes_and_what_was_begun_stays(
     opened: Study, make_contexts: MakeContexts, make_run: MakeRun
 ) -> None:
     desk = begin(opened)
-    before = list(Slot.objects.filter(batch=desk.batch_id).order_by("place").values_list("key", flat=True))
+    before = list(Slot.objects.filter(batch=desk.batch_id).order_by("position").values_list("key", flat=True))
 
     subjects.add_responses(opened, make_run(make_contexts(9), "Small talk"))
 
     slots = Slot.objects.filter(study=opened)
-    assert list(slots.filter(batch=desk.batch_id).order_by("place").values_list("key", flat=True)) == before
+    assert (
+        list(slots.filter(batch=desk.batch_id).order_by("position").values_list("key", flat=True)) == before
+    )
     assert slots.values("deck").distinct().count() == 3
 
 

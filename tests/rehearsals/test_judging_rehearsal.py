@@ -14,6 +14,9 @@ from django.db.models import Count
 from django.utils import timezone
 
 from accounts.models import User
+from contexts.files import ContextRow
+from contexts.models import ContextSet
+from contexts.services import import_version
 from crowd.models import Assignment, Participation, Worker
 from evaluation.questions import question_set
 from evaluation.report.tables import labels_table
@@ -21,6 +24,7 @@ from exports.rows import rows as bundle_rows
 from exports.rows import sets_answered
 from judging import services as judging
 from judging import subjects
+from judging.chosen import contexts_of
 from judging.models import Item, JudgingPlan, Slot
 from judging.readers import turns_of_both
 from labels.models import Label
@@ -300,3 +304,18 @@ def test_deleting_takes_all_answers_of_somebody_who_also_works_in_earnest(
     assert Worker.objects.filter(pk=both.worker.pk).exists()
     assert not Label.objects.filter(rater=both.worker).exists()
     assert Label.objects.count() == 3  # of who talked
+
+
+@pytest.mark.usefixtures("_same_database")
+def test_what_was_planted_about_contexts_themselves_is_recovered(make_queue: MakeQueue, rex: User) -> None:
+    study = make_queue(raters=5, batch=20, question_set="context-fitness", protocol="")
+    own = ContextSet.objects.create(name="asked", title="Asked", licence="CC0", owner=rex)
+    contexts = [ContextRow(n, f"c{n}", ("Hi!", f"Why {n}?"), "", "en", False, "") for n in range(100)]
+    subjects.add(contexts_of(study, import_version(own, contexts, origin="test")))
+
+    said = rehearsed(study, "--workers", "40")
+
+    assert "The report recovers what was planted:" in said, said
+    assert "Asked, version 1" in said
+    assert {*Label.objects.values_list("study", flat=True)} == {study.rehearsal.pk}
+    assert not Label.objects.filter(context=None).exists()

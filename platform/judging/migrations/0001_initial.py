@@ -391,7 +391,7 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 (
-                    "place",
+                    "position",
                     models.PositiveSmallIntegerField(blank=True, help_text="In the deck, from 1.", null=True),
                 ),
                 ("language", models.CharField(max_length=10)),
@@ -473,14 +473,16 @@ class Migration(migrations.Migration):
                     models.UniqueConstraint(fields=("batch", "key"), name="slot_once_per_batch"),
                     models.UniqueConstraint(
                         condition=models.Q(("deck__isnull", False)),
-                        fields=("study", "deck", "place"),
-                        name="slot_once_per_place",
+                        fields=("study", "deck", "position"),
+                        name="slot_once_per_position",
                     ),
                     models.CheckConstraint(
                         condition=models.Q(
-                            models.Q(("deck", None), ("place", None)), ("place__gte", 1), _connector="OR"
+                            models.Q(("deck", None), ("position", None)),
+                            ("position__gte", 1),
+                            _connector="OR",
                         ),
-                        name="slot_of_a_deck_has_a_place",
+                        name="slot_of_a_deck_has_a_position",
                     ),
                     models.CheckConstraint(
                         condition=models.Q(("occasion__gte", 1)), name="slot_occasions_count_from_1"

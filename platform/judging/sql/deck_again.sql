@@ -5,11 +5,11 @@ LANGUAGE plpgsql AS $$
 DECLARE
     fresh integer := (SELECT max(deck) + 1 FROM judging_slot WHERE study_id = the_study);
 BEGIN
-    INSERT INTO judging_slot (item_id, number, study_id, key, language, is_swapped, deck, place, occasion, asks_reason)
+    INSERT INTO judging_slot (item_id, number, study_id, key, language, is_swapped, deck, position, occasion, asks_reason)
     SELECT s.item_id,
            (SELECT max(o.number) FROM judging_slot AS o WHERE o.item_id = s.item_id)
-           + row_number() OVER (PARTITION BY s.item_id ORDER BY s.place),
-           s.study_id, gen_random_uuid(), s.language, s.is_swapped, fresh, s.place, s.occasion, s.asks_reason
+           + row_number() OVER (PARTITION BY s.item_id ORDER BY s.position),
+           s.study_id, gen_random_uuid(), s.language, s.is_swapped, fresh, s.position, s.occasion, s.asks_reason
       FROM judging_slot AS s
      WHERE s.study_id = the_study AND s.deck = the_deck AND s.label_id IS NOT NULL;
     UPDATE judging_slot SET deck = fresh, key = gen_random_uuid()

@@ -15,6 +15,11 @@ function isPair({ other }) {
   return other !== "";
 }
 
+/** Whether what was said before is itself judged. @param {Example} example */
+function isContext({ text }) {
+  return text === "";
+}
+
 /**
  * The elements of the texts that are read last, and how much there is to read.
  *
@@ -28,10 +33,13 @@ export function showExample(list, example, language) {
     const sides = [{ texts: [text] }, { texts: [other] }];
     return showPair(list, { key: example.key, context: context.map((said) => said.text), sides, language });
   }
-  const note = about === "dialogue" ? "" : gettext("Judge this");
   const last = context.length - 1;
-  const turns = context.map((said, at) => turnOf(said, at === last ? "before" : ""));
-  turns.push(turn(text, 0, { isOwn: true, id: "judged", note, names: [name] }));
+  const id = isContext(example) ? "judged" : "before";
+  const turns = context.map((said, at) => turnOf(said, at === last ? id : ""));
+  if (!isContext(example)) {
+    const note = about === "dialogue" ? "" : gettext("Judge this");
+    turns.push(turn(text, 0, { isOwn: true, id: "judged", note, names: [name] }));
+  }
   list.lang = language;
   list.replaceChildren(...turns);
   scrollTo({ top: 0 });
@@ -47,5 +55,6 @@ function turnOf({ name, is_own: isOwn, text }, id) {
 /** Ids of what a question about the example refers to. @param {Example} example */
 export function describesExample(example) {
   const judged = isPair(example) ? ["side-0", "side-1"] : ["judged"];
-  return [...(example.context.length ? ["before"] : []), ...judged].join(" ");
+  const isApart = example.context.length > 0 && !isContext(example);
+  return [...(isApart ? ["before"] : []), ...judged].join(" ");
 }
