@@ -12,8 +12,8 @@ A file in `threads/` holds nodes, each a question of the bot:
 replied, to which a question of one of the nodes after the arrow is added. `o` is what a person may say
 without having been asked, `e` either. `*3` in a heading makes a subject three times as likely as `*1`; one
 without is only come to by an arrow. The bot raises only subjects whose question needs no earlier answer.
-After "=" stands what is talked about, for `{topic}` in the replies of the node `anytime`, whose lines may interrupt
-every subject. Two targets are no nodes: `back` asks the question that is open once more, `new` raises another
+After "=" stands what is talked about, for `{topic}` in the replies of the node `anytime`, whose lines may
+interrupt every subject. Two targets are no nodes: `back` asks the question that is open once more, `new` raises another
 subject. Slots and brackets are those of `templates.py`.
 """
 
