@@ -32,6 +32,8 @@ from chatbots.meena.everyday.templates import Filled, Slots, alternatives, expan
 
 EXCHANGES = (4, 10)
 """Fewest and most exchanges of a conversation."""
+REMEMBERED = 3
+"""Exchanges after which the bot no longer names what was named: a small model has forgotten it, too."""
 ASKED_BACK, ALSO_ASKED, INTERRUPTED, LEFT = 0.06, 0.05, 0.1, 0.1
 """Chances that the person asks the bot its own question, instead of answering it or afterwards; interrupts;
 turns to another subject."""
@@ -211,6 +213,8 @@ class Conversation:
         self.open: Node | None = None  # the node whose question was asked last
         self.asked: list[str] = []  # names of nodes that were asked
         self.filled: Filled = {}
+        self.named: dict[str, int] = {}  # in which exchange a slot was given its value
+        self.exchanges = 0
         self.said_last = ""  # the template of the question
         self.over = False
 
@@ -227,6 +231,7 @@ class Conversation:
     def _exchange(self) -> tuple[str, str]:
         """What the person says next, and the reply."""
         drawn = self.chance.random()
+        self.exchanges += 1
         if self.asked and drawn < INTERRUPTED:
             return self._interruption()
         if self.open is None or drawn < INTERRUPTED + LEFT:
@@ -242,7 +247,7 @@ class Conversation:
         nodes = [node for node in self.nodes.values() if node.opened() and node.name != ANYTIME]
         (node,) = self.chance.choices(nodes, [node.weight for node in nodes])
         lead = self.chance.choice(LEADS) if self.asked and self.chance.random() < LED_OVER else ""
-        self.filled, self.open = {}, None
+        self.filled, self.named, self.open = {}, {}, None
         self.over = node.name == LAST
         said = self.chance.choice(node.opened())
         return lead + self._line(said), self._reply(said.replies)
@@ -280,8 +285,8 @@ class Conversation:
         """One of the lines; what it names is new, and nothing else that the others name counts as said."""
         for _, key in (name for line in said.lines for name in names(line)):
             self.filled.pop(key, None)
-        line = expand(self.chance.choice(said.lines), self.chance)
-        return fill(line, self.slots, self.filled, self.chance).strip()
+            self.named.pop(key, None)
+        return self._fill(self.chance.choice(said.lines)).strip()
 
     def _reply(self, replies: Sequence[Answer]) -> str:
         """A reply with the question that comes with it, if there is one."""
@@ -302,7 +307,7 @@ class Conversation:
         return self._raise(sure=True) if target in (BACK, NEW) else self._ask(self.nodes[target])
 
     def _ask(self, node: Node) -> str:
-        if not (fitting := [ask for ask in node.asks if self._fits(ask)]):
+        if not (fitting := self._newest([ask for ask in node.asks if self._fits(ask)])):
             return self._raise()
         self.open = node
         self.asked.append(node.name)
@@ -320,19 +325,31 @@ class Conversation:
         if not nodes or (not sure and self.chance.random() > BOT_RAISES):
             return ""
         (node,) = self.chance.choices(nodes, [node.weight for node in nodes])
-        self.filled = {}
+        self.filled, self.named = {}, {}
         lead, asked = self.chance.choice(TURNS_TO), self._ask(node)
         return lead + (
             asked[0].lower() + asked[1:] if lead.endswith((", ", ": ")) and asked[:2] != "I " else asked
         )
 
     def _fits(self, text: str) -> bool:
-        return all(key in self.filled for _, key in names(text))
+        """Whether all that a text names was named not long ago."""
+        return all(self.exchanges - self.named.get(key, -REMEMBERED) < REMEMBERED for _, key in names(text))
+
+    def _newest(self, asks: Sequence[str]) -> list[str]:
+        """Of the questions that name something, those that name what was said last."""
+        said = [min((self.named[key] for _, key in names(ask)), default=-1) for ask in asks]
+        return [ask for ask, when in zip(asks, said, strict=True) if when in (-1, max(said))]
 
     def _text(self, texts: Sequence[str]) -> str:
         fitting = [text for text in texts if self._fits(text)] or list(texts)
-        text = fill(expand(self.chance.choice(fitting), self.chance), self.slots, self.filled, self.chance)
+        text = self._fill(self.chance.choice(fitting))
         return re.sub(r"(^|[.!?] )([a-z])", lambda found: found[1] + found[2].upper(), text).strip()
+
+    def _fill(self, template: str) -> str:
+        text, before = expand(template, self.chance), set(self.filled)
+        filled = fill(text, self.slots, self.filled, self.chance)
+        self.named |= dict.fromkeys(self.filled.keys() - before, self.exchanges)
+        return filled
 
 
 def _weight(text: str) -> int:
