@@ -7,7 +7,7 @@ set -eu
 data=$1 output=$2
 python=${PYTHON:-.venv/bin/python}
 meena="$python -m chatbots meena"
-steps=${STEPS:-1800}
+steps=${STEPS:-1500}
 mkdir -p "$output"
 
 checked() { echo "$2  $1" | sha256sum --check --quiet; }
@@ -34,7 +34,7 @@ talk() {
     [ -e "$output/$name.jsonl.gz" ] || $meena everyday --output "$output/$name.jsonl.gz" "$@"
 }
 talk chitchat --chitchat "$wheel"
-talk threads --threads --conversations 60000 --seed 1
+talk threads --threads --conversations 70000 --seed 2
 talk everyday --conversations 6000
 talk listening --listening --conversations 12000 \
     --overheard "$output/chitchat.jsonl.gz" "$data/self_dialogue.jsonl.gz"
@@ -42,7 +42,7 @@ $meena corpus --input "$output/threads.jsonl.gz" "$output/everyday.jsonl.gz" "$o
     --output "$output/corpus" --tokenizer "$first/tokenizer.model" --vocabulary 4096 --most-repeats 1000000 \
     --heldout 0.01
 $meena train --corpus "$output/corpus" --output "$output/run" --begin-with "$first" --preset small \
-    --decoder-blocks 3 --context-length 40 --response-length 32 --dropout 0 --optimizer adamw \
+    --decoder-blocks 3 --context-length 48 --response-length 32 --dropout 0 --optimizer adamw \
     --learning-rate 0.0012 --warmup 50 --positions 1536 --steps "$steps" --checkpoint-every 100
 last=$output/run/step-$(printf %07d "$steps")
 $meena export --checkpoint "$last" --output "$output/model"

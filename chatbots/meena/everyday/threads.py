@@ -13,8 +13,8 @@ replied, to which a question of one of the nodes after the arrow is added. `o` i
 without having been asked, `e` either. `*3` in a heading makes a subject three times as likely as `*1`; one
 without is only come to by an arrow. The bot raises only subjects whose question needs no earlier answer.
 After "=" stands what is talked about, for `{topic}` in the replies of the node `anytime`, whose lines may
-interrupt every subject. Two targets are no nodes: `back` asks the question that is open once more, `new` raises another
-subject. Slots and brackets are those of `templates.py`.
+interrupt every subject. Two targets are no nodes: `back` asks the question that is open once more, `new`
+raises another subject. Slots and brackets are those of `templates.py`.
 """
 
 from __future__ import annotations
@@ -40,6 +40,9 @@ turns to another subject."""
 BOT_RAISES, LED_OVER, BEGUN, ADDED = 0.8, 0.2, 0.08, 0.12
 """Chances that the bot raises a subject when the last is exhausted; that a person's new one is led over to;
 that an answer begins with a word of hesitation; that something is added to it that changes nothing."""
+GREETED, GOES_ON = 0.3, 0.1
+"""Chances that the first line begins with a greeting; that an answer goes on with another subject."""
+GREETINGS = ("Hi! ", "Hello! ", "Hey, ", "Hi, ", "Hello. ", "Good morning. ", "Good evening! ", "Hi there. ")
 AND_YOU = (
     *("and you?", "what about you?", "how about you?", "you?", "and what about you?", "how about yourself?"),
     *("what would you say?", "do you?", "and yours?", "what do you think?", "tell me about you first"),
@@ -235,7 +238,13 @@ class Conversation:
         if self.asked and drawn < INTERRUPTED:
             return self._interruption()
         if self.open is None or drawn < INTERRUPTED + LEFT:
-            return self._subject()
+            line, reply = self._subject()
+            greets = self.exchanges == 1 and self.chance.random() < GREETED
+            return (self.chance.choice(GREETINGS) if greets else "") + line, reply
+        if drawn > 1 - GOES_ON:
+            before = self._line(self.chance.choice(self.open.answered())).rstrip(".!?")
+            line, reply = self._subject()
+            return f"{before}. {line}", reply
         if drawn < INTERRUPTED + LEFT + ASKED_BACK and self.open.own:
             return self.chance.choice(AND_YOU), self._reply(
                 [Answer(own, (NEW, BACK)) for own in self.open.own]
@@ -246,7 +255,8 @@ class Conversation:
         """A person's new subject."""
         nodes = [node for node in self.nodes.values() if node.opened() and node.name != ANYTIME]
         (node,) = self.chance.choices(nodes, [node.weight for node in nodes])
-        lead = self.chance.choice(LEADS) if self.asked and self.chance.random() < LED_OVER else ""
+        led = self.open is None and self.asked and self.chance.random() < LED_OVER
+        lead = self.chance.choice(LEADS) if led else ""
         self.filled, self.named, self.open = {}, {}, None
         self.over = node.name == LAST
         said = self.chance.choice(node.opened())
