@@ -66,18 +66,24 @@ def _add_everyday(parser: argparse.ArgumentParser) -> None:
     add("--output", type=Path, required=True, help="JSON Lines to write; .gz compresses")
     add("--conversations", type=int, default=50_000)
     add("--seed", type=int, default=0, help="the same one gives the same file")
+    add("--threads", action="store_true", help="the bot asks, and stays with a subject for several turns")
     add("--listening", action="store_true", help="the bot takes up what was said, whatever it was")
     add("--overheard", type=Path, nargs="+", default=[], help="conversations whose lines it answers, too")
+    add("--chitchat", type=Path, help="instead, convert the wheel of chitchat-dataset, or its dataset.json")
     parser.set_defaults(run=write_everyday)
 
 
 def write_everyday(options: argparse.Namespace) -> None:
     """Write conversations and print how much there is."""
-    from chatbots.meena.everyday import conversations, overheard
+    from chatbots.meena.everyday import chitchat, conversations, overheard, threads
 
     check_range("conversations", options.conversations, least=1)
     count, seed = options.conversations, options.seed
-    if options.listening or options.overheard:
+    if options.chitchat:
+        talks = chitchat.conversations(options.chitchat)
+    elif options.threads:
+        talks = threads.conversations(count, seed)
+    elif options.listening or options.overheard:
         real = overheard.overheard(options.overheard, seed)
         talks = overheard.conversations(count, seed, real)
     else:

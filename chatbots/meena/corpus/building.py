@@ -270,7 +270,9 @@ class PartEncoder:
     def _reason(self, tree: Tree, message: Message, text: str, tokens: list[int], unsafe: bool) -> str | None:
         parent = tree.messages[message.parent].text if message.parent >= 0 else ""
         occurrences = self.counts.count(message.text)
-        candidate = Candidate(text, message.author, parent, len(tokens), occurrences, unsafe)
+        candidate = Candidate(
+            text, message.author, parent, len(tokens), occurrences, unsafe, message.context_only
+        )
         return reason_to_remove(candidate, self.most_repeats)
 
     def report(self) -> dict[str, Any]:

@@ -39,6 +39,7 @@ class Candidate(NamedTuple):
         subwords: tokens of the text.
         occurrences: how often the text occurs in the corpus.
         unsafe: what the safety classifier says.
+        context_only: whether nobody is to learn to say it.
     """
 
     text: str
@@ -47,6 +48,7 @@ class Candidate(NamedTuple):
     subwords: int
     occurrences: int
     unsafe: bool
+    context_only: bool = False
 
 
 def wrong_length(message: Candidate) -> bool:
@@ -99,7 +101,13 @@ FILTERS: dict[str, Callable[[Candidate], bool]] = {
 
 
 def reason_to_remove(message: Candidate, most_repeats: int = MOST_REPEATS) -> str | None:
-    """Name of the first filter, in the paper's order, that strikes; None if the message stays."""
+    """Name of the first filter, in the paper's order, that strikes; None if the message stays.
+
+    What nobody is to learn to say stays unless it is empty or too long: a bot has to have read how people
+    talk, "Yes" and insults included.
+    """
+    if message.context_only:
+        return None if message.text and message.subwords <= LONGEST else "length"
     filters = FILTERS | {"repeated": partial(repeated, most=most_repeats)}
     return next((name for name, strikes in filters.items() if strikes(message)), None)
 

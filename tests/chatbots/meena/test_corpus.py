@@ -366,6 +366,21 @@ def test_what_is_context_only_is_answered_and_not_learnt(tmp_path, build):
     }
 
 
+@pytest.mark.parametrize(
+    "change",
+    [{"subwords": 1}, {"text": "42 42"}, {"occurrences": 10**6}, {"unsafe": True}, {"text": "see a.com"}],
+    ids=["short", "no letters", "repeated", "unsafe", "url"],
+)
+def test_what_nobody_learns_to_say_stays_in_the_context(change):
+    assert reason_to_remove(FINE._replace(**change)) is not None
+    assert reason_to_remove(FINE._replace(**change, context_only=True)) is None
+
+
+@pytest.mark.parametrize("change", [{"text": "", "subwords": 0}, {"subwords": 129}], ids=["empty", "long"])
+def test_a_context_that_is_empty_or_too_long_goes(change):
+    assert reason_to_remove(FINE._replace(**change, context_only=True)) == "length"
+
+
 def test_a_context_that_is_neither_true_nor_false_is_malformed(tmp_path):
     path = write_lines(tmp_path / "m.jsonl", {"turns": [{"text": "so it goes", "context": "no"}]})
     trees, report = read(path)
