@@ -11,11 +11,13 @@ from django.db.models import Count, QuerySet, Sum
 from django.db.models.functions import Now
 
 from evaluation.protocols.facts import HUMAN
-from evaluation.questions import FIRST, SECOND, Question, QuestionSet
+from evaluation.questions import FIRST, SECOND, Question
+from judging.asks import asks_of_readers
 from judging.models import Batch, Item, JudgingPlan, Slot
 from labels.models import Label
 from labels.votes import Vote
-from studies.models import Study
+from questions.resolving import question_set
+from studies.models import Ask, Study
 from studies.tasks import Share
 
 # One row per item of a study: whose words it is about, and the context or conversation that it shares with
@@ -24,7 +26,7 @@ from studies.tasks import Share
 # a context that is judged itself, its set.
 # `first_system` and `second_system` are those of a pair's sides.
 _ITEMS = f"""
-SELECT i.id, i.key,
+SELECT i.id, i.key, i.ask_id,
        coalesce(run.system, bots.titles,
                 least(sides.one, sides.other) || ' against ' || greatest(sides.one, sides.other),
                 CASE WHEN d.id IS NOT NULL THEN '{HUMAN}' END,
@@ -112,6 +114,41 @@ class SystemCount(NamedTuple):
     wanted: int
 
 
+class AskCount(NamedTuple):
+    """How far the judging of the items of one ask is.
+
+    Attributes:
+        ask: which.
+        items: that are in the queue.
+        judged: judgments that count.
+        wanted: judgments in all.
+    """
+
+    ask: Ask
+    items: int
+    judged: int
+    wanted: int
+
+
+_BY_ASK = """
+SELECT i.ask_id, count(DISTINCT i.id) FILTER (WHERE i.removed_at IS NULL), count(s.label_id),
+       count(s.id) FILTER (WHERE i.removed_at IS NULL OR s.label_id IS NOT NULL OR s.leased_until >= now())
+  FROM judging_item AS i
+  LEFT JOIN judging_slot AS s ON s.item_id = i.id AND (s.batch_id IS NULL OR s.batch_id <> ALL (%(pilot)s))
+ WHERE i.study_id = %(study)s AND i.right_answers IS NULL
+ GROUP BY i.ask_id
+"""
+
+
+def ask_counts(study: Study) -> list[AskCount]:
+    """For each ask of readers, in their order, its items, the judgments that they have, and those wanted."""
+    with connection.cursor() as cursor:
+        pilot = list(_of_pilots_over(Study.objects.filter(pk=study.pk)).values_list("pk", flat=True))
+        cursor.execute(_BY_ASK, {"study": study.pk, "pilot": pilot})
+        found = {ask: counts for ask, *counts in cursor.fetchall()}
+    return [AskCount(ask, *found.get(ask.pk, (0, 0, 0))) for ask in asks_of_readers(study)]
+
+
 def system_counts(study: Study) -> list[SystemCount]:
     """By system, its items, the judgments that they have, and those that are wanted."""
     statement = f"""
@@ -154,12 +191,14 @@ def first_deck(study: Study) -> list[CardShown]:
         return [CardShown(*row) for row in cursor.fetchall()]
 
 
-def items_of(study_parameter: str = "%s") -> str:
+def items_of(study_parameter: str = "%s", *, ask: str = "") -> str:
     """The items as a statement that takes the study as this parameter; without gold, which counts nowhere.
 
-    What was taken out of the queue is there with the judgments that it has, and not without any.
+    What was taken out of the queue is there with the judgments that it has, and not without any. With `ask`,
+    the parameter of an ask, it is the items of that one.
     """
-    return _ITEMS.format(study=study_parameter) + _COUNTS
+    of_ask = f" AND i.ask_id = {ask}" if ask else ""
+    return _ITEMS.format(study=study_parameter) + of_ask + _COUNTS
 
 
 def queued_items_of(study_parameter: str = "%s") -> str:
@@ -230,16 +269,14 @@ SELECT i.key, i.system, i.before, coalesce(i.text, i.first_text, ''), coalesce(i
 """
 
 
-def voted(
-    study: Study, questions: QuestionSet, chosen: Filter, *, limit: int, offset: int
-) -> tuple[list[Voted], int]:
-    """The items that the filter lets through, the most disputed first, and how many there are in all."""
-    statement = _VOTED.format(items=items_of("%(study)s"))
-    question = questions.question(chosen.question)
+def voted(ask: Ask, chosen: Filter, *, limit: int, offset: int) -> tuple[list[Voted], int]:
+    """The items of an ask that the filter lets through, the most disputed first, and how many these are."""
+    statement = _VOTED.format(items=items_of("%(study)s", ask="%(ask)s"))
+    question = question_set(ask.question_set).question(chosen.question)
     turned = json.dumps({FIRST: SECOND, SECOND: FIRST} if question.is_sided else {})
-    values = {"study": study.pk, "limit": limit, "offset": offset, "turned": turned, **chosen._asdict()}
+    values = {"study": ask.study_id, "ask": ask.pk, "turned": turned, "limit": limit, "offset": offset}
     with connection.cursor() as cursor:
-        cursor.execute(statement, values)
+        cursor.execute(statement, values | chosen._asdict())
         rows = cursor.fetchall()
     captions = captions_of(question)
     found = []

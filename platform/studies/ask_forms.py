@@ -11,9 +11,9 @@ from typing_extensions import override
 from accounts.models import User
 from evaluation.questions import Subject
 from questions.forms import QuestionSetField
+from studies.asking import SUBJECTS, refuse_unfit
 from studies.asks import About, Asked, Moment
 from studies.models import Study
-from studies.services import SUBJECTS, refuse_unfit
 from studies.tasks import StudyTask, task_of
 
 SPARE = 1
