@@ -32,7 +32,6 @@ class QueuedTask(WorkerTask):
 
     filled_at: ClassVar[str] = ""
     has_batteries: ClassVar[bool] = False
-    readers_answer_one = True
     saved: ClassVar[str | Promise] = _("All your answers are saved.")
     read_at: ClassVar[str] = "judging:items"
 

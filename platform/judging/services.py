@@ -284,10 +284,13 @@ def _refuse_without_reason(
         raise RefusedError("reason_not_asked", REFUSALS["reason_not_asked"])
 
 
+# What is left of an ask comes before what it goes on with.
 _STATE = """
 SELECT jsonb_build_object(
     'done', b.done, 'size', b.size, 'finished', a.outcome <> '',
-    'held', (SELECT coalesce(jsonb_agg(judging_shown_in(s.id) ORDER BY s.place, s.key), '[]')
+    'held', (SELECT coalesce(jsonb_agg(judging_shown_in(s.id)
+                                       ORDER BY s.place, get_byte(uuid_send(s.key), 0)
+                                                         = get_byte(uuid_send(b.cursor), 0), s.key), '[]')
                 FROM judging_slot AS s WHERE s.batch_id = b.id AND s.label_id IS NULL),
     'judged', (SELECT coalesce(jsonb_agg(judging_shown_in(r.id)
                                          || jsonb_build_object('answers', r.answers)

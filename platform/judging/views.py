@@ -171,6 +171,7 @@ def _queue_page(request: HttpRequest, study: Study, plan: PlanForm, **adding: _A
         "gold": study.items.filter(right_answers__isnull=False).count(),
         "battery_problem": why_unfit(battery) if battery else "",
         "systems": counts,
+        "asked_severally": len(asks) > 1,
         "by_ask": item_queries.ask_counts(study) if len(asks) > 1 else [],
         "items": items,
         "may_remove": study.rehearsal_of_id is None,

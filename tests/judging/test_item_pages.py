@@ -190,7 +190,7 @@ def test_a_study_of_conversations_has_no_queue(study: Study, rex: User, sign_in:
 
 def test_a_judging_study_is_made_in_a_form(rex: User, sign_in: SignIn) -> None:
     sent = {
-        "title": "Judge them", "languages": "en", "question_set": "ssa", "consent_text": "You judge.",
+        "title": "Judge them", "languages": "en", "asks-0-question_set": "ssa", "consent_text": "You judge.",
         "pay_amount": "1", "pay_currency": "USD", "expected_minutes": "10",
     }  # fmt: skip
     sign_in(rex).post("/studies/new/?task=judging", sent)
