@@ -131,13 +131,11 @@ def test_a_study_without_bots_cannot_be_opened(rex: User) -> None:
         set_state(study.pk, Study.State.OPEN)
 
 
-def test_readers_are_asked_one_set_of_questions(rex: User) -> None:
-    """A second one would never be shown to anybody."""
-    asks = [Asked("ssa", About.RESPONSE), Asked("human-likeness", About.RESPONSE)]
-    study = Study(title="Two", languages=["en"], task="judging")
-    with pytest.raises(
-        ValidationError, match=r"“human-likeness” about a response to a context: .* copy the study"
-    ):
+def test_who_compares_is_asked_one_set_of_questions(rex: User) -> None:
+    asks = [Asked("preference", About.PAIR), Asked("preferences", About.PAIR)]
+    study = Study(title="Two", languages=["en"], task="pairs")
+
+    with pytest.raises(ValidationError, match=r"“preferences” about two responses.*: .* copy the study"):
         save_study(study, owner=rex, consent_text="Yes", targets={}, asks=asks)
     assert not Study.objects.exists()
 
