@@ -238,10 +238,11 @@ export class Judging {
   hint(current) {
     const { progress } = this.known;
     if (current === null) return progress ? overText(progress, this.outbox.isEmpty) : "";
-    if (!this.asking.attention.isRead(current)) {
-      return this.isOtherwise(current) ? gettext("Other questions from here on. Read to the end, then answer.") : gettext("Read to the end, then answer.");
-    }
-    return this.asking.isJudged(current) ? gettext("You have judged this one: answer again to change it.") : "";
+    const isRead = this.asking.attention.isRead(current);
+    const isJudged = this.asking.isJudged(current);
+    if (isRead && isJudged) return gettext("You have judged this one: answer again to change it.");
+    const other = !isJudged && this.isOtherwise(current) ? gettext("The questions are different from here on.") : "";
+    return [other, isRead ? "" : gettext("Read to the end, then answer.")].filter(Boolean).join(" ");
   }
 
   /** Whether something else is asked about an item than about the one before it. @param {string} item */
