@@ -1,5 +1,7 @@
 """What a judging study asks its readers, and about which of its items."""
 
+from django.utils.translation import gettext_lazy as _
+
 from evaluation.questions import QuestionSet, Subject
 from judging.models import Item
 from questions.resolving import question_set
@@ -7,6 +9,14 @@ from questions.shown import all_asked
 from studies.asking import SUBJECTS
 from studies.asks import About, By
 from studies.models import Ask, Study
+
+JUDGED_BY = {
+    About.RESPONSE: _("Single replies"),
+    About.DIALOGUE: _("Whole conversations"),
+    About.CONTEXT: _("Contexts"),
+    About.PAIR: _("Pairs"),
+}
+"""What is judged by an ask, in a word or two."""
 
 
 def asks_of_readers(study: Study) -> list[Ask]:

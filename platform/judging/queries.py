@@ -12,7 +12,6 @@ from django.db.models.functions import Now
 
 from evaluation.protocols.facts import HUMAN
 from evaluation.questions import FIRST, SECOND, Question
-from judging.asks import asks_of_readers
 from judging.models import Batch, Item, JudgingPlan, Slot
 from labels.models import Label
 from labels.votes import Vote
@@ -114,41 +113,6 @@ class SystemCount(NamedTuple):
     wanted: int
 
 
-class AskCount(NamedTuple):
-    """How far the judging of the items of one ask is.
-
-    Attributes:
-        ask: which.
-        items: that are in the queue.
-        judged: judgments that count.
-        wanted: judgments in all.
-    """
-
-    ask: Ask
-    items: int
-    judged: int
-    wanted: int
-
-
-_BY_ASK = """
-SELECT i.ask_id, count(DISTINCT i.id) FILTER (WHERE i.removed_at IS NULL), count(s.label_id),
-       count(s.id) FILTER (WHERE i.removed_at IS NULL OR s.label_id IS NOT NULL OR s.leased_until >= now())
-  FROM judging_item AS i
-  LEFT JOIN judging_slot AS s ON s.item_id = i.id AND (s.batch_id IS NULL OR s.batch_id <> ALL (%(pilot)s))
- WHERE i.study_id = %(study)s AND i.right_answers IS NULL
- GROUP BY i.ask_id
-"""
-
-
-def ask_counts(study: Study) -> list[AskCount]:
-    """For each ask of readers, in their order, its items, the judgments that they have, and those wanted."""
-    with connection.cursor() as cursor:
-        pilot = list(_of_pilots_over(Study.objects.filter(pk=study.pk)).values_list("pk", flat=True))
-        cursor.execute(_BY_ASK, {"study": study.pk, "pilot": pilot})
-        found = {ask: counts for ask, *counts in cursor.fetchall()}
-    return [AskCount(ask, *found.get(ask.pk, (0, 0, 0))) for ask in asks_of_readers(study)]
-
-
 def system_counts(study: Study) -> list[SystemCount]:
     """By system, its items, the judgments that they have, and those that are wanted."""
     statement = f"""
@@ -162,7 +126,7 @@ def system_counts(study: Study) -> list[SystemCount]:
      GROUP BY i.system ORDER BY i.system
     """
     with connection.cursor() as cursor:
-        pilot = list(_of_pilots_over(Study.objects.filter(pk=study.pk)).values_list("pk", flat=True))
+        pilot = list(of_pilots_over(Study.objects.filter(pk=study.pk)).values_list("pk", flat=True))
         cursor.execute(statement, {"study": study.pk, "pilot": pilot})
         return [SystemCount(*row) for row in cursor.fetchall()]
 
@@ -313,9 +277,7 @@ def judged_and_wanted(studies: QuerySet[Study]) -> dict[int, tuple[int, int]]:
 
     Once a study went on from its pilot, judgments of that are neither.
     """
-    counted = Slot.objects.filter(study__in=studies, is_gold=False).exclude(
-        batch__in=_of_pilots_over(studies)
-    )
+    counted = Slot.objects.filter(study__in=studies, is_gold=False).exclude(batch__in=of_pilots_over(studies))
     counted = counted.exclude(pk__in=left_over().exclude(leased_until__gte=Now()))
     counts = counted.values_list("study").order_by()
     found = counts.annotate(judged=Count("label"), wanted=Count("pk"))
@@ -341,7 +303,7 @@ def shares(studies: QuerySet[Study]) -> dict[int, Share]:
     }
 
 
-def _of_pilots_over(studies: QuerySet[Study]) -> QuerySet[Batch]:
+def of_pilots_over(studies: QuerySet[Study]) -> QuerySet[Batch]:
     """The batches of people whose study went on from its pilot since."""
     over = studies.filter(pilot_over_at__isnull=False)
     return Batch.objects.filter(study__in=over, assignment__participation__pilot=True)

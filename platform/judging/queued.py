@@ -12,8 +12,9 @@ from typing_extensions import override
 from crowd.work import WorkerTask
 from judging.batteries import battery_of, why_unfit
 from judging.costs import planned_of_queue
+from judging.counting import ask_counts
 from judging.filling import named_anew
-from judging.queries import ask_counts, judged_and_wanted, shares
+from judging.queries import judged_and_wanted, shares
 from judging.services import is_judged, judge_again
 from judging.training import tries_of
 from studies.models import Study

@@ -24,6 +24,7 @@ from judging import queries as item_queries
 from judging.asks import asks_of_readers, questions_about, subjects_asked
 from judging.batteries import battery_of, why_unfit
 from judging.costs import cost_of_queue
+from judging.counting import ask_counts
 from judging.forms import ContextsForm, ConversationsForm, PlanForm, ResponsesForm, subjects_of
 from judging.gold import Gold
 from judging.gold_forms import RightForm
@@ -172,7 +173,7 @@ def _queue_page(request: HttpRequest, study: Study, plan: PlanForm, **adding: _A
         "battery_problem": why_unfit(battery) if battery else "",
         "systems": counts,
         "asked_severally": len(asks) > 1,
-        "by_ask": item_queries.ask_counts(study) if len(asks) > 1 else [],
+        "by_ask": ask_counts(study) if len(asks) > 1 else [],
         "items": items,
         "may_remove": study.rehearsal_of_id is None,
         "judged": sum(row.judged for row in counts),

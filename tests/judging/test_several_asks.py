@@ -25,9 +25,10 @@ from exports.turns import csv_lines
 from judging import gold, subjects, training
 from judging import services as judging
 from judging.chosen import dialogues, responses, turns
+from judging.counting import ask_counts
 from judging.gold import Gold
 from judging.models import Battery, Item, JudgingPlan, Slot
-from judging.queries import ask_counts, judged_and_wanted, system_counts
+from judging.queries import judged_and_wanted, system_counts
 from judging.services import Desk
 from labels.models import Label
 from live.refusals import RefusedError
