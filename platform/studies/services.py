@@ -124,6 +124,19 @@ def _refuse_changed_protocol(study: Study) -> None:
         raise ValidationError(dict.fromkeys(changed, OPENED))
 
 
+@transaction.atomic
+def ask(study_id: int, asks: Sequence[Asked]) -> Study:
+    """Have a draft ask this and nothing else, what its report begins with first.
+
+    Raises:
+        ValidationError: such a study cannot ask it, or the study has been opened; nothing was changed.
+    """
+    study = Study.objects.select_for_update().get(pk=study_id)
+    _set_asks(study, asks)
+    results_changed(study.pk)
+    return study
+
+
 def _set_asks(study: Study, asks: Sequence[Asked] | None) -> None:
     """Store what is asked. It stays as it is once the study has been opened."""
     rows = list(study.asks.all())

@@ -38,6 +38,7 @@ from studies.services import clone, save_study, set_state
 from tests.conftest import MakeContexts, MakeRun, MakeStudy, enter
 from tests.judging.conftest import begin, held, item_of
 from tests.planted import SignIn, computed, figures, talked
+from tests.studies.test_presets import called
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -463,3 +464,20 @@ def test_a_random_key_has_the_number_of_its_ask_before_it(two: Study) -> None:
 
     assert len({key.bytes[1:] for key in keys}) == len(keys)
     assert {key.bytes[0] for key in keys} == {0, 1}
+
+
+def test_a_program_says_what_is_asked_until_the_study_opens(draft: Study) -> None:
+    address = f"/api/studies/{draft.code}/asks"
+    wanted = [
+        {"question_set": "likert", "about": "dialogue", "moment": "", "required": True},
+        {"question_set": "ssa", "about": "response", "moment": "", "required": True},
+    ]
+
+    assert called(draft.owner, "PUT", address, wanted).json() == wanted
+    assert called(draft.owner, "GET", address).json() == wanted
+    assert stored(draft) == [(0, "likert", 0), (1, "ssa", 3)]
+    unknown = called(draft.owner, "PUT", address, [wanted[0] | {"question_set": "nothing-v1"}])
+    assert (unknown.status_code, "nothing-v1" in unknown.content.decode()) == (422, True)
+    Study.objects.filter(pk=draft.pk).update(state=Study.State.OPEN)
+    opened = called(draft.owner, "PUT", address, wanted[1:])
+    assert (opened.status_code, "has been opened" in opened.content.decode()) == (422, True)
