@@ -238,9 +238,9 @@ def voted(ask: Ask, chosen: Filter, *, limit: int, offset: int) -> tuple[list[Vo
     statement = _VOTED.format(items=items_of("%(study)s", ask="%(ask)s"))
     question = question_set(ask.question_set).question(chosen.question)
     turned = json.dumps({FIRST: SECOND, SECOND: FIRST} if question.is_sided else {})
-    values = {"study": ask.study_id, "ask": ask.pk, "turned": turned, "limit": limit, "offset": offset}
+    values: dict[str, Any] = chosen._asdict() | {"turned": turned, "limit": limit, "offset": offset}
     with connection.cursor() as cursor:
-        cursor.execute(statement, values | chosen._asdict())
+        cursor.execute(statement, {"study": ask.study_id, "ask": ask.pk, **values})
         rows = cursor.fetchall()
     captions = captions_of(question)
     found = []
