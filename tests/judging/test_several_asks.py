@@ -18,7 +18,7 @@ from accounts.models import User
 from crowd.models import Participation
 from crowd.refusals import EntryRefusedError
 from dialogues.models import Dialogue
-from evaluation.questions import question_set
+from evaluation.questions import Answer, question_set
 from evaluation.report.bundle import recompute
 from exports.bundle import write_bundle
 from exports.turns import csv_lines
@@ -339,7 +339,7 @@ def test_gold_is_of_the_ask_that_a_worker_is_at(
     study = make_asking(SSA, LIKENESS, raters=1, batch=12)
     subjects.add_responses(study, make_run(make_contexts(8), "Alpha"))
     of_each = [list(ask.items.order_by("pk")[:2]) for ask in study.asked]
-    right = [{"sensible": [True]}, {"human_like": [False]}]
+    right: list[dict[str, list[Answer]]] = [{"sensible": [True]}, {"human_like": [False]}]
     wanted = {item.key: Gold(right[n]) for n, items in enumerate(of_each) for item in items}
     gold.declare(study, wanted)
     gold.give(study, 4)
@@ -421,6 +421,14 @@ def test_the_report_has_each_ask(judged: Study, rex: User, sign_in: SignIn) -> N
     page = sign_in(rex).get(f"/studies/{judged.pk}/report/").content.decode()
     assert "<h2>Five ratings of a whole conversation, 1 to 7</h2>" in page
     assert "?ask=1&amp;system=" in page
+
+
+def test_what_is_asked_beside_a_protocol_is_a_departure_from_it(judged: Study) -> None:
+    Study.objects.filter(pk=judged.pk).update(protocol="meena-read")
+
+    told = figures(computed(judged))["deviations"]
+
+    assert any("Asked beside: “Five ratings of a whole conversation, 1 to 7”" in each for each in told), told
 
 
 def test_the_bundle_gives_the_report_bit_by_bit(judged: Study, tmp_path: Path) -> None:
