@@ -108,8 +108,10 @@ INSERT INTO judging_batch (id, assignment_id, study_id, worker_id, public_id, la
 SELECT n - {conversations}, n, {judging}, n, gen_random_uuid(), 'en', {batch}, {batch}, gen_random_uuid(),
        '{{}}'
   FROM generate_series({conversations} + 1, {conversations} + {batches}) AS n;
-INSERT INTO judging_item (id, study_id, turn_id, key, language)
-SELECT row_number() OVER (ORDER BY t.id), {judging}, t.id, gen_random_uuid(), 'en'
+INSERT INTO judging_item (id, study_id, ask_id, turn_id, key, language)
+SELECT row_number() OVER (ORDER BY t.id), {judging},
+       (SELECT a.id FROM studies_ask AS a WHERE a.study_id = {judging} AND a.number = 0), t.id,
+       judging_key(0), 'en'
   FROM (SELECT t.id FROM dialogues_turn AS t JOIN place AS p ON p.id = t.dialogue_id
          WHERE p.study = 1 AND p.id % 20 <> 0 AND t.bot_version_id IS NOT NULL
          ORDER BY t.id LIMIT {items}) AS t;

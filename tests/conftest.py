@@ -388,12 +388,13 @@ def make_queue(rex: User, make_contexts: MakeContexts, make_run: MakeRun) -> Mak
         batch: int = 50,
         lease: int = 600,
         question_set: str = "ssa",
+        asks: Sequence[Asked] = (),
         **fields: object,
     ) -> Study:
         system = fields.pop("system", "Alpha")
         made = {"title": "Judge responses", "task": "judging", "protocol": "meena-static"}
         study = Study(**made | {"languages": ["en"], "practice": False} | fields)
-        asked = [asked_of_readers(question_set)]
+        asked = asks or [asked_of_readers(question_set)]
         save_study(study, owner=rex, consent_text="You judge responses.", targets={}, asks=asked)
         plan = JudgingPlan(study=study, raters_per_item=raters, batch_size=batch, lease_seconds=lease)
         subjects.save_plan(plan)

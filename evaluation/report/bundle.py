@@ -15,7 +15,8 @@ from evaluation.report.audits import audit_figures
 from evaluation.report.bundle_files import BundleFiles, Row
 from evaluation.report.bundle_parts import design_of, lines_named, plan_of, questions_of
 from evaluation.report.checking import check_labels
-from evaluation.report.judging import judging_figures
+from evaluation.report.columns import answered_in
+from evaluation.report.judging import AskOfItems, judging_result
 from evaluation.report.judging_rows import judged_items
 from evaluation.report.manners import manners_of
 from evaluation.report.pair_rows import judged_pairs
@@ -23,7 +24,7 @@ from evaluation.report.pairs import pair_figures
 from evaluation.report.people import Questionnaire, people_figures, replies
 from evaluation.report.self_play import SelfPlayData, self_play_figures
 from evaluation.report.study import study_result
-from evaluation.report.study_rows import talked
+from evaluation.report.study_rows import talked, under_own_keys
 from evaluation.report.tables import (
     AUDITS,
     CONVERSATIONS,
@@ -171,15 +172,28 @@ def _result(bundle: BundleFiles) -> dict[str, Any]:
         return self_play_figures(_self_play(bundle, about))
     if _labels_of(bundle) == "labels":
         return study_result(talked(bundle, about))
-    questions = questions_of(bundle, about["question_set"])
     if _labels_of(bundle) == "pair_judgments":
-        return _pair_result(bundle, about, questions)
-    judgments = list(bundle.rows(judgments_table([questions])))
-    with lines_named(f"{bundle.path}, data/judgments.jsonl", range(1, len(judgments) + 1)):
-        found = judged_items(about, questions, bundle.rows(ITEMS), judgments, design_of(bundle, about))
-        check_labels(questions, found.judged, found.occasion)
+        return _pair_result(bundle, about, questions_of(bundle, about["question_set"]))
     manners = None if about["rehearsal"] else manners_of(list(bundle.rows(WORKERS)))
-    return judging_figures(questions, found, plan=plan_of(bundle, about), manners=manners)
+    return judging_result(list(_judged(bundle, about)), plan=plan_of(bundle, about), manners=manners)
+
+
+def _judged(bundle: BundleFiles, about: Row) -> Iterator[AskOfItems]:
+    """What readers were asked, in order, with all judgments."""
+    asked = {ask["question_set"]: questions_of(bundle, ask["question_set"]) for ask in about["asks"]}
+    sets, design = list(asked.values()), design_of(bundle, about)
+    items, judgments = list(bundle.rows(ITEMS)), list(bundle.rows(judgments_table(sets)))
+    named = answered_in(sets)
+    for ask in about["asks"]:
+        questions = asked[ask["question_set"]]
+        lines = [n for n, row in enumerate(judgments, 1) if row["ask"] == ask["number"]]
+        with lines_named(f"{bundle.path}, data/judgments.jsonl", lines):
+            given = under_own_keys([judgments[n - 1] for n in lines], named[questions.key])
+            # Bundles of before items had asks are of studies with one.
+            own = [row for row in items if row.get("ask", ask["number"]) == ask["number"]]
+            found = judged_items(about, questions, own, given, design)
+            check_labels(questions, found.judged, found.occasion)
+        yield AskOfItems(ask["about"], ask["required"], questions, found)
 
 
 def _audits(bundle: BundleFiles) -> dict[str, Any]:

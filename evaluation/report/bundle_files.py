@@ -28,6 +28,7 @@ _LATER = {
     "position",
     "occasion",
     "asks_reason",
+    "ask",
 }
 """Columns that bundles of before do not have."""
 _TYPES: dict[Kind, type] = {

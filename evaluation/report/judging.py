@@ -33,6 +33,10 @@ from evaluation.report.watched import Arrivals, batches
 from evaluation.ssa import spread
 
 NOUNS = Nouns(cluster="context")
+OF_SEVERAL_ASKS = (
+    "Workers judge items of several asks one after the other, so nobody can say when they have judged all of "
+    "theirs of one."
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +81,8 @@ class JudgedItems:
     @property
     def arrivals(self) -> Arrivals:
         """In which order raters finished their batches; of rows as they were given, not `in_order`."""
+        if len(self.design.asks) > 1:
+            return Arrivals((), OF_SEVERAL_ASKS)
         size = self.battery.size if self.battery else min(self.items_per_worker, self.items)
         return batches(self.judged.rater, size, third_rater=self.third_rater)
 
@@ -108,6 +114,42 @@ class JudgedItems:
             repetition=self.repetition[keep],
             occasion=self.occasion[keep],
         )
+
+
+@dataclass(frozen=True, eq=False)
+class AskOfItems:
+    """One ask of readers with its judgments.
+
+    Attributes:
+        about: `response`, `dialogue` or `context`.
+        required: as all asks of readers are.
+        questions: what was asked.
+        found: the judgments.
+    """
+
+    about: str
+    required: bool
+    questions: QuestionSet
+    found: JudgedItems
+
+
+def judging_result(
+    asks: Sequence[AskOfItems],
+    *,
+    plan: AnalysisPlan | None = None,
+    manners: Mapping[str, Manner] | None = None,
+) -> dict[str, Any]:
+    """Every number of a judging study's report: those of its first ask, and `beside` them those of others."""
+    first, *others = asks
+    result = judging_figures(first.questions, first.found, plan=plan, manners=manners)
+    # A margin is declared for the score with which the report begins.
+    without_margin = replace(plan or AnalysisPlan(), margin=None)
+    beside = [
+        judging_figures(each.questions, each.found, plan=without_margin)
+        | {"about": each.about, "required": each.required, "title": each.questions.title}
+        for each in others
+    ]
+    return result | ({"beside": beside} if beside else {})
 
 
 def judging_figures(

@@ -66,9 +66,17 @@ def _conducted(result: Result, task: str, questions: QuestionSet, protocol: Mapp
         f"The study was run on Turnwise [@turnwise]; its task was: {task.lower()}.",
         f"{_counted(raters['workers'], 'worker')} gave {_counted(raters['labels'], 'label')} of {of}.",
         f"They answered the questions “{_line(questions.title)}”{source}.",
+        *[_beside(each) for each in result.get("beside", ()) if each["bots"]],
         *([f"Protocol: {how}."] if how else []),
         *_contexts(result.get("contexts")),
     ]
+
+
+def _beside(asked: Result) -> str:
+    """What was asked beside the questions that the report begins with."""
+    raters, labels = asked["raters"], _counted(asked["raters"]["labels"], "label")
+    given = f"{_counted(raters['workers'], 'worker')} gave {labels}"
+    return f"Asked beside were the questions “{_line(asked['title'])}”, to which {given}."
 
 
 def _contexts(found: Mapping[str, int] | None) -> list[str]:

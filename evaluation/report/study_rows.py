@@ -52,7 +52,9 @@ def talked(bundle: BundleFiles, about: Row) -> StudyData:
     _refuse_strays(bundle, about, labels, told)
     named = answered_in(list(asked.values()))
     asks = [
-        _ask(bundle, ask, asked[ask["question_set"]], told, _of_set(labels, ask, named))
+        _ask(
+            bundle, ask, asked[ask["question_set"]], told, under_own_keys(labels, named[ask["question_set"]])
+        )
         for ask in about["asks"]
     ]
     courses = _courses(told, bundle.rows(FAULTS))
@@ -155,9 +157,8 @@ def _ask(
     return AskData(ask["about"], ask["required"], questions, judged)
 
 
-def _of_set(labels: Sequence[Row], ask: Row, named: Mapping[str, Mapping[str, Question]]) -> list[Row]:
-    """The labels with the answers to this set's questions under their own keys."""
-    columns = named[ask["question_set"]]
+def under_own_keys(labels: Sequence[Row], columns: Mapping[str, Question]) -> list[Row]:
+    """The labels with the answers to the questions of a set under their keys, not their columns' names."""
     return [row | {question.key: row[name] for name, question in columns.items()} for row in labels]
 
 

@@ -179,9 +179,11 @@ WORKERS = Table(
 
 ITEMS = Table(
     "items",
-    "One row per thing that workers judge, judged or not, in the order in which they came in.",
+    "One row per thing that workers judge with the questions of an ask, judged or not, in the order in which "
+    "they came in. What several asks are about is there once for each.",
     (
         _ITEM,
+        Column("ask", Kind.INTEGER, "number of what is asked about it, as in study.json"),
         Column("system", Kind.TEXT, "what the report calls whose words it is about"),
         Column(
             "context", Kind.INTEGER, "number of the context or conversation, the same for all items from it"

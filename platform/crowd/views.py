@@ -22,7 +22,7 @@ from crowd.sessions import session_of
 from crowd.work import is_full, work_of
 from evaluation.questions import Answer, Question
 from questions.resolving import question_set
-from studies.asks import About, Moment
+from studies.asks import About, By, Moment
 from studies.models import Ask, Study
 
 WorkerView = Callable[[HttpRequest, Study], HttpResponse]
@@ -156,6 +156,12 @@ _WHEN = {
     About.PARTNER_TURN: _("Under each reply"),
     About.DIALOGUE: _("At the end, about the whole conversation"),
 }
+_WHAT = {
+    About.RESPONSE: _("About a single reply"),
+    About.DIALOGUE: _("About a whole conversation"),
+    About.CONTEXT: _("About how a conversation begins"),
+    About.PAIR: _("About two side by side"),
+}
 
 
 def _explained(ask: Ask, language: str) -> dict[str, Any]:
@@ -163,7 +169,7 @@ def _explained(ask: Ask, language: str) -> dict[str, Any]:
     verdicts = [[*asked.asked(asked.check(example.answers))] for example in asked.examples]
     return {
         "about": ask.about,
-        "when": _WHEN.get(About(ask.about), ""),
+        "when": (_WHAT if ask.by == By.READERS else _WHEN).get(About(ask.about), ""),
         "required": ask.required,
         "questions": asked.questions,
         "examples": list(zip(asked.examples, map(_in_words, verdicts), strict=True)),

@@ -79,8 +79,9 @@ SELECT d.public_id::text, t.position, crowd_pseudonym(l.rater_id, l.study_id),
 """,
     # Contexts are counted in the order in which the report's resampling has them.
     ITEMS.name: f"""
-SELECT i.key::text, i.system, dense_rank() OVER (ORDER BY i.cluster), coalesce(c.key, d.public_id::text),
-       i.position, i.repetition, item.language, nullif(c.category, ''), cardinality(c.turns), c.consistency,
+SELECT i.key::text, ask.number, i.system, dense_rank() OVER (ORDER BY i.cluster),
+       coalesce(c.key, d.public_id::text), i.position, i.repetition, item.language, nullif(c.category, ''),
+       cardinality(c.turns), c.consistency,
        coalesce(to_json(c.turns),
                 (SELECT json_agg(b.text ORDER BY b.position) FROM dialogues_turn AS b
                   WHERE b.dialogue_id = d.id AND (t.id IS NULL OR b.position < t.position)), '[]')::text,
@@ -88,6 +89,7 @@ SELECT i.key::text, i.system, dense_rank() OVER (ORDER BY i.cluster), coalesce(c
        CASE WHEN i.bot_version_id IS NOT NULL THEN coalesce((i.remarks->'fallback')::boolean, false) END
   FROM ({items_of()}) AS i
   JOIN judging_item AS item ON item.id = i.id
+  JOIN studies_ask AS ask ON ask.id = i.ask_id
   LEFT JOIN responses_response AS r ON r.id = item.response_id
   LEFT JOIN contexts_context AS c ON c.id = coalesce(r.context_id, item.context_id)
   LEFT JOIN dialogues_turn AS t ON t.id = item.turn_id

@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 from evaluation.questions import Kind, QuestionSet
 from evaluation.report import battery as report
 from evaluation.report.exclusion import Rules
+from judging.asks import asks_of_readers
 from judging.composing import Member, Recipe
 from judging.models import Battery
 from judging.queries import queued_items_of
@@ -78,6 +79,12 @@ def why_unfit(battery: Battery) -> str:
 
 def _problems(battery: Battery) -> Iterator[str]:
     study = battery.plan.study
+    if len(asks_of_readers(study)) > 1:
+        yield _(
+            "Workers with batteries answer one set of questions, and this study asks several. Leave the "
+            "others out of its form, or take the battery away: then items come from the queue."
+        )
+        return
     questions = question_set(study.question_set)
     yield from _wrong_numbers(battery)
     yield from _wrong_questions(battery, questions)

@@ -20,8 +20,8 @@ def judged_of(bot: Bot, studies: QuerySet[Study]) -> "QuerySet[Item]":
         Item.objects.filter(study__in=studies, right_answers__isnull=True)
         .filter(Q(response__bot_version__bot=bot) | Q(turn__bot_version__bot=bot))
         .annotate(before=Subquery(said_before.values("text")[:1]))
-        .select_related("study", "response__context", "turn")
-        .prefetch_related("slots__label", "study__asks")
+        .select_related("study", "ask", "response__context", "turn")
+        .prefetch_related("slots__label")
         .order_by("-pk")
     )
 

@@ -10,10 +10,10 @@ from django.views.decorators.http import require_GET
 
 from bots.models import Bot
 from bots.queries import visible_bots
+from judging.asks import questions_about
 from judging.bot_queries import VOTES, judged_of, with_votes
 from judging.models import Item
 from labels.votes import votes_on
-from questions.resolving import question_set
 from studies.queries import readable_real_studies_of
 
 PER_PAGE = 50
@@ -49,7 +49,7 @@ def _row(item: Item) -> dict[str, Any]:
     labels = [slot.label for slot in item.slots.all() if slot.label]
     answers = [label.answers for label in labels]
     response = item.response
-    questions = question_set(item.study.question_set).questions
+    questions = questions_about(item).questions
     return {
         "item": item,
         "before": response.context.turns if response else _turn_before(item),

@@ -10,11 +10,11 @@ from django.utils.translation import gettext as _
 
 from contexts.models import ContextSetVersion
 from evaluation.questions import Subject
+from judging.asks import asks_about, sets_of, subjects_asked
 from judging.queued import QueuedTask
-from questions.resolving import question_set
 from responses.models import ResponseRun
 from studies.asks import in_words
-from studies.models import Study
+from studies.models import Ask, Study
 from studies.tasks import task_of
 
 _OF_KINDS = """
@@ -111,35 +111,46 @@ class Chosen:
 
     Attributes:
         study: where they are judged.
-        subject: what it is, as the column of an item names it.
+        subject: what it is, as the column of an item names it; an item of it comes in for each ask about it.
         statement: SQL that selects keys with languages.
         values: of its parameters.
         drawn: if it is a part that was drawn at random, what is to be known of that; else empty.
     """
 
     study: Study
-    subject: str
+    subject: Subject
     statement: str
     values: Mapping[str, Any]
     drawn: Mapping[str, Any] = field(default_factory=dict)
 
     @property
+    def asks(self) -> list[Ask]:
+        """For which an item of each is made."""
+        return asks_about(self.study, self.subject)
+
+    @property
     def insert(self) -> str:
-        """The statement that makes items of what is not there yet."""
+        """The statement that makes items of what is not there yet; with `asks`, the ids of the asks."""
         return f"""
-INSERT INTO judging_item (study_id, {self.subject}_id, key, language)
-SELECT %(study)s, found.subject, gen_random_uuid(), found.language FROM ({self.statement}) AS found
+INSERT INTO judging_item (study_id, ask_id, {self.subject}_id, key, language)
+SELECT %(study)s, ask.id, found.subject, judging_key(ask.number), found.language
+  FROM ({self.statement}) AS found JOIN studies_ask AS ask ON ask.id = ANY(%(asks)s)
     ON CONFLICT DO NOTHING
 """
 
     def counted(self) -> int:
         """How many items adding it would bring."""
+        return sum(self.counted_by_ask().values())
+
+    def counted_by_ask(self) -> dict[Ask, int]:
+        """The same for each ask."""
         statement = f"""
 SELECT count(*) FROM ({self.statement}) AS found
  WHERE NOT EXISTS (SELECT FROM judging_item AS i
-                    WHERE i.study_id = %(study)s AND i.{self.subject}_id = found.subject)
+                    WHERE i.study_id = %(study)s AND i.ask_id = %(ask)s
+                      AND i.{self.subject}_id = found.subject)
 """
-        return _number(statement, self.study, self.values)
+        return {ask: _number(statement, self.study, {**self.values, "ask": ask.pk}) for ask in self.asks}
 
 
 def responses(study: Study, runs: Collection[ResponseRun], contexts: Contexts = ALL_CONTEXTS) -> Chosen:
@@ -152,7 +163,7 @@ def responses(study: Study, runs: Collection[ResponseRun], contexts: Contexts = 
     refuse_unfit(study, Subject.RESPONSE)
     values = {"runs": sorted(run.pk for run in runs), **_kinds(study, contexts)}
     if contexts.number is None:
-        return Chosen(study, "response", _RESPONSES, values)
+        return Chosen(study, Subject.RESPONSE, _RESPONSES, values)
     there = _number(f"SELECT count(*) FROM ({_IN_COMMON}) AS common", study, values)
     if there < contexts.number:
         raise ValidationError(
@@ -165,7 +176,7 @@ def responses(study: Study, runs: Collection[ResponseRun], contexts: Contexts = 
         )
     sample = {"sample": contexts.number, "seed": f" {contexts.seed}"}
     drawn = {**asdict(contexts), "there": there, "of": sorted(run.system for run in runs)}
-    return Chosen(study, "response", _SOME_RESPONSES, values | sample, drawn)
+    return Chosen(study, Subject.RESPONSE, _SOME_RESPONSES, values | sample, drawn)
 
 
 def contexts_of(study: Study, version: ContextSetVersion, which: Contexts = ALL_CONTEXTS) -> Chosen:
@@ -178,7 +189,7 @@ def contexts_of(study: Study, version: ContextSetVersion, which: Contexts = ALL_
     refuse_unfit(study, Subject.CONTEXT)
     values = {"version": version.pk, "seed": f" {which.seed}", "sample": None, **_kinds(study, which)}
     if which.number is None:
-        return Chosen(study, "context", _CONTEXTS, values)
+        return Chosen(study, Subject.CONTEXT, _CONTEXTS, values)
     there = _number(f"SELECT count(*) FROM ({_CONTEXTS}) AS fitting", study, values)
     if there < which.number:
         raise ValidationError(
@@ -189,7 +200,7 @@ def contexts_of(study: Study, version: ContextSetVersion, which: Contexts = ALL_
             % {"wanted": f"{which.number:,}", "version": version, "there": f"{there:,}"}
         )
     drawn = {**asdict(which), "there": there, "version": str(version)}
-    return Chosen(study, "context", _CONTEXTS, values | {"sample": which.number}, drawn)
+    return Chosen(study, Subject.CONTEXT, _CONTEXTS, values | {"sample": which.number}, drawn)
 
 
 def _kinds(study: Study, which: Contexts) -> dict[str, Any]:
@@ -223,7 +234,7 @@ def turns(
     refuse_unfit(study, Subject.TURN)
     _refuse_unread(study, source, language)
     values = {"source": source.pk, "language": language, "sample": conversations, "seed": seed}
-    return Chosen(study, "turn", _TURNS, values)
+    return Chosen(study, Subject.TURN, _TURNS, values)
 
 
 def dialogues(
@@ -233,7 +244,7 @@ def dialogues(
     refuse_unfit(study, Subject.DIALOGUE)
     _refuse_unread(study, source, language)
     values = {"source": source.pk, "language": language, "sample": conversations, "seed": seed}
-    return Chosen(study, "dialogue", _DIALOGUES, values)
+    return Chosen(study, Subject.DIALOGUE, _DIALOGUES, values)
 
 
 def _number(statement: str, study: Study, values: Mapping[str, Any]) -> int:
@@ -250,14 +261,17 @@ def refuse_unfit(study: Study, subject: Subject) -> None:
         raise ValidationError(
             _("“%(study)s” has no queue: its workers do something other than judging.") % {"study": study}
         )
-    asked = question_set(study.question_set)
-    if subject not in asked.subjects:
+    if not asks_about(study, subject):
         raise ValidationError(
             _(
                 "The questions “%(title)s” cannot be asked about %(value)s, only about %(fitting)s. Make "
                 "a study with other questions."
             )
-            % {"title": asked.title, "value": in_words([subject]), "fitting": in_words(asked.subjects)}
+            % {
+                "title": "”, “".join(each.title for each in sets_of(study)),
+                "value": in_words([subject]),
+                "fitting": in_words(subjects_asked(study)),
+            }
         )
 
 

@@ -5,10 +5,12 @@ from typing import Any
 from django.db import connection
 
 from evaluation.questions import Kind, QuestionSet
+from judging.asks import asks_of_readers
 from judging.batteries import battery_of, recipe_of, why_unfit
 from judging.composing import Card, compose
 from judging.models import Battery, JudgingPlan
 from questions.resolving import question_set
+from studies.models import Study
 
 # What a pilot judged does not count once the study went on from it, so others judge it again.
 _ASIDE = """
@@ -58,7 +60,7 @@ DELETE FROM judging_slot
 """
 _THIRD = """
 SELECT judging_third(id, %(compared)s) FROM judging_item
- WHERE study_id = %(study)s AND right_answers IS NULL ORDER BY id
+ WHERE study_id = %(study)s AND ask_id = %(ask)s AND right_answers IS NULL ORDER BY id
 """
 # What nobody has begun: single slots that a battery replaces, and decks that are dealt anew.
 _CLEAR = """
@@ -99,12 +101,31 @@ def fill(plan: JudgingPlan) -> None:
         run(_SHRINK, study=study, raters=plan.raters_per_item)
         run(_FILL, study=study, raters=plan.raters_per_item)
         if plan.third_rater:
-            run(_THIRD, study=study, compared=compared(question_set(plan.study.question_set)))
+            for ask in asks_of_readers(plan.study):
+                run(_THIRD, study=study, ask=ask.pk, compared=compared(question_set(ask.question_set)))
         return
     run(_CLEAR, study=study)
     if not why_unfit(battery):
         for language in plan.study.languages:
             _deal(battery, language)
+
+
+# Of a draft, of which no batch holds any.
+_ITEMS_ANEW = """
+UPDATE judging_item AS i SET key = encode(set_byte(uuid_send(i.key), 0, ask.number), 'hex')::uuid
+  FROM studies_ask AS ask
+ WHERE i.study_id = %(study)s AND ask.id = i.ask_id AND get_byte(uuid_send(i.key), 0) <> ask.number
+"""
+_SLOTS_ANEW = """
+UPDATE judging_slot AS s SET key = i.key FROM judging_item AS i
+ WHERE s.study_id = %(study)s AND i.id = s.item_id AND s.deck IS NULL AND s.key <> i.key
+"""
+
+
+def named_anew(study: Study) -> None:
+    """Have the keys of the items of a draft begin with the numbers that their asks have now."""
+    run(_ITEMS_ANEW, study=study.pk)
+    run(_SLOTS_ANEW, study=study.pk)
 
 
 def compared(questions: QuestionSet) -> list[str]:

@@ -11,11 +11,11 @@ from contexts.models import ContextSetVersion
 from contexts.queries import categories_in, versions_of
 from dialogues.models import TranscriptImport
 from evaluation.questions import Subject
+from judging.asks import sets_of, subjects_asked
 from judging.batteries import battery_of
 from judging.chosen import MOST_TURNS, Chosen, Contexts, contexts_of, dialogues, responses, turns
 from judging.models import JudgingPlan
 from judging.training import why_untrainable
-from questions.resolving import question_set
 from responses.models import ResponseRun
 from responses.queries import real_runs_of
 from studies.choosing import StudySelect, list_all
@@ -42,12 +42,12 @@ class PlanForm(forms.ModelForm[JudgingPlan]):
         self.fields["training_tries"].required = False  # none, if nobody says otherwise
         if battery_of(self.instance.study):  # which decides both
             del self.fields["raters_per_item"], self.fields["batch_size"], self.fields["third_rater"]
-        elif any(each.is_sided for each in question_set(self.instance.study.question_set).questions):
+        elif any(each.is_sided for asked in sets_of(self.instance.study) for each in asked.questions):
             del self.fields["third_rater"]  # sides are shown turned round, so equal answers are not the same
 
     def clean_training_tries(self) -> int:
         tries: int = self.cleaned_data["training_tries"] or 0
-        if problem := why_untrainable(question_set(self.instance.study.question_set), tries):
+        if problem := why_untrainable(sets_of(self.instance.study), tries):
             raise ValidationError(problem)
         return tries
 
@@ -200,5 +200,5 @@ def subjects_of(study: Study) -> list[tuple[str, str]]:
         Subject.TURN: gettext("The chatbot's turns, or both people's"),
         Subject.DIALOGUE: gettext("Whole conversations"),
     }
-    fitting = question_set(study.question_set).subjects
+    fitting = subjects_asked(study)
     return [(subject.value, title) for subject, title in titles.items() if subject in fitting]

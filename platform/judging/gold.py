@@ -17,6 +17,7 @@ from django.utils.translation import gettext as _
 from evaluation.quality.gold import is_right
 from evaluation.questions import Answer, Kind, Question, QuestionSet
 from evaluation.spreadsheets import original
+from judging.asks import questions_about
 from judging.batteries import battery_of
 from judging.filling import fill
 from judging.models import Item, Slot
@@ -67,7 +68,8 @@ class OfWorker:
 def gold_of(study: Study) -> list[Item]:
     """The gold items of a study, those that say what to answer last."""
     found = study.items.filter(right_answers__isnull=False)
-    return list(found.select_related("turn", "response", "pair", "context").order_by("is_instructed", "pk"))
+    subjects = ("ask", "turn", "response", "pair", "context")
+    return list(found.select_related(*subjects).order_by("is_instructed", "pk"))
 
 
 @transaction.atomic
@@ -77,15 +79,13 @@ def declare(study: Study, wanted: Mapping[UUID, Gold]) -> int:
     Raises:
         ValidationError: by item, why it cannot be; nothing was changed.
     """
-    plan, questions = lock_plan(study), question_set(study.question_set)
+    plan = lock_plan(study)
     if battery_of(study):
         raise ValidationError(
             _("Workers of this study get batteries, whose composition is fixed. Gold is mixed into a queue.")
         )
-    items = {item.key: item for item in study.items.filter(key__in=wanted)}
-    problems = [
-        why for key, gold in wanted.items() if (why := _why_not(key, items.get(key), gold, questions))
-    ]
+    items = {item.key: item for item in study.items.filter(key__in=wanted).select_related("ask")}
+    problems = [why for key, gold in wanted.items() if (why := _why_not(key, items.get(key), gold))]
     if problems:
         raise ValidationError(problems)
     for key, gold in wanted.items():
@@ -98,7 +98,7 @@ def declare(study: Study, wanted: Mapping[UUID, Gold]) -> int:
     return len(items)
 
 
-def _why_not(key: UUID, item: Item | None, gold: Gold, questions: QuestionSet) -> str:
+def _why_not(key: UUID, item: Item | None, gold: Gold) -> str:
     if item is None:
         return _("This queue has no item %(key)s. Take its name from the list of items.") % {"key": key}
     if item.removed_at:
@@ -113,6 +113,7 @@ def _why_not(key: UUID, item: Item | None, gold: Gold, questions: QuestionSet) -
         return _(
             "Item %(key)s has already been given to workers, whose judgments count. Choose another as gold."
         ) % {"key": key}
+    questions = questions_about(item)
     for name, answers in gold.right.items():
         question = next((each for each in questions.questions if each.key == name), None)
         if question is None or question.kind is Kind.TEXT:
@@ -184,22 +185,25 @@ def answerable(questions: QuestionSet) -> list[Question]:
 # --- from a file --------------------------------------------------------------------------------
 
 
-def read(text: str, questions: QuestionSet) -> dict[UUID, Gold]:
-    """By item, what a CSV file says of it: a row for each right answer.
+def read(text: str, study: Study) -> dict[UUID, Gold]:
+    """By item, what a CSV file says of it: a row for each right answer to a question that the item is asked.
 
     Raises:
         ValidationError: it is no such file; names the line.
     """
     found: dict[UUID, Gold] = {}
+    sets = dict(study.items.values_list("key", "ask__question_set"))
     for line, row in _rows(text):
         answer = original(row["right"]).strip()
         name = row["question"].strip()
         if not answer and not name:  # an item of the list that nobody filled in
             continue
-        gold = found.setdefault(_key(line, row["item"]), Gold())
-        question = next((each for each in answerable(questions) if each.key == name), None)
+        key = _key(line, row["item"])
+        gold = found.setdefault(key, Gold())
+        able = answerable(question_set(sets.get(key, study.question_set)))
+        question = next((each for each in able if each.key == name), None)
         if question is None:
-            known = ", ".join(each.key for each in answerable(questions))
+            known = ", ".join(each.key for each in able)
             raise _at(line, _("“%(name)s” is not a question with answers to choose from. There "
 "are: %(known)s.")
                       % {"name": name[:60], "known": known})  # fmt: skip

@@ -16,16 +16,15 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from evaluation.interval import Undefined
 from evaluation.quality.gold import share
-from evaluation.questions import QuestionSet
 from evaluation.spreadsheets import csv_text
 from judging import gold, queries
+from judging.asks import questions_about, sets_of
 from judging.batteries import battery_of
 from judging.gold_forms import FileForm, NumberForm, RightForm
 from judging.models import Item
 from judging.services import plan_of
 from judging.views import judging_study
 from live.streaming import attachment
-from questions.resolving import question_set
 from studies.models import Study
 
 LONGEST_TEXT = 300
@@ -54,7 +53,7 @@ def _taken(study: Study, form: forms.Form | NumberForm) -> str:
         if isinstance(form, NumberForm):
             gold.give(study, form.cleaned_data["gold_items"])
             return _("Saved. It applies to workers who start from now on.")
-        declared = gold.declare(study, gold.read(form.cleaned_data["file"], question_set(study.question_set)))
+        declared = gold.declare(study, gold.read(form.cleaned_data["file"], study))
     except ValidationError as error:
         form.add_error(None, error)
         return ""
@@ -62,21 +61,20 @@ def _taken(study: Study, form: forms.Form | NumberForm) -> str:
 
 
 def _page(request: HttpRequest, study: Study, number: NumberForm, file: FileForm) -> HttpResponse:
-    questions = question_set(study.question_set)
     context = {
         "study": study,
         "number": number,
         "file": file,
-        "items": [_shown(item, questions) for item in gold.gold_of(study)],
+        "items": [_shown(item) for item in gold.gold_of(study)],
         "workers": [_counted(row) for row in gold.judged(study)],
         "battery": battery_of(study),
         "has_items": study.items.exists(),
-        "questions": gold.answerable(questions),
+        "questions": [each for asked in sets_of(study) for each in gold.answerable(asked)],
     }
     return render(request, "judging/gold.html", context, status=200 if request.method != "POST" else 422)
 
 
-def _shown(item: Item, questions: QuestionSet) -> dict[str, Any]:
+def _shown(item: Item) -> dict[str, Any]:
     right = item.right_answers or {}
     return {
         "key": item.key,
@@ -84,7 +82,7 @@ def _shown(item: Item, questions: QuestionSet) -> dict[str, Any]:
         "text": _text(item),
         "right": [
             (each.wording, ", ".join(each.caption_of(answer) for answer in right[each.key]))
-            for each in questions.questions
+            for each in questions_about(item).questions
             if right.get(each.key)
         ],
     }
@@ -121,8 +119,8 @@ def _in_words(right: int, judged: int) -> str:
 def item_gold(request: HttpRequest, pk: int, key: UUID) -> HttpResponse:
     """Make an item gold, say anew what is right, or have it judged like the others."""
     study = judging_study(request, pk)
-    item = get_object_or_404(study.items, key=key)
-    form = RightForm(request.POST, questions=gold.answerable(question_set(study.question_set)))
+    item = get_object_or_404(study.items.select_related("ask"), key=key)
+    form = RightForm(request.POST, questions=gold.answerable(questions_about(item)))
     try:
         if "take_back" in request.POST:
             gold.take_back(study, item.key)

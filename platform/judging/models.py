@@ -10,9 +10,9 @@ from django.utils.translation import gettext_lazy as _
 from contexts.models import Context
 from crowd.models import Assignment, Worker
 from dialogues.models import Dialogue, Turn
-from labels.models import ONE_JUDGED, Label, Pair
+from labels.models import JUDGED, ONE_JUDGED, Label, Pair
 from responses.models import Response
-from studies.models import Study
+from studies.models import Ask, Study
 
 _READ_ALIKE = "The study has been opened, so what its judges read is fixed. Make a new study."
 
@@ -170,9 +170,17 @@ class Battery(models.Model):
 
 
 class Item(models.Model):
-    """Something that a study wants judged, by as many workers as it has slots."""
+    """Something that a study wants judged, by as many workers as it has slots, with the questions of an ask.
+
+    What several asks are about is an item of each.
+    """
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="items")
+    # A foreign key of two columns, in the migration, holds it to an ask of its study. Asks are deleted with
+    # their study, or while it is a draft, so it needs no index of its own.
+    ask = models.ForeignKey(
+        Ask, on_delete=models.CASCADE, related_name="items", db_constraint=False, db_index=False
+    )
     turn = models.ForeignKey(Turn, on_delete=models.CASCADE, null=True, blank=True, related_name="items")
     response = models.ForeignKey(
         Response, on_delete=models.CASCADE, null=True, blank=True, related_name="items"
@@ -186,11 +194,10 @@ class Item(models.Model):
     )
     key = models.UUIDField(
         unique=True,
-        default=uuid.uuid4,
         editable=False,
         help_text=_(
-            "Random: the order in which items are judged, and their name on the page. So neither "
-            "tells which system an item is from."
+            "The order in which items are judged, and their name on the page. It is random behind its first "
+            "byte, the number of its ask, so neither tells which system an item is from."
         ),
     )
     language = models.CharField(max_length=10)
@@ -221,11 +228,10 @@ class Item(models.Model):
                 condition=Q(right_answers__isnull=True) | Q(removed_at__isnull=True),
             ),
             models.CheckConstraint(name="item_has_one_subject", condition=ONE_JUDGED),
-            models.UniqueConstraint(fields=("study", "turn"), name="item_once_per_turn"),
-            models.UniqueConstraint(fields=("study", "response"), name="item_once_per_response"),
-            models.UniqueConstraint(fields=("study", "dialogue"), name="item_once_per_dialogue"),
-            models.UniqueConstraint(fields=("study", "pair"), name="item_once_per_pair"),
-            models.UniqueConstraint(fields=("study", "context"), name="item_once_per_context"),
+            *(
+                models.UniqueConstraint(fields=("study", "ask", subject), name=f"item_once_per_{subject}")
+                for subject in JUDGED
+            ),
             models.CheckConstraint(
                 name="item_gold_has_answers",
                 condition=Q(right_answers__isnull=True, is_instructed=False)

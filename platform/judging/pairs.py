@@ -15,6 +15,7 @@ from django.utils.translation import gettext
 
 from evaluation.fit_contexts import Fit
 from evaluation.questions import Subject
+from judging.asks import asks_about
 from judging.chosen import refuse_unfit
 from judging.costs import Cost, cost_of
 from judging.models import JudgingPlan
@@ -55,19 +56,21 @@ SELECT * FROM unnest(%(first)s::bigint[], %(second)s::bigint[]) ON CONFLICT DO N
 """
 _ITEMS = {
     "response": """
-INSERT INTO judging_item (study_id, pair_id, key, language)
-SELECT %(study)s, p.id, gen_random_uuid(), c.language
+INSERT INTO judging_item (study_id, ask_id, pair_id, key, language)
+SELECT %(study)s, ask.id, p.id, judging_key(ask.number), c.language
   FROM unnest(%(first)s::bigint[], %(second)s::bigint[]) AS wanted (one, other)
   JOIN labels_pair AS p ON p.first_response_id = wanted.one AND p.second_response_id = wanted.other
   JOIN responses_response AS r ON r.id = wanted.one
   JOIN contexts_context AS c ON c.id = r.context_id
+  JOIN studies_ask AS ask ON ask.id = ANY(%(asks)s)
     ON CONFLICT DO NOTHING
 """,
     "dialogue": """
-INSERT INTO judging_item (study_id, pair_id, key, language)
-SELECT %(study)s, p.id, gen_random_uuid(), %(language)s
+INSERT INTO judging_item (study_id, ask_id, pair_id, key, language)
+SELECT %(study)s, ask.id, p.id, judging_key(ask.number), %(language)s
   FROM unnest(%(first)s::bigint[], %(second)s::bigint[]) AS wanted (one, other)
   JOIN labels_pair AS p ON p.first_dialogue_id = wanted.one AND p.second_dialogue_id = wanted.other
+  JOIN studies_ask AS ask ON ask.id = ANY(%(asks)s)
     ON CONFLICT DO NOTHING
 """,
 }
@@ -178,7 +181,8 @@ def add(study: Study, source: Source) -> int:
     pairs = [pair for each in matched for pair in each.pairs]
     ids = {"first": [pair.first for pair in pairs], "second": [pair.second for pair in pairs]}
     _rows(_STORE.format(side=source.side) + " RETURNING 1", **ids)
-    return insert(study, _ITEMS[source.side], language=source.language, **ids)
+    asks = [ask.pk for ask in asks_about(study, Subject.PAIR)]
+    return insert(study, _ITEMS[source.side], asks=asks, language=source.language, **ids)
 
 
 def _matched(study: Study, source: Source) -> tuple[list[Matched], int]:

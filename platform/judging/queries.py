@@ -11,11 +11,12 @@ from django.db.models import Count, QuerySet, Sum
 from django.db.models.functions import Now
 
 from evaluation.protocols.facts import HUMAN
-from evaluation.questions import FIRST, SECOND, Question, QuestionSet
+from evaluation.questions import FIRST, SECOND, Question
 from judging.models import Batch, Item, JudgingPlan, Slot
 from labels.models import Label
 from labels.votes import Vote
-from studies.models import Study
+from questions.resolving import question_set
+from studies.models import Ask, Study
 from studies.tasks import Share
 
 # One row per item of a study: whose words it is about, and the context or conversation that it shares with
@@ -24,7 +25,7 @@ from studies.tasks import Share
 # a context that is judged itself, its set.
 # `first_system` and `second_system` are those of a pair's sides.
 _ITEMS = f"""
-SELECT i.id, i.key,
+SELECT i.id, i.key, i.ask_id,
        coalesce(run.system, bots.titles,
                 least(sides.one, sides.other) || ' against ' || greatest(sides.one, sides.other),
                 CASE WHEN d.id IS NOT NULL THEN '{HUMAN}' END,
@@ -125,7 +126,7 @@ def system_counts(study: Study) -> list[SystemCount]:
      GROUP BY i.system ORDER BY i.system
     """
     with connection.cursor() as cursor:
-        pilot = list(_of_pilots_over(Study.objects.filter(pk=study.pk)).values_list("pk", flat=True))
+        pilot = list(of_pilots_over(Study.objects.filter(pk=study.pk)).values_list("pk", flat=True))
         cursor.execute(statement, {"study": study.pk, "pilot": pilot})
         return [SystemCount(*row) for row in cursor.fetchall()]
 
@@ -154,12 +155,14 @@ def first_deck(study: Study) -> list[CardShown]:
         return [CardShown(*row) for row in cursor.fetchall()]
 
 
-def items_of(study_parameter: str = "%s") -> str:
+def items_of(study_parameter: str = "%s", *, ask: str = "") -> str:
     """The items as a statement that takes the study as this parameter; without gold, which counts nowhere.
 
-    What was taken out of the queue is there with the judgments that it has, and not without any.
+    What was taken out of the queue is there with the judgments that it has, and not without any. With `ask`,
+    the parameter of an ask, it is the items of that one.
     """
-    return _ITEMS.format(study=study_parameter) + _COUNTS
+    of_ask = f" AND i.ask_id = {ask}" if ask else ""
+    return _ITEMS.format(study=study_parameter) + of_ask + _COUNTS
 
 
 def queued_items_of(study_parameter: str = "%s") -> str:
@@ -230,16 +233,14 @@ SELECT i.key, i.system, i.before, coalesce(i.text, i.first_text, ''), coalesce(i
 """
 
 
-def voted(
-    study: Study, questions: QuestionSet, chosen: Filter, *, limit: int, offset: int
-) -> tuple[list[Voted], int]:
-    """The items that the filter lets through, the most disputed first, and how many there are in all."""
-    statement = _VOTED.format(items=items_of("%(study)s"))
-    question = questions.question(chosen.question)
+def voted(ask: Ask, chosen: Filter, *, limit: int, offset: int) -> tuple[list[Voted], int]:
+    """The items of an ask that the filter lets through, the most disputed first, and how many these are."""
+    statement = _VOTED.format(items=items_of("%(study)s", ask="%(ask)s"))
+    question = question_set(ask.question_set).question(chosen.question)
     turned = json.dumps({FIRST: SECOND, SECOND: FIRST} if question.is_sided else {})
-    values = {"study": study.pk, "limit": limit, "offset": offset, "turned": turned, **chosen._asdict()}
+    values: dict[str, Any] = chosen._asdict() | {"turned": turned, "limit": limit, "offset": offset}
     with connection.cursor() as cursor:
-        cursor.execute(statement, values)
+        cursor.execute(statement, {"study": ask.study_id, "ask": ask.pk, **values})
         rows = cursor.fetchall()
     captions = captions_of(question)
     found = []
@@ -276,9 +277,7 @@ def judged_and_wanted(studies: QuerySet[Study]) -> dict[int, tuple[int, int]]:
 
     Once a study went on from its pilot, judgments of that are neither.
     """
-    counted = Slot.objects.filter(study__in=studies, is_gold=False).exclude(
-        batch__in=_of_pilots_over(studies)
-    )
+    counted = Slot.objects.filter(study__in=studies, is_gold=False).exclude(batch__in=of_pilots_over(studies))
     counted = counted.exclude(pk__in=left_over().exclude(leased_until__gte=Now()))
     counts = counted.values_list("study").order_by()
     found = counts.annotate(judged=Count("label"), wanted=Count("pk"))
@@ -304,7 +303,7 @@ def shares(studies: QuerySet[Study]) -> dict[int, Share]:
     }
 
 
-def _of_pilots_over(studies: QuerySet[Study]) -> QuerySet[Batch]:
+def of_pilots_over(studies: QuerySet[Study]) -> QuerySet[Batch]:
     """The batches of people whose study went on from its pilot since."""
     over = studies.filter(pilot_over_at__isnull=False)
     return Batch.objects.filter(study__in=over, assignment__participation__pilot=True)

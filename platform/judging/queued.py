@@ -12,12 +12,14 @@ from typing_extensions import override
 from crowd.work import WorkerTask
 from judging.batteries import battery_of, why_unfit
 from judging.costs import planned_of_queue
+from judging.counting import ask_counts
+from judging.filling import named_anew
 from judging.queries import judged_and_wanted, shares
 from judging.services import is_judged, judge_again
 from judging.training import tries_of
 from studies.models import Study
 from studies.planned import Planned
-from studies.services import Plan, second_of_readers
+from studies.services import Plan
 from studies.tasks import Share, copied_row
 
 
@@ -48,16 +50,23 @@ class QueuedTask(WorkerTask):
 
     @override
     def why_not_open(self, study: Study) -> str:
-        if len(study.asked) > 1:  # stored by another way than the form
-            return f"{study.asked[1]}: {second_of_readers()}"
-        if study.items.exists():
-            battery = battery_of(study)
-            return why_unfit(battery) if battery else ""
-        return gettext("There is nothing to judge yet. Add responses or conversations to the queue.")
+        if not study.items.exists():
+            return gettext("There is nothing to judge yet. Add responses or conversations to the queue.")
+        if unfilled := next((each.ask for each in ask_counts(study) if not each.items), None):
+            return gettext(
+                "There is nothing in the queue yet about which “%(ask)s” is asked. Add it, or leave these "
+                "questions out."
+            ) % {"ask": unfilled}
+        battery = battery_of(study)
+        return why_unfit(battery) if battery else ""
 
     @override
     def designed_at(self, study: Study) -> str:
         return reverse(self.filled_at or "judging:queue", args=[study.pk])
+
+    @override
+    def asks_changed(self, study: Study) -> None:
+        named_anew(study)
 
     @override
     def pilot_over(self, study: Study) -> None:

@@ -11,6 +11,7 @@ from evaluation.inference import Nouns
 from evaluation.questions import QuestionSet, Subject, coded_answers
 from evaluation.report.figures import coded_questions
 from evaluation.report.groups import Group, compared_groups
+from judging.asks import subjects_asked
 from judging.queries import counted_in, items_of, queued_items_of
 from judging.subjects import Added, add_dialogues, add_turns, insert
 from questions.resolving import question_set
@@ -23,7 +24,7 @@ SEED = 20_010_997
 # Contexts that the same systems answered are alike, as are conversations of one system: of every kind as many
 # are drawn as of any other, as far as there are so many.
 _DRAWN = f"""
-WITH found AS ({queued_items_of("%(source)s")}), clusters AS (
+WITH found AS ({queued_items_of("%(source)s")} AND i.ask_id = %(ask)s), clusters AS (
     SELECT cluster, array_agg(DISTINCT system ORDER BY system) AS systems FROM found GROUP BY cluster
 ), drawn AS (
     SELECT cluster FROM (
@@ -32,9 +33,11 @@ WITH found AS ({queued_items_of("%(source)s")}), clusters AS (
      ORDER BY place, md5(cluster || %(seed)s)
      LIMIT %(sample)s
 )
-INSERT INTO judging_item (study_id, turn_id, response_id, dialogue_id, context_id, key, language)
-SELECT %(study)s, i.turn_id, i.response_id, i.dialogue_id, i.context_id, gen_random_uuid(), i.language
+INSERT INTO judging_item (study_id, ask_id, turn_id, response_id, dialogue_id, context_id, key, language)
+SELECT %(study)s, ask.id, i.turn_id, i.response_id, i.dialogue_id, i.context_id, judging_key(ask.number),
+       i.language
   FROM found JOIN drawn ON drawn.cluster = found.cluster JOIN judging_item AS i ON i.id = found.id
+  JOIN studies_ask AS ask ON ask.study_id = %(study)s AND ask.number = 0
  WHERE i.pair_id IS NULL
     ON CONFLICT DO NOTHING
 """
@@ -64,9 +67,9 @@ _GROUPS = (
 )
 _LABELS = f"""
 SELECT found.system, a.id, found.cluster, l.rater_id, l.answers
-  FROM ({items_of("%(first)s")}) AS found
+  FROM ({items_of("%(first)s", ask="%(first_ask)s")}) AS found
   JOIN judging_item AS a ON a.id = found.id
-  JOIN judging_item AS o ON o.study_id = %(second)s AND {_SAME}
+  JOIN judging_item AS o ON o.study_id = %(second)s AND o.ask_id = %(second_ask)s AND {_SAME}
   JOIN judging_slot AS slot ON slot.item_id = CASE WHEN %(is_first)s THEN a.id ELSE o.id END
    AND slot.occasion = 1
   JOIN labels_label AS l ON l.id = slot.label_id
@@ -82,8 +85,9 @@ def add_drawn(study: Study, source: Study, *, number: int, seed: int, language: 
 
     Args:
         study: where they are judged; a judging study.
-        source: a judging study, of whose contexts or conversations all items are taken, or one of
-            conversations, of which the turns or the wholes are, as the questions of `study` are about.
+        source: a judging study, of whose contexts or conversations all items are taken that have the
+            questions of its report's beginning, or one of conversations, of which the turns or the wholes
+            are, as the questions of `study` are about.
         number: how many contexts or conversations, at least 1.
         seed: another number draws others; the same one always the same.
         language: of the conversations of a study of conversations.
@@ -92,8 +96,9 @@ def add_drawn(study: Study, source: Study, *, number: int, seed: int, language: 
         ValidationError: the questions are about something else, or the language is not of both.
     """
     if source.items.exists():
-        return Added(insert(study, _DRAWN, source=source.pk, sample=number, seed=str(seed)))
-    of_turns = Subject.TURN in question_set(study.question_set).subjects
+        asked = source.asked[0].pk
+        return Added(insert(study, _DRAWN, source=source.pk, ask=asked, sample=number, seed=str(seed)))
+    of_turns = Subject.TURN in subjects_asked(study)
     add = add_turns if of_turns else add_dialogues
     return add(study, source, language=language, conversations=number, seed=str(seed))
 
@@ -153,8 +158,10 @@ _Row = tuple[str, int, int, int, str]
 
 
 def _labels(first: Study, second: Study, *, is_first: bool) -> list[_Row]:
+    """Of what both reports begin with."""
+    asks = {"first_ask": first.asked[0].pk, "second_ask": second.asked[0].pk}
     with connection.cursor() as cursor:
-        cursor.execute(_LABELS, {"first": first.pk, "second": second.pk, "is_first": is_first})
+        cursor.execute(_LABELS, {"first": first.pk, "second": second.pk, "is_first": is_first, **asks})
         return list(cursor.fetchall())
 
 

@@ -24,6 +24,7 @@ from crowd.models import Assignment, Outcome, Participation
 from crowd.places import HOLD
 from evaluation.questions import Answer, AnswersError, Kind, QuestionSet
 from judging import training
+from judging.asks import asks_of_readers
 from judging.batteries import battery_of
 from judging.filling import compared
 from judging.models import Batch, Item, JudgingPlan, Slot
@@ -34,7 +35,7 @@ from labels.timing import Timing
 from live.refusals import RefusedError
 from questions.resolving import question_set
 from questions.shown import why_not_taken
-from studies.models import Study
+from studies.models import Ask, Study
 from studies.presets import preset_of
 
 # What a page holds: the item that the worker reads, and the next ones, so that there is no wait.
@@ -69,15 +70,33 @@ REFUSALS = {
 
 @dataclass(frozen=True, slots=True)
 class Desk:
-    """A worker's place in a judging study: what does not change while they judge."""
+    """A worker's place in a judging study: what does not change while they judge.
+
+    Attributes:
+        asks: what readers are asked in it, by number.
+    """
 
     batch_id: int
     assignment_id: int
     participation_id: int
     study_code: str
-    question_set: str
+    asks: Mapping[int, Ask]
     markdown: bool
     shows_reading: bool
+
+    def ask_of(self, key: UUID) -> Ask:
+        """What is asked about the item of this name, which begins with the number of its ask.
+
+        In a battery it does not; there is one ask then.
+
+        Raises:
+            RefusedError: no item of this study has such a name.
+        """
+        if len(self.asks) == 1:
+            return next(iter(self.asks.values()))
+        if key.bytes[0] not in self.asks:
+            raise RefusedError("given_away", REFUSALS["given_away"])
+        return self.asks[key.bytes[0]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +131,7 @@ def begin(participation: Participation, *, language: str, now: datetime | None =
         language=language,
         size=plan.batch_size + len(gold_at),
         gold_at=gold_at,
+        cursor=_begins_at(study, language),
     )
     got = _deal(batch.pk) if battery_of(study) else _lease(batch.pk, AHEAD)
     if not got:
@@ -129,6 +149,30 @@ def _gold_places(plan: JudgingPlan, language: str) -> list[int]:
     there = Item.objects.filter(study=plan.study_id, language=language, right_answers__isnull=False).count()
     wanted = min(plan.gold_items, there)
     return sorted(random.SystemRandom().sample(range(2, plan.batch_size + wanted + 1), wanted))
+
+
+# What is still wanted of each ask, by the first byte of the keys.
+_OPEN = """
+SELECT get_byte(uuid_send(key), 0), count(*) FROM judging_slot
+ WHERE study_id = %s AND language = %s AND label_id IS NULL AND deck IS NULL AND NOT is_gold GROUP BY 1
+"""
+
+
+def _begins_at(study: Study, language: str) -> UUID:
+    """Behind which key a new batch looks for its first item: at the keys of an ask that is drawn.
+
+    Each ask is drawn as often as its share of all that is still wanted, so that none waits until all others
+    are done, and people who come at the same moment do not all begin at the same one.
+    """
+    if len(study.asked) < 2:
+        return UUID(int=0)
+    with connection.cursor() as cursor:
+        cursor.execute(_OPEN, [study.pk, language])
+        wanted = dict(cursor.fetchall())
+    if not wanted:
+        return UUID(int=0)
+    (number,) = random.SystemRandom().choices(list(wanted), weights=list(wanted.values()))
+    return UUID(bytes=bytes([number]) + bytes(15))
 
 
 def _is_held(batch: Batch, now: datetime) -> bool:
@@ -189,7 +233,7 @@ def desk_of(public_id: UUID, worker_id: int) -> Desk:
         assignment_id=batch.assignment_id,
         participation_id=batch.assignment.participation_id,
         study_code=batch.study.code,
-        question_set=batch.study.question_set,
+        asks={ask.number: ask for ask in asks_of_readers(batch.study)},
         markdown=batch.study.markdown,
         shows_reading=plan_of(batch.study).shows_reading,
     )
@@ -202,15 +246,16 @@ def judge(desk: Desk, *, key: UUID, answers: Mapping[str, object], timing: Timin
         RefusedError: the answers do not fit the questions, the batch is finished, or the item went to
             somebody else because the lease was over; nothing was saved.
     """
-    questions = question_set(desk.question_set)
+    ask = desk.ask_of(key)
+    questions = question_set(ask.question_set)
     try:
         checked = questions.check(answers)
     except AnswersError as error:
         raise RefusedError(error.code, why_not_taken(error)) from error
     _refuse_without_reason(desk, key, questions, checked)
     found = _one(
-        "SELECT judging_judge(%s, %s, %s, %s, %s, %s, %s)",
-        [desk.batch_id, str(key), json.dumps(checked), *timing, AHEAD, compared(questions)],
+        "SELECT judging_judge(%s, %s, %s, %s, %s, %s, %s, %s)",
+        [desk.batch_id, str(key), ask.pk, json.dumps(checked), *timing, AHEAD, compared(questions)],
     )
     if found["outcome"] != "saved":
         raise RefusedError(found["outcome"], REFUSALS[found["outcome"]])
@@ -239,10 +284,13 @@ def _refuse_without_reason(
         raise RefusedError("reason_not_asked", REFUSALS["reason_not_asked"])
 
 
+# What is left of an ask comes before what it goes on with.
 _STATE = """
 SELECT jsonb_build_object(
     'done', b.done, 'size', b.size, 'finished', a.outcome <> '',
-    'held', (SELECT coalesce(jsonb_agg(judging_shown_in(s.id) ORDER BY s.position, s.key), '[]')
+    'held', (SELECT coalesce(jsonb_agg(judging_shown_in(s.id)
+                                       ORDER BY s.position, get_byte(uuid_send(s.key), 0)
+                                                            = get_byte(uuid_send(b.cursor), 0), s.key), '[]')
                 FROM judging_slot AS s WHERE s.batch_id = b.id AND s.label_id IS NULL),
     'judged', (SELECT coalesce(jsonb_agg(judging_shown_in(r.id)
                                          || jsonb_build_object('answers', r.answers)

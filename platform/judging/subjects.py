@@ -31,10 +31,10 @@ class Added(NamedTuple):
 
 # Whole contexts and conversations, so that systems are compared on the same ones, if one of them fits.
 _SOME_OF_ANOTHER = """
-INSERT INTO judging_item (study_id, turn_id, response_id, dialogue_id, pair_id, context_id, key, language,
-                          right_answers, is_instructed)
-SELECT %(study)s, turn_id, response_id, dialogue_id, pair_id, context_id, gen_random_uuid(), language,
-       right_answers, is_instructed
+INSERT INTO judging_item (study_id, ask_id, turn_id, response_id, dialogue_id, pair_id, context_id, key,
+                          language, right_answers, is_instructed)
+SELECT %(study)s, ask.id, turn_id, response_id, dialogue_id, pair_id, context_id, judging_key(ask.number),
+       language, right_answers, is_instructed
   FROM (SELECT placed.*, min(with_peers) OVER () AS smallest
           FROM (SELECT i.*, row_number() OVER (ORDER BY md5(cluster::text), i.id) AS place,
                        count(*) OVER (ORDER BY md5(cluster::text)) AS with_peers
@@ -46,6 +46,9 @@ SELECT %(study)s, turn_id, response_id, dialogue_id, pair_id, context_id, gen_ra
                                              p.first_dialogue_id, i.context_id) AS cluster
                  WHERE i.study_id = %(source)s AND i.language = %(language)s
                    AND i.removed_at IS NULL) AS placed) AS drawn
+  JOIN studies_ask AS theirs ON theirs.id = drawn.ask_id
+  JOIN studies_ask AS ask ON ask.study_id = %(study)s AND ask.question_set = theirs.question_set
+   AND ask.about = theirs.about
  WHERE place <= %(items)s AND (with_peers <= %(items)s OR smallest > %(items)s)
     ON CONFLICT DO NOTHING
 """
@@ -54,7 +57,7 @@ SELECT %(study)s, turn_id, response_id, dialogue_id, pair_id, context_id, gen_ra
 @transaction.atomic
 def add(chosen: Chosen) -> int:
     """Add what was chosen, as far as it is not there; how many items that are."""
-    items = insert(chosen.study, chosen.insert, **chosen.values)
+    items = insert(chosen.study, chosen.insert, asks=[ask.pk for ask in chosen.asks], **chosen.values)
     if items and chosen.drawn:
         plan = lock_plan(chosen.study)
         plan.draws.append({**chosen.drawn, "at": timezone.now().isoformat()})
@@ -89,7 +92,7 @@ def add_dialogues(
 
 @transaction.atomic
 def add_items_of(study: Study, source: Study, *, language: str, items: int) -> Added:
-    """Add at most so many items of another judging study in this language.
+    """Add at most so many items of another judging study in this language, of what both ask.
 
     Drawn at random but always the same: all items of a context or conversation, or none of them.
     """

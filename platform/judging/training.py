@@ -9,12 +9,13 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from crowd.languages import ENGLISH
 from crowd.models import Outcome, Participation
 from crowd.refusals import EntryRefusedError
 from evaluation.questions import Example, QuestionSet
 from evaluation.questions.training import training_of, wrong_in
+from judging.asks import sets_of
 from judging.models import JudgingPlan, Training
-from questions.resolving import question_set
 from studies.models import Study
 
 
@@ -50,6 +51,12 @@ def tries_of(study: Study) -> int:
     return tries or 0
 
 
+def examples_of(study: Study, language: str = ENGLISH) -> list[tuple[QuestionSet, Example]]:
+    """The training questions of all that readers are asked, each with its set, in this language."""
+    sets = [questions.in_language(language) for questions in sets_of(study)]
+    return [(questions, example) for questions in sets for example in training_of(questions, language)]
+
+
 def _of(participation: Participation) -> QuerySet[Training]:
     return Training.objects.filter(worker=participation.worker_id, study=participation.study_id)
 
@@ -83,10 +90,9 @@ def answer(participation: Participation, given: Sequence[Mapping[str, object]]) 
     Participation.objects.select_for_update(no_key=True).get(pk=participation.pk)
     if not is_due(participation):
         return []
-    questions = question_set(participation.study.question_set)
     marked = [
         Marked(example, wrong_in(example, questions, answers), answers)
-        for example, answers in zip(training_of(questions), given, strict=True)
+        for (questions, example), answers in zip(examples_of(participation.study), given, strict=True)
     ]
     training = _of(participation).first() or Training(
         worker_id=participation.worker_id, study_id=participation.study_id
@@ -109,11 +115,11 @@ def in_words(n: int) -> str:
     return ngettext("You have %(n)d attempt left.", "You have %(n)d attempts left.", n) % {"n": n}
 
 
-def why_untrainable(questions: QuestionSet, tries: int) -> str:
-    """Why workers cannot be trained with these questions; empty if they can, or need not."""
-    if not tries or training_of(questions):
+def why_untrainable(sets: Sequence[QuestionSet], tries: int) -> str:
+    """Why workers cannot be trained with any of these questions; empty if they can, or need not."""
+    if not tries or any(training_of(questions) for questions in sets):
         return ""
     return _(
         "The questions “%(title)s” have no training questions. Add worked examples to the set, of which all "
         "but the first train, or ask for no training."
-    ) % {"title": questions.title}
+    ) % {"title": "”, “".join(questions.title for questions in sets)}

@@ -1,6 +1,6 @@
 """The researcher's pages of a judging study: its queue, its items with their votes."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from uuid import UUID
 
 from django.contrib import messages
@@ -21,8 +21,10 @@ from crowd import ending
 from evaluation.questions import FIRST, SECOND, Question, Subject
 from judging import gold, subjects
 from judging import queries as item_queries
+from judging.asks import asks_of_readers, questions_about, subjects_asked
 from judging.batteries import battery_of, why_unfit
 from judging.costs import cost_of_queue
+from judging.counting import ask_counts
 from judging.forms import ContextsForm, ConversationsForm, PlanForm, ResponsesForm, subjects_of
 from judging.gold import Gold
 from judging.gold_forms import RightForm
@@ -35,7 +37,7 @@ from judging.subjects import Added
 from knowledge.sections import Section, pasted
 from labels.models import Label
 from questions.resolving import question_set
-from studies.models import Study
+from studies.models import Ask, Study
 from studies.queries import may_change, readable_studies_of, studies_of
 from studies.tasks import task_of
 
@@ -83,7 +85,8 @@ def foreseen(request: HttpRequest, pk: int) -> HttpResponse:
     study = judging_study(request, pk)
     plan, battery = plan_of(study), battery_of(study)
     items = sum(row.items for row in item_queries.system_counts(study))
-    added, problem = 0, ""
+    added: Mapping[Ask, int] = {}
+    problem = ""
     if "raters_per_item" in request.GET:
         form = PlanForm(request.GET, instance=plan)
         if not form.is_valid():
@@ -94,18 +97,19 @@ def foreseen(request: HttpRequest, pk: int) -> HttpResponse:
         if chooser is None or not chooser.is_valid():
             return HttpResponse()
         try:
-            added = chooser.chosen(study).counted()
+            added = chooser.chosen(study).counted_by_ask()
         except ValidationError as error:
             problem = " ".join(error.messages)
     context = {
         "study": study,
         "plan": plan,
         "battery": battery,
-        "items": items + added,
-        "added": added,
+        "items": items + sum(added.values()),
+        "added": sum(added.values()),
+        "added_for": added if len(asks_of_readers(study)) > 1 else {},
         "is_plan": "raters_per_item" in request.GET,
         "problem": problem,
-        "cost": cost_of_queue(study, plan, battery, items + added),
+        "cost": cost_of_queue(study, plan, battery, items + sum(added.values())),
     }
     return render(request, "judging/foreseen.html", context)
 
@@ -142,7 +146,7 @@ def _forms(
 ) -> dict[str, _Adding | None]:
     """The forms that fit the study's questions; the one that was sent has its values."""
     assert user.is_authenticated
-    about = question_set(study.question_set).subjects
+    about = subjects_asked(study)
     given = {} if sent is None else {_sent_by(sent): sent}
     of_responses = ResponsesForm(given.get("responses_form"), user=user)
     of_conversations = ConversationsForm(given.get("conversations_form"), user=user, study=study)
@@ -155,7 +159,7 @@ def _forms(
 
 
 def _queue_page(request: HttpRequest, study: Study, plan: PlanForm, **adding: _Adding | None) -> HttpResponse:
-    counts, battery = item_queries.system_counts(study), battery_of(study)
+    counts, battery, asks = item_queries.system_counts(study), battery_of(study), asks_of_readers(study)
     items, stored = sum(row.items for row in counts), plan_of(study) if plan.is_bound else plan.instance
     context = {
         "study": study,
@@ -168,6 +172,8 @@ def _queue_page(request: HttpRequest, study: Study, plan: PlanForm, **adding: _A
         "gold": study.items.filter(right_answers__isnull=False).count(),
         "battery_problem": why_unfit(battery) if battery else "",
         "systems": counts,
+        "asked_severally": len(asks) > 1,
+        "by_ask": ask_counts(study) if len(asks) > 1 else [],
         "items": items,
         "may_remove": study.rehearsal_of_id is None,
         "judged": sum(row.judged for row in counts),
@@ -187,17 +193,21 @@ def _filled_at(study: Study) -> str:
 @require_GET
 @login_required
 def items(request: HttpRequest, pk: int) -> HttpResponse:
-    """The items with their votes on a question, the most disputed first."""
+    """The items of an ask with their votes on a question, the most disputed first."""
     study = judging_study(request, pk, readable_studies_of)
-    questions = question_set(study.question_set)
+    asks = asks_of_readers(study)
+    ask = next((each for each in asks if str(each.number) == request.GET.get("ask")), asks[0])
+    questions = question_set(ask.question_set)
     chosen = _filter(request, questions.questions)
     question = questions.question(chosen.question)
     page = _number(request.GET.get("page", ""))
-    found, total = item_queries.voted(study, questions, chosen, limit=PER_PAGE, offset=(page - 1) * PER_PAGE)
+    found, total = item_queries.voted(ask, chosen, limit=PER_PAGE, offset=(page - 1) * PER_PAGE)
     context = {
         "study": study,
         "items": found,
         "pages": Paginator(range(total), PER_PAGE).get_page(page),
+        "asks": asks,
+        "ask": ask,
         "filter": chosen,
         "questions": questions.questions,
         "question": question,
@@ -238,6 +248,7 @@ def item(request: HttpRequest, pk: int, key: UUID) -> HttpResponse:
     works_on_it = may_change(request.user, study)
     found = get_object_or_404(
         study.items.select_related(
+            "ask",
             "turn__dialogue",
             "dialogue",
             "response__context__version__context_set",
@@ -246,7 +257,7 @@ def item(request: HttpRequest, pk: int, key: UUID) -> HttpResponse:
         ),
         key=key,
     )
-    questions = question_set(study.question_set).questions
+    questions = questions_about(found).questions
     sides = item_queries.sides_of(found)
     raters = study.participations.exclude(excluded_reason="")
     reasons = dict(raters.values_list("worker", "excluded_reason"))
@@ -264,6 +275,7 @@ def item(request: HttpRequest, pk: int, key: UUID) -> HttpResponse:
     context = {
         "study": study,
         "item": found,
+        "asked_severally": len(asks_of_readers(study)) > 1,
         "shown": item_queries.shown(found),
         "system": item_queries.system_of(found),
         "sides": sides,
@@ -288,7 +300,7 @@ def _right_form(study: Study, item: Item) -> RightForm | None:
     if study.rehearsal_of_id or battery_of(study):
         return None
     known = Gold(item.right_answers, item.is_instructed) if item.right_answers else None
-    return RightForm(questions=gold.answerable(question_set(study.question_set)), known=known)
+    return RightForm(questions=gold.answerable(questions_about(item)), known=known)
 
 
 def _in_words_of(question: Question, label: Label, sides: tuple[str, str]) -> str:

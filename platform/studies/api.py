@@ -11,7 +11,9 @@ from pydantic import StringConstraints
 from accounts.limits import too_often
 from accounts.requests import AuthenticatedHttpRequest
 from live.answers import answers
+from questions.queries import readable
 from studies import consent, services
+from studies.asks import About, Asked, Moment
 from studies.facets import facets_of, set_facets
 from studies.models import PrimaryAnalysis, Share, Study
 from studies.presets import PRESETS, Preset, preset_named
@@ -119,6 +121,47 @@ def _preset(preset: Preset) -> PresetOut:
             for ask in preset.asks
         ],
     )
+
+
+class AskSchema(Schema, extra="forbid"):
+    """One thing that a study asks."""
+
+    question_set: str = Field(description="Key of the questions.", max_length=60)
+    about: About = Field(description="What they are asked about.")
+    moment: Moment | Literal[""] = Field("", description="When; empty of readers.")
+    required: bool = True
+
+
+@router.get("/studies/{slug:code}/asks", response=answers(list[AskSchema], 404))
+def asks(request: AuthenticatedHttpRequest, code: str) -> list[AskSchema]:
+    """What the study asks, in order; its report begins with the first."""
+    return _asked(_study(request, code))
+
+
+@router.put("/studies/{slug:code}/asks", response=answers(list[AskSchema], 404, has_body=True))
+def change_asks(request: AuthenticatedHttpRequest, code: str, sent: Body[list[AskSchema]]) -> list[AskSchema]:
+    """Have a draft ask this and nothing else; what is in a queue for an ask goes with it."""
+    study = _study(request, code)
+    for each in sent:
+        if not readable(request.user, each.question_set):
+            raise HttpError(422, f"There is no question set “{each.question_set}” that you can use.")
+    wanted = [Asked(ask.question_set, ask.about, ask.moment or None, ask.required) for ask in sent]
+    try:
+        return _asked(services.ask(study.pk, wanted))
+    except ValidationError as error:
+        raise HttpError(422, " ".join(error.messages)) from None
+
+
+def _asked(study: Study) -> list[AskSchema]:
+    return [
+        AskSchema(
+            question_set=ask.question_set,
+            about=About(ask.about),
+            moment=Moment(ask.moment) if ask.moment else "",
+            required=ask.required,
+        )
+        for ask in study.asks.all()
+    ]
 
 
 def _study(request: AuthenticatedHttpRequest, code: str) -> Study:

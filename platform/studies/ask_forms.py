@@ -11,9 +11,9 @@ from typing_extensions import override
 from accounts.models import User
 from evaluation.questions import Subject
 from questions.forms import QuestionSetField
+from studies.asking import SUBJECTS, refuse_unfit
 from studies.asks import About, Asked, Moment
 from studies.models import Study
-from studies.services import SUBJECTS, refuse_unfit
 from studies.tasks import StudyTask, task_of
 
 SPARE = 1
@@ -74,6 +74,15 @@ class AskForm(forms.Form):
         if self.cleaned_data.get("question_set") and not self.cleaned_data.get("when"):
             self.add_error("when", _("Choose when these questions are asked."))
 
+    @classmethod
+    def initial_of(cls, ask: Asked) -> dict[str, Any]:
+        """What a row of this ask begins with."""
+        return {
+            "question_set": ask.question_set,
+            "when": f"{ask.about}:{ask.moment}",
+            "required": ask.required,
+        }
+
     @property
     def chosen(self) -> list[forms.BoundField]:
         """The two lists, for the page: neither is optional in a row that asks something."""
@@ -96,10 +105,12 @@ class AskForms:
     Attributes:
         about: what they are about.
         prefix: of the names of their fields.
+        row: form of one.
     """
 
     about = TALKS
     prefix = "asks"
+    row: type[AskForm] = AskForm
 
     def __init__(self, user: User, study: Study, data: Any) -> None:
         self._task: StudyTask = task_of(study)
@@ -109,10 +120,10 @@ class AskForms:
         if data is not None:
             rows = max(rows, min(_count(data.get(f"{self.prefix}-rows")), 40))
         self.rows = [
-            AskForm(
+            self.row(
                 data,
                 prefix=f"{self.prefix}-{number}",
-                initial=_initial(asked[number]) if number < len(asked) else {"required": True},
+                initial=self.row.initial_of(asked[number]) if number < len(asked) else {"required": True},
                 user=user,
                 about=self.about,
                 is_fixed=is_fixed,
@@ -170,14 +181,6 @@ class QuestionnaireForms(AskForms):
 def subjects_of(abouts: Set[About]) -> frozenset[Subject]:
     """What question sets must be able to be about, one of these, to be asked so."""
     return frozenset().union(*(SUBJECTS[about] for about in abouts))
-
-
-def _initial(ask: Asked) -> dict[str, Any]:
-    return {
-        "question_set": ask.question_set,
-        "when": f"{ask.about}:{ask.moment}",
-        "required": ask.required,
-    }
 
 
 def _count(sent: str | None) -> int:

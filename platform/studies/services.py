@@ -12,12 +12,11 @@ from accounts.models import User
 from accounts.people import UnknownPersonError, people_named
 from bots.models import OUTSIDE, Bot
 from bots.queries import visible_bots
-from evaluation.questions import Subject
-from questions.resolving import question_set, refuse_unknown_set
-from studies.asks import MOST_ASKS, OF_PEOPLE, About, Asked, By, Moment, in_words
-from studies.models import LONGEST_TAG, MOST_TAGS, Ask, ConsentVersion, ReEntry, Share, Study, StudyBot
+from studies.asking import in_order, refuse_unfit, store_asks
+from studies.asks import Asked
+from studies.models import LONGEST_TAG, MOST_TAGS, ConsentVersion, ReEntry, Share, Study, StudyBot
 from studies.presets import presets_of
-from studies.tasks import StudyTask, task_of
+from studies.tasks import task_of
 
 # What decides how a conversation runs and is judged. Conversations of one study must be
 # comparable, so these stay as they are once the study has been opened.
@@ -37,17 +36,6 @@ _PROMISED_SOONER = "People have agreed to be erased after %s days. It can be few
 _NOT_AGAIN = gettext_lazy(
     "People take part more than once only where they talk with chatbots. Choose “Once”."
 )
-
-SUBJECTS = {
-    About.OWN_TURN: {Subject.TURN},
-    About.PARTNER_TURN: {Subject.TURN},
-    About.DIALOGUE: {Subject.DIALOGUE},
-    About.RESPONSE: {Subject.TURN, Subject.RESPONSE},
-    About.PAIR: {Subject.PAIR},
-    About.CONTEXT: {Subject.CONTEXT},
-    About.PERSON: {Subject.PERSON},
-}
-"""What the questions of an ask must be able to be about: one of these."""
 
 # The others move on while a form is open, and saving it must not set them back.
 _MOVES_ON = {
@@ -135,81 +123,32 @@ def _refuse_changed_protocol(study: Study) -> None:
         raise ValidationError(dict.fromkeys(changed, OPENED))
 
 
+@transaction.atomic
+def ask(study_id: int, asks: Sequence[Asked]) -> Study:
+    """Have a draft ask this and nothing else, what its report begins with first.
+
+    Raises:
+        ValidationError: such a study cannot ask it, or the study has been opened; nothing was changed.
+    """
+    study = Study.objects.select_for_update().get(pk=study_id)
+    _set_asks(study, asks)
+    results_changed(study.pk)
+    return study
+
+
 def _set_asks(study: Study, asks: Sequence[Asked] | None) -> None:
     """Store what is asked. It stays as it is once the study has been opened."""
-    stored = [ask.declared for ask in study.asks.all()]
+    rows = list(study.asks.all())
+    stored = [ask.declared for ask in rows]
     wanted = in_order(asks if asks is not None else stored or task_of(study).asks)
     if wanted == stored:
         return
     if study.state != Study.State.DRAFT:
         raise ValidationError(OPENED)
     refuse_unfit(task_of(study), wanted)
-    study.asks.all().delete()
-    Ask.objects.bulk_create(Ask.rows(study, wanted))
+    store_asks(study, rows, wanted)
     study.__dict__.pop("every_ask", None)
-
-
-def in_order(asks: Sequence[Asked]) -> list[Asked]:
-    """As they are stored: what is asked about people after all else, first what they are asked before."""
-    return sorted(asks, key=lambda ask: (ask.about == About.PERSON, ask.moment == Moment.AFTER_WORK))
-
-
-def refuse_unfit(task: StudyTask, asks: Sequence[Asked]) -> None:
-    """Refuse what such a study cannot ask.
-
-    Raises:
-        ValidationError: names the ask, what is wrong with it, and the cure.
-    """
-    if len(asks) > MOST_ASKS:
-        raise ValidationError(
-            gettext("%(n)s things are asked; a study has room for %(most_asks)s. Ask fewer.")
-            % {"n": len(asks), "most_asks": MOST_ASKS}
-        )
-    if task.asks and not asks:
-        raise ValidationError(gettext("Nothing is asked. Choose the questions that workers answer."))
-    if task.asks and all(ask.about == About.PERSON for ask in asks):
-        raise ValidationError(
-            gettext(
-                "Only the people themselves are asked about. Also choose the questions about what is said or "
-                "shown, which come first in the report."
-            )
-        )
-    for number, ask in enumerate(asks):
-        if problem := _why_unfit(task, ask, asks[:number]):
-            raise ValidationError(gettext("%(ask)s: %(problem)s") % {"ask": ask, "problem": problem})
-
-
-def _why_unfit(task: StudyTask, ask: Asked, earlier: Sequence[Asked]) -> str:
-    refuse_unknown_set(ask.question_set)
-    questions = question_set(ask.question_set)
-    if (ask.by, ask.about) not in task.every_ask:
-        able = "; ".join(sorted({about.label.lower() for _, about in task.every_ask})) or gettext("nothing")
-        return gettext("a study of the kind “%(task)s” can ask only about: %(able)s.") % {
-            "task": task.menu,
-            "able": able,
-        }
-    if not questions.subjects & SUBJECTS[ask.about]:
-        return gettext(
-            "“%(title)s” can be asked about %(fitting)s only. Choose other questions, or ask about something "
-            "else."
-        ) % {"title": questions.title, "fitting": in_words(questions.subjects)}
-    if ask.by == By.TALKERS and (ask.about == About.DIALOGUE) != (ask.moment == Moment.AT_END):
-        return gettext("a whole conversation is judged when it is over, and single turns before that.")
-    if (ask.about == About.PERSON) != (ask.moment in OF_PEOPLE):
-        return gettext("people are asked about themselves before they begin, or once their work is done.")
-    if any((ask.question_set, ask.about) == (each.question_set, each.about) for each in earlier):
-        return gettext("this is asked twice. Remove one of the two.")
-    if ask.by == By.READERS and any(each.by == By.READERS for each in earlier):
-        return second_of_readers()
-    return ""
-
-
-def second_of_readers() -> str:
-    """What is wrong with a second ask of readers, and what to do."""
-    return gettext(
-        "those who judge items answer one set of questions in a study. Leave this one out; to ask it, too, "
-        "copy the study once its items are in the queue, and choose these questions in the copy."
-    )
+    task_of(study).asks_changed(study)
 
 
 def _save_plan(study: Study, plan: Plan) -> None:

@@ -24,7 +24,7 @@ from project.routing import websocket_urlpatterns
 from questions.services import create_set
 from studies.asks import About, Asked, Moment
 from studies.models import Study
-from studies.services import save_study
+from studies.services import ask, save_study
 from studies.tasks import tasks
 from tests.conftest import PATIENCE, MakeMeeting, MakePairs, MakeQueue, MakeStudy, MakeWriting
 from tests.judging.conftest import OPEN
@@ -275,6 +275,26 @@ async def test_judging_takes_the_first_items_and_leases_none(
     assert judged["progress"] == {"done": 3, "size": 3, "may_finish": True}
     assert "end-complete" in (await tab.say(type="finish"))["finished"]
     assert await sync_to_async(rows)() == before
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_items_of_each_ask_are_tried_with_their_questions(
+    make_queue: MakeQueue, try_out: Callable[..., Any]
+) -> None:
+    asks = [Asked("ssa", About.RESPONSE), Asked("likert", About.DIALOGUE)]
+    study = await sync_to_async(make_queue)(2, asks=asks[:1])
+    await Study.objects.filter(pk=study.pk).aupdate(state=Study.State.DRAFT)
+    await sync_to_async(ask)(study.pk, asks)
+    tab = await try_out(study)
+
+    items = (await tab.hear())["items"]
+
+    assert [item["ask"] for item in items] == [0, 0, 1]  # of the other an example, as its queue is empty
+    wrong = await tab.say(type="judge", item=items[2]["key"], answers={"sensible": False})
+    assert wrong["type"] == "refused"
+    scales = dict.fromkeys(("quality", "diversity", "fluency", "relatedness", "empathy"), 4)
+    right = await tab.say(type="judge", item=items[2]["key"], answers=scales)
+    assert (right["type"], right["progress"]["done"]) == ("judged", 1)
 
 
 @pytest.mark.django_db(transaction=True)

@@ -17,7 +17,6 @@ from judging.gold import Gold
 from judging.models import Item, Slot
 from judging.queries import judged_and_wanted, system_counts
 from judging.services import plan_of
-from questions.resolving import question_set
 from studies.models import Study
 from tasks.judging.judged import judged_items
 from tests.conftest import MakeQueue, enter
@@ -54,7 +53,7 @@ def test_gold_comes_besides_the_other_items_and_counts_nowhere(make_queue: MakeQ
     orders = [judge_all(study, lambda is_gold: YES if not is_gold else NO) for _ in range(2)]
 
     assert [(len(order), sum(order)) for order in orders] == [(7, 2)] * 2
-    items = judged_items(study, question_set("ssa"))
+    items = judged_items(study, study.asked[0])
     assert items.items == 5
     assert items.judged.answers["sensible"].tolist() == [1.0] * 10
     assert judged_and_wanted(Study.objects.filter(pk=study.pk)) == {study.pk: (10, 10)}

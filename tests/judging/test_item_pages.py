@@ -6,7 +6,6 @@ import pytest
 from django.test import Client
 
 from accounts.models import User
-from evaluation.questions import SSA
 from judging import queries as item_queries
 from judging import subjects
 from judging.models import JudgingPlan, Slot
@@ -37,7 +36,7 @@ def judged(make_queue: MakeQueue) -> Study:
 
 
 def test_the_most_disputed_items_come_first(judged: Study) -> None:
-    found, total = item_queries.voted(judged, SSA, Filter("sensible"), limit=10, offset=0)
+    found, total = item_queries.voted(judged.asked[0], Filter("sensible"), limit=10, offset=0)
 
     assert total == 2
     assert [(row.text, row.votes, row.raters, row.disagreement) for row in found] == [
@@ -58,7 +57,7 @@ def test_the_most_disputed_items_come_first(judged: Study) -> None:
     ],
 )
 def test_items_are_filtered(judged: Study, chosen: Filter, texts: list[str]) -> None:
-    found, _ = item_queries.voted(judged, SSA, chosen, limit=10, offset=0)
+    found, _ = item_queries.voted(judged.asked[0], chosen, limit=10, offset=0)
 
     assert [row.text for row in found] == texts
 
@@ -69,9 +68,8 @@ def test_a_tie_has_no_majority(make_queue: MakeQueue) -> None:
         judge(study, lambda item, answer=answer: answer)  # type: ignore[misc]
 
     for majority in ("true", "false"):
-        assert (
-            item_queries.voted(study, SSA, Filter("sensible", majority=majority), limit=1, offset=0)[0] == []
-        )
+        chosen = Filter("sensible", majority=majority)
+        assert item_queries.voted(study.asked[0], chosen, limit=1, offset=0)[0] == []
 
 
 def test_counts_by_system(make_queue: MakeQueue, make_contexts: MakeContexts, make_run: MakeRun) -> None:
@@ -191,7 +189,7 @@ def test_a_study_of_conversations_has_no_queue(study: Study, rex: User, sign_in:
 
 def test_a_judging_study_is_made_in_a_form(rex: User, sign_in: SignIn) -> None:
     sent = {
-        "title": "Judge them", "languages": "en", "question_set": "ssa", "consent_text": "You judge.",
+        "title": "Judge them", "languages": "en", "asks-0-question_set": "ssa", "consent_text": "You judge.",
         "pay_amount": "1", "pay_currency": "USD", "expected_minutes": "10",
     }  # fmt: skip
     sign_in(rex).post("/studies/new/?task=judging", sent)

@@ -15,7 +15,6 @@ from hypothesis import strategies as some
 from accounts import tokens
 from accounts.models import User
 from crowd.models import Participation
-from evaluation import questions
 from evaluation.fit_contexts import Contexts
 from judging import pairing, pairs, subjects
 from judging import services as judging
@@ -402,13 +401,13 @@ def test_short_contexts_and_unknown_words_are_left_out_where_asked_and_named_whe
     assert "2 contexts are left out" in previewed
     client.post(address, sent | paper | {"add": "1"})
     assert set(study.items.values_list("pair__first_response__context__key", flat=True)) == {"c2", "c4"}
-    report = judged.judged_pairs(study, questions.question_set("preferences"))
+    report = judged.judged_pairs(study, study.asked[0])
     assert report.contexts == Contexts(items=2, fewest_words=12, short=0, unknown=0)
     refused = client.post(address, sent | {"responses-least_words": "50"})
     assert (refused.status_code, "Alpha and Beta: 0" in refused.content.decode()) == (422, True)
 
     client.post(address, sent | {"add": "1"})
-    report = judged.judged_pairs(study, questions.question_set("preferences"))
+    report = judged.judged_pairs(study, study.asked[0])
     assert report.contexts == Contexts(items=4, fewest_words=2, short=1, unknown=1)
 
 

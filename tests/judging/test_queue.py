@@ -240,7 +240,7 @@ def test_the_order_mixes_the_systems(make_queue: MakeQueue, make_contexts: MakeC
 def test_nothing_that_is_sent_names_the_system(make_queue: MakeQueue) -> None:
     shown = judging.state(begin(make_queue(1)))["items"][0]
 
-    assert shown.keys() == {"key", "context", "text", "language"}
+    assert shown.keys() == {"key", "ask", "context", "text", "language"}
     assert shown["context"] == ["Question 1?"]
 
 

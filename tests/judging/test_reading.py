@@ -139,8 +139,8 @@ def test_the_form_takes_texts_for_all_items_and_says_what_is_wrong_with_them(
     queue, page = make_queue(1), sign_in(rex)
     Study.objects.filter(pk=queue.pk).update(state=Study.State.DRAFT)
     sent = {
-        "title": "Judged", "languages": "en", "question_set": "ssa", "consent_text": "Yes", "pay_amount": 0,
-        "pay_currency": "USD", "expected_minutes": 5,
+        "title": "Judged", "languages": "en", "asks-0-question_set": "ssa", "consent_text": "Yes",
+        "pay_amount": 0, "pay_currency": "USD", "expected_minutes": 5,
     }  # fmt: skip
 
     refused = page.post(f"/studies/{queue.pk}/edit/", sent | {"material": "# Empty\n"})

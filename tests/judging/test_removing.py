@@ -28,7 +28,7 @@ from labels.models import Label
 from live.refusals import RefusedError
 from responses.models import Response
 from studies.models import Study
-from studies.services import set_state
+from studies.services import clone, set_state
 from tests.conftest import MakeContexts, MakeQueue, MakeRun
 from tests.judging.conftest import begin, held, item_of
 from tests.planted import computed
@@ -187,11 +187,8 @@ def test_no_third_rater_judges_what_was_taken_out(two: Study) -> None:
 
 def test_a_copy_has_what_is_still_judged(two: Study) -> None:
     removing.take_out(two, "Beta")
-    copy = Study.objects.get(pk=two.pk)
-    copy.pk, copy.code = None, "copied"
-    copy.save()
 
-    subjects.add_all_items_of(copy, two)
+    copy = clone(two, owner=two.owner)
 
     assert [row.system for row in system_counts(copy)] == ["Alpha"]
 

@@ -19,7 +19,6 @@ from labels.models import Label
 from labels.timing import Timing
 from quality import deciding, flagging
 from quality.models import Block, Decision, Flag
-from questions.resolving import question_set
 from reports.services import build_report, queue_report
 from studies.models import Study
 from tasks.judging.judged import judged_items
@@ -114,7 +113,7 @@ def test_an_exclusion_is_decided_with_a_reason_and_undone_and_no_label_is_lost(
     study, _careful, careless = judged
     client = sign_in(rex)
     here = f"/studies/{study.pk}/quality/{careless.pk}/"
-    labels = len(judged_items(study, question_set("ssa")).judged)
+    labels = len(judged_items(study, study.asked[0]).judged)
 
     without = client.post(here, {"action": "exclude", "reason": " "}, follow=True)
     assert "Say why" in without.content.decode()
@@ -128,7 +127,7 @@ def test_an_exclusion_is_decided_with_a_reason_and_undone_and_no_label_is_lost(
     client.post(f"/studies/{study.pk}/quality/undo/{Decision.objects.get().pk}/")
     careless.refresh_from_db()
     assert (careless.excluded_reason, careless.excluded_at) == ("", None)
-    assert len(judged_items(study, question_set("ssa")).judged) == labels == 24
+    assert len(judged_items(study, study.asked[0]).judged) == labels == 24
     assert list(Decision.objects.values_list("action", "by")) == [("undo", "rex"), ("exclude", "rex")]
     lines = client.get(f"/studies/{study.pk}/quality/decisions.csv").getvalue().decode().splitlines()
     assert lines[1].startswith(f"{careless.pseudonym},exclude,Gold all wrong.,rex,")

@@ -35,8 +35,8 @@ def sent(client: Client, key: str, *, task: str = "conversation") -> Any:
         name="scripty", title="Scripty", adapter="scripted", configuration={"replies": ["Go on."]}
     )
     asked = {
-        "asks-rows": "1", "asks-0-question_set": key, "asks-0-when": "partner_turn:each_turn",
-        "asks-0-required": "on", "question_set": key,
+        "asks-rows": "1", "asks-0-question_set": key, "asks-0-required": "on", "question_set": key,
+        "asks-0-when": "partner_turn:each_turn" if task == "conversation" else "",
     }  # fmt: skip
     chosen = {
         "bots-TOTAL_FORMS": "1", "bots-INITIAL_FORMS": "1", "bots-0-bot": bot.pk, "bots-0-target": "5",

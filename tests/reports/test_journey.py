@@ -1,6 +1,7 @@
 """The way of a study: which step is next, and what stands in its way."""
 
 from datetime import timedelta
+from uuid import uuid4
 
 import pytest
 from django.db.models.functions import Now
@@ -183,7 +184,8 @@ def test_responses_that_were_written_are_judged_next(
     assert next_of(study) == "Have it judged"
 
     response = Response.objects.filter(run__study=study).first()
-    Item.objects.create(study=make_queue(1), response=response, language="en")
+    queue = make_queue(1)
+    Item.objects.create(study=queue, ask=queue.asked[0], response=response, key=uuid4(), language="en")
 
     assert [step.standing for step in journey(study)][-1] == Standing.DONE
 

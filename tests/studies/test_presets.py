@@ -83,7 +83,7 @@ def test_an_own_design_follows_no_protocol(rex: User, sign_in: SignIn) -> None:
     browser, address = sign_in(rex), "/studies/new/?protocol=empty&task=judging"
     page = browser.get(address).content.decode()
 
-    given = {"title": "New", "consent_text": "Yes?", "question_set": "ssa"}
+    given = {"title": "New", "consent_text": "Yes?", "asks-0-question_set": "ssa"}
     made = browser.post(address, sent(page) | given)
 
     assert made.status_code == 302, made.content.decode()

@@ -13,9 +13,9 @@ from bots.models import Bot
 from bots.services import register_bot
 from studies.asks import About, Asked
 from studies.demo import create_demo_studies
-from studies.models import Ask, Study
+from studies.models import Study
 from studies.services import results_changed, save_study, set_state
-from tests.conftest import MakeQueue, MakeStudy
+from tests.conftest import MakeStudy
 
 SignIn = Callable[[User], Client]
 
@@ -131,21 +131,13 @@ def test_a_study_without_bots_cannot_be_opened(rex: User) -> None:
         set_state(study.pk, Study.State.OPEN)
 
 
-def test_readers_are_asked_one_set_of_questions(rex: User, make_queue: MakeQueue) -> None:
-    """A second one would never be shown to anybody."""
-    asks = [Asked("ssa", About.RESPONSE), Asked("human-likeness", About.RESPONSE)]
-    study = Study(title="Two", languages=["en"], task="judging")
-    with pytest.raises(
-        ValidationError, match=r"“human-likeness” about a response to a context: .* copy the study"
-    ):
+def test_who_compares_is_asked_one_set_of_questions(rex: User) -> None:
+    asks = [Asked("preference", About.PAIR), Asked("preferences", About.PAIR)]
+    study = Study(title="Two", languages=["en"], task="pairs")
+
+    with pytest.raises(ValidationError, match=r"“preferences” about two responses.*: .* copy the study"):
         save_study(study, owner=rex, consent_text="Yes", targets={}, asks=asks)
     assert not Study.objects.exists()
-
-    stored = make_queue(2)
-    Ask.objects.create(study=stored, number=1, question_set="human-likeness", about="response", by="readers")
-    Study.objects.filter(pk=stored.pk).update(state="draft")
-    with pytest.raises(ValidationError, match="copy the study"):
-        set_state(stored.pk, Study.State.OPEN)
 
 
 def test_a_judging_study_with_an_empty_queue_cannot_be_opened(rex: User) -> None:

@@ -95,9 +95,8 @@ class Migration(migrations.Migration):
                 (
                     "key",
                     models.UUIDField(
-                        default=uuid.uuid4,
                         editable=False,
-                        help_text="Random: the order in which items are judged, and their name on the page. So neither tells which system an item is from.",
+                        help_text="The order in which items are judged, and their name on the page. It is random behind its first byte, the number of its ask, so neither tells which system an item is from.",
                         unique=True,
                     ),
                 ),
@@ -123,6 +122,16 @@ class Migration(migrations.Migration):
                         blank=True,
                         help_text="When it was taken out of the queue. The judgments that it has stay, and count.",
                         null=True,
+                    ),
+                ),
+                (
+                    "ask",
+                    models.ForeignKey(
+                        db_constraint=False,
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="items",
+                        to="studies.ask",
                     ),
                 ),
                 (
@@ -238,11 +247,15 @@ class Migration(migrations.Migration):
                         ),
                         name="item_has_one_subject",
                     ),
-                    models.UniqueConstraint(fields=("study", "turn"), name="item_once_per_turn"),
-                    models.UniqueConstraint(fields=("study", "response"), name="item_once_per_response"),
-                    models.UniqueConstraint(fields=("study", "dialogue"), name="item_once_per_dialogue"),
-                    models.UniqueConstraint(fields=("study", "pair"), name="item_once_per_pair"),
-                    models.UniqueConstraint(fields=("study", "context"), name="item_once_per_context"),
+                    models.UniqueConstraint(fields=("study", "ask", "turn"), name="item_once_per_turn"),
+                    models.UniqueConstraint(
+                        fields=("study", "ask", "response"), name="item_once_per_response"
+                    ),
+                    models.UniqueConstraint(
+                        fields=("study", "ask", "dialogue"), name="item_once_per_dialogue"
+                    ),
+                    models.UniqueConstraint(fields=("study", "ask", "pair"), name="item_once_per_pair"),
+                    models.UniqueConstraint(fields=("study", "ask", "context"), name="item_once_per_context"),
                     models.CheckConstraint(
                         condition=models.Q(
                             models.Q(("is_instructed", False), ("right_answers__isnull", True)),
@@ -706,8 +719,15 @@ class Migration(migrations.Migration):
                 ],
             },
         ),
+        migrations.RunSQL(
+            "ALTER TABLE judging_item ADD CONSTRAINT item_is_of_an_ask_of_its_study "
+            "FOREIGN KEY (ask_id, study_id) REFERENCES studies_ask (id, study_id) "
+            "DEFERRABLE INITIALLY DEFERRED",
+            migrations.RunSQL.noop,
+        ),
         LoadSQL(
             "judging",
+            "key",
             "said_in",
             "speaker",
             "system",

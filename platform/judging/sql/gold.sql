@@ -1,7 +1,8 @@
--- Give a batch a gold item at this place, if one is due there: its slot, or NULL. Those that somebody else is just given
--- are passed over, for two batches that wait for each other's would wait for ever; what is due then comes later.
-CREATE OR REPLACE FUNCTION judging_gold(the_batch bigint, the_place integer, the_end timestamptz) RETURNS bigint
-LANGUAGE plpgsql AS $$
+-- Give a batch a gold item of the ask with this number at this place, if one is due there: its slot, or NULL. Those that
+-- somebody else is just given are passed over, for two batches that wait for each other's would wait for ever; what is due
+-- then comes later.
+CREATE OR REPLACE FUNCTION judging_gold(the_batch bigint, the_place integer, the_number integer, the_end timestamptz)
+RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
     b judging_batch%ROWTYPE;
     i record;
@@ -13,11 +14,12 @@ BEGIN
         RETURN NULL;
     END IF;
     SELECT item.id, item.key INTO i FROM judging_item AS item
+      JOIN studies_ask AS ask ON ask.id = item.ask_id AND ask.number = the_number
      WHERE item.study_id = b.study_id AND item.language = b.language AND item.right_answers IS NOT NULL
        AND judging_may_judge(b.id, b.worker_id, item.id)
      ORDER BY random()
      LIMIT 1
-       FOR NO KEY UPDATE SKIP LOCKED;
+       FOR NO KEY UPDATE OF item SKIP LOCKED;
     IF NOT FOUND THEN
         RETURN NULL;
     END IF;

@@ -1,4 +1,5 @@
--- Hold so many items for a batch; the slots that are new to it.
+-- Hold so many items for a batch; the slots that are new to it. Keys begin with the number of their item's ask, so it is
+-- given all there is of one ask before anything of the next, and gold is of the ask that it is at.
 CREATE OR REPLACE FUNCTION judging_lease(the_batch bigint, the_ahead integer) RETURNS SETOF bigint
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -9,11 +10,13 @@ DECLARE
     is_half_over boolean;
     wrapped boolean := false;
     gold bigint;
+    of_ask integer;
     at timestamptz;
 BEGIN
     SELECT * INTO b FROM judging_batch WHERE id = the_batch FOR NO KEY UPDATE;
     SELECT make_interval(secs => lease_seconds) INTO lease FROM judging_judgingplan WHERE study_id = b.study_id;
     at := clock_timestamp();
+    of_ask := get_byte(uuid_send(b.cursor), 0);
     SELECT count(*), coalesce(bool_or(leased_until < at + lease / 2), false) INTO held, is_half_over
       FROM judging_slot WHERE batch_id = b.id AND label_id IS NULL;
     IF is_half_over THEN
@@ -22,7 +25,7 @@ BEGIN
     END IF;
     WHILE held < least(the_ahead, b.size - b.done) LOOP
         IF b.gold_at <> '{}' THEN
-            gold := judging_gold(b.id, b.done + held + 1, at + lease);
+            gold := judging_gold(b.id, b.done + held + 1, of_ask, at + lease);
             IF gold IS NOT NULL THEN
                 held := held + 1;
                 RETURN NEXT gold;
@@ -40,6 +43,7 @@ BEGIN
         IF FOUND THEN
             UPDATE judging_slot SET batch_id = b.id, leased_until = at + lease WHERE id = found_slot.id;
             b.cursor := found_slot.key;
+            of_ask := get_byte(uuid_send(b.cursor), 0);
             held := held + 1;
             RETURN NEXT found_slot.id;
         ELSE

@@ -1,4 +1,6 @@
-CREATE OR REPLACE FUNCTION judging_save(the_batch bigint, the_key uuid, the_answers jsonb,
+-- Save a worker's answers to an ask about an item of their batch, or change them: what came of it, in a word. Whose questions
+-- these answers were checked by is said with them, and an item of another ask is none of these.
+CREATE OR REPLACE FUNCTION judging_save(the_batch bigint, the_key uuid, the_ask bigint, the_answers jsonb,
                                         the_shown_ms integer, the_answer_ms integer, the_compared text[]) RETURNS text
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -7,12 +9,10 @@ DECLARE
     new_label bigint;
     is_over boolean := false;
 BEGIN
-    SELECT batch.id, batch.worker_id, batch.study_id, a.outcome, p.pilot, ask.id AS ask_id, ask.question_set,
-           plan.third_rater INTO b
+    SELECT batch.id, batch.worker_id, batch.study_id, a.outcome, p.pilot, plan.third_rater INTO b
       FROM judging_batch AS batch
       JOIN crowd_assignment AS a ON a.id = batch.assignment_id
       JOIN crowd_participation AS p ON p.id = a.participation_id
-      JOIN studies_ask AS ask ON ask.study_id = batch.study_id AND ask.number = 0
       JOIN judging_judgingplan AS plan ON plan.study_id = batch.study_id
      WHERE batch.id = the_batch
        FOR NO KEY UPDATE OF batch;
@@ -23,9 +23,11 @@ BEGIN
         SELECT pilot_over_at IS NOT NULL INTO is_over FROM studies_study WHERE id = b.study_id FOR NO KEY UPDATE;
     END IF;
     SELECT slot.id, slot.item_id, slot.label_id, slot.occasion, slot.is_gold,
-           i.turn_id, i.response_id, i.dialogue_id, i.pair_id, i.context_id INTO s
-      FROM judging_slot AS slot JOIN judging_item AS i ON i.id = slot.item_id
-     WHERE slot.batch_id = the_batch AND slot.key = the_key
+           i.turn_id, i.response_id, i.dialogue_id, i.pair_id, i.context_id, ask.question_set INTO s
+      FROM judging_slot AS slot
+      JOIN judging_item AS i ON i.id = slot.item_id
+      JOIN studies_ask AS ask ON ask.id = i.ask_id
+     WHERE slot.batch_id = the_batch AND slot.key = the_key AND ask.id = the_ask
        FOR NO KEY UPDATE OF slot;
     IF NOT FOUND THEN
         RETURN 'given_away';
@@ -46,7 +48,7 @@ BEGIN
     INSERT INTO labels_label (study_id, turn_id, response_id, dialogue_id, pair_id, context_id, rater_id, party, occasion,
                               ask_id, question_set, answers, shown_ms, answer_ms, created_at, changed_at, changes)
     VALUES (b.study_id, s.turn_id, s.response_id, s.dialogue_id, s.pair_id, s.context_id, b.worker_id, 'reader', s.occasion,
-            b.ask_id, b.question_set, the_answers, the_shown_ms, the_answer_ms, clock_timestamp(), clock_timestamp(), 0)
+            the_ask, s.question_set, the_answers, the_shown_ms, the_answer_ms, clock_timestamp(), clock_timestamp(), 0)
         ON CONFLICT DO NOTHING
  RETURNING id INTO new_label;
     IF new_label IS NULL THEN

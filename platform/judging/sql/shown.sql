@@ -1,13 +1,15 @@
--- An item as its rater sees it. Of a pair the sides stand in the order of the rater's slot: each with its texts and,
--- of a conversation, the seat that is judged.
+-- An item as its rater sees it, with the number of its ask. Of a pair the sides stand in the order of the rater's slot: each
+-- with its texts and, of a conversation, the seat that is judged.
 CREATE OR REPLACE FUNCTION judging_shown(the_item bigint, is_swapped boolean) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
 DECLARE
     i judging_item%ROWTYPE;
     before jsonb;
     judged text;
     sides jsonb;
+    of_ask integer;
 BEGIN
     SELECT * INTO i FROM judging_item WHERE id = the_item;
+    SELECT ask.number INTO of_ask FROM studies_ask AS ask WHERE ask.id = i.ask_id;
     IF i.response_id IS NOT NULL THEN
         SELECT to_jsonb(c.turns), r.text INTO before, judged
           FROM responses_response AS r JOIN contexts_context AS c ON c.id = r.context_id
@@ -36,11 +38,12 @@ BEGIN
         IF is_swapped THEN
             sides := jsonb_build_array(sides->1, sides->0);
         END IF;
-        RETURN jsonb_build_object('key', i.key, 'context', before, 'sides', sides, 'language', i.language);
+        RETURN jsonb_build_object('key', i.key, 'ask', of_ask, 'context', before, 'sides', sides,
+                                  'language', i.language);
     ELSIF i.context_id IS NOT NULL THEN
         SELECT to_jsonb(c.turns) INTO before FROM contexts_context AS c WHERE c.id = i.context_id;
     ELSE
         before := judging_said_in(i.dialogue_id);
     END IF;
-    RETURN jsonb_build_object('key', i.key, 'context', before, 'text', judged, 'language', i.language);
+    RETURN jsonb_build_object('key', i.key, 'ask', of_ask, 'context', before, 'text', judged, 'language', i.language);
 END $$;

@@ -70,7 +70,8 @@ class _Items:
         # Items are listed by the answers to one question: of a score, the first that it is made of.
         _number, found = self._scores.get(score_key(ask, score), (ask, None))
         made_of = found.terms[0].question if found else ""
-        return _with(self._address, {"question": question or made_of, "system": system})
+        wanted = {"ask": str(ask) if ask else "", "question": question or made_of, "system": system}
+        return _with(self._address, wanted)
 
 
 def _nothing(system: str, *, reply: int = 0, question: str = "", score: str = "", ask: int = 0) -> str:

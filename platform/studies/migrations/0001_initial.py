@@ -577,10 +577,17 @@ class Migration(migrations.Migration):
             options={
                 "ordering": ("study", "number"),
                 "constraints": [
-                    models.UniqueConstraint(fields=("study", "number"), name="ask_once_per_number"),
                     models.UniqueConstraint(
-                        fields=("study", "question_set", "about"), name="ask_once_about_the_same"
+                        deferrable=models.Deferrable["IMMEDIATE"],
+                        fields=("study", "number"),
+                        name="ask_once_per_number",
                     ),
+                    models.UniqueConstraint(
+                        deferrable=models.Deferrable["IMMEDIATE"],
+                        fields=("study", "question_set", "about"),
+                        name="ask_once_about_the_same",
+                    ),
+                    models.UniqueConstraint(fields=("id", "study"), name="ask_of_its_study"),
                     models.UniqueConstraint(
                         fields=("id", "study", "question_set"), name="ask_with_its_questions"
                     ),

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Q
+from django.db.models import Deferrable, Q
 from django.utils.translation import gettext_lazy as _
 
 from bots.models import Bot
@@ -30,10 +30,17 @@ class Ask(models.Model):
     class Meta:
         ordering = ("study", "number")
         constraints = (
-            models.UniqueConstraint(fields=("study", "number"), name="ask_once_per_number"),
+            # Held to after each statement, not after each row: one statement can change places among asks.
             models.UniqueConstraint(
-                fields=("study", "question_set", "about"), name="ask_once_about_the_same"
+                fields=("study", "number"), name="ask_once_per_number", deferrable=Deferrable.IMMEDIATE
             ),
+            models.UniqueConstraint(
+                fields=("study", "question_set", "about"),
+                name="ask_once_about_the_same",
+                deferrable=Deferrable.IMMEDIATE,
+            ),
+            # So that an item to be judged can be held to an ask of its own study.
+            models.UniqueConstraint(fields=("id", "study"), name="ask_of_its_study"),
             # So that a label can be held to an ask of its own study, with its questions.
             models.UniqueConstraint(fields=("id", "study", "question_set"), name="ask_with_its_questions"),
             models.CheckConstraint(name="ask_has_a_number", condition=Q(number__lt=MOST_ASKS)),

@@ -15,9 +15,9 @@ from evaluation.questions import QuestionSet
 from evaluation.report.analysis import of_all
 from evaluation.report.exclusion import FEWEST, rated
 from judging import subjects
+from judging.asks import asks_of_readers
 from judging.batteries import as_json, battery_of
 from judging.models import Battery, JudgingPlan, Slot
-from questions.resolving import question_set
 from rehearsals import truth
 from rehearsals.findings import Finding
 from rehearsals.planted import Answers, Kind, Plan
@@ -27,7 +27,7 @@ from rehearsals.services import copied
 from rehearsals.simulated import SimulatedWorker, Work
 from rehearsals.ways import TEXT
 from studies.models import Study
-from tasks.judging.rehearsal import LEASE_SECONDS, Rater, Tab, systems_of
+from tasks.judging.rehearsal import LEASE_SECONDS, Rater, Tab, planned, systems_of
 
 SAME = 0.8
 """How often an honest worker repeats a rating; else they are a point off."""
@@ -117,11 +117,9 @@ def with_batteries(study: Study, battery: Battery, workers: int) -> Study:
 
 def raters(rehearsal: Study, server: str, workers: int) -> Crowd:
     """As in a study with a queue, but each gets a battery."""
-    systems, battery = systems_of(rehearsal), battery_of(rehearsal)
+    (ask,), battery = asks_of_readers(rehearsal), battery_of(rehearsal)
     assert battery
-    plan = Plan(question_set(rehearsal.question_set), sorted(set(systems.values())), alone=False)
-    for key, system in systems.items():
-        plan.meet(key, system)
+    plan, systems = planned(ask), systems_of(ask)
     placed, link = seats(workers, rehearsal.languages), rehearsal.get_entry_url()
     leaving = Counter(seat.language for seat in placed if seat.kind is Kind.LEAVING)
 

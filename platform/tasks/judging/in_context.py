@@ -76,10 +76,12 @@ class Ranked(NamedTuple):
     on: int | None
 
 
-_ITEMS = """
+# Of several asks about responses, the first.
+_ASK = "SELECT id FROM studies_ask WHERE study_id = %s AND about = 'response' ORDER BY number LIMIT 1"
+_ITEMS = f"""
   FROM judging_item AS i
   JOIN responses_response AS r ON r.id = i.response_id
- WHERE i.study_id = %s AND i.right_answers IS NULL
+ WHERE i.study_id = %s AND i.ask_id = ({_ASK}) AND i.right_answers IS NULL
 """
 _RANKED = """
 WITH given AS (
@@ -88,7 +90,8 @@ WITH given AS (
       JOIN responses_response AS r ON r.id = i.response_id
       JOIN judging_slot AS s ON s.item_id = i.id AND s.occasion = 1
       JOIN labels_label AS l ON l.id = s.label_id
-     WHERE i.study_id = %s AND i.right_answers IS NULL AND l.rater_id <> ALL (%s::bigint[])
+     WHERE i.study_id = %s AND i.ask_id = ({ask}) AND i.right_answers IS NULL
+       AND l.rater_id <> ALL (%s::bigint[])
 ), scored AS (
     SELECT context_id, avg(score) AS score, count(score) AS judgments FROM given GROUP BY context_id
 ), answered AS (
@@ -123,12 +126,12 @@ _ORDERS = {
     Order.HARDEST: f"(scored.judgments >= {LEAST_JUDGMENTS}) IS TRUE DESC, round(scored.score::numeric, 10)",
     Order.DISPUTED: "disputed.disagreement DESC NULLS LAST",
 }
-_SAID = """
+_SAID = f"""
 SELECT i.id, i.key, run.system, r.repetition, r.text
   FROM judging_item AS i
   JOIN responses_response AS r ON r.id = i.response_id
   JOIN responses_responserun AS run ON run.id = r.run_id
- WHERE i.study_id = %s AND i.right_answers IS NULL AND r.context_id = %s
+ WHERE i.study_id = %s AND i.ask_id = ({_ASK}) AND i.right_answers IS NULL AND r.context_id = %s
  ORDER BY run.system COLLATE "C", run.id, r.repetition
  LIMIT %s
 """
@@ -157,7 +160,7 @@ class Kinds(NamedTuple):
 def kinds(study: Study) -> Kinds | None:
     """The kinds of the contexts whose responses are judged; None where no response is."""
     with connection.cursor() as cursor:
-        cursor.execute(_KINDS, [study.pk])
+        cursor.execute(_KINDS, [study.pk] * 2)
         row = cursor.fetchone()
     if row is None or row[1] is None:
         return None
@@ -185,13 +188,14 @@ def _ranked(
 ) -> list[Ranked]:
     score = questions.main_score
     column, parameters = score_column(score) if score else ("NULL::float8", [])
-    statement = _RANKED.format(score=column, items=_ITEMS, order=_ORDERS[order], which=which)
+    statement = _RANKED.format(score=column, items=_ITEMS, ask=_ASK, order=_ORDERS[order], which=which)
     keys = [question.key for question in coded_questions(questions)]
     narrowing = [
         *[by.find] * 3, *[by.category] * 2, *[by.turns] * 2, *[by.consistency] * 2,
     ]  # fmt: skip
     with connection.cursor() as cursor:
-        given = [*parameters, study.pk, left_out(study), keys, study.pk, *narrowing, *values]
+        of = [study.pk] * 2
+        given = [*parameters, *of, left_out(study), keys, *of, *narrowing, *values]
         cursor.execute(statement, given)
         return [Ranked(*row) for row in cursor.fetchall()]
 
@@ -199,7 +203,7 @@ def _ranked(
 def responses(study: Study, questions: QuestionSet, context: int) -> list[Said]:
     """What was said in one context, system by system; the first 100 responses."""
     with connection.cursor() as cursor:
-        cursor.execute(_SAID, [study.pk, context, MOST_RESPONSES])
+        cursor.execute(_SAID, [study.pk, study.pk, context, MOST_RESPONSES])
         said = cursor.fetchall()
         given: dict[int, list[Any]] = {item: [] for item, *_rest in said}
         cursor.execute(_ANSWERS, [list(given), left_out(study)])

@@ -9,9 +9,10 @@ from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET
 
-from evaluation.questions import QuestionSet
+from evaluation.questions import QuestionSet, Subject
 from evaluation.report.figures import coded_questions
 from evaluation.report.in_context import FILES
+from judging.asks import asks_about
 from judging.queued import QueuedTask
 from labels.votes import votes_on
 from privacy.redacting import redactor_for
@@ -97,7 +98,8 @@ def _study(request: HttpRequest, pk: int) -> tuple[Study, QuestionSet]:
     study = get_object_or_404(readable_studies_of(request.user), pk=pk)
     if not isinstance(task_of(study), QueuedTask):
         raise Http404("In this study no responses to contexts are judged.")
-    return study, question_set(study.question_set)
+    about = asks_about(study, Subject.RESPONSE) or study.asked
+    return study, question_set(about[0].question_set)
 
 
 def _context(study: Study, questions: QuestionSet, order: Order, context: int) -> Ranked:

@@ -9,34 +9,35 @@ from django.db import connection
 from evaluation.fit_contexts import Contexts
 from evaluation.labels import AnyArray, FloatArray
 from evaluation.personal_data import Redactor
-from evaluation.questions import QuestionSet
 from evaluation.report.breakdown import ContextFacts
 from evaluation.report.figures import coded_questions
 from evaluation.report.judged import Judged
-from evaluation.report.judging import JudgedItems
+from evaluation.report.judging import AskOfItems, JudgedItems
 from evaluation.report.pair_rows import counted, noun_of
 from evaluation.report.pairs import JudgedPairs, name_of
+from judging.asks import asks_of_readers
 from judging.batteries import battery_of, declared
 from judging.models import JudgingPlan
 from judging.queries import items_of
 from labels.answers import coded_columns, text_columns
 from privacy.redacting import redactor_for
+from questions.resolving import question_set
 from reports.queries import design_of
-from studies.models import Study
+from studies.models import Ask, Study
 
 # Items of one context are told apart by their place among them.
 _JUDGMENTS = f"""
 SELECT i.system, i.cluster, i.place, crowd_pseudonym(l.rater_id, l.study_id), i.latency_ms, l.answer_ms,
        i.repetition, l.occasion{{answers}}
   FROM (SELECT found.*, dense_rank() OVER (PARTITION BY found.cluster ORDER BY found.id) AS place
-          FROM ({items_of()}) AS found) AS i
+          FROM ({items_of(ask="%s")}) AS found) AS i
   JOIN judging_slot AS s ON s.item_id = i.id
   JOIN labels_label AS l ON l.id = s.label_id
  ORDER BY l.id
 """
 _REMARKED = f"""
 SELECT i.system, count(*), count(*) FILTER (WHERE (i.remarks->'fallback')::boolean)
-  FROM ({items_of()}) AS i
+  FROM ({items_of(ask="%s")}) AS i
  WHERE i.remarks IS NOT NULL
    AND EXISTS (SELECT FROM judging_slot AS s WHERE s.item_id = i.id AND s.label_id IS NOT NULL)
  GROUP BY i.system
@@ -45,7 +46,7 @@ SELECT i.system, count(*), count(*) FILTER (WHERE (i.remarks->'fallback')::boole
 _CONTEXTS = f"""
 SELECT DISTINCT ON (i.cluster) i.cluster, c.key, c.category, cardinality(c.turns), c.consistency,
        c.turns[cardinality(c.turns)]
-  FROM ({items_of()}) AS i
+  FROM ({items_of(ask="%s")}) AS i
   JOIN judging_item AS item ON item.id = i.id
   LEFT JOIN responses_response AS r ON r.id = item.response_id
   JOIN contexts_context AS c ON c.id = coalesce(r.context_id, item.context_id)
@@ -55,7 +56,7 @@ SELECT DISTINCT ON (i.cluster) i.cluster, c.key, c.category, cardinality(c.turns
 _SYSTEMS = f"""
 SELECT i.system, count(*), count(DISTINCT i.cluster) FILTER (WHERE i.cluster < 0),
        count(DISTINCT i.cluster) FILTER (WHERE i.cluster > 0)
-  FROM ({items_of()}) AS i
+  FROM ({items_of(ask="%s")}) AS i
  GROUP BY i.system
 """
 
@@ -65,14 +66,14 @@ SELECT CASE WHEN s.is_swapped THEN i.second_system ELSE i.first_system END,
        CASE WHEN s.is_swapped THEN i.first_system ELSE i.second_system END,
        i.cluster, i.place, crowd_pseudonym(l.rater_id, l.study_id), l.answer_ms{{answers}}
   FROM (SELECT found.*, dense_rank() OVER (PARTITION BY found.cluster ORDER BY found.id) AS place
-          FROM ({items_of()}) AS found) AS i
+          FROM ({items_of(ask="%s")}) AS found) AS i
   JOIN judging_slot AS s ON s.item_id = i.id
   JOIN labels_label AS l ON l.id = s.label_id
  ORDER BY l.id
 """
 _MEETINGS = f"""
 SELECT i.first_system, i.second_system, i.cluster < 0, coalesce(to_json(c.turns), '[]')
-  FROM ({items_of()}) AS i
+  FROM ({items_of(ask="%s")}) AS i
   JOIN judging_item AS item ON item.id = i.id
   JOIN labels_pair AS pair ON pair.id = item.pair_id
   LEFT JOIN responses_response AS r ON r.id = pair.first_response_id
@@ -85,12 +86,12 @@ def redacted_in(texts: Iterable[str], redactor: Redactor) -> list[str]:
     return [redactor(text) for text in texts]
 
 
-def judged_pairs(study: Study, questions: QuestionSet) -> JudgedPairs:
-    """Every judgment of a study of pairs, with what the report needs to know about its pair."""
-    columns, answers, texts = _read(_PAIRS, study, questions, leading=6)
+def judged_pairs(study: Study, ask: Ask) -> JudgedPairs:
+    """Every judgment of pairs by an ask, with what the report needs to know about its pair."""
+    columns, answers, texts = _read(_PAIRS, ask, leading=6)
     plan = JudgingPlan.objects.filter(study=study).first() or JudgingPlan()
     with connection.cursor() as cursor:
-        cursor.execute(_MEETINGS, [study.pk])
+        cursor.execute(_MEETINGS, [study.pk, ask.pk])
         meetings = cursor.fetchall()
     redactor = redactor_for(study)
     judged = Judged(
@@ -117,20 +118,28 @@ def judged_pairs(study: Study, questions: QuestionSet) -> JudgedPairs:
     )
 
 
-def judged_items(study: Study, questions: QuestionSet) -> JudgedItems:
-    """Every judgment of the study, with what the report needs to know about its item."""
-    columns, answers, texts = _read(_JUDGMENTS, study, questions, leading=8)
+def asked_of_items(study: Study) -> list[AskOfItems]:
+    """What readers are asked in the study, in order, with all judgments."""
+    return [
+        AskOfItems(ask.about, ask.required, question_set(ask.question_set), judged_items(study, ask))
+        for ask in asks_of_readers(study)
+    ]
+
+
+def judged_items(study: Study, ask: Ask) -> JudgedItems:
+    """Every judgment of the study by this ask, with what the report needs to know about its item."""
+    columns, answers, texts = _read(_JUDGMENTS, ask, leading=8)
     plan = JudgingPlan.objects.filter(study=study).first() or JudgingPlan()
     with connection.cursor() as cursor:
-        cursor.execute(_REMARKED, [study.pk])
+        cursor.execute(_REMARKED, [study.pk, ask.pk])
         counted = cursor.fetchall()
-        cursor.execute(_CONTEXTS, [study.pk])
+        cursor.execute(_CONTEXTS, [study.pk, ask.pk])
         redactor = redactor_for(study)
         contexts = {
             number: ContextFacts(name, category, turns, consistency, redactor(last))
             for number, name, category, turns, consistency, last in cursor.fetchall()
         }
-        cursor.execute(_SYSTEMS, [study.pk])
+        cursor.execute(_SYSTEMS, [study.pk, ask.pk])
         systems = cursor.fetchall()
     battery = battery_of(study)
     judged = Judged(
@@ -163,17 +172,18 @@ def judged_items(study: Study, questions: QuestionSet) -> JudgedItems:
 
 
 def _read(
-    statement: str, study: Study, questions: QuestionSet, *, leading: int
+    statement: str, ask: Ask, *, leading: int
 ) -> tuple[list[Sequence[Any]], dict[str, FloatArray], dict[str, AnyArray]]:
     """What a statement finds: so many leading columns, then by key the answers as numbers and as texts."""
+    questions = question_set(ask.question_set)
     (numbers, coded), (texts, keys) = coded_columns(questions), text_columns(questions)
     asked = [question.key for question in coded_questions(questions)]
     with connection.cursor() as cursor:
-        cursor.execute(statement.format(answers=numbers + texts), [*coded, *keys, study.pk])
+        cursor.execute(statement.format(answers=numbers + texts), [*coded, *keys, ask.study_id, ask.pk])
         rows = cursor.fetchall()
     columns: list[Any] = list(zip(*rows, strict=True)) or [()] * (leading + len(asked) + len(keys))
     answers = {key: np.array(columns[leading + n], dtype=np.float64) for n, key in enumerate(asked)}
-    redactor = redactor_for(study)
+    redactor = redactor_for(ask.study)
     said = {
         key: np.array([text and redactor(text) for text in columns[n - len(keys)]], dtype=object)
         for n, key in enumerate(keys)

@@ -11,8 +11,8 @@ from typing_extensions import override
 
 from crowd.previewed import EXAMPLE_CODE, Answers, ItemsPreviewed
 from evaluation.questions import AnswersError, Kind, Subject
-from evaluation.questions.training import training_of
 from judging import training
+from judging.asks import asked_by_number, asks_of_readers
 from judging.batteries import battery_of
 from judging.models import Item, JudgingPlan
 from judging.reading import read_beside
@@ -22,8 +22,10 @@ from live.frames import Frame, field
 from live.refusals import RefusedError
 from questions.previews import tried_on
 from questions.resolving import question_set
-from questions.shown import all_asked, why_not_taken
-from studies.models import Study
+from questions.shown import why_not_taken
+from studies.asking import SUBJECTS
+from studies.asks import About
+from studies.models import Ask, Study
 from tasks.judging.consumers import html_of, reading_of
 from tasks.judging.training_views import training_shown
 
@@ -31,7 +33,7 @@ MOST_SHOWN = 3
 
 
 class JudgingPreviewed(ItemsPreviewed):
-    """Somebody judges a few items; of an empty queue an example, which says of itself that it is one."""
+    """Somebody judges a few items of each ask; where there is none, an example, which says that it is one."""
 
     template = "tasks/judging/judge.html"
     example = Subject.RESPONSE
@@ -46,20 +48,28 @@ class JudgingPreviewed(ItemsPreviewed):
     @override
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
-        self.questions = question_set(self.study.question_set)
+        self.asks = asks_of_readers(self.study)
+        self.sets = {ask.number: question_set(ask.question_set) for ask in self.asks}
         self.plan = JudgingPlan.objects.filter(study=self.study).first() or JudgingPlan(study=self.study)
         self.battery = battery_of(self.study)
         self.items = self._items() if self.key == "work" else []
 
     def _items(self) -> list[Shown]:
+        return [item for ask in self.asks for item in self._items_of(ask)]
+
+    def _items_of(self, ask: Ask) -> list[Shown]:
         wanted = Item.objects.filter(right_answers__isnull=True, removed_at__isnull=True)
-        there = wanted.filter(study=self.study).order_by("pk")
+        there = wanted.filter(study=self.study, ask=ask.pk).order_by("pk")
         rows = list(there.filter(language=self.language)[:MOST_SHOWN]) or list(there[:MOST_SHOWN])
         if not rows:
-            about = self.questions.subjects
-            shown = self.example if self.example in about else min(about)
-            return [self._told(tried_on(shown), None, 0)]
+            example = tried_on(self._example_of(ask)) | {"key": f"tried-{ask.number}", "ask": ask.number}
+            return [self._told(example, None, 0)]
         return [self._told(_as_shown(row), row, at) for at, row in enumerate(rows)]
+
+    def _example_of(self, ask: Ask) -> Subject:
+        able = self.sets[ask.number].subjects
+        fitting = able & SUBJECTS[About(ask.about)] or able
+        return self.example if self.example in fitting else min(fitting)
 
     def _told(self, item: Shown, row: Item | None, at: int) -> Shown:
         if self.battery:
@@ -77,19 +87,18 @@ class JudgingPreviewed(ItemsPreviewed):
         return self._training() if self.key == "training" else self._judging()
 
     def _training(self) -> tuple[str, dict[str, Any]]:
-        spoken = self.questions.in_language(self.language)
-        examples = training_of(spoken, self.language)
+        examples = training.examples_of(self.study, self.language)
         left = training.in_words(training.tries_of(self.study))
-        return "tasks/judging/training.html", {"examples": training_shown(spoken, examples, ()), "left": left}
+        return "tasks/judging/training.html", {"examples": training_shown(examples, ()), "left": left}
 
     def _judging(self) -> tuple[str, dict[str, Any]]:
         materials = pasted(self.study.material) if self.study.material else []
-        asked = all_asked(self.study.question_set, self.language)
+        asks = asked_by_number(self.study, self.language)
         return self.template, {
             "resume_code": EXAMPLE_CODE,
             "materials": materials,
             "has_reading": bool(materials) or self.plan.shows_reading,
-            "settings": {"socket": self.socket, "batch": self.name, "questions": asked},
+            "settings": {"socket": self.socket, "batch": self.name, "asks": asks},
         }
 
     # --- the socket --------------------------------------------------------------------------------
@@ -107,11 +116,12 @@ class JudgingPreviewed(ItemsPreviewed):
         item = next((each for each in self.items if each["key"] == key), None)
         if item is None:
             raise RefusedError("given_away", REFUSALS["given_away"])
+        questions = self.sets[item["ask"]]
         try:
-            answers = self.questions.check(field(frame, "answers", dict))
+            answers = questions.check(field(frame, "answers", dict))
         except AnswersError as error:
             raise RefusedError(error.code, why_not_taken(error)) from error
-        free = [each.key for each in self.questions.questions if each.kind is Kind.TEXT]
+        free = [each.key for each in questions.questions if each.kind is Kind.TEXT]
         if item.get("asks_reason") and not all(answers.get(each) for each in free):
             raise RefusedError("no_reason", REFUSALS["no_reason"])
         self.done[key] = answers

@@ -1,6 +1,6 @@
 """How simulated workers judge the items of a queue, one after the other."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -10,6 +10,7 @@ from django.db.models import Count
 from typing_extensions import override
 
 from judging import subjects
+from judging.asks import asks_of_readers
 from judging.models import JudgingPlan
 from judging.queries import items_of
 from questions.resolving import question_set
@@ -19,7 +20,7 @@ from rehearsals.room import Room, Seat, TooFewError, latecomers, room, seats
 from rehearsals.services import copied
 from rehearsals.simulated import SimulatedWorker, Work
 from rehearsals.worker import Conversation, MismatchError
-from studies.models import Study
+from studies.models import Ask, Study
 
 # Every so many items an answer slips out and is taken back.
 SLIP_EVERY = 7
@@ -42,16 +43,20 @@ class Rater(SimulatedWorker):
     So what one tab still shows is judged a second time there, and must count once.
 
     Attributes:
-        plan: what they are dealt.
+        plan: what they are dealt of the first ask.
+        beside: the same of each other ask.
+        asked: by the name of an item on the page, the number of its ask.
     """
 
     may_come_in_vain = True
 
     plan: Plan = field(kw_only=True)
+    beside: Sequence[Plan] = field(default=(), kw_only=True)
+    asked: dict[str, int] = field(default_factory=dict)
 
     @override
     async def walk(self, tabs: list[Conversation], settings: dict[str, Any], done: Work) -> str:
-        done.given = settings["batch"]
+        done.given, done.beside = settings["batch"], [{} for _ in self.beside]
         states = [await socket.heard("state") for socket in tabs]
         opened = [Tab(socket, self.keys(state["items"])) for socket, state in zip(tabs, states, strict=True)]
         enough = max(1, states[0]["progress"]["size"] // 2) if self.kind is Kind.LEAVING else None
@@ -64,11 +69,20 @@ class Rater(SimulatedWorker):
 
     def keys(self, items: list[dict[str, Any]]) -> list[str]:
         """The keys of items that have come."""
+        self.asked.update({item["key"]: item["ask"] for item in items})
         return [item["key"] for item in items]
 
     def dealt(self, item: str) -> Answers:
         """What this worker answers about the item."""
-        return self.plan.deal(item, self.kind)
+        return self._plan(item).deal(item, self.kind)
+
+    def _plan(self, item: str) -> Plan:
+        # In a battery, where there is one ask, items have other names on the page.
+        return (self.plan, *self.beside)[self.asked.get(item, 0)]
+
+    def _labels(self, item: str, done: Work) -> dict[str, Answers]:
+        """All that they answered to the ask of this item."""
+        return (done.labels, *done.beside)[self.asked.get(item, 0)]
 
     def sent(self, item: str, answers: Answers) -> Answers:
         """These answers as they are given on the page."""
@@ -76,7 +90,7 @@ class Rater(SimulatedWorker):
 
     async def _judge_all(self, tabs: list[Tab], done: Work, enough: int | None) -> None:
         turn = 0
-        while any(tab.waiting for tab in tabs) and (enough is None or len(done.labels) < enough):
+        while any(tab.waiting for tab in tabs) and (enough is None or _judged(done) < enough):
             tab, turn = tabs[turn % len(tabs)], turn + 1
             if tab.waiting:
                 await self._judge(tab, tab.waiting.pop(0), done)
@@ -86,13 +100,14 @@ class Rater(SimulatedWorker):
 
     async def _judge_as(self, tab: Tab, shown: str, item: str, done: Work) -> None:
         """Judge what the page calls so; it is this item."""
-        answers = done.labels.get(item) or self.dealt(item)
-        if len(done.labels) % SLIP_EVERY == SLIP_EVERY - 1 and not await self._saved(
-            tab, shown, self.plan.slip(answers)
+        labels = self._labels(item, done)
+        answers = labels.get(item) or self.dealt(item)
+        if _judged(done) % SLIP_EVERY == SLIP_EVERY - 1 and not await self._saved(
+            tab, shown, self._plan(item).slip(answers)
         ):
             return
         if await self._saved(tab, shown, answers):
-            done.labels[item] = answers
+            labels[item] = answers
 
     async def _saved(self, tab: Tab, item: str, answers: Answers) -> bool:
         """Judge an item; False if it went to somebody else meanwhile."""
@@ -119,6 +134,10 @@ class Rater(SimulatedWorker):
         return thanks
 
 
+def _judged(done: Work) -> int:
+    return sum(len(labels) for labels in (done.labels, *done.beside))
+
+
 # Who left holds their items for so long at most; a rehearsal would else last as long as real leases.
 LEASE_SECONDS = 10
 
@@ -137,6 +156,11 @@ def with_queue(study: Study, workers: int) -> Study:
     )
     for language, items in offered.items.items():
         subjects.add_items_of(copy, study, language=language, items=items)
+    if any(not ask.items.exists() for ask in asks_of_readers(copy)):
+        raise UnrehearsableError(
+            f"{workers} simulated workers can judge so few items that some questions would be asked about "
+            "none. Use more workers."
+        )
     return copy
 
 
@@ -160,28 +184,36 @@ def _room(study: Study, plan: JudgingPlan, workers: int) -> Room:
 
 def raters(rehearsal: Study, server: str, workers: int) -> Crowd:
     """The items are there before anybody comes, and so is what each of them is like."""
-    systems = systems_of(rehearsal)
-    plan = Plan(question_set(rehearsal.question_set), sorted(set(systems.values())), alone=False)
-    return come(rehearsal, workers, plan, systems, partial(Rater, plan=plan, server=server))
+    plans = [planned(ask) for ask in asks_of_readers(rehearsal)]
+    rater = partial(Rater, plan=plans[0], beside=plans[1:], server=server)
+    return come(rehearsal, workers, plans, rater)
 
 
-def systems_of(study: Study) -> dict[str, str]:
-    """By the key of each item, what the report calls its system, in the order of the items."""
+def planned(ask: Ask, kind: type[Plan] = Plan) -> Plan:
+    """What raters are dealt of an ask, who meet its items."""
+    systems = systems_of(ask)
+    plan = kind(question_set(ask.question_set), sorted(set(systems.values())), alone=False)
+    for key, system in systems.items():
+        plan.meet(key, system)
+    return plan
+
+
+_SYSTEMS = f"""
+SELECT i.key, i.system FROM ({items_of(ask="%s")}) AS i ORDER BY i.id
+"""
+
+
+def systems_of(ask: Ask) -> dict[str, str]:
+    """By the key of each item of the ask, what the report calls its system, in the order of the items."""
     with connection.cursor() as cursor:
-        cursor.execute(f"SELECT i.key, i.system FROM ({items_of()}) AS i ORDER BY i.id", [study.pk])
+        cursor.execute(_SYSTEMS, [ask.study_id, ask.pk])
         return {str(key): str(system) for key, system in cursor.fetchall()}
 
 
 def come(
-    rehearsal: Study,
-    workers: int,
-    plan: Plan,
-    systems: Mapping[str, str],
-    rater: Callable[..., SimulatedWorker],
+    rehearsal: Study, workers: int, plans: Sequence[Plan], rater: Callable[..., SimulatedWorker]
 ) -> Crowd:
-    """The crowd of these raters, who meet the items of these systems."""
-    for key, system in systems.items():
-        plan.meet(key, system)
+    """The crowd of these raters, who are dealt this of each ask."""
     languages = list(rehearsal.items.values_list("language", flat=True).distinct().order_by("language"))
     wanted = rehearsal.judging.raters_per_item
     placed, link = seats(workers, languages), rehearsal.get_entry_url()
@@ -189,4 +221,4 @@ def come(
     def worker(number: int, seat: Seat) -> SimulatedWorker:
         return rater(number, seat.kind, link=link, language=seat.language)
 
-    return Crowd(plan, placed, latecomers(placed, wanted), worker, wanted)
+    return Crowd(plans[0], placed, latecomers(placed, wanted), worker, wanted, beside=plans[1:])

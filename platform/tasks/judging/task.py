@@ -7,13 +7,12 @@ from typing_extensions import override
 from evaluation.protocols.facts import Evaluation
 from evaluation.questions import QuestionSet
 from evaluation.report.columns import Table
-from evaluation.report.judging import judging_figures
+from evaluation.report.judging import judging_result
 from evaluation.report.tables import tables
 from exports.turns import JUDGMENTS
 from judging.batteries import battery_of
 from judging.queued import QueuedTask
 from judging.subjects import add_all_items_of
-from questions.resolving import question_set
 from rehearsals.rehearsed import Crowd, RehearsedTask
 from reports.manners import manners
 from reports.queries import analysis_plan
@@ -23,7 +22,7 @@ from studies.models import Study
 from studies.tasks import FirstStep, register
 from tasks.judging import battery_rehearsal, rehearsal, transcripts
 from tasks.judging.forms import JudgingPage
-from tasks.judging.judged import judged_items
+from tasks.judging.judged import asked_of_items
 from tasks.judging.previewed import JudgingPreviewed
 
 
@@ -73,10 +72,8 @@ class Judging(QueuedTask, ReportedTask, RehearsedTask):
 
     @override
     def computation(self, study: Study) -> Computation:
-        questions = question_set(study.question_set)
-        items = judged_items(study, questions)
-        plan = analysis_plan(study)
-        return partial(judging_figures, questions, items, plan=plan, manners=manners(study))
+        asks, plan = asked_of_items(study), analysis_plan(study)
+        return partial(judging_result, asks, plan=plan, manners=manners(study))
 
     @override
     def tables(self, asked: Sequence[QuestionSet]) -> tuple[Table, ...]:

@@ -12,10 +12,8 @@ from crowd.languages import language_of_questions
 from crowd.views import current_participation, worker_page
 from crowd.work import work_of
 from evaluation.questions import Example, QuestionSet
-from evaluation.questions.training import training_of
 from judging import training
 from judging.training import Marked
-from questions.resolving import question_set
 from studies.models import Study
 
 
@@ -25,19 +23,18 @@ def practise(request: HttpRequest, study: Study) -> HttpResponse:
     """The questions; after a try what was wrong in it, and why; with all right, on to the work."""
     participation = current_participation(request, study)
     language = language_of_questions(study)
-    questions = question_set(study.question_set).in_language(language)
-    examples = training_of(questions, language)
+    examples = training.examples_of(study, language)
     if not training.is_due(participation):
         return _passed(request, study)
     marked: Sequence[Marked] = ()
     if request.method == "POST":
-        marked = training.answer(participation, _given(request.POST, questions, len(examples)))
+        marked = training.answer(participation, _given(request.POST, examples))
         if not any(each.wrong for each in marked):
             return _passed(request, study)
         training.is_due(participation)  # refuses whoever has no try left
     context = {
         "study": study,
-        "examples": training_shown(questions, examples, marked),
+        "examples": training_shown(examples, marked),
         "is_marked": bool(marked),
         "left": training.left(participation),
     }
@@ -45,11 +42,12 @@ def practise(request: HttpRequest, study: Study) -> HttpResponse:
 
 
 def training_shown(
-    questions: QuestionSet, examples: Sequence[Example], marked: Sequence[Marked]
+    examples: Sequence[tuple[QuestionSet, Example]], marked: Sequence[Marked]
 ) -> list[dict[str, Any]]:
     """The examples as their page shows them, before a try or after one."""
     return [
-        _shown(n, example, questions, marked[n] if marked else None) for n, example in enumerate(examples)
+        _shown(n, example, questions, marked[n] if marked else None)
+        for n, (questions, example) in enumerate(examples)
     ]
 
 
@@ -60,7 +58,9 @@ def _passed(request: HttpRequest, study: Study) -> HttpResponse:
     return render(request, "tasks/judging/trained.html", {"study": study, "begin": begin})
 
 
-def _given(sent: Mapping[str, str], questions: QuestionSet, examples: int) -> list[dict[str, object]]:
+def _given(
+    sent: Mapping[str, str], examples: Sequence[tuple[QuestionSet, Example]]
+) -> list[dict[str, object]]:
     """By example, the answers: the value of the choice whose place was sent."""
     return [
         {
@@ -70,7 +70,7 @@ def _given(sent: Mapping[str, str], questions: QuestionSet, examples: int) -> li
             and len(place) < 4
             and int(place) < len(question.choices)
         }
-        for n in range(examples)
+        for n, (questions, _example) in enumerate(examples)
     ]
 
 

@@ -12,10 +12,10 @@ from crowd.views import current_participation, page_of, worker_page
 from crowd.work import work_of
 from judging import services as judging
 from judging import training
+from judging.asks import asked_by_number
 from judging.models import Batch
 from judging.services import plan_of
 from knowledge.sections import pasted
-from questions.shown import all_asked
 from studies.models import Study, language_name
 from tasks.judging.task import Judging
 
@@ -74,5 +74,5 @@ def _page_settings(batch: Batch, study: Study) -> dict[str, object]:
     return {
         "socket": f"/ws/batches/{batch.public_id}/",
         "batch": str(batch.public_id),
-        "questions": all_asked(study.question_set, batch.language),
+        "asks": asked_by_number(study, batch.language),
     }

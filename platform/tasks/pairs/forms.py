@@ -10,13 +10,16 @@ from typing_extensions import override
 from accounts.models import User
 from evaluation.fit_contexts import SHORT, Fit
 from judging.pairs import Source
+from questions.forms import QuestionSetField
 from responses.models import ResponseRun
 from responses.queries import real_runs_of
+from studies.ask_forms import subjects_of
 from studies.asks import About, Asked
+from studies.forms import StudyPage
 from studies.models import Study
 from studies.queries import real_studies_of
 from studies.tasks import keys_with_conversations
-from tasks.judging.forms import JudgingForm, JudgingPage
+from tasks.judging.forms import JudgingForm
 
 MOST_EACH = 10_000
 MOST_WORDS = 1_000
@@ -25,14 +28,28 @@ MOST_WORDS = 1_000
 class PairsForm(JudgingForm):
     """Everything about a study of pairs, but the pairs."""
 
-    about = {About.PAIR}
+    question_set = forms.Field()  # QuestionSetField, of whoever is at the page
+
+    def ask(self, user: User) -> None:
+        """Offer the questions that this person may ask about pairs."""
+        chosen = self.instance.question_set
+        self.initial["question_set"] = chosen
+        self.fields["question_set"] = QuestionSetField(user, subjects_of({About.PAIR}), beside=chosen)
+        self.fields["question_set"].disabled = (
+            bool(self.instance.pk) and self.instance.state != Study.State.DRAFT
+        )
 
 
-class PairsPage(JudgingPage):
+class PairsPage(StudyPage):
     """The study; its pairs are made in its queue."""
 
     template = "tasks/pairs/form.html"
     study_form = PairsForm
+
+    @override
+    def __init__(self, user: User, study: Study, data: Any = None) -> None:
+        super().__init__(user, study, data)
+        self.form.ask(user)  # type: ignore[attr-defined]  # a PairsForm
 
     @override
     def asks(self) -> Sequence[Asked]:

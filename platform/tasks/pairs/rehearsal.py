@@ -9,12 +9,11 @@ from typing_extensions import override
 
 from evaluation.questions import FIRST, SECOND
 from judging.pairs import named_first
-from questions.resolving import question_set
 from rehearsals.planted import Answers, Kind, Plan
 from rehearsals.rehearsed import Crowd
 from rehearsals.ways import State, ways
 from studies.models import Study
-from tasks.judging.rehearsal import Rater, come, systems_of, with_queue
+from tasks.judging.rehearsal import Rater, come, planned, with_queue
 
 __all__ = ["raters", "with_queue"]
 
@@ -77,7 +76,6 @@ class Comparer(Rater):
 
 def raters(rehearsal: Study, server: str, workers: int) -> Crowd:
     """As in a study that judges; what is planted of two systems is which of them is preferred."""
-    systems = systems_of(rehearsal)
-    plan = PairPlan(question_set(rehearsal.question_set), sorted(set(systems.values())), alone=False)
+    plan = planned(rehearsal.asked[0], PairPlan)
     rater = partial(Comparer, plan=plan, server=server, named_first=named_first(rehearsal))
-    return come(rehearsal, workers, plan, systems, rater)
+    return come(rehearsal, workers, [plan], rater)

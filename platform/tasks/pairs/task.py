@@ -11,6 +11,7 @@ from evaluation.report.columns import Table
 from evaluation.report.pairs import pair_figures
 from evaluation.report.tables import pair_tables
 from exports.turns import PAIR_JUDGMENTS
+from judging.asks import asks_of_readers
 from judging.queued import QueuedTask
 from judging.subjects import add_all_items_of
 from questions.resolving import question_set
@@ -49,6 +50,7 @@ class Pairs(QueuedTask, ReportedTask, RehearsedTask):
 
     asks = (Asked("preference", About.PAIR),)
     may_ask = frozenset({(By.READERS, About.PAIR)})
+    readers_answer_one = True
 
     filled_at = "pairs:add"
     evaluation = Evaluation.PAIRWISE
@@ -68,9 +70,9 @@ class Pairs(QueuedTask, ReportedTask, RehearsedTask):
 
     @override
     def computation(self, study: Study) -> Computation:
-        questions = question_set(study.question_set)
-        found = judged_pairs(study, questions)
-        return partial(pair_figures, questions, found, plan=analysis_plan(study))
+        (ask,) = asks_of_readers(study)
+        found = judged_pairs(study, ask)
+        return partial(pair_figures, question_set(ask.question_set), found, plan=analysis_plan(study))
 
     @override
     def tables(self, asked: Sequence[QuestionSet]) -> tuple[Table, ...]:

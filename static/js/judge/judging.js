@@ -16,7 +16,7 @@ import { receive, UNKNOWN } from "./store.js";
  * @typedef {import("./store.js").Batch} Batch
  * @typedef {import("../kit/outbox.js").Frame} Frame
  * @typedef {import("../kit/answers.js").Question} Question
- * @typedef {{socket: string, batch: string, questions: Question[]}} Settings
+ * @typedef {{socket: string, batch: string, asks: Record<string, Question[]>}} Settings  asks: the questions, by number of the ask
  * @typedef {import("./store.js").Item} Item
  * @typedef {object} ItemView
  * @property {(list: HTMLElement, item: Item) => {ends: HTMLElement[], length: number}} show
@@ -45,7 +45,7 @@ export class Judging {
 
     this.dock = byId("dock");
     this.finish = new Finish({ onFinish: () => this.end(), onRefused: () => this.refuse() });
-    this.asking = new Asking((item) => questionsOf(settings.questions, this.known.items[item]), {
+    this.asking = new Asking((item) => questionsOf(settings.asks, this.known.items[item]), {
       dock: this.dock,
       place: byId("ask"),
       outbox: this.outbox,
@@ -60,7 +60,7 @@ export class Judging {
     });
     this.asking.keepRoom("");
     this.listen(storage);
-    explain(settings.questions);
+    explain(unique(Object.values(settings.asks).flat()));
     byId("unready").remove();
     byId("judging").hidden = false;
     this.connection = new Connection(settings.socket, {
@@ -238,8 +238,17 @@ export class Judging {
   hint(current) {
     const { progress } = this.known;
     if (current === null) return progress ? overText(progress, this.outbox.isEmpty) : "";
-    if (!this.asking.attention.isRead(current)) return gettext("Read to the end, then answer.");
-    return this.asking.isJudged(current) ? gettext("You have judged this one: answer again to change it.") : "";
+    const isRead = this.asking.attention.isRead(current);
+    const isJudged = this.asking.isJudged(current);
+    if (isRead && isJudged) return gettext("You have judged this one: answer again to change it.");
+    const other = !isJudged && this.isOtherwise(current) ? gettext("The questions are different from here on.") : "";
+    return [other, isRead ? "" : gettext("Read to the end, then answer.")].filter(Boolean).join(" ");
+  }
+
+  /** Whether something else is asked about an item than about the one before it. @param {string} item */
+  isOtherwise(item) {
+    const before = this.neighbour(item, -1);
+    return before !== null && this.known.items[before].ask !== this.known.items[item].ask;
   }
 
   showProgress() {
@@ -252,13 +261,20 @@ export class Judging {
   }
 }
 
+/** Questions that several asks have stand once. @param {Question[]} questions */
+function unique(questions) {
+  const known = new Map(questions.map((each) => [`${each.wording} ${each.help}`, each]));
+  return [...known.values()];
+}
+
 /**
- * What is asked about an item: of a battery, in free text only where a reason is wanted, and there it is.
+ * What is asked about an item, by its ask: of a battery, in free text only where a reason is wanted, and there it is.
  *
- * @param {Question[]} questions
- * @param {Item | undefined} item
+ * @param {Record<string, Question[]>} asks
+ * @param {Item | undefined} item  none: as at the beginning
  */
-function questionsOf(questions, item) {
+function questionsOf(asks, item) {
+  const questions = asks[item?.ask ?? Object.keys(asks)[0]];
   if (item?.asks_reason === undefined) return questions;
   const asked = item.asks_reason ? questions : questions.filter(({ kind }) => kind !== "text");
   return asked.map((question) => (question.kind === "text" ? { ...question, required: true } : question));

@@ -4,7 +4,7 @@
  * @typedef {import("../kit/answers.js").Answers} Answers
  * @typedef {import("../kit/outbox.js").Frame} Frame
  * @typedef {{texts: string[], speaker?: number | null}} Side  speaker: of a conversation, who of the two is judged
- * @typedef {{key: string, context: string[], text?: string | null, sides?: Side[], language: string, asks_reason?: boolean,
+ * @typedef {{key: string, ask?: number, context: string[], text?: string | null, sides?: Side[], language: string, asks_reason?: boolean,
  *            reading?: string, html?: {context: string[], text: string | null, sides: string[][]}}} Item  html: the texts formatted; reading: what is read beside it, as HTML
  * @typedef {{done: number, size: number, may_finish: boolean}} Progress
  * @typedef {{order: string[], items: Record<string, Item>, saved: Record<string, Answers>,

@@ -25,6 +25,7 @@ from labels.models import Label
 from project.routing import websocket_urlpatterns
 from questions.services import create_set
 from reports.services import build_report, queue_report
+from studies.asks import About, Asked
 from studies.models import Study
 from tests.conftest import PATIENCE, MakeContexts, MakeQueue, MakeStudy, enter
 from tests.judging.conftest import OPEN
@@ -97,6 +98,28 @@ def new_batch(study: Study, language: str = "en") -> tuple[Batch, str]:
 @pytest.fixture
 def queue(transactional_db: None, make_queue: MakeQueue) -> Study:
     return make_queue(5, batch=3)
+
+
+async def test_each_item_is_asked_its_own_questions_one_set_after_the_other(
+    sit: OpenSeat, make_queue: MakeQueue
+) -> None:
+    asks = [Asked("ssa", About.RESPONSE), Asked("human-likeness", About.RESPONSE)]
+    study = await sync_to_async(make_queue)(3, batch=6, asks=asks)
+    seat, state = await sit(study)
+    waiting, order = list(state["items"]), []
+
+    while waiting:
+        item = waiting.pop(0)
+        order.append(item["ask"])
+        wrong = await seat.judge(item["key"], **({"human_like": True} if item["ask"] == 0 else YES))
+        assert wrong["type"] == "refused"
+        right = await seat.judge(item["key"], **(YES if item["ask"] == 0 else {"human_like": True}))
+        assert right["type"] == "judged"
+        waiting += right["leased"]
+
+    assert order in ([0] * 3 + [1] * 3, [1] * 3 + [0] * 3)
+    given = [label.question_set async for label in Label.objects.order_by("pk")]
+    assert given == [asks[number].question_set for number in order]
 
 
 async def test_a_batch_from_the_first_item_to_the_end(sit: OpenSeat, queue: Study) -> None:

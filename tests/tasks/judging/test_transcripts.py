@@ -30,7 +30,7 @@ Human: Hello!
 Mitsuku: Good morning.
 """
 FORM = {
-    "title": "Mitsuku read", "languages": "en", "asks-0-question_set": "ssa", "question_set": "ssa",
+    "title": "Mitsuku read", "languages": "en", "asks-0-question_set": "ssa",
     "consent_text": "You judge what a chatbot said.", "pay_amount": "0", "pay_currency": "USD",
     "expected_minutes": "10", "practice": "", "pilot_size": "0", "primary_analysis": "all",
     "language_names": "", "times": "1",

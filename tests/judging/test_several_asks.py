@@ -1,0 +1,491 @@
+"""A judging study that asks readers several things: who is asked what, in which order; what comes out."""
+
+import csv
+import io
+from collections import Counter
+from collections.abc import Callable
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+from django.core.exceptions import ValidationError
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from accounts.models import User
+from crowd.models import Participation
+from crowd.refusals import EntryRefusedError
+from dialogues.models import Dialogue
+from evaluation.questions import Answer, question_set
+from evaluation.report.bundle import recompute
+from exports.bundle import write_bundle
+from exports.turns import csv_lines
+from judging import gold, subjects, training
+from judging import services as judging
+from judging.chosen import dialogues, responses, turns
+from judging.counting import ask_counts
+from judging.gold import Gold
+from judging.models import Battery, Item, JudgingPlan, Slot
+from judging.queries import judged_and_wanted, system_counts
+from judging.services import Desk
+from labels.models import Label
+from live.refusals import RefusedError
+from studies.asks import About, Asked
+from studies.models import Study
+from studies.services import clone, save_study, set_state
+from tests.conftest import MakeContexts, MakeRun, MakeStudy, enter
+from tests.judging.conftest import begin, held, item_of
+from tests.planted import SignIn, computed, figures, talked
+from tests.studies.test_presets import called
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+SSA, LIKENESS, LIKERT = (
+    Asked("ssa", About.RESPONSE), Asked("human-likeness", About.RESPONSE), Asked("likert", About.DIALOGUE),
+)  # fmt: skip
+SCALES = ("quality", "diversity", "fluency", "relatedness", "empathy")
+ANSWERS: dict[str, dict[str, Any]] = {
+    "ssa": {"sensible": True, "specific": False},
+    "human-likeness": {"human_like": True},
+    "likert": dict.fromkeys(SCALES, 4),
+}
+
+MakeAsking = Callable[..., Study]
+
+
+@pytest.fixture
+def make_asking(rex: User) -> MakeAsking:
+    """A draft of a judging study that asks this."""
+
+    def make(*asks: Asked, raters: int = 2, batch: int = 50, **plan: Any) -> Study:
+        study = Study(title="Judge both", task="judging", languages=["en"], practice=False)
+        save_study(study, owner=rex, consent_text="You judge.", targets={}, asks=asks)
+        row = JudgingPlan(study=study, raters_per_item=raters, batch_size=batch, **plan)
+        subjects.save_plan(row)
+        return study
+
+    return make
+
+
+@pytest.fixture
+def two(make_asking: MakeAsking, make_contexts: MakeContexts, make_run: MakeRun) -> Study:
+    """Open: two sets of questions about the same six responses of two systems."""
+    study, contexts = make_asking(SSA, LIKENESS), make_contexts(3)
+    for system in ("Alpha", "Beta"):
+        subjects.add_responses(study, make_run(contexts, system))
+    return set_state(study.pk, Study.State.OPEN)
+
+
+@pytest.fixture
+def talks(make_study: MakeStudy) -> Study:
+    """Three finished conversations of two labelled replies each."""
+    study = make_study(min_turns=4)
+    for _ in range(3):
+        talked(study, [(True, True)] * 2)
+    return study
+
+
+@pytest.fixture
+def mixed(make_asking: MakeAsking, talks: Study) -> Study:
+    """Open: replies are judged with SSA, whole conversations with scales."""
+    study = make_asking(SSA, LIKERT)
+    subjects.add_turns(study, talks, language="en")
+    subjects.add_dialogues(study, talks, language="en")
+    return set_state(study.pk, Study.State.OPEN)
+
+
+def judge_all(desk: Desk, answers: dict[str, dict[str, Any]] = ANSWERS) -> list[Item]:
+    """Judge until nothing is before this worker, each item by its own questions; the items in their order."""
+    done = []
+    while keys := held(desk):
+        item = Item.objects.select_related("ask").get(key=keys[0])
+        judging.judge(desk, key=UUID(keys[0]), answers=answers[item.ask.question_set])
+        done.append(item)
+    return done
+
+
+# --- what comes into the queue --------------------------------------------------------------------
+
+
+def test_what_is_asked_twice_is_an_item_of_each(two: Study) -> None:
+    counted = Counter(two.items.values_list("ask__question_set", flat=True))
+
+    assert counted == {"ssa": 6, "human-likeness": 6}
+    assert [(row.ask.question_set, row.items, row.wanted) for row in ask_counts(two)] == [
+        ("ssa", 6, 12), ("human-likeness", 6, 12),
+    ]  # fmt: skip
+    assert [(row.system, row.items, row.wanted) for row in system_counts(two)] == [
+        ("Alpha", 6, 12), ("Beta", 6, 12),
+    ]  # fmt: skip
+
+
+def test_items_are_of_the_asks_that_are_about_them(mixed: Study, talks: Study) -> None:
+    found = {(item.ask.question_set, item.turn_id is None) for item in mixed.items.select_related("ask")}
+
+    assert found == {("ssa", False), ("likert", True)}
+    counts = [(row.ask.question_set, row.items) for row in ask_counts(mixed)]
+    assert counts == [("ssa", mixed.items.filter(dialogue=None).count()), ("likert", 3)]
+    assert turns(mixed, talks, language="en").counted() == 0
+    assert dialogues(mixed, talks, language="en").counted() == 0
+
+
+def test_what_would_come_in_is_told_for_each_ask(
+    make_asking: MakeAsking, make_contexts: MakeContexts, make_run: MakeRun
+) -> None:
+    study, run = make_asking(SSA, LIKENESS), make_run(make_contexts(4), "Alpha")
+
+    foreseen = {ask.question_set: n for ask, n in responses(study, [run]).counted_by_ask().items()}
+
+    assert foreseen == {"ssa": 4, "human-likeness": 4}
+    assert subjects.add(responses(study, [run])) == 8
+
+
+def test_about_what_nothing_is_asked_is_refused(make_asking: MakeAsking, talks: Study) -> None:
+    study = make_asking(SSA, LIKENESS)
+
+    with pytest.raises(ValidationError, match="“Human-likeness” cannot be asked about whole conversations"):
+        dialogues(study, talks, language="en")
+
+
+def test_an_item_is_of_an_ask_of_its_own_study(two: Study, mixed: Study) -> None:
+    one = two.items.filter(pk=two.items.order_by("pk")[0].pk)
+
+    with pytest.raises(IntegrityError, match="item_is_of_an_ask_of_its_study"):
+        one.update(ask=mixed.asked[0])  # a transaction of its own, at whose end the constraint is looked at
+
+
+def test_a_study_with_nothing_to_judge_for_one_of_its_asks_cannot_be_opened(
+    make_asking: MakeAsking, talks: Study
+) -> None:
+    study = make_asking(SSA, LIKERT)
+    subjects.add_turns(study, talks, language="en")
+
+    with pytest.raises(ValidationError, match="nothing in the queue yet about which “Five ratings"):
+        set_state(study.pk, Study.State.OPEN)
+
+
+def test_batteries_have_one_set_of_questions(two: Study) -> None:
+    Study.objects.filter(pk=two.pk).update(state=Study.State.DRAFT)
+    two.refresh_from_db()
+    battery = Battery(plan=judging.plan_of(two), targets=["Alpha", "Beta"], compared_with="Alpha", workers=5)
+
+    with pytest.raises(ValidationError, match="answer one set of questions, and this study asks several"):
+        subjects.save_battery(battery)
+
+
+# --- before it opens --------------------------------------------------------------------------------
+
+
+def stored(study: Study) -> list[tuple[int, str, int]]:
+    study = Study.objects.get(pk=study.pk)
+    return [(ask.number, ask.question_set, ask.items.count()) for ask in study.asked]
+
+
+def save(study: Study, *asks: Asked) -> None:
+    save_study(study, owner=study.owner, consent_text="You judge.", targets={}, asks=asks)
+
+
+@pytest.fixture
+def draft(make_asking: MakeAsking, make_contexts: MakeContexts, make_run: MakeRun) -> Study:
+    study = make_asking(SSA, LIKENESS)
+    subjects.add_responses(study, make_run(make_contexts(3), "Alpha"))
+    return study
+
+
+def test_asks_change_places_with_their_items(draft: Study) -> None:
+    save(draft, LIKENESS, SSA)
+
+    assert stored(draft) == [(0, "human-likeness", 3), (1, "ssa", 3)]
+    assert all(item.key.bytes[0] == item.ask.number for item in draft.items.select_related("ask"))
+    assert all(slot.key == slot.item.key for slot in Slot.objects.select_related("item"))
+
+
+def test_an_ask_that_goes_takes_its_items_along(draft: Study) -> None:
+    save(draft, LIKENESS)
+
+    assert stored(draft) == [(0, "human-likeness", 3)]
+    assert Item.objects.count() == 3
+    assert Slot.objects.count() == 6
+
+
+def test_other_questions_about_the_same_keep_the_items(draft: Study) -> None:
+    save(draft, SSA, Asked("reply-impression", About.RESPONSE))
+
+    assert stored(draft) == [(0, "ssa", 3), (1, "reply-impression", 3)]
+
+
+def test_a_copy_has_the_items_of_each_ask(two: Study) -> None:
+    copy = clone(two, owner=two.owner)
+
+    assert stored(copy) == [(0, "ssa", 6), (1, "human-likeness", 6)]
+
+
+def test_what_is_asked_stays_once_the_study_is_open(two: Study) -> None:
+    with pytest.raises(ValidationError, match="has been opened"):
+        save(two, SSA)
+
+
+# --- what workers get ---------------------------------------------------------------------------------
+
+
+def test_a_worker_is_asked_one_thing_after_the_other_and_both_about_the_same(two: Study) -> None:
+    done = judge_all(begin(two))
+
+    assert len(done) == 12  # everything once for each ask, in one batch
+    assert len([number for number, _ in groupby(item.ask_id for item in done)]) == 2
+    assert Counter(Label.objects.values_list("response").distinct()) == Counter(
+        {(item.response_id,): 1 for item in done}
+    )
+    for label in Label.objects.select_related("ask"):
+        assert label.question_set == label.ask.question_set  # type: ignore[union-attr]
+        assert label.answers == ANSWERS[label.question_set]
+
+
+def test_each_item_names_its_ask(two: Study) -> None:
+    desk = begin(two)
+
+    for item in judging.state(desk)["items"]:
+        assert item["ask"] == item_of(item["key"]).ask.number
+        assert item["ask"] == UUID(item["key"]).bytes[0]
+
+
+def test_answers_to_the_other_questions_are_refused(two: Study) -> None:
+    desk = begin(two)
+    item = Item.objects.select_related("ask").get(key=held(desk)[0])
+    (other,) = {"ssa", "human-likeness"} - {item.ask.question_set}
+
+    with pytest.raises(RefusedError):
+        judging.judge(desk, key=item.key, answers=ANSWERS[other])
+    assert not Label.objects.exists()
+
+
+def test_a_key_that_lies_about_its_ask_saves_nothing(two: Study) -> None:
+    desk = begin(two)
+    key = UUID(held(desk)[0])
+    lying = UUID(bytes=bytes([1 - key.bytes[0]]) + key.bytes[1:])
+    unknown = UUID(bytes=bytes([9]) + key.bytes[1:])
+
+    for sent in (lying, unknown):
+        for answers in ANSWERS.values():
+            with pytest.raises(RefusedError):
+                judging.judge(desk, key=sent, answers=answers)
+    assert not Label.objects.exists()
+
+
+def test_everything_is_judged_by_as_many_as_wanted_and_nobody_twice(two: Study) -> None:
+    while not judging.is_judged(two, timezone.now()):
+        judge_all(begin(two))
+
+    assert judged_and_wanted(Study.objects.filter(pk=two.pk)) == {two.pk: (24, 24)}
+    given = Counter(Label.objects.values_list("ask", "response", "rater"))
+    assert set(given.values()) == {1}
+    assert set(Counter(Label.objects.values_list("ask", "response")).values()) == {2}
+
+
+def test_a_batch_begins_where_something_is_left(two: Study) -> None:
+    first, second = two.asked
+    Slot.objects.filter(item__ask=first).delete()
+
+    assert {item_of(key).ask for _ in range(4) for key in held(begin(two))} == {second}
+
+
+def test_who_judged_it_in_another_study_does_not_get_it_with_any_questions(
+    two: Study, make_asking: MakeAsking
+) -> None:
+    judged = enter(two)
+    judge_all(begin(two, judged))
+    other = clone(two, owner=two.owner)
+    other = set_state(other.pk, Study.State.OPEN)
+    again = Participation.objects.get(pk=enter(other).pk)
+    Participation.objects.filter(pk=again.pk).update(worker=judged.worker)
+    again.refresh_from_db()
+
+    with pytest.raises(EntryRefusedError):
+        begin(other, again)
+
+
+def test_who_talked_judges_neither_its_turns_nor_the_whole(mixed: Study) -> None:
+    talker = Dialogue.objects.order_by("pk")[0].seats.get(worker__isnull=False).worker
+    participation = enter(mixed)
+    Participation.objects.filter(pk=participation.pk).update(worker=talker)
+    participation.refresh_from_db()
+
+    done = judge_all(begin(mixed, participation))
+
+    judged = {item.turn.dialogue_id if item.turn else item.dialogue_id for item in done}
+    assert len(judged) == 2
+
+
+def test_one_more_judges_only_what_raters_answered_differently(
+    make_asking: MakeAsking, make_contexts: MakeContexts, make_run: MakeRun
+) -> None:
+    study = make_asking(SSA, LIKENESS, third_rater=True)
+    subjects.add_responses(study, make_run(make_contexts(2), "Alpha"))
+    study = set_state(study.pk, Study.State.OPEN)
+    judge_all(begin(study))
+    judge_all(begin(study), ANSWERS | {"human-likeness": {"human_like": False}})
+
+    wanted = Slot.objects.filter(study=study, label=None).select_related("item__ask")
+
+    assert {slot.item.ask.question_set for slot in wanted} == {"human-likeness"}
+    assert len(wanted) == 2
+
+
+def test_gold_is_of_the_ask_that_a_worker_is_at(
+    make_asking: MakeAsking, make_contexts: MakeContexts, make_run: MakeRun
+) -> None:
+    study = make_asking(SSA, LIKENESS, raters=1, batch=12)
+    subjects.add_responses(study, make_run(make_contexts(8), "Alpha"))
+    of_each = [list(ask.items.order_by("pk")[:2]) for ask in study.asked]
+    right: list[dict[str, list[Answer]]] = [{"sensible": [True]}, {"human_like": [False]}]
+    wanted = {item.key: Gold(right[n]) for n, items in enumerate(of_each) for item in items}
+    gold.declare(study, wanted)
+    gold.give(study, 4)
+    study = set_state(study.pk, Study.State.OPEN)
+
+    done = judge_all(begin(study))
+
+    assert len([number for number, _ in groupby(item.ask_id for item in done)]) == 2
+    assert sum(item.right_answers is None for item in done) == 12
+    golden = [item.ask.question_set for item in done if item.right_answers]
+    assert len(golden) >= 2  # when four are due is left to chance, and there are two of each ask
+    (row,) = gold.judged(study)
+    assert (row.right, row.judged) == (golden.count("ssa"), len(golden))
+
+
+def test_right_answers_are_to_the_questions_of_the_item(draft: Study) -> None:
+    ssa, likeness = (ask.items.order_by("pk")[0] for ask in draft.asked)
+    rows = [("item", "question", "right"), (ssa.key, "sensible", "Yes"), (likeness.key, "human_like", "No")]
+
+    text = "\n".join(",".join(map(str, row)) for row in rows)
+    assert gold.declare(draft, gold.read(text, draft)) == 2
+    with pytest.raises(ValidationError, match="“human_like” is not a question"):
+        gold.read(f"item,question,right\n{ssa.key},human_like,No\n", draft)
+    with pytest.raises(ValidationError, match="“sensible” is not a question"):
+        gold.declare(draft, {likeness.key: Gold({"sensible": [True]})})
+
+
+def test_workers_train_with_each_set_that_has_training_questions(draft: Study) -> None:
+    plan = judging.plan_of(draft)
+    plan.training_tries = 2
+    subjects.save_plan(plan)
+
+    sets = Counter(questions.key for questions, _example in training.examples_of(draft))
+
+    own = {key: len(question_set(key).examples[1:]) for key in ("ssa", "human-likeness")}
+    assert sets == {key: n for key, n in own.items() if n}
+
+
+def test_what_a_pilot_judged_is_judged_again_for_each_ask(two: Study) -> None:
+    Study.objects.filter(pk=two.pk).update(pilot_size=1, primary_analysis="without_excluded")
+    participation = enter(two)
+    Participation.objects.filter(pk=participation.pk).update(pilot=True)
+    judge_all(begin(two, participation))
+    Study.objects.filter(pk=two.pk).update(pilot_over_at=timezone.now())
+    two.refresh_from_db()
+
+    with transaction.atomic():
+        judging.judge_again(two)
+
+    assert judged_and_wanted(Study.objects.filter(pk=two.pk)) == {two.pk: (0, 24)}
+
+
+# --- what comes out ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def judged(mixed: Study) -> Study:
+    """Each item twice; the first system is rated 4 by one and 6 by the other."""
+    judge_all(begin(mixed))
+    judge_all(begin(mixed), ANSWERS | {"likert": dict.fromkeys(SCALES, 6)})
+    return mixed
+
+
+def test_the_report_has_each_ask(judged: Study, rex: User, sign_in: SignIn) -> None:
+    result = figures(computed(judged))
+
+    (bot,) = result["bots"]
+    replies = judged.items.filter(dialogue=None).count()
+    assert (result["question_set"], bot["turns"], bot["labels"]) == ("ssa", replies, 2 * replies)
+    assert [cell["value"] for cell in bot["cells"]] == [100, 0, 50]
+    (beside,) = result["beside"]
+    assert (beside["question_set"], beside["about"]) == ("likert", "dialogue")
+    (whole,) = beside["bots"]
+    assert (whole["turns"], whole["labels"]) == (3, 6)
+    assert [cell["value"] for cell in whole["cells"]] == [5] * 5 + [25]
+    assert result["raters_per_item"] == [{"raters": 2, "items": replies}]
+    assert beside["raters_per_item"] == [{"raters": 2, "items": 3}]
+
+    page = sign_in(rex).get(f"/studies/{judged.pk}/report/").content.decode()
+    assert "<h2>Five ratings of a whole conversation, 1 to 7</h2>" in page
+    assert "?ask=1&amp;system=" in page
+
+
+def test_what_is_asked_beside_a_protocol_is_a_departure_from_it(judged: Study) -> None:
+    Study.objects.filter(pk=judged.pk).update(protocol="meena-read")
+
+    told = figures(computed(judged))["deviations"]
+
+    assert any("Asked beside: “Five ratings of a whole conversation, 1 to 7”" in each for each in told), told
+
+
+def test_the_bundle_gives_the_report_bit_by_bit(judged: Study, tmp_path: Path) -> None:
+    with (tmp_path / "bundle.zip").open("wb") as stream:
+        write_bundle(judged.pk, stream)
+
+    found = recompute(tmp_path / "bundle.zip")
+
+    assert found.differences == []
+    assert found.report["beside"][0]["bots"]
+
+
+def test_files_say_which_ask_a_judgment_answers(judged: Study) -> None:
+    rows = list(csv.DictReader(io.StringIO("".join(csv_lines(judged)))))
+
+    asked = Counter((row["ask"], row["question_set"], row["subject"]) for row in rows)
+    replies = judged.items.filter(dialogue=None).count()
+    assert asked == {("0", "ssa", "turn"): 2 * replies, ("1", "likert", "dialogue"): 6}
+    assert {row["quality"] for row in rows if row["ask"] == "1"} == {"4", "6"}
+
+
+def test_the_pages_show_each_ask(judged: Study, rex: User, sign_in: SignIn) -> None:
+    client = sign_in(rex)
+    whole = judged.items.filter(turn=None).first()
+    assert whole
+
+    queue = client.get(f"/studies/{judged.pk}/queue/").content.decode()
+    first = client.get(f"/studies/{judged.pk}/items/").content.decode()
+    second = client.get(f"/studies/{judged.pk}/items/?ask=1").content.decode()
+    item = client.get(f"/studies/{judged.pk}/items/{whole.key}/").content.decode()
+
+    assert "once for each set of questions" in queue
+    assert str(whole.key) not in first
+    assert str(whole.key) in second
+    assert "Judged with" in item
+    assert "quality" in item.lower()
+
+
+def test_a_random_key_has_the_number_of_its_ask_before_it(two: Study) -> None:
+    keys = [item.key for item in two.items.all()]
+
+    assert len({key.bytes[1:] for key in keys}) == len(keys)
+    assert {key.bytes[0] for key in keys} == {0, 1}
+
+
+def test_a_program_says_what_is_asked_until_the_study_opens(draft: Study) -> None:
+    address = f"/api/studies/{draft.code}/asks"
+    wanted = [
+        {"question_set": "likert", "about": "dialogue", "moment": "", "required": True},
+        {"question_set": "ssa", "about": "response", "moment": "", "required": True},
+    ]
+
+    assert called(draft.owner, "PUT", address, wanted).json() == wanted
+    assert called(draft.owner, "GET", address).json() == wanted
+    assert stored(draft) == [(0, "likert", 0), (1, "ssa", 3)]
+    unknown = called(draft.owner, "PUT", address, [wanted[0] | {"question_set": "nothing-v1"}])
+    assert (unknown.status_code, "nothing-v1" in unknown.content.decode()) == (422, True)
+    Study.objects.filter(pk=draft.pk).update(state=Study.State.OPEN)
+    opened = called(draft.owner, "PUT", address, wanted[1:])
+    assert (opened.status_code, "has been opened" in opened.content.decode()) == (422, True)

@@ -1,0 +1,51 @@
+"""A rehearsal of a judging study that asks readers several things: what was planted of each is recovered."""
+
+from pathlib import Path
+
+import pytest
+from django.db.models import Count
+
+from evaluation.report.bundle import recompute
+from exports.bundle import write_bundle
+from judging import subjects
+from judging.models import Item, JudgingPlan
+from labels.models import Label
+from studies.asks import About, Asked
+from studies.models import Study
+from studies.services import save_study, set_state
+from tests.conftest import MakeStudy
+from tests.planted import talked
+from tests.rehearsals.conftest import rehearsed
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def study(make_study: MakeStudy) -> Study:
+    """Replies of two bots are judged with SSA, their whole conversations with five scales."""
+    talks = make_study({"alpha": 100, "beta": 100}, min_turns=4)
+    for _ in range(80):
+        talked(talks, [(True, True)] * 2)
+    study = Study(title="Judge both", task="judging", languages=["en"], practice=False)
+    asks = [Asked("ssa", About.RESPONSE), Asked("likert", About.DIALOGUE)]
+    save_study(study, owner=talks.owner, consent_text="You judge.", targets={}, asks=asks)
+    subjects.save_plan(JudgingPlan(study=study, raters_per_item=5, batch_size=30))
+    subjects.add_turns(study, talks, language="en")
+    subjects.add_dialogues(study, talks, language="en")
+    return set_state(study.pk, Study.State.OPEN)
+
+
+@pytest.mark.usefixtures("_same_database")
+def test_what_is_planted_of_each_ask_is_recovered(study: Study, tmp_path: Path) -> None:
+    said = rehearsed(study, "--workers", "60")
+
+    rehearsal = study.rehearsal
+    assert "The report recovers what was planted" in said, said
+    assert "Five ratings of a whole conversation, 1 to 7. Alpha: the report rests on" in said
+    given = dict(Label.objects.filter(study=rehearsal).values_list("question_set").annotate(n=Count("pk")))
+    assert set(given) == {"ssa", "likert"}
+    wanted = Item.objects.filter(study=rehearsal).values_list("ask__question_set").annotate(n=Count("pk"))
+    assert all(given[asked] <= 5 * items for asked, items in wanted)
+    with (tmp_path / "bundle.zip").open("wb") as stream:
+        write_bundle(rehearsal.pk, stream)
+    assert recompute(tmp_path / "bundle.zip").differences == []
