@@ -54,7 +54,7 @@ class QueuedTask(WorkerTask):
             return gettext("There is nothing to judge yet. Add responses or conversations to the queue.")
         if unfilled := next((each.ask for each in ask_counts(study) if not each.items), None):
             return gettext(
-                "There is nothing in the queue yet about which “%(ask)s” is asked. Add it, or leave these "
+                "There is nothing in the queue yet for %(ask)s. Add something to judge, or leave these "
                 "questions out."
             ) % {"ask": unfilled}
         battery = battery_of(study)

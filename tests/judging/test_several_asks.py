@@ -162,7 +162,7 @@ def test_a_study_with_nothing_to_judge_for_one_of_its_asks_cannot_be_opened(
     study = make_asking(SSA, LIKERT)
     subjects.add_turns(study, talks, language="en")
 
-    with pytest.raises(ValidationError, match="nothing in the queue yet about which “Five ratings"):
+    with pytest.raises(ValidationError, match="nothing in the queue yet for “Five ratings"):
         set_state(study.pk, Study.State.OPEN)
 
 
