@@ -7,11 +7,13 @@ from asgiref.sync import sync_to_async
 from playwright.async_api import Page, expect
 
 from crowd.models import Practice
+from judging import subjects
+from judging.chosen import contexts_of
 from labels.models import Label
 from studies.asks import About, Asked, Moment
 from studies.models import Study
 from tests.browser.conftest import Visit, Visitor
-from tests.conftest import MakePairs, MakeStudy
+from tests.conftest import MakeContexts, MakePairs, MakeQueue, MakeStudy
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
@@ -87,3 +89,40 @@ async def test_pairs_and_scales_are_tried_in_the_same_dock(
         "How related are the answers? 7",
         re.compile("How empathic is it.* You said 2, the author says 7"),  # type: ignore[arg-type]  # a pattern
     )
+
+
+async def test_contexts_alone_are_tried_and_then_judged_on_a_phone(
+    visit: Visit, make_queue: MakeQueue, make_contexts: MakeContexts
+) -> None:
+    study = await sync_to_async(make_queue)(
+        raters=1, batch=2, question_set="context-fitness", protocol="", practice=True
+    )
+    await sync_to_async(lambda: subjects.add(contexts_of(study, make_contexts(2))))()
+    wanda = await visit(viewport={"width": 320, "height": 640})
+    page = wanda.page
+    await to_the_practice(wanda, study)
+    await expect(page.locator("#turns .turn__text")).to_have_count(3)
+    assert await wanda.flaws() == []
+    examples = [("Yes", "Yes", "Yes"), ("Yes", "No", "Yes"), ("No", "Yes"), ("Yes", "Yes", "No")]
+    for number, answers in enumerate(examples):
+        await wanda.to_the_end()
+        await wanda.answer(*answers)
+        await expect(page.locator("#feedback-title")).to_have_text("The author would say the same.")
+        last = number == len(examples) - 1
+        await page.get_by_role("button", name="That was the last one" if last else "Next example").click()
+    await expect(page.locator("#summed-up")).to_contain_text("4 of 4")
+    await page.get_by_role("button", name="Start now").click()
+
+    await expect(page.locator("#done-text")).to_have_text("Item 1 of 2")
+    await wanda.answer("No", "Yes")
+    await expect(page.locator("#done-text")).to_have_text("Item 2 of 2")
+    await wanda.answer("Yes", "Yes", "Yes")
+    await wanda.may_finish()
+    await page.get_by_role("button", name="Finish").click()
+    await expect(page.get_by_role("heading", name="Thank you")).to_be_visible()
+
+    given = [label.answers async for label in Label.objects.order_by("pk")]
+    assert given == [
+        {"clear": False, "answerable": False, "fit_to_show": True},
+        {"clear": True, "answerable": True, "fit_to_show": True},
+    ]
