@@ -64,6 +64,7 @@ SELECT %(study)s, ask.id, p.id, judging_key(ask.number), c.language
   JOIN responses_response AS r ON r.id = wanted.one
   JOIN contexts_context AS c ON c.id = r.context_id
   JOIN studies_ask AS ask ON ask.id = ANY(%(asks)s)
+ ORDER BY ask.number, p.id
     ON CONFLICT DO NOTHING
 """,
     "dialogue": """
@@ -72,6 +73,7 @@ SELECT %(study)s, ask.id, p.id, judging_key(ask.number), %(language)s
   FROM unnest(%(first)s::bigint[], %(second)s::bigint[]) AS wanted (one, other)
   JOIN labels_pair AS p ON p.first_dialogue_id = wanted.one AND p.second_dialogue_id = wanted.other
   JOIN studies_ask AS ask ON ask.id = ANY(%(asks)s)
+ ORDER BY ask.number, p.id
     ON CONFLICT DO NOTHING
 """,
 }
