@@ -2,7 +2,7 @@
 
 import json
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -15,12 +15,12 @@ from evaluation.report.audits import audit_figures
 from evaluation.report.bundle_files import BundleFiles, Row
 from evaluation.report.bundle_parts import design_of, lines_named, plan_of, questions_of
 from evaluation.report.checking import check_labels
-from evaluation.report.columns import answered_in
+from evaluation.report.columns import Table, answered_in
 from evaluation.report.judging import AskOfItems, judging_result
 from evaluation.report.judging_rows import judged_items
 from evaluation.report.manners import manners_of
 from evaluation.report.pair_rows import judged_pairs
-from evaluation.report.pairs import pair_figures
+from evaluation.report.pairs import AskOfPairs, pair_result
 from evaluation.report.people import Questionnaire, people_figures, replies
 from evaluation.report.self_play import SelfPlayData, self_play_figures
 from evaluation.report.study import study_result
@@ -37,6 +37,9 @@ from evaluation.report.tables import (
     pair_judgments_table,
     questionnaires_table,
 )
+
+TableOf = Callable[[Sequence[QuestionSet]], Table]
+"""The table with the answers to these questions."""
 
 FORMAT = 4
 LIBRARIES = ("numpy", "scipy")
@@ -173,27 +176,52 @@ def _result(bundle: BundleFiles) -> dict[str, Any]:
     if _labels_of(bundle) == "labels":
         return study_result(talked(bundle, about))
     if _labels_of(bundle) == "pair_judgments":
-        return _pair_result(bundle, about, questions_of(bundle, about["question_set"]))
+        return pair_result(list(_compared(bundle, about)), plan=plan_of(bundle, about))
     manners = None if about["rehearsal"] else manners_of(list(bundle.rows(WORKERS)))
     return judging_result(list(_judged(bundle, about)), plan=plan_of(bundle, about), manners=manners)
 
 
-def _judged(bundle: BundleFiles, about: Row) -> Iterator[AskOfItems]:
-    """What readers were asked, in order, with all judgments."""
+@dataclass(frozen=True, slots=True)
+class _OfAsk:
+    """What readers were asked, the items of it, and what was answered, with the lines where that stands."""
+
+    ask: Row
+    questions: QuestionSet
+    items: list[Row]
+    given: list[Row]
+    lines: list[int]
+
+
+def _asked(bundle: BundleFiles, about: Row, of_items: Table, judgments: TableOf) -> Iterator[_OfAsk]:
+    """Each ask of readers, in order."""
     asked = {ask["question_set"]: questions_of(bundle, ask["question_set"]) for ask in about["asks"]}
-    sets, design = list(asked.values()), design_of(bundle, about)
-    items, judgments = list(bundle.rows(ITEMS)), list(bundle.rows(judgments_table(sets)))
-    named = answered_in(sets)
+    sets = list(asked.values())
+    items, every, named = list(bundle.rows(of_items)), list(bundle.rows(judgments(sets))), answered_in(sets)
     for ask in about["asks"]:
         questions = asked[ask["question_set"]]
-        lines = [n for n, row in enumerate(judgments, 1) if row["ask"] == ask["number"]]
-        with lines_named(f"{bundle.path}, data/judgments.jsonl", lines):
-            given = under_own_keys([judgments[n - 1] for n in lines], named[questions.key])
-            # Bundles of before items had asks are of studies with one.
-            own = [row for row in items if row.get("ask", ask["number"]) == ask["number"]]
-            found = judged_items(about, questions, own, given, design)
-            check_labels(questions, found.judged, found.occasion)
-        yield AskOfItems(ask["about"], ask["required"], questions, found)
+        lines = [n for n, row in enumerate(every, 1) if row["ask"] == ask["number"]]
+        given = under_own_keys([every[n - 1] for n in lines], named[questions.key])
+        # Bundles of before items had asks are of studies with one.
+        own = [row for row in items if row.get("ask", ask["number"]) == ask["number"]]
+        yield _OfAsk(ask, questions, own, given, lines)
+
+
+def _judged(bundle: BundleFiles, about: Row) -> Iterator[AskOfItems]:
+    design = design_of(bundle, about)
+    for of in _asked(bundle, about, ITEMS, judgments_table):
+        with lines_named(f"{bundle.path}, data/judgments.jsonl", of.lines):
+            found = judged_items(about, of.questions, of.items, of.given, design)
+            check_labels(of.questions, found.judged, found.occasion)
+        yield AskOfItems(of.ask["about"], of.ask["required"], of.questions, found)
+
+
+def _compared(bundle: BundleFiles, about: Row) -> Iterator[AskOfPairs]:
+    design = design_of(bundle, about)
+    for of in _asked(bundle, about, PAIRS, pair_judgments_table):
+        with lines_named(f"{bundle.path}, data/pair_judgments.jsonl", of.lines):
+            found = judged_pairs(about, of.questions, of.items, of.given, design)
+            check_labels(of.questions, found.judged)
+        yield AskOfPairs(of.questions, found)
 
 
 def _audits(bundle: BundleFiles) -> dict[str, Any]:
@@ -213,14 +241,6 @@ def _people(bundle: BundleFiles) -> dict[str, Any]:
         for questions, ask in zip(sets, asks, strict=True)
     ]
     return {"people": people_figures(asked, given)}
-
-
-def _pair_result(bundle: BundleFiles, about: Row, questions: QuestionSet) -> dict[str, Any]:
-    judgments = list(bundle.rows(pair_judgments_table([questions])))
-    with lines_named(f"{bundle.path}, data/pair_judgments.jsonl", range(1, len(judgments) + 1)):
-        found = judged_pairs(about, questions, bundle.rows(PAIRS), judgments, design_of(bundle, about))
-        check_labels(questions, found.judged)
-    return pair_figures(questions, found, plan=plan_of(bundle, about))
 
 
 def _self_play(bundle: BundleFiles, about: Row) -> SelfPlayData:

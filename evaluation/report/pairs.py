@@ -27,7 +27,7 @@ from evaluation.report.consensus import agreement
 from evaluation.report.figures import bot_scores, coded_questions, columns_of, texts
 from evaluation.report.intervals import Terms, equivalence, method
 from evaluation.report.judged import Judged
-from evaluation.report.judging import majority_scores, raters_per_item
+from evaluation.report.judging import OF_SEVERAL_ASKS, majority_scores, raters_per_item
 from evaluation.report.raters import rater_figures
 from evaluation.report.watched import Arrivals, batches, lead_of_raters, means_of_raters
 
@@ -67,6 +67,8 @@ class JudgedPairs:
     @property
     def arrivals(self) -> Arrivals:
         """In which order raters finished their batches."""
+        if len(self.design.asks) > 1:
+            return Arrivals((), OF_SEVERAL_ASKS)
         return batches(self.judged.rater, min(self.items_per_worker, sum(self.items_of_pairs.values())))
 
 
@@ -91,6 +93,28 @@ class _Sides:
 
     def where(self, keep: BoolArray | IntArray) -> "_Sides":
         return _Sides(self.judged.where(keep), self.first[keep], self.second[keep])
+
+
+@dataclass(frozen=True, eq=False)
+class AskOfPairs:
+    """One ask about pairs with its judgments."""
+
+    questions: QuestionSet
+    found: JudgedPairs
+
+
+def pair_result(asks: Sequence[AskOfPairs], *, plan: AnalysisPlan | None = None) -> dict[str, Any]:
+    """Every number of the report of a study of pairs: of its first ask, and `beside` those of others."""
+    first, *others = asks
+    result = pair_figures(first.questions, first.found, plan=plan)
+    # A margin is declared for the score with which the report begins.
+    without_margin = replace(plan or AnalysisPlan(), margin=None)
+    beside = [
+        pair_figures(each.questions, each.found, plan=without_margin)
+        | {"about": "pair", "required": True, "title": each.questions.title}
+        for each in others
+    ]
+    return result | ({"beside": beside} if beside else {})
 
 
 def pair_figures(

@@ -177,13 +177,13 @@ WORKERS = Table(
     ),
 )
 
+_OF_ASK = Column("ask", Kind.INTEGER, "number of what is asked about it, as in study.json")
 ITEMS = Table(
     "items",
-    "One row per thing that workers judge with the questions of an ask, judged or not, in the order in which "
-    "they came in. What several asks are about is there once for each.",
+    "One row per thing that workers judge, and ask, judged or not, in the order in which they came in.",
     (
         _ITEM,
-        Column("ask", Kind.INTEGER, "number of what is asked about it, as in study.json"),
+        _OF_ASK,
         Column("system", Kind.TEXT, "what the report calls whose words it is about"),
         Column(
             "context", Kind.INTEGER, "number of the context or conversation, the same for all items from it"
@@ -226,9 +226,10 @@ ITEMS = Table(
 _SIDES = ("first", "second")
 PAIRS = Table(
     "pairs",
-    "One row per pair that workers judge side by side, judged or not, in the order in which they came in.",
+    "One row per pair that workers judge, and ask, judged or not, in the order in which they came in.",
     (
         _ITEM,
+        _OF_ASK,
         *(
             Column(f"{side}_system", Kind.TEXT, f"what the report calls the system of the {side} side")
             for side in _SIDES

@@ -108,7 +108,7 @@ SELECT i.key::text, s.position, l.occasion, s.asks_reason, crowd_pseudonym(l.rat
  ORDER BY l.id
 """,
     PAIRS.name: f"""
-SELECT i.key::text, i.first_system, i.second_system, dense_rank() OVER (ORDER BY i.cluster),
+SELECT i.key::text, ask.number, i.first_system, i.second_system, dense_rank() OVER (ORDER BY i.cluster),
        coalesce(c.key, d.public_id::text), item.language, coalesce(to_json(c.turns), '[]')::text,
        CASE WHEN r.id IS NULL THEN judging_said_in(pair.first_dialogue_id)
             ELSE jsonb_build_array(r.text) END::text,
@@ -117,6 +117,7 @@ SELECT i.key::text, i.first_system, i.second_system, dense_rank() OVER (ORDER BY
        v.fingerprint, w.fingerprint
   FROM ({items_of()}) AS i
   JOIN judging_item AS item ON item.id = i.id
+  JOIN studies_ask AS ask ON ask.id = i.ask_id
   JOIN labels_pair AS pair ON pair.id = item.pair_id
   LEFT JOIN responses_response AS r ON r.id = pair.first_response_id
   LEFT JOIN responses_response AS s ON s.id = pair.second_response_id

@@ -135,6 +135,7 @@ class Chosen:
 INSERT INTO judging_item (study_id, ask_id, {self.subject}_id, key, language)
 SELECT %(study)s, ask.id, found.subject, judging_key(ask.number), found.language
   FROM ({self.statement}) AS found JOIN studies_ask AS ask ON ask.id = ANY(%(asks)s)
+ ORDER BY ask.number, found.subject
     ON CONFLICT DO NOTHING
 """
 

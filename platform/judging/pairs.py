@@ -49,6 +49,7 @@ SELECT coalesce(p.first_response_id, p.first_dialogue_id),
        coalesce(p.second_response_id, p.second_dialogue_id)
   FROM judging_item AS i JOIN labels_pair AS p ON p.id = i.pair_id
  WHERE i.study_id = %(study)s AND (p.first_response_id IS NOT NULL) = %(of_responses)s
+ GROUP BY p.id HAVING count(*) = %(asks)s  -- those that lack an ask come in for that one
 """
 _STORE = """
 INSERT INTO labels_pair (first_{side}_id, second_{side}_id)
@@ -63,6 +64,7 @@ SELECT %(study)s, ask.id, p.id, judging_key(ask.number), c.language
   JOIN responses_response AS r ON r.id = wanted.one
   JOIN contexts_context AS c ON c.id = r.context_id
   JOIN studies_ask AS ask ON ask.id = ANY(%(asks)s)
+ ORDER BY ask.number, p.id
     ON CONFLICT DO NOTHING
 """,
     "dialogue": """
@@ -71,6 +73,7 @@ SELECT %(study)s, ask.id, p.id, judging_key(ask.number), %(language)s
   FROM unnest(%(first)s::bigint[], %(second)s::bigint[]) AS wanted (one, other)
   JOIN labels_pair AS p ON p.first_dialogue_id = wanted.one AND p.second_dialogue_id = wanted.other
   JOIN studies_ask AS ask ON ask.id = ANY(%(asks)s)
+ ORDER BY ask.number, p.id
     ON CONFLICT DO NOTHING
 """,
 }
@@ -137,17 +140,19 @@ class Preview:
         plan: raters of each item, items of each worker.
         pay: of each worker.
         unfit: contexts that are left out because they are too short, or have an unknown word.
+        asks: that are about pairs.
     """
 
     matched: Sequence[Matched]
     plan: JudgingPlan
     pay: Decimal
     unfit: int = 0
+    asks: int = 1
 
     @property
     def items(self) -> int:
-        """Items that the study then has of these systems."""
-        return sum(each.total for each in self.matched)
+        """Items that the study then has of these systems: of each pair one for each ask."""
+        return self.asks * sum(each.total for each in self.matched)
 
     @property
     def cost(self) -> Cost:
@@ -163,7 +168,7 @@ def preview(study: Study, source: Source) -> Preview:
     refuse_unfit(study, Subject.PAIR)
     matched, unfit = _matched(study, source)
     _refuse_unfilled(matched, source)
-    return Preview(matched, plan_of(study), study.pay_amount, unfit)
+    return Preview(matched, plan_of(study), study.pay_amount, unfit, len(asks_about(study, Subject.PAIR)))
 
 
 @transaction.atomic
@@ -204,9 +209,15 @@ def _matched(study: Study, source: Source) -> tuple[list[Matched], int]:
             unfit.add(name)
     if len(systems) < 2:
         raise ValidationError(_why_none(list(systems), study, of_runs=of_runs))
-    known = {Match(*row) for row in _rows(_KNOWN, study=study.pk, of_responses=of_runs)}
+    known = {Match(*row) for row in _known(study, of_responses=of_runs)}
     draw: Callable[..., list[Matched]] = of_responses if of_runs else of_conversations
     return draw(systems, known, each=source.each, seed=source.seed), len(unfit)
+
+
+def _known(study: Study, *, of_responses: bool) -> list[tuple[Any, ...]]:
+    """The pairs that the study has for each of its asks."""
+    asks = len(asks_about(study, Subject.PAIR))
+    return _rows(_KNOWN, study=study.pk, of_responses=of_responses, asks=asks)
 
 
 def _why_none(systems: Sequence[str], study: Study, *, of_runs: bool) -> str:

@@ -39,6 +39,7 @@ SELECT %(study)s, ask.id, i.turn_id, i.response_id, i.dialogue_id, i.context_id,
   FROM found JOIN drawn ON drawn.cluster = found.cluster JOIN judging_item AS i ON i.id = found.id
   JOIN studies_ask AS ask ON ask.study_id = %(study)s AND ask.number = 0
  WHERE i.pair_id IS NULL
+ ORDER BY i.id
     ON CONFLICT DO NOTHING
 """
 _SAME = (

@@ -50,6 +50,7 @@ SELECT %(study)s, ask.id, turn_id, response_id, dialogue_id, pair_id, context_id
   JOIN studies_ask AS ask ON ask.study_id = %(study)s AND ask.question_set = theirs.question_set
    AND ask.about = theirs.about
  WHERE place <= %(items)s AND (with_peers <= %(items)s OR smallest > %(items)s)
+ ORDER BY ask.number, drawn.id
     ON CONFLICT DO NOTHING
 """
 

@@ -73,11 +73,6 @@ def _why_unfit(task: StudyTask, ask: Asked, earlier: Sequence[Asked]) -> str:
         return gettext("people are asked about themselves before they begin, or once their work is done.")
     if any((ask.question_set, ask.about) == (each.question_set, each.about) for each in earlier):
         return gettext("this is asked twice. Remove one of the two.")
-    if ask.by == By.READERS and task.readers_answer_one and any(each.by == By.READERS for each in earlier):
-        return gettext(
-            "those who compare answer one set of questions in a study. Leave this one out; to ask it, too, "
-            "copy the study once its pairs are in the queue, and choose these questions in the copy."
-        )
     return ""
 
 

@@ -89,7 +89,6 @@ class StudyTask(ABC):
         way: the steps of its studies, in their order; `REHEARSE` only where that can be done.
         asks: what a new study asks unless somebody chooses otherwise; empty if it asks nothing.
         may_ask: whom such a study can ask, and about what that is said or shown.
-        readers_answer_one: whether those who read can be asked only one set of questions in a study.
         ways: other beginnings of such a study than its design, in a few words, for the page of a new study.
     """
 
@@ -109,7 +108,6 @@ class StudyTask(ABC):
     can_recur: ClassVar[bool] = False
     asks: ClassVar[tuple[Asked, ...]] = ()
     may_ask: ClassVar[frozenset[tuple[By, About]]] = frozenset()
-    readers_answer_one: ClassVar[bool] = False
     ways: ClassVar[Mapping[str, "str | Promise"]] = {}
 
     @property

@@ -89,7 +89,7 @@ def _first_of(about: str) -> str:
 async def _told_of_the_change(page: Page, order: list[str], number: int) -> None:
     is_other = number > 1 and order[number - 1] != order[number - 2]
     if is_other:
-        await expect(page.locator("#hint")).to_contain_text("The questions are different from here on.")
+        await expect(page.locator("#hint")).to_contain_text("Other questions from here on.")
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -22,16 +22,18 @@ from evaluation.questions import Answer, question_set
 from evaluation.report.bundle import recompute
 from exports.bundle import write_bundle
 from exports.turns import csv_lines
-from judging import gold, subjects, training
+from judging import gold, pairs, subjects, training
 from judging import services as judging
 from judging.chosen import dialogues, responses, turns
 from judging.counting import ask_counts
 from judging.gold import Gold
 from judging.models import Battery, Item, JudgingPlan, Slot
+from judging.pairs import Source
 from judging.queries import judged_and_wanted, system_counts
 from judging.services import Desk
 from labels.models import Label
 from live.refusals import RefusedError
+from responses.models import ResponseRun
 from studies.asks import About, Asked
 from studies.models import Study
 from studies.services import clone, save_study, set_state
@@ -489,3 +491,69 @@ def test_a_program_says_what_is_asked_until_the_study_opens(draft: Study) -> Non
     Study.objects.filter(pk=draft.pk).update(state=Study.State.OPEN)
     opened = called(draft.owner, "PUT", address, wanted[1:])
     assert (opened.status_code, "has been opened" in opened.content.decode()) == (422, True)
+
+
+# --- pairs ----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def compared(rex: User, make_contexts: MakeContexts, make_run: MakeRun) -> Study:
+    """Open: two sets of questions about the same four pairs."""
+    study = Study(title="Compare", task="pairs", languages=["en"], practice=False)
+    asks = [Asked("preference", About.PAIR), Asked("preferences", About.PAIR)]
+    save_study(study, owner=rex, consent_text="You compare.", targets={}, asks=asks)
+    subjects.save_plan(JudgingPlan(study=study, raters_per_item=2, batch_size=8))
+    contexts = make_contexts(4)
+    runs = [make_run(contexts, system) for system in ("Alpha", "Beta")]
+    source = Source.of_runs(runs)
+    assert pairs.preview(study, source).items == 8
+    assert pairs.add(study, source) == 8
+    assert pairs.add(study, source) == 0
+    return set_state(study.pk, Study.State.OPEN)
+
+
+def preferred(desk: Desk) -> list[Item]:
+    """Whoever compares always prefers Alpha, and what is asked beside is tied; the items in their order."""
+    done = []
+    while shown := judging.state(desk)["items"]:
+        item = Item.objects.select_related("ask").get(key=shown[0]["key"])
+        first = "first" if shown[0]["sides"][0]["texts"][0].startswith("Alpha") else "second"
+        questions = question_set(item.ask.question_set).questions
+        sides = {question.key: first if item.ask.number == 0 else "tied" for question in questions}
+        judging.judge(desk, key=item.key, answers={k: v for k, v in sides.items() if k != "comment"})
+        done.append(item)
+    return done
+
+
+def test_pairs_are_asked_several_things_too(
+    compared: Study, tmp_path: Path, rex: User, sign_in: SignIn
+) -> None:
+    for _ in range(2):
+        done = preferred(begin(compared))
+        assert len([number for number, _ in groupby(item.ask_id for item in done)]) == 2
+
+    result = figures(computed(compared))
+    (beside,) = result["beside"]
+    assert (result["question_set"], beside["question_set"]) == ("preference", "preferences")
+    (meeting,) = result["preferences"][0]["meetings"]
+    assert (meeting["wins"], meeting["losses"], meeting["ties"]) == (8, 0, 0)
+    (other,) = beside["preferences"][0]["meetings"]
+    assert (other["wins"], other["losses"], other["ties"]) == (0, 0, 8)
+    page = sign_in(rex).get(f"/studies/{compared.pk}/report/").content.decode()
+    assert f"<h2>{beside['title']}</h2>" in page
+    with (tmp_path / "bundle.zip").open("wb") as stream:
+        write_bundle(compared.pk, stream)
+    assert recompute(tmp_path / "bundle.zip").differences == []
+
+
+def test_pairs_come_in_for_an_ask_that_was_added_later(compared: Study) -> None:
+    Study.objects.filter(pk=compared.pk).update(state=Study.State.DRAFT)
+    save(Study.objects.get(pk=compared.pk), Asked("preference", About.PAIR))
+    later = Study.objects.get(pk=compared.pk)
+    save(later, Asked("preference", About.PAIR), Asked("preferences", About.PAIR))
+    assert stored(later) == [(0, "preference", 4), (1, "preferences", 0)]
+
+    later = Study.objects.get(pk=compared.pk)
+    assert pairs.add(later, Source.of_runs(ResponseRun.objects.all())) == 4
+
+    assert stored(later) == [(0, "preference", 4), (1, "preferences", 4)]

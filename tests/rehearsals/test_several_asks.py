@@ -5,15 +5,17 @@ from pathlib import Path
 import pytest
 from django.db.models import Count
 
+from accounts.models import User
 from evaluation.report.bundle import recompute
 from exports.bundle import write_bundle
-from judging import subjects
+from judging import pairs, subjects
 from judging.models import Item, JudgingPlan
+from judging.pairs import Source
 from labels.models import Label
 from studies.asks import About, Asked
 from studies.models import Study
 from studies.services import save_study, set_state
-from tests.conftest import MakeStudy
+from tests.conftest import MakeContexts, MakeRun, MakeStudy
 from tests.planted import talked
 from tests.rehearsals.conftest import rehearsed
 
@@ -49,3 +51,21 @@ def test_what_is_planted_of_each_ask_is_recovered(study: Study, tmp_path: Path) 
     with (tmp_path / "bundle.zip").open("wb") as stream:
         write_bundle(rehearsal.pk, stream)
     assert recompute(tmp_path / "bundle.zip").differences == []
+
+
+@pytest.mark.usefixtures("_same_database")
+def test_what_is_planted_of_each_ask_about_pairs_is_recovered(
+    rex: User, make_contexts: MakeContexts, make_run: MakeRun
+) -> None:
+    study = Study(title="Compare", task="pairs", languages=["en"], practice=False)
+    asks = [Asked("preference", About.PAIR), Asked("preferences", About.PAIR)]
+    save_study(study, owner=rex, consent_text="You compare.", targets={}, asks=asks)
+    subjects.save_plan(JudgingPlan(study=study, raters_per_item=5, batch_size=30))
+    contexts = make_contexts(120)
+    pairs.add(study, Source.of_runs([make_run(contexts, system) for system in ("Alpha", "Beta")]))
+    study = set_state(study.pk, Study.State.OPEN)
+
+    said = rehearsed(study, "--workers", "60")
+
+    assert "The report recovers what was planted" in said, said
+    assert said.count("Strength of") == 2 + 4 * 2

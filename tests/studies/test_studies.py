@@ -11,7 +11,6 @@ from django.test import Client
 from accounts.models import User
 from bots.models import Bot
 from bots.services import register_bot
-from studies.asks import About, Asked
 from studies.demo import create_demo_studies
 from studies.models import Study
 from studies.services import results_changed, save_study, set_state
@@ -129,15 +128,6 @@ def test_a_study_without_bots_cannot_be_opened(rex: User) -> None:
 
     with pytest.raises(ValidationError, match="at least one active bot"):
         set_state(study.pk, Study.State.OPEN)
-
-
-def test_who_compares_is_asked_one_set_of_questions(rex: User) -> None:
-    asks = [Asked("preference", About.PAIR), Asked("preferences", About.PAIR)]
-    study = Study(title="Two", languages=["en"], task="pairs")
-
-    with pytest.raises(ValidationError, match=r"“preferences” about two responses.*: .* copy the study"):
-        save_study(study, owner=rex, consent_text="Yes", targets={}, asks=asks)
-    assert not Study.objects.exists()
 
 
 def test_a_judging_study_with_an_empty_queue_cannot_be_opened(rex: User) -> None:

@@ -1,5 +1,5 @@
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from django import forms
 from django.utils.translation import gettext_lazy as _
@@ -72,11 +72,12 @@ class JudgingPage(StudyPage):
 
     template = "tasks/judging/form.html"
     study_form = JudgingForm
+    ask_rows: ClassVar[type[AskForms]] = ReadersAskForms
 
     @override
     def __init__(self, user: User, study: Study, data: Any = None) -> None:
         super().__init__(user, study, data)
-        self.ask_forms = ReadersAskForms(user, study, data)
+        self.ask_forms = self.ask_rows(user, study, data)
 
     @override
     def is_valid(self) -> bool:

@@ -1,4 +1,3 @@
-from collections.abc import Sequence
 from typing import Any
 
 from django import forms
@@ -10,50 +9,55 @@ from typing_extensions import override
 from accounts.models import User
 from evaluation.fit_contexts import SHORT, Fit
 from judging.pairs import Source
-from questions.forms import QuestionSetField
 from responses.models import ResponseRun
 from responses.queries import real_runs_of
-from studies.ask_forms import subjects_of
+from studies.ask_forms import AskForm, AskForms
 from studies.asks import About, Asked
-from studies.forms import StudyPage
 from studies.models import Study
 from studies.queries import real_studies_of
 from studies.tasks import keys_with_conversations
-from tasks.judging.forms import JudgingForm
+from tasks.judging.forms import JudgingPage
 
 MOST_EACH = 10_000
 MOST_WORDS = 1_000
 
 
-class PairsForm(JudgingForm):
-    """Everything about a study of pairs, but the pairs."""
+class PairsAskForm(AskForm):
+    """One ask about pairs: which questions."""
 
-    question_set = forms.Field()  # QuestionSetField, of whoever is at the page
+    @override
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        del self.fields["when"], self.fields["required"]
 
-    def ask(self, user: User) -> None:
-        """Offer the questions that this person may ask about pairs."""
-        chosen = self.instance.question_set
-        self.initial["question_set"] = chosen
-        self.fields["question_set"] = QuestionSetField(user, subjects_of({About.PAIR}), beside=chosen)
-        self.fields["question_set"].disabled = (
-            bool(self.instance.pk) and self.instance.state != Study.State.DRAFT
-        )
+    @override
+    def clean(self) -> None:
+        """Nothing more: all of them are about pairs."""
+
+    @property
+    @override
+    def chosen(self) -> list[forms.BoundField]:
+        return [self["question_set"]]
+
+    @property
+    @override
+    def asked(self) -> Asked | None:
+        key = self.cleaned_data.get("question_set")
+        return Asked(key, About.PAIR) if key else None
 
 
-class PairsPage(StudyPage):
+class PairsAskForms(AskForms):
+    """What those who compare are asked, in order."""
+
+    about = frozenset({About.PAIR})
+    row = PairsAskForm
+
+
+class PairsPage(JudgingPage):
     """The study; its pairs are made in its queue."""
 
     template = "tasks/pairs/form.html"
-    study_form = PairsForm
-
-    @override
-    def __init__(self, user: User, study: Study, data: Any = None) -> None:
-        super().__init__(user, study, data)
-        self.form.ask(user)  # type: ignore[attr-defined]  # a PairsForm
-
-    @override
-    def asks(self) -> Sequence[Asked]:
-        return [Asked(self.form.cleaned_data["question_set"], About.PAIR)]
+    ask_rows = PairsAskForms
 
 
 class SourceForm(forms.Form):

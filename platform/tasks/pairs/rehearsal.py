@@ -8,6 +8,7 @@ from typing import Any
 from typing_extensions import override
 
 from evaluation.questions import FIRST, SECOND
+from judging.asks import asks_of_readers
 from judging.pairs import named_first
 from rehearsals.planted import Answers, Kind, Plan
 from rehearsals.rehearsed import Crowd
@@ -59,7 +60,7 @@ class Comparer(Rater):
     def dealt(self, item: str) -> Answers:
         if self.kind is not Kind.STRAIGHT_LINING:
             return super().dealt(item)
-        first = {question.key: ways(question)[0] for question in self.plan.questions.questions}
+        first = {question.key: ways(question)[0] for question in self._plan(item).questions.questions}
         return self.sent(item, {key: way for key, way in first.items() if way is not None})
 
     @override
@@ -67,7 +68,7 @@ class Comparer(Rater):
         """Between the order of the names and the order on the page, either way."""
         if item not in self.swapped:
             return answers
-        sided = {question.key for question in self.plan.questions.questions if question.is_sided}
+        sided = {question.key for question in self._plan(item).questions.questions if question.is_sided}
         return {
             key: _OTHER.get(str(answer), answer) if key in sided else answer
             for key, answer in answers.items()
@@ -76,6 +77,7 @@ class Comparer(Rater):
 
 def raters(rehearsal: Study, server: str, workers: int) -> Crowd:
     """As in a study that judges; what is planted of two systems is which of them is preferred."""
-    plan = planned(rehearsal.asked[0], PairPlan)
-    rater = partial(Comparer, plan=plan, server=server, named_first=named_first(rehearsal))
-    return come(rehearsal, workers, [plan], rater)
+    plans = [planned(ask, PairPlan) for ask in asks_of_readers(rehearsal)]
+    named = named_first(rehearsal)
+    rater = partial(Comparer, plan=plans[0], beside=plans[1:], server=server, named_first=named)
+    return come(rehearsal, workers, plans, rater)

@@ -8,7 +8,7 @@ from accounts.models import User
 from evaluation.protocols.facts import Evaluation
 from evaluation.questions import QuestionSet
 from evaluation.report.columns import Table
-from evaluation.report.pairs import pair_figures
+from evaluation.report.pairs import AskOfPairs, pair_result
 from evaluation.report.tables import pair_tables
 from exports.turns import PAIR_JUDGMENTS
 from judging.asks import asks_of_readers
@@ -50,7 +50,6 @@ class Pairs(QueuedTask, ReportedTask, RehearsedTask):
 
     asks = (Asked("preference", About.PAIR),)
     may_ask = frozenset({(By.READERS, About.PAIR)})
-    readers_answer_one = True
 
     filled_at = "pairs:add"
     evaluation = Evaluation.PAIRWISE
@@ -70,9 +69,11 @@ class Pairs(QueuedTask, ReportedTask, RehearsedTask):
 
     @override
     def computation(self, study: Study) -> Computation:
-        (ask,) = asks_of_readers(study)
-        found = judged_pairs(study, ask)
-        return partial(pair_figures, question_set(ask.question_set), found, plan=analysis_plan(study))
+        asks = [
+            AskOfPairs(question_set(ask.question_set), judged_pairs(study, ask))
+            for ask in asks_of_readers(study)
+        ]
+        return partial(pair_result, asks, plan=analysis_plan(study))
 
     @override
     def tables(self, asked: Sequence[QuestionSet]) -> tuple[Table, ...]:

@@ -241,7 +241,7 @@ export class Judging {
     const isRead = this.asking.attention.isRead(current);
     const isJudged = this.asking.isJudged(current);
     if (isRead && isJudged) return gettext("You have judged this one: answer again to change it.");
-    const other = !isJudged && this.isOtherwise(current) ? gettext("The questions are different from here on.") : "";
+    const other = !isJudged && this.isOtherwise(current) ? gettext("Other questions from here on.") : "";
     return [other, isRead ? "" : gettext("Read to the end, then answer.")].filter(Boolean).join(" ");
   }
 
