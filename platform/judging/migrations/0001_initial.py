@@ -710,6 +710,7 @@ class Migration(migrations.Migration):
             "speaker",
             "system",
             "may_judge",
+            "crowding",
             "shown",
             "shown_in",
             "deck_again",
