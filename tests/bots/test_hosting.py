@@ -367,7 +367,7 @@ async def test_a_bot_that_kept_failing_is_found_well_again_though_nobody_asks(
         assert hosted
         assert hosted.resident.state is State.FAILING
 
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(120):
             while hosted.resident.state is State.FAILING:
                 await asyncio.sleep(0.05)
 

@@ -39,7 +39,7 @@ class Process:
         return self.tab
 
     async def next(self) -> Message:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(120):
             return await self.layer.receive(self.tab)
 
     async def next_of(self, kind: str) -> Message:
