@@ -30,9 +30,9 @@ import psutil
 from benchmarks.services import services
 from project.place import listen
 from project.processes import spawn, stop
-from project.supervisor import WEB
 
 ROOT = Path(__file__).resolve().parents[1]
+WEB = ("-m", "project.keeper", "--once", "project.web")
 CHATTERS = (1, 20, 200)
 OPEN_CHATTERS, OPEN_EVERY = 500, 2.0
 WARM_UP = 0.5
@@ -58,8 +58,8 @@ class Server:
         with listen("127.0.0.1", 0) as listener:
             self.port = listener.getsockname()[1]
             fd = listener.fileno()
-            web = WEB.replace("project.asgi:application", self.application).split()
-            self.process = spawn([sys.executable, *web, *self.options, "--fd", str(fd)], pass_fds=[fd])
+            web = [*WEB, "--application", self.application, *self.options, "--fd", str(fd)]
+            self.process = spawn([sys.executable, *web], pass_fds=[fd])
         if self.core is not None:
             psutil.Process(self.process.pid).cpu_affinity([self.core])
         self._wait_until_it_answers()

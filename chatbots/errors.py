@@ -79,6 +79,10 @@ class BotHostGoneError(BotNotHostedError):
     """The process that had the bot loaded has ended without saying so. Another one may be on its way."""
 
 
+class LineLostError(HostingError):
+    """The line to the process that has the bot broke while it was asked; it may be asked again."""
+
+
 class OperatorAwayError(ChatbotError):
     """A person answers in the bot's place, and nobody is there who could."""
 

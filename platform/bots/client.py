@@ -17,7 +17,13 @@ from bots.models import Bot
 from bots.presence import DIRECTORY, Copy
 from bots.remote import Courier, courier, unpacked_response
 from chatbots.base import Context, Response
-from chatbots.errors import BotFailedError, BotHostGoneError, BotNotHostedError, ChatbotError
+from chatbots.errors import (
+    BotFailedError,
+    BotHostGoneError,
+    BotNotHostedError,
+    ChatbotError,
+    LineLostError,
+)
 from chatbots.health import State
 
 # A worker does not notice that their message is confirmed so much later.
@@ -25,6 +31,8 @@ AT_ONCE_SECONDS = 0.02
 # For a bot that loads, as all do after a restart. Some take minutes; one that never ends must keep nobody.
 LOADING_SECONDS = 600.0
 LOOK_AGAIN_SECONDS = 0.25
+# A Redis that was killed is mostly there again at once.
+LINE_BACK_WITHIN_SECONDS = 5.0
 
 OnLoading = Callable[[], Awaitable[None]]
 
@@ -78,7 +86,7 @@ async def reply(
     hosted = host.hosted_here(bot_id)
     if copies := DIRECTORY.answering(bot_id):
         sender = await courier()
-        if not await sender.is_connected():
+        if not await sender.is_connected(patience=0.0 if hosted else LINE_BACK_WITHIN_SECONDS):
             return await _reply_from_here(hosted or _unreachable(copies[0]), context, party, seconds)
         copy = min(copies, key=sender.under_way)
         if hosted is None or hosted.is_loading or hosted.resident.waiting > sender.under_way(copy):
@@ -88,17 +96,19 @@ async def reply(
 
 async def _until_loaded(bot_id: int, on_loading: OnLoading | None) -> None:
     until = time.monotonic() + LOADING_SECONDS
-    while await _is_loading(bot_id) and time.monotonic() < until:
+    is_loading = await _is_loading(bot_id, as_known_since=presence.OLD_AFTER_SECONDS)
+    while is_loading and time.monotonic() < until:
         await asyncio.sleep(LOOK_AGAIN_SECONDS)  # most are loaded by then, and nobody need hear of it
-        if on_loading and await _is_loading(bot_id):
+        is_loading = await _is_loading(bot_id, as_known_since=LOOK_AGAIN_SECONDS)
+        if on_loading and is_loading:
             await on_loading()
             on_loading = None
 
 
-async def _is_loading(bot_id: int) -> bool:
+async def _is_loading(bot_id: int, *, as_known_since: float) -> bool:
     """Whether the bot loads everywhere; one that is nowhere yet is begun to load here."""
-    if DIRECTORY.is_old:
-        await asyncio.to_thread(_in_thread, DIRECTORY.refresh)
+    if DIRECTORY.is_older(as_known_since):
+        await asyncio.to_thread(_in_thread, partial(DIRECTORY.refresh, as_known_since))
     hosted, copies = host.hosted_here(bot_id), DIRECTORY.answering(bot_id)
     if hosted is None and not copies and not DIRECTORY.is_expected_back(bot_id):
         hosted = await _host_now(bot_id)
@@ -142,14 +152,14 @@ async def _reply_from_elsewhere(
     deadline: float,
     on_loading: OnLoading | None,
 ) -> Reply:
-    """Ask a copy; if its process just let it go, or died, the next one. Each copy is asked once at most."""
+    """Ask a copy; if its process just let it go, or died, the next one; if the line broke, once more."""
     try:
         answer = await sender.ask(copy, context, deadline=deadline, party=party)
-    except BotHostGoneError:
-        await asyncio.to_thread(_in_thread, partial(DIRECTORY.mourn, copy))
-        return await reply(copy.bot_id, context, party=party, deadline=deadline, on_loading=on_loading)
-    except BotNotHostedError:
-        DIRECTORY.forget(copy)
+    except (BotNotHostedError, LineLostError) as error:
+        if isinstance(error, BotHostGoneError):
+            await asyncio.to_thread(_in_thread, partial(DIRECTORY.mourn, copy))
+        elif isinstance(error, BotNotHostedError):
+            DIRECTORY.forget(copy)
         return await reply(copy.bot_id, context, party=party, deadline=deadline, on_loading=on_loading)
     return Reply(unpacked_response(answer), answer["version"], answer["latency_ms"], context.seed)
 

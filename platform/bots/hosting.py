@@ -17,9 +17,11 @@ from bots.presence import DIRECTORY
 from bots.remote import Item, Outbox, packed_response, unpacked_context
 from chatbots.canary import CONTEXTS
 from chatbots.errors import BotFailedError, BotNotHostedError, HostingError, last_line
+from chatbots.health import State
 
 log = logging.getLogger(__name__)
 PAUSE_AFTER_ERROR_SECONDS = 1.0
+GLANCE_SECONDS = 0.1
 
 
 class Hosting:
@@ -65,7 +67,13 @@ class Hosting:
             for hosted in host.everything():
                 if hosted.resident.is_half_open:
                     self._begin(self._probe(hosted))
-            await asyncio.sleep(presence.ANNOUNCED_EVERY_SECONDS)
+            await self._until_there_is_news()
+
+    async def _until_there_is_news(self) -> None:
+        """Until a bot is loaded, for which people may wait, or fails, or it is time to say that we live."""
+        told, until = _states(), time.monotonic() + presence.ANNOUNCED_EVERY_SECONDS
+        while _states() == told and time.monotonic() < until:
+            await asyncio.sleep(GLANCE_SECONDS)
 
     def _look_after(self) -> None:
         host.tend()
@@ -114,6 +122,10 @@ class Hosting:
         )
         milliseconds = round((time.monotonic() - started) * 1000)
         return packed_response(response) | {"version": hosted.version_id, "latency_ms": milliseconds}
+
+
+def _states() -> list[tuple[int, State]]:
+    return [(hosted.row.pk, hosted.resident.state) for hosted in host.everything()]
 
 
 async def _with_database(step: Callable[[], None]) -> None:

@@ -23,6 +23,7 @@ from bots.models import OPERATED, Bot, BotCopy
 from chatbots.health import State
 
 ANNOUNCED_EVERY_SECONDS = 1.0
+OLD_AFTER_SECONDS = 1.5
 # A process that has been silent for so long has died, or is as good as dead.
 SILENT_AFTER = timedelta(seconds=10)
 # Hosts look for new bots every second; so long a new one is not yet missed.
@@ -165,14 +166,13 @@ class Directory:
         self._lost: dict[int, float] = {}
         self.own_channel = ""
 
-    @property
-    def is_old(self) -> bool:
-        return time.monotonic() - self._read_at > 1.5 * ANNOUNCED_EVERY_SECONDS
+    def is_older(self, seconds: float) -> bool:
+        return time.monotonic() - self._read_at > seconds
 
-    def refresh(self) -> None:
-        """Read it anew if it is old. Who comes meanwhile waits: what is old may name those who are gone."""
+    def refresh(self, seconds: float) -> None:
+        """Read it anew if it is older. Who comes meanwhile waits: what is old may name those who are gone."""
         with self._reading:
-            if self.is_old:
+            if self.is_older(seconds):
                 self.read()
 
     def read(self) -> None:

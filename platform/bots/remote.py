@@ -28,6 +28,7 @@ from chatbots.errors import (
     BotRestingError,
     BotSilentError,
     HostingError,
+    LineLostError,
 )
 
 log = logging.getLogger(__name__)
@@ -37,6 +38,7 @@ Item = dict[str, Any]
 TRAVEL_SECONDS = 1.0
 # Who waits learns so soon that the host was killed meanwhile.
 LOOK_AFTER_SECONDS = 1.0
+COURIERS = "bots.couriers"
 _ERRORS: dict[str, type[HostingError]] = {
     error.__name__: error
     for error in (
@@ -47,6 +49,7 @@ _ERRORS: dict[str, type[HostingError]] = {
         BotSilentError,
         BotNotHostedError,
         BotHostGoneError,
+        LineLostError,
     )
 }
 
@@ -94,9 +97,9 @@ class Courier:
         self._under_way: dict[str, int] = {}
         self._tasks = [asyncio.create_task(step) for step in (self._listen(), self._look_after())]
 
-    async def is_connected(self) -> bool:
-        """Whether other processes can be asked at all: the layer drops what it cannot send."""
-        return bool(await get_channel_layer().is_connected())  # type: ignore[union-attr]  # live.layer's own
+    async def is_connected(self, patience: float) -> bool:
+        """Whether others can be asked, if need be after so many seconds; what cannot be sent is dropped."""
+        return bool(await get_channel_layer().is_connected(patience))  # type: ignore[union-attr]  # live.layer's own
 
     def under_way(self, copy: Copy) -> int:
         """How many requests this process waits for there."""
@@ -135,6 +138,9 @@ class Courier:
             if message["type"] == "layer.nobody":
                 self._give_up(message["channel"])
                 continue
+            if message["type"] == "layer.restored":
+                self._have_all_asked_again()
+                continue
             for item in message["items"]:
                 _, answer = self._asked.get(item["number"], ("", None))
                 if answer and not answer.done():  # else it came too late
@@ -149,6 +155,13 @@ class Courier:
         for asked_of, answer in list(self._asked.values()):
             if asked_of == channel and not answer.done():
                 answer.set_result(gone)
+
+    def _have_all_asked_again(self) -> None:
+        """Their answers may have been lost with the line."""
+        lost = {"error": LineLostError.__name__, "why": "Redis broke while the bot was asked. Try again."}
+        for _, answer in list(self._asked.values()):
+            if not answer.done():
+                answer.set_result(lost)
 
     async def _look_after(self) -> None:
         """Knock at every host that owes an answer: what has been delivered to it may have died with it."""
@@ -175,7 +188,9 @@ async def courier() -> Courier:
 async def _new_courier() -> Courier:
     layer = get_channel_layer()
     assert layer is not None
-    return Courier(await layer.new_channel())
+    channel = await layer.new_channel()
+    await layer.group_add(COURIERS, channel)  # which hears that the line is back
+    return Courier(channel)
 
 
 # --- what travels ---

@@ -13,7 +13,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db import connection, transaction
-from django.db.models import Q
+from django.db.models import BooleanField, F, Func, Q, Value
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
@@ -185,7 +185,8 @@ def _is_held(batch: Batch, now: datetime) -> bool:
 def is_judged(study: Study, now: datetime) -> bool:
     """Whether all that is wanted is judged, or held by somebody who is at it."""
     unjudged = Slot.objects.filter(study=study, label=None, is_gold=False).exclude(pk__in=left_over())
-    return not unjudged.filter(Q(leased_until=None) | Q(leased_until__lt=now)).exists()
+    crowding = Func(F("batch"), Value(now), function="judging_crowding", output_field=BooleanField())
+    return not unjudged.filter(Q(leased_until=None) | Q(leased_until__lt=now) | Q(crowding)).exists()
 
 
 def judge_again(study: Study) -> None:

@@ -14,6 +14,10 @@ from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection
 from django.utils.translation import activate, deactivate_all, get_language
 
+# For a PostgreSQL that was killed: it is mostly there again within a second or two.
+BACK_WITHIN_SECONDS = 5.0
+PAUSE_SECONDS = 0.1
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -25,20 +29,31 @@ def _new_threads() -> ThreadPoolExecutor:
 _threads = _new_threads()
 
 
+class AwayError(Exception):
+    """PostgreSQL lets nobody in; its cause says why."""
+
+
 async def in_database(step: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
     """Run a short database step on one of the threads that keep a connection.
 
     A step must be safe to repeat: if the connection turns out to be broken, as after a restart
-    of PostgreSQL, it runs once more on a new one. What it says is in the language of who asked for it.
+    of PostgreSQL, it runs once more on a new one, as soon as PostgreSQL lets anybody in; no thread waits for
+    that. What it says is in the language of who asked for it.
     """
     loop = asyncio.get_running_loop()
-    language = get_language()
+    language, until = get_language(), loop.time() + BACK_WITHIN_SECONDS
 
     def run() -> R:
         _speak(language)
         return _with_live_connection(step, *args, **kwargs)
 
-    return await loop.run_in_executor(_threads, run)
+    while True:
+        try:
+            return await loop.run_in_executor(_threads, run)
+        except AwayError as away:
+            if loop.time() > until:
+                raise away.__cause__ or away from None
+        await asyncio.sleep(PAUSE_SECONDS)
 
 
 def _speak(language: str | None) -> None:
@@ -56,6 +71,10 @@ def _with_live_connection(step: Callable[P, R], *args: P.args, **kwargs: P.kwarg
         return step(*args, **kwargs)
     except (InterfaceError, OperationalError):
         connection.close()
+        try:
+            connection.ensure_connection()
+        except OperationalError as error:
+            raise AwayError from error
         return step(*args, **kwargs)
 
 

@@ -13,6 +13,7 @@ import asyncio
 import json
 import logging
 from collections import defaultdict, deque
+from contextlib import suppress
 from typing import Any
 from uuid import uuid4
 from weakref import WeakKeyDictionary
@@ -32,7 +33,7 @@ Message = dict[str, Any]
 PROBE_SECONDS = 2.0
 # Longer than this without even our own probes, and the line is taken for dead.
 SILENCE_SECONDS = 6.0
-PAUSE_SECONDS = 0.5
+PAUSE_SECONDS = 0.2
 # What may wait for a Redis that takes nothing just now; beyond it the oldest are lost.
 MOST_WAITING = 10_000
 EVERYBODY = "turnwise.everybody"
@@ -70,9 +71,12 @@ class SteadyLayer:
     async def group_send(self, group: str, message: Message) -> None:
         self.here().send_to_group(group, message)
 
-    async def is_connected(self) -> bool:
-        """Whether other processes can be reached; while it is only beginning, wait for how that ends."""
-        return await self.here().is_connected()
+    async def is_connected(self, patience: float = 0.0) -> bool:
+        """Whether other processes can be reached, if need be after so many seconds.
+
+        While the line is only beginning, wait for how that ends.
+        """
+        return await self.here().is_connected(patience)
 
     def is_cut_off(self) -> bool:
         """Whether a line of this process to the others is down; asked from any thread."""
@@ -98,7 +102,7 @@ class LoopLayer:
         self._outbox: deque[tuple[str, Message]] = deque(maxlen=MOST_WAITING)
         self._has_mail = asyncio.Event()
         self._tried = asyncio.Event()
-        self._is_up = False
+        self._is_up = asyncio.Event()
         self._line = asyncio.get_running_loop().create_task(self._keep_line())
 
     def new_channel(self, prefix: str) -> str:
@@ -132,14 +136,17 @@ class LoopLayer:
         if not members:
             self.groups.pop(group, None)
 
-    async def is_connected(self) -> bool:
+    async def is_connected(self, patience: float) -> bool:
         await self._tried.wait()
-        return self._is_up
+        with suppress(TimeoutError):
+            async with asyncio.timeout(patience):
+                await self._is_up.wait()
+        return self._is_up.is_set()
 
     @property
     def is_cut_off(self) -> bool:
         """Whether the line is down, and not only beginning."""
-        return self._tried.is_set() and not self._is_up
+        return self._tried.is_set() and not self._is_up.is_set()
 
     def _deliver(self, channel: str, message: Message) -> None:
         if channel in self._queues:
@@ -150,7 +157,7 @@ class LoopLayer:
             self._deliver(channel, message)
 
     def _post(self, to: str, parcel: Message) -> None:
-        if self._is_up or not self._tried.is_set():
+        if self._is_up.is_set() or not self._tried.is_set():
             self._outbox.append((to, parcel))
             self._has_mail.set()
 
@@ -162,7 +169,7 @@ class LoopLayer:
             except (RedisError, OSError, TimeoutError, ValueError) as error:
                 said = str(error) or type(error).__name__
                 log.warning("No line to other processes over Redis (%s). It is tried again.", said)
-            self._is_up = False
+            self._is_up.clear()
             self._outbox.clear()
             self._tried.set()
             _heed_cancellation()
@@ -209,13 +216,13 @@ class LoopLayer:
                 self._deliver_to_group(parcel["group"], parcel["message"])
         elif "channel" in parcel:
             self._deliver(parcel["channel"], parcel["message"])
-        elif not self._is_up:
+        elif not self._is_up.is_set():
             self._connected()
 
     def _connected(self) -> None:
         """Our first probe came back. After an outage, whatever others told meanwhile has passed us by."""
         was_down = self._tried.is_set()
-        self._is_up = True
+        self._is_up.set()
         self._tried.set()
         if was_down:
             log.warning("The line to other processes over Redis is back.")

@@ -14,8 +14,10 @@ from asgiref.typing import (
 
 # As in deploy/nginx.conf.template; the largest upload that a page takes is 60 MB.
 MOST_BYTES = 64 * 1024**2
-# Of all requests that are being received.
+# Of all requests that are being received: what has come of each, not what it announces and never sends. What
+# people write is not counted, so no upload keeps it out.
 MOST_BYTES_AT_ONCE = 8 * MOST_BYTES
+SMALL_BYTES = 2**16
 SECONDS = 120.0
 
 TOO_LARGE = (413, "The request is larger than 64 MB. No changes were made. Split what you send.\n")
@@ -44,7 +46,7 @@ class BoundedBodies:
         assert scope["type"] == "http"
         body = _Body(self, receive)
         try:
-            body.announce(_declared(scope))
+            body.refuse_if_too_large(_declared(scope))
             await self._inner(scope, body.receive, send)
         except RefusedBodyError as error:
             await _refuse(send, *error.refusal)
@@ -68,13 +70,16 @@ class _Body:
         self._until = asyncio.get_running_loop().time() + SECONDS
         self.held = 0
 
-    def announce(self, number: float) -> None:
-        """Hold room for so many bytes, declared or received."""
+    def refuse_if_too_large(self, number: float) -> None:
         if number > MOST_BYTES:
             raise RefusedBodyError(TOO_LARGE)
-        if number > self.held:
-            self._bounds.hold(int(number) - self.held)
-            self.held = int(number)
+
+    def _hold_what_came(self) -> None:
+        self.refuse_if_too_large(self._received)
+        more = self._received - SMALL_BYTES - self.held
+        if more > 0:
+            self._bounds.hold(more)
+            self.held += more
 
     async def receive(self) -> ASGIReceiveEvent:
         if (
@@ -89,7 +94,7 @@ class _Body:
         if event["type"] == "http.request":
             self._received += len(event["body"])
             self._is_whole = not event["more_body"]
-            self.announce(self._received)
+            self._hold_what_came()
         return event
 
 

@@ -1,33 +1,98 @@
-"""Keep one of our own programs running: start it again when it dies, end it when we are told to end.
+"""Keep a program of ours running: it is loaded once, and what works is a copy of the process that loaded it.
 
-    python -m project.keeper NAME ARGUMENT…
+    python -m project.keeper NAME MODULE ARGUMENT…
+    python -m project.keeper --once MODULE ARGUMENT…
 
-For programs that no supervisor of the machine looks after. It imports no settings and no app: it is small.
+Loading takes longer than all the rest of a start, and people wait for it. So when the copy that works dies,
+of its bots or for want of memory, the next one needs a fraction of a second. MODULE has `load(arguments)`,
+which begins no thread and connects to nothing, and returns what each copy does. With --once it is done here.
 """
 
-import os
+import gc
+import importlib
 import signal
 import sys
 import threading
 import time
+from collections.abc import Callable, Sequence
 
-from project.programs import Program, Watch
+from project.processes import ENDING, Child, Fork, spawn, stop
+from project.programs import Watch
 
-GLANCE_SECONDS = 0.1
+GLANCE_SECONDS = 0.05
+
+Work = Callable[[], int]
+
+
+class Copies:
+    """The copy that works; `start` makes the next one."""
+
+    process: Child | None = None
+
+    def __init__(self, name: str, work: Work) -> None:
+        """Take what a copy does."""
+        self.name = name
+        self._work = work
+
+    def start(self) -> None:
+        self.process = Fork(self._work)
+
+    def stop(self) -> None:
+        stop(self.process)
+
+
+class Anew:
+    """The same where copies are not safe with the libraries of the system: on all but Linux."""
+
+    process: Child | None = None
+
+    def __init__(self, name: str, module: str, arguments: Sequence[str]) -> None:
+        """Take what is loaded each time."""
+        self.name = name
+        self._command = [sys.executable, "-m", "project.keeper", "--once", module, *arguments]
+
+    def start(self) -> None:
+        self.process = spawn(self._command)
+
+    def stop(self) -> None:
+        stop(self.process)
 
 
 def main() -> int:
-    name, *arguments = sys.argv[1:]
+    name, module, *arguments = sys.argv[1:]
+    if name == "--once":
+        return _loaded(module, arguments)()
     ending = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for number in ENDING:
         signal.signal(number, lambda *_: ending.set())
-    program = Program(name, arguments, dict(os.environ))
-    watch = Watch(program, lambda text: print(text, file=sys.stderr, flush=True))
-    program.start()
+    service = _kept(name, module, arguments)
+    watch = Watch(service, lambda text: print(text, file=sys.stderr, flush=True))
+    service.start()
     while not ending.wait(GLANCE_SECONDS):
         watch.glance(time.monotonic())
-    program.stop()
-    return program.process.returncode if program.process else 0
+    service.stop()
+    return (service.process and service.process.returncode) or 0
+
+
+def _kept(name: str, module: str, arguments: Sequence[str]) -> Copies | Anew:
+    if not sys.platform.startswith("linux"):
+        return Anew(name, module, arguments)
+    work = _loaded(module, arguments)
+
+    def in_copy() -> int:
+        gc.enable()
+        return work()
+
+    gc.disable()  # a search for garbage would touch, and so copy, all that parent and child share
+    gc.freeze()
+    return Copies(name, in_copy)
+
+
+def _loaded(module: str, arguments: Sequence[str]) -> Work:
+    gc.disable()  # nothing that is imported is garbage, and looking for some takes a fifth of a start
+    work: Work = importlib.import_module(module).load(arguments)
+    gc.enable()
+    return work
 
 
 if __name__ == "__main__":

@@ -1,7 +1,4 @@
-import asyncio
-
 from asgiref.typing import ASGIReceiveCallable, ASGISendCallable, LifespanScope
-from django.urls import reverse
 
 from bots.hosting import Hosting
 from live import batches, database, layer
@@ -9,7 +6,7 @@ from live.collector import spare_the_collector
 
 
 class Lifespan:
-    """Serves sockets at once, then pages, then loads the bots: people wait for the first, not for models."""
+    """Serves sockets and pages at once, and then loads the bots: nobody waits for models."""
 
     async def __call__(
         self, scope: LifespanScope, receive: ASGIReceiveCallable, send: ASGISendCallable
@@ -17,8 +14,6 @@ class Lifespan:
         await receive()
         await send({"type": "lifespan.startup.complete"})
         layer.of_process().here()  # begins the line to other processes, which /readyz tells of
-        # All pages, and what finds their addresses by name: half a second that a socket would wait for.
-        await asyncio.to_thread(reverse, "crowd:thanks", args=["-"])
         async with Hosting():
             spare_the_collector()
             await receive()

@@ -1,7 +1,9 @@
-"""What a browser is told while a part of the server that its page cannot do without is down."""
+"""What a browser is told, and how long it waits, while a part of the server that its page needs is down."""
 
 import logging
+import time
 
+from django.db import OperationalError, connection
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.deprecation import MiddlewareMixin
@@ -13,6 +15,12 @@ from crowd.languages import language_of_visitor
 
 log = logging.getLogger(__name__)
 
+# For a PostgreSQL that was killed: it is mostly there again within a second or two.
+BACK_WITHIN_SECONDS = 5.0
+PAUSE_SECONDS = 0.1
+# Who asks for these asks how the server is.
+IMPATIENT = ("/healthz", "/readyz")
+
 WORDS = {
     "title": _("Please try again in a minute"),
     "say": _("Part of this server is down. Everything that was shown as saved is safe."),
@@ -21,6 +29,25 @@ WORDS = {
         "that Redis does not answer."
     ),
 }
+
+
+class PatientWithPostgreSQL(MiddlewareMixin):
+    """Begins a page once PostgreSQL lets it in: its restart makes pages late instead of failing them."""
+
+    def process_request(self, request: HttpRequest) -> None:
+        until = time.monotonic() + BACK_WITHIN_SECONDS
+        while not (request.path.startswith(IMPATIENT) or _is_let_in()) and time.monotonic() < until:
+            time.sleep(PAUSE_SECONDS)
+
+
+def _is_let_in() -> bool:
+    """Whether there is a connection that works; the first query of a page would look for one just so."""
+    try:
+        connection.close_if_health_check_failed()
+        connection.ensure_connection()
+    except OperationalError:
+        return False
+    return True
 
 
 class RedisOutage(MiddlewareMixin):

@@ -2,6 +2,7 @@
 
 import ctypes
 import json
+import math
 import os
 import pwd
 import signal
@@ -11,16 +12,74 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, Protocol
 
 import psutil
 
 STOP_SECONDS = 20.0
+GLANCE_SECONDS = 0.02
 PR_SET_PDEATHSIG = 1
+# Those that end us in order.
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class StartError(Exception):
     """Something that the server needs cannot start. The message says why and what to do."""
+
+
+class Child(Protocol):
+    """A process of ours, as `subprocess.Popen` is one."""
+
+    pid: int
+    returncode: int | None
+
+    def poll(self) -> int | None: ...
+    def wait(self, timeout: float | None = None) -> int: ...
+    def send_signal(self, sig: int) -> None: ...
+    def kill(self) -> None: ...
+
+
+class Fork:
+    """A child that goes on from here as a copy of this process, in a session of its own."""
+
+    def __init__(self, work: Callable[[], int]) -> None:
+        """Begin it; in the child this does not return, but ends the process when the work is done."""
+        self.returncode: int | None = None
+        arm, mask = _die_with_parent(signal.SIGTERM), signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
+        sys.stdout.flush()
+        sys.stderr.flush()
+        self.pid = os.fork()
+        if self.pid:
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+            return
+        os.setsid()
+        for number in ENDING:  # what the parent does about them is nothing for its child
+            signal.signal(number, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        if arm:
+            arm()
+        sys.exit(work())
+
+    def poll(self) -> int | None:
+        if self.returncode is None:
+            ended, status = os.waitpid(self.pid, os.WNOHANG)
+            self.returncode = os.waitstatus_to_exitcode(status) if ended else None
+        return self.returncode
+
+    def wait(self, timeout: float | None = None) -> int:
+        deadline = math.inf if timeout is None else time.monotonic() + timeout
+        while (code := self.poll()) is None:
+            if time.monotonic() > deadline:
+                raise subprocess.TimeoutExpired(f"process {self.pid}", timeout or 0.0)
+            time.sleep(GLANCE_SECONDS)
+        return code
+
+    def send_signal(self, sig: int) -> None:
+        if self.poll() is None:
+            os.kill(self.pid, sig)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
 
 
 def spawn(
@@ -54,7 +113,7 @@ def spawn(
     return process
 
 
-def stop(process: subprocess.Popen[bytes] | None, end: signal.Signals = signal.SIGTERM) -> None:
+def stop(process: Child | None, end: signal.Signals = signal.SIGTERM) -> None:
     """End a child in order; kill it if it takes too long."""
     if process is None or process.poll() is not None:
         return

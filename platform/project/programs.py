@@ -8,17 +8,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from project.processes import StartError, spawn, stop
+from project.processes import Child, StartError, spawn, stop
 
 SECONDS_UNTIL_WELL = 60.0
 LONGEST_PAUSE = 30.0
+BEGINNING_SECONDS = 5.0
 
 
 class Service(Protocol):
     """A child that can be started again after it died."""
 
     name: str
-    process: subprocess.Popen[bytes] | None
+
+    @property
+    def process(self) -> Child | None: ...
 
     def start(self) -> None: ...
     def stop(self) -> None: ...
@@ -53,10 +56,17 @@ class Watch:
     deaths: int = 0
     due_at: float | None = None
 
+    def is_beginning(self, now: float) -> bool:
+        """Whether it may still be loading, or is about to: what can wait should."""
+        return not self._is_alive() or now - self.started_at < BEGINNING_SECONDS
+
+    def _is_alive(self) -> bool:
+        process = self.service.process
+        return process is not None and process.poll() is None
+
     def glance(self, now: float) -> bool:
         """Whether the service was started again just now."""
-        process = self.service.process
-        if process is not None and process.poll() is None:
+        if self._is_alive():
             return False
         if self.due_at is None:
             if now - self.started_at > SECONDS_UNTIL_WELL:
@@ -64,7 +74,7 @@ class Watch:
             pause = min(LONGEST_PAUSE, 2.0 ** (self.deaths - 1)) if self.deaths else 0.0
             self.deaths += 1
             self.due_at = now + pause
-            code = process.returncode if process else None
+            code = self.service.process.returncode if self.service.process else None
             when = f"in {pause:.0f} s" if pause else "now"
             self.say(f"{self.service.name} ended ({_manner(code)}). Starting it again {when}.")
         if now < self.due_at:

@@ -1,7 +1,7 @@
 """Run Turnwise on one machine: the services, the web server, the jobs; `manage.py serve` becomes this.
 
-It imports no settings and no app, so it stays small, needs no database, and can set what the
-children's settings read.
+It uses neither Django nor any app, so it starts at once, stays small, needs no database, and can set what
+the children's settings read.
 """
 
 import argparse
@@ -15,8 +15,12 @@ import threading
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
+from importlib import import_module
 from pathlib import Path
+from typing import NoReturn
 
 from project import place, prepared
 from project.embedded import PostgreSQL, Redis
@@ -26,15 +30,9 @@ from project.programs import Program, Service, Watch
 
 ROOT = Path(__file__).resolve().parents[2]
 GLANCE_SECONDS = 0.1
-WEB_FIRST_SECONDS = 5.0
 
 ending = threading.Event()  # set by Ctrl-C and its like
 
-WEB = (
-    "-m uvicorn project.asgi:application --lifespan on --loop uvloop --http project.protocols:PatientHttp"
-    " --ws project.protocols:BoundedWebSocket --ws-max-size 262144 --ws-per-message-deflate false"
-    " --log-level warning --no-access-log --timeout-graceful-shutdown 5"
-)
 # Jobs travel as JSON, so what Celery says about root and pickle does not apply.
 QUIET = ["-W", "ignore:You're running the worker with superuser"]
 WORKER = "-m celery -A project -q worker --pool solo --loglevel WARNING --without-gossip --without-mingle"
@@ -67,7 +65,13 @@ class Supervisor:
         try:
             stop_recorded(self.var / "processes.json")
             place.ensure_secret_key(self.var)
-            for step in (self._start_services, self._prepare, self._start_web):
+            services = self._settled_services()
+            # A web server that may serve these data as they are loads while the services start.
+            steps: list[Callable[[], None]] = [partial(self._start, service) for service in services]
+            steps = (
+                [self._start_web, *steps] if self._is_prepared() else [*steps, self._prepare, self._start_web]
+            )
+            for step in steps:
                 if not ending.is_set():
                     step()
             while not ending.is_set():
@@ -76,8 +80,10 @@ class Supervisor:
         finally:
             self._stop_all()
 
-    def _start_services(self) -> None:
+    def _settled_services(self) -> list[PostgreSQL | Redis]:
+        """The embedded ones that are to run, with their addresses told to everybody."""
         embedded: dict[str, str] = {}
+        services: list[PostgreSQL | Redis] = []
         for address, check, service in (
             ("DATABASE_URL", check_database, PostgreSQL(self.var / "postgresql")),
             ("REDIS_URL", check_redis, Redis(self.var / "redis")),
@@ -85,13 +91,15 @@ class Supervisor:
             if self.environment.get(address):
                 check(self.environment[address])
                 continue
-            self._start(service)
+            service.settle()
+            services.append(service)
             embedded[address] = service.url
             if isinstance(service, PostgreSQL):
                 self.data = service.folder
         self.environment |= embedded
         # Read by the settings, so that `manage.py shell` beside a running server finds them.
         place.write_private(self.var / "services.json", json.dumps(embedded))
+        return services
 
     def _start(self, service: Service) -> None:
         self.watches.append(Watch(service, say))  # first, so that one that half started is stopped too
@@ -103,12 +111,16 @@ class Supervisor:
         programs = [watch.service for watch in self.watches if isinstance(watch.service, Program)]
         record([program.process.pid for program in programs if program.process], self.var / "processes.json")
 
-    def _prepare(self) -> None:
-        """Bring the database and the static files up to date, unless this code has done so before."""
+    def _is_prepared(self) -> bool:
+        """Whether this code has prepared the data before, so that it is enough to check them later."""
         # Of a database elsewhere nobody knows what was done to it meanwhile.
-        if self.data and (known := prepared.before(self.data)):
+        known = prepared.before(self.data) if self.data else None
+        if known:
             self.worker_path, self.may_check_later = known.worker_path, True
-            return
+        return known is not None
+
+    def _prepare(self) -> None:
+        """Bring the database and the static files up to date."""
         self._begin_to_prepare()
         while self.preparation and not ending.is_set():
             self._heed_preparation()
@@ -137,7 +149,8 @@ class Supervisor:
 
     def _start_web(self) -> None:
         fd = self.listener.fileno()
-        self.web = Program("The web server", [*WEB.split(), "--fd", str(fd)], self.environment, fd)
+        kept = ["-m", "project.keeper", "The web server", "project.web", "--fd", str(fd)]
+        self.web = Program("What keeps the web server running", kept, self.environment, fd)
         self._start(self.web)
 
     def _start_jobs(self) -> None:
@@ -154,12 +167,16 @@ class Supervisor:
 
     def _look_after(self) -> None:
         now = time.monotonic()
-        waiting = self.jobs if self._web_has_just_begun(now) else []
+        # Where all died at once, jobs that start at the same time would keep those waiting who talk; and the
+        # web server loads while the services start, which are waited for.
+        is_beginning = any(watch.is_beginning(now) for watch in self.watches if watch.service is self.web)
+        waiting = self.jobs if is_beginning else []
         watches = [watch for watch in self.watches if watch.service not in waiting]
+        watches.sort(key=lambda watch: watch.service is not self.web)
         started = [watch.service.name for watch in watches if watch.glance(now)]
         if started:
             self._record()
-        if self.may_check_later and self.announced and not self._web_has_just_begun(now):
+        if self.may_check_later and self.announced and not is_beginning:
             self.may_check_later = False
             self._begin_to_prepare()
         self._heed_preparation()
@@ -167,12 +184,6 @@ class Supervisor:
             self.announced = True
             say(self._welcome())
             self._start_jobs()  # not before: the first page should not wait for them
-
-    def _web_has_just_begun(self, now: float) -> bool:
-        """Where all died at once, jobs that start at the same time would keep those waiting who talk."""
-        return any(
-            now - watch.started_at < WEB_FIRST_SECONDS for watch in self.watches if watch.service is self.web
-        )
 
     def _welcome(self) -> str:
         lines = [f"Turnwise is ready: {self.link}"]
@@ -222,10 +233,6 @@ def _children_environment(var: Path, host: str) -> dict[str, str]:
     return environment
 
 
-def source_roots() -> list[str]:
-    return [str(ROOT), str(ROOT / "platform")]
-
-
 def _answers(link: str) -> bool:
     try:
         with urllib.request.urlopen(link, timeout=1):
@@ -245,10 +252,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--var", default=str(default), help="folder for all data (default: %(default)s)")
 
 
+def become(arguments: Sequence[str]) -> NoReturn:
+    """Go on as the supervisor, with the checkout's code on the path of all its children."""
+    paths = [str(ROOT), str(ROOT / "platform"), os.environ.get("PYTHONPATH", "")]
+    os.environ["PYTHONPATH"] = os.pathsep.join(path for path in paths if path)
+    os.execv(sys.executable, [sys.executable, "-m", "project.supervisor", *arguments])
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="manage.py serve")
     add_arguments(parser)
     options = parser.parse_args()
+    import_module("project.settings")  # what cannot be read in them is said before anything starts
     # No exception from a signal: it could fall between starting a child and noting it down.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda *_: ending.set())

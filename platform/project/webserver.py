@@ -1,16 +1,14 @@
 """A web server of one's own on this database, for a command that needs one for a while."""
 
 import socket
-import sys
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from live.apart import environment
+from live.apart import environment, python
 from project.processes import StartError, spawn, stop
-from project.supervisor import WEB
 
 START_SECONDS = 120.0
 
@@ -26,7 +24,7 @@ def served() -> Iterator[str]:
         listener.bind(("127.0.0.1", 0))
         listener.listen(512)
         address = f"http://127.0.0.1:{listener.getsockname()[1]}/"
-        command = [sys.executable, *WEB.split(), "--fd", str(listener.fileno())]
+        command = python("-m", "project.keeper", "--once", "project.web", "--fd", str(listener.fileno()))
         process = spawn(command, environment=environment(), pass_fds=[listener.fileno()])
         try:
             deadline = time.monotonic() + START_SECONDS

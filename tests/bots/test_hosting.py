@@ -22,6 +22,7 @@ from accounts.models import User
 from bots import client, host, presence
 from bots.hosting import Hosting
 from bots.models import Bot, BotCopy, BotVersion
+from bots.remote import COURIERS, courier
 from bots.services import change_bot, register_bot
 from chatbots import breaker
 from chatbots.base import Context
@@ -30,6 +31,7 @@ from chatbots.health import State
 from crowd.assigning import assign
 from crowd.models import Assignment
 from crowd.refusals import EntryRefusedError
+from live.layer import of_process
 from tests.bots.conftest import ROOT, StartHost
 from tests.conftest import PATIENCE, MakeStudy, enter
 
@@ -225,6 +227,24 @@ async def test_who_gives_it_longer_hears_a_slow_bot_of_another_process(
     assert (await client.reply(bot.pk, HELLO, deadline=30)).response.text == "Hello!"
 
 
+async def test_who_asks_while_the_line_breaks_asks_again_once_it_is_back(start_host: StartHost) -> None:
+    """What the host answered meanwhile may be lost; without that they would wait until the deadline."""
+    bot = await sync_to_async(scripted)(seconds=1.0)
+    await sync_to_async(start_host)("far")
+    waiting = asyncio.create_task(client.reply(bot.pk, HELLO, deadline=600))
+    sender = await courier()
+    while not sender._asked:
+        await asyncio.sleep(0.01)
+    first = set(sender._asked)
+
+    await of_process().group_send(COURIERS, {"type": "layer.restored"})
+
+    while set(sender._asked) <= first:
+        await asyncio.sleep(0.01)
+        assert not waiting.done()
+    assert (await waiting).response.text == "Hello!"
+
+
 def test_a_host_that_dies_is_started_again_and_ends_with_who_started_it(start_host: StartHost) -> None:
     scripted()
     keeper = start_host("far", once=False)
@@ -347,7 +367,7 @@ async def test_a_bot_that_kept_failing_is_found_well_again_though_nobody_asks(
         assert hosted
         assert hosted.resident.state is State.FAILING
 
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(120):
             while hosted.resident.state is State.FAILING:
                 await asyncio.sleep(0.05)
 

@@ -196,7 +196,7 @@ async def test_a_wide_table_on_a_phone_shows_that_it_goes_on_and_where_it_ends(
         return found
 
     async def becomes(edges: list[str]) -> None:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(120):
             while await faded() != edges:
                 await asyncio.sleep(0.05)
 

@@ -141,7 +141,7 @@ def test_closing_waits_for_what_has_begun_and_for_nothing_else() -> None:
         time.sleep(0.001)
 
     resident.close(wait=10)
-    asker.join(10)
+    asker.join(120)
 
     assert said == ["number 0"]
 

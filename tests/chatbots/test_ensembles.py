@@ -11,7 +11,7 @@ from chatbots.errors import BotFailedError, ChatbotError, ConfigurationError
 from chatbots.registry import REGISTRY, create_bot
 from chatbots.resident import Resident
 
-BOTH = threading.Barrier(2, timeout=10)
+BOTH = threading.Barrier(2, timeout=120)
 
 
 class MeetingBot(Bot):

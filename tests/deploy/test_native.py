@@ -119,7 +119,7 @@ def test_a_conversation_labels_and_a_report_through_nginx(native: Native, tmp_pa
     assert (result["conversations"], result["labelled_turns"], result["equal"]) == (1, 7, True)
     assert sign_in_attempts(native.link, behind_proxy=25) == {200}  # from one address 20 in a minute
     assert answered_without_pages(native) == {"studies/1/opening/": 302, "readyz/sockets": 200}
-    for name in ("hostbots", "uvicorn", "redis-server"):
+    for name in ("bots.hosts", "project.web", "redis-server"):
         assert runs_again_after_kill(native, name), f"{name} was not started again:\n{native.said()}"
 
 
@@ -216,7 +216,13 @@ def sign_in_attempts(link: str, *, behind_proxy: int) -> set[int]:
 def test_the_compose_file_names_every_program_of_the_design(tmp_path: Path) -> None:
     services = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
 
-    ours = {"pages": "uwsgi", "sockets": "uvicorn", "bots": "hostbots", "worker": "celery", "timer": "beat"}
+    ours = {
+        "pages": "uwsgi",
+        "sockets": "project.web",
+        "bots": "bots.hosts",
+        "worker": "celery",
+        "timer": "beat",
+    }
     assert all(word in services[name]["command"] for name, word in ours.items())
     assert {"nginx", "postgresql", "redis", "setup"} <= set(services)
 

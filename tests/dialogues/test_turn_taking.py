@@ -346,7 +346,7 @@ async def test_what_a_tab_told_before_it_knew_of_another_is_read_anew_there(
     await tab.say("Hello")
     await layer.send(joined["tab"], {"type": "tab.here"})
 
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         assert await layer.receive(other) == {"type": "tab.changed", "from": joined["tab"]}
 
 
@@ -365,7 +365,7 @@ async def test_a_message_sent_while_the_last_reply_is_still_being_told_is_answer
             await turn_taking.take_turn(seat, text="And then?", key=uuid4(), shown=Shown(), tell=tell)
 
     await turn_taking.take_turn(seat, text="Well?", key=uuid4(), shown=Shown(), tell=tell)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(120):
         await answered.wait()
 
     assert await texts(dialogue) == ["Hi!", "Well?", "Go on.", "And then?", "Go on."]

@@ -20,7 +20,7 @@ import psycopg2
 import pytest
 
 from tests.faults.ledger import Chatter
-from tests.project.conftest import ROOT, Serving, clean_environment, new_folder
+from tests.project.conftest import ROOT, Serving, clean_environment, copy_of, new_folder
 
 __all__ = ["new_folder"]
 
@@ -28,6 +28,7 @@ PATIENCE = 90.0
 DISK_BYTES = 400 * 1024**2
 # Beside the first two, a bot that loads PyTorch, as on most installations: nobody may have to wait for it.
 HERE = "quick,pondering,meena-base"
+WEB = "web"  # what serves, below what keeps it running
 MAKE_STUDY = """
 from accounts.models import User
 from bots.models import Bot
@@ -87,6 +88,8 @@ class Stack:
         self.loop = asyncio.new_event_loop()
         threading.Thread(target=self.loop.run_forever, daemon=True).start()
         self.talks: list[Any] = []
+        self._family: set[psutil.Process] = set()
+        self.processor_seconds = 0.0
 
     def begin(self, afar: str) -> None:
         """Three people, one for each bot."""
@@ -118,11 +121,11 @@ class Stack:
         return chatter
 
     def child(self, name: str) -> psutil.Process:
-        return self.serving.children()[name]
+        return self.serving.web() if name == WEB else self.serving.children()[name]
 
     def bot_host(self) -> psutil.Process:
         """The process that has the bot, below the one that starts it anew."""
-        return psutil.Process(self.host.pid).children()[0]
+        return copy_of(psutil.Process(self.host.pid))
 
     def all_go_on(self, since: float, *, but: str = "") -> float:
         """Seconds until a newcomer got a page, and the last chatter an answer to what they wrote since."""
@@ -137,7 +140,20 @@ class Stack:
             assert time.monotonic() < deadline, f"{stuck} do not go on.\n{self.said()}"
             assert not any(talk.done() for talk in self.talks), [talk.exception() for talk in self.talks]
             time.sleep(0.02)
-        return max(admitted, *(done for done in moments if done)) - since
+        seconds = max(admitted, *(done for done in moments if done)) - since
+        self.processor_seconds = self._used_by_the_new()
+        return seconds
+
+    def _used_by_the_new(self) -> float:
+        """Processor time of what was started since the last fault: others affect it less than waits."""
+        total, before = 0.0, self._family
+        roots = [psutil.Process(program.pid) for program in self.programs()]
+        self._family = {*roots, *(child for root in roots for child in root.children(recursive=True))}
+        for each in self._family - before:
+            with suppress(psutil.Error):
+                used = each.cpu_times()
+                total += used.user + used.system
+        return total
 
     def admits(self) -> bool:
         with suppress(OSError), urllib.request.urlopen(f"{self.link}s/{self.code}/", timeout=20) as answer:
@@ -209,11 +225,18 @@ def stack(disk: Path) -> Iterator[Stack]:
 
 
 @pytest.fixture(scope="module")
-def note() -> Iterator[Callable[[str, float], None]]:
-    """Keep how long a fault lasted; TURNWISE_FAULTS names a file for the table of docs/reliability.md."""
-    seconds: dict[str, float] = {}
-    yield seconds.__setitem__
+def note(stack: Stack) -> Iterator[Callable[[str, float], None]]:
+    """Keep how long a fault lasted, and the processor time of what was started anew meanwhile.
+
+    TURNWISE_FAULTS names a file for the table of docs/reliability.md.
+    """
+    found: dict[str, list[float]] = {}
+
+    def keep(fault: str, seconds: float) -> None:
+        found[fault] = [round(seconds, 1), round(stack.processor_seconds, 1)]
+
+    yield keep
     if name := os.environ.get("TURNWISE_FAULTS"):
         file = Path(name)
         before = json.loads(file.read_text()) if file.exists() else {}
-        file.write_text(json.dumps(before | seconds, indent=1))
+        file.write_text(json.dumps(before | found, indent=1))

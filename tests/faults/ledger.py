@@ -16,7 +16,7 @@ from rehearsals.visitor import Visitor
 from rehearsals.worker import enter, socket_of
 
 # As static/js/kit/connection.js has them.
-FIRST_WAIT, LONGEST_WAIT, SILENCE = 0.5, 2.0, 8.0
+FIRST_WAIT, LONGEST_WAIT, SILENCE = 0.25, 2.0, 8.0
 RETRY_SECONDS = 2.0
 PAUSE_SECONDS = 0.5  # two frames each: a page that sends more than five a second is stopped
 REPLY_SECONDS = 30.0

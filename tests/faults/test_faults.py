@@ -18,14 +18,15 @@ import psutil
 import pytest
 
 from rehearsals.visitor import PageError, Visitor
-from tests.faults.conftest import Stack
+from tests.faults.conftest import WEB, Stack
 from tests.faults.crowd import DOZEN, IN_PAIRS, PATIENCE, Place, Way, patiently, take_part
 
 pytestmark = pytest.mark.timeout(300)
 Note = Callable[[str, float], None]
 
 PARTS = {
-    "uvicorn": "Web process",
+    WEB: "Web process",
+    "project.web": "What keeps the web process running",
     "-q worker": "Job worker",
     "-q beat": "Timer",
     "redis-server": "Redis",
@@ -89,7 +90,7 @@ def test_people_go_on_after_postgresql_hung(stack: Stack, note: Note) -> None:
 
 
 def test_people_go_on_after_everything_is_killed_at_once(stack: Stack, note: Note) -> None:
-    doomed = [*stack.serving.children().values(), stack.bot_host()]
+    doomed = [stack.child(WEB), *stack.serving.children().values(), stack.bot_host()]
     at = time.monotonic()
     for each in doomed:
         each.kill()

@@ -14,6 +14,7 @@ import pytest
 from tests.deploy.test_native import MAY_INSTALL, NGINX, Native
 from tests.faults.conftest import HERE, Stack, make_study
 from tests.faults.test_faults import compare_with_what_is_stored
+from tests.project.conftest import copy_of
 
 pytestmark = [
     pytest.mark.timeout(400),
@@ -25,13 +26,14 @@ AFAR = "eliza"
 PARTS = {
     "uwsgi": "uWSGI, of the pages",
     "nginx": "nginx",
-    "uvicorn": "The sockets' server",
+    "project.web": "What keeps the sockets' server running",
     "beat": "Timer",
     "worker": "Job worker",
-    "hostbots": "Host of bots",
+    "bots.hosts": "What keeps the host of bots running",
     "redis-server": "Redis",
     "postgres": "PostgreSQL",
 }
+KEPT = {"project.web": "The sockets' server", "bots.hosts": "Host of bots"}
 
 
 class FullStack(Stack):
@@ -41,7 +43,7 @@ class FullStack(Stack):
         self.native = Native(folder, BOTS_BESIDE_SOCKETS=HERE, BOTS_OF_THEIR_OWN=AFAR)
         self.native.wait_until_ready()
         self.link = self.native.link
-        self.environment = self.native.child("uvicorn").environ()
+        self.environment = self.native.child("project.web").environ()
         self.code = self.shell(make_study(AFAR)).strip()
         self._nobody_talks_yet()
 
@@ -69,6 +71,17 @@ def test_people_go_on_after_a_program_is_killed(stack: FullStack, note: Note, na
     note(f"Full stack: {PARTS[name]} killed", stack.all_go_on(at))
 
 
+@pytest.mark.parametrize(("name", "what"), KEPT.items())
+def test_people_go_on_after_what_is_kept_running_is_killed(
+    stack: FullStack, note: Note, name: str, what: str
+) -> None:
+    copy = copy_of(stack.native.child(name))
+    at = time.monotonic()
+    copy.kill()
+
+    note(f"Full stack: {what} killed", stack.all_go_on(at))
+
+
 def test_people_go_on_after_a_worker_of_uwsgi_is_killed(stack: FullStack, note: Note) -> None:
     """Its master starts another."""
     worker = stack.native.child("uwsgi").children()[0]
@@ -94,6 +107,7 @@ def test_a_killed_master_leaves_nobody_behind_who_holds_its_address(stack: FullS
 
 def test_all_programs_are_killed_at_once(stack: FullStack, note: Note) -> None:
     doomed = [stack.native.child(name) for name in PARTS]
+    doomed += [copy_of(stack.native.child(name)) for name in KEPT]
     at = time.monotonic()
     for each in doomed:
         each.kill()

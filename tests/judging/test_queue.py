@@ -452,7 +452,7 @@ def test_who_add_at_the_same_time_add_everything_once(
 
     def add() -> int:
         try:
-            together.wait(timeout=10)
+            together.wait(timeout=120)
             return subjects.add_responses(queue, run).items
         finally:
             connection.close()

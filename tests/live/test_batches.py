@@ -192,7 +192,7 @@ async def test_who_waits_for_a_held_row_holds_up_nobody_else(three: list[Seated]
     with row_held(three[0]):
         held = say(three[0])
 
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(120):
             await asyncio.gather(say(three[1]), say(three[2]))
         assert not held.done()
     await held

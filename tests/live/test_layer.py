@@ -39,7 +39,7 @@ class Process:
         return self.tab
 
     async def next(self) -> Message:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(120):
             return await self.layer.receive(self.tab)
 
     async def next_of(self, kind: str) -> Message:
@@ -91,6 +91,22 @@ async def test_without_redis_a_tab_opens_at_once_and_those_of_its_process_hear_e
 
     assert (await here.next())["text"] == "still here"
     assert not await here.layer.is_connected()
+
+
+async def test_who_has_patience_hears_that_the_line_is_back(
+    server: Redis, two: tuple[Process, Process]
+) -> None:
+    here, _ = two
+    assert server.process
+    server.process.kill()
+    while await here.layer.is_connected():
+        await asyncio.sleep(0.02)
+    waiting = asyncio.create_task(here.layer.is_connected(patience=600))
+
+    await asyncio.to_thread(server.process.wait)
+    await asyncio.to_thread(server.start)
+
+    assert await waiting
 
 
 @pytest.mark.parametrize("fault", [signal.SIGKILL, signal.SIGSTOP])

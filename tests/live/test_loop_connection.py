@@ -64,7 +64,7 @@ async def test_a_line_that_the_server_ends_is_closed(line: LoopConnection, is_bu
 
     await other.rows("SELECT pg_terminate_backend(%s, 5000)", (process,))
 
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(120):
         while not line.is_closed:
             await asyncio.sleep(0.01)
     if sleep:

@@ -13,12 +13,13 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tests.away import away
 from tests.operating.conftest import make_wizard
 
-__all__ = ["make_wizard"]
+__all__ = ["away", "make_wizard"]
 
 ROOT = Path(__file__).parents[2]
-CHILDREN = ("uvicorn", "-q worker", "-q beat", "postgres", "redis-server")
+CHILDREN = ("project.web", "-q worker", "-q beat", "postgres", "redis-server")
 
 
 class Serving:
@@ -64,6 +65,10 @@ class Serving:
         assert len(found) == len(CHILDREN), f"only {sorted(found)} run, and it said:\n{self.said()}"
         return found
 
+    def web(self) -> psutil.Process:
+        """What serves: a copy of the process that keeps it running."""
+        return copy_of(self.children()["project.web"])
+
     def _children_by_name(self) -> Iterator[tuple[str, psutil.Process]]:
         for child in psutil.Process(self.process.pid).children():
             with contextlib.suppress(psutil.Error):
@@ -78,6 +83,16 @@ class Serving:
 def clean_environment() -> dict[str, str]:
     ours = ("DATABASE_URL", "REDIS_URL", "SECRET_KEY", "TURNWISE_VAR", "ALLOWED_HOSTS")
     return {name: value for name, value in os.environ.items() if name not in ours}
+
+
+def copy_of(keeper: psutil.Process) -> psutil.Process:
+    """What works below `project.keeper`, once it does."""
+    deadline = time.monotonic() + 90
+    while not (copies := keeper.children()):
+        assert keeper.is_running()
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    return copies[0]
 
 
 def gone(process: psutil.Process) -> bool:

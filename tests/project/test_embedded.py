@@ -43,7 +43,7 @@ def test_postgresql_stops_the_orphan_on_its_folder_and_keeps_the_data(postgresql
     heir = PostgreSQL(postgresql.folder, durable=False)
     heir.start()
     try:
-        assert orphan.wait(10) == 0
+        assert orphan.wait(120) == 0
         assert run_sql(heir.url, "SELECT number FROM kept") == [(7,)]
     finally:
         heir.stop()
@@ -131,7 +131,7 @@ def test_redis_keeps_what_it_was_given_when_killed_and_stops_the_orphan(folder: 
     heir.start()
     try:
         assert orphan.process is not None
-        assert orphan.process.wait(10) == 0
+        assert orphan.process.wait(120) == 0
         with redis.Redis.from_url(heir.url) as client:
             assert client.get("kept") == b"7"
     finally:

@@ -122,18 +122,57 @@ async def test_many_bodies_at_once_have_a_bound_together_and_give_their_room_bac
     connect: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bodies, "MOST_BYTES_AT_ONCE", 1000)
+    monkeypatch.setattr(bodies, "SMALL_BYTES", 100)
     monkeypatch.setattr(bodies, "SECONDS", 60.0)
     first, second = connect(), connect()
-    first.sendall(b"POST / HTTP/1.1\r\nHost: here\r\nContent-Length: 900\r\n\r\n")
-    await asyncio.sleep(0.1)
+    first.sendall(b"POST / HTTP/1.1\r\nHost: here\r\nContent-Length: 900\r\n\r\n" + bytes(899))
+    while bounded._at_once < 799:
+        await asyncio.sleep(0.01)
     second.sendall(b"POST / HTTP/1.1\r\nHost: here\r\nContent-Length: 900\r\n\r\n" + bytes(900))
     refused = await said(second)
-    first.sendall(bytes(900))
+    first.sendall(bytes(1))
     taken = await said(first)
 
     assert refused.startswith(b"HTTP/1.1 503 ")
     assert b"900" in taken.partition(b"\r\n\r\n")[2]
     assert bounded._at_once == 0
+
+
+async def test_who_announces_much_and_sends_nothing_keeps_nobody_out(
+    connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bodies, "SECONDS", 60.0)
+    announced = f"POST / HTTP/1.1\r\nHost: here\r\nContent-Length: {bodies.MOST_BYTES}\r\n\r\n"
+    slow = [connect() for _ in range(8)]
+    for each in slow:
+        each.sendall(announced.encode())
+    await asyncio.sleep(0.1)
+    form = connect()
+    form.sendall(b"POST / HTTP/1.1\r\nHost: here\r\nContent-Length: 9\r\n\r\nagree=yes")
+
+    answer = await said(form)
+
+    assert answer.startswith(b"HTTP/1.1 200 ")
+    for each in slow:
+        each.close()
+
+
+async def test_what_people_write_is_taken_while_uploads_have_all_the_room(
+    connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bodies, "MOST_BYTES_AT_ONCE", 1000)
+    monkeypatch.setattr(bodies, "SMALL_BYTES", 100)
+    monkeypatch.setattr(bodies, "SECONDS", 60.0)
+    upload, form = connect(), connect()
+    upload.sendall(b"POST / HTTP/1.1\r\nHost: here\r\nContent-Length: 2000\r\n\r\n" + bytes(1100))
+    while bounded._at_once < 1000:
+        await asyncio.sleep(0.01)
+    form.sendall(b"POST / HTTP/1.1\r\nHost: here\r\nContent-Length: 9\r\n\r\nagree=yes")
+
+    answer = await said(form)
+
+    assert answer.startswith(b"HTTP/1.1 200 ")
+    upload.close()
 
 
 def frame(opcode: Opcode, data: bytes = b"", *, fin: bool = True) -> bytes:

@@ -128,7 +128,13 @@ def test_dead_children_come_back_and_after_kill_9_the_next_start_has_all_data(
     link = first.link
     path = first.wait_until_said(r"Chat as a worker +http://[^/]+(\S+)")[1]
     children = first.children()
-    names = {"uvicorn": "The web server", "redis-server": "Redis", "postgres": "PostgreSQL"}
+    children["the web server's copy"] = first.web()
+    names = {
+        "the web server's copy": "The web server",
+        "project.web": "What keeps the web server running",
+        "redis-server": "Redis",
+        "postgres": "PostgreSQL",
+    }
     for name, speaks_as in names.items():
         children[name].kill()
         first.wait_until_said(rf"{speaks_as} ended \(signal SIGKILL\)\. Starting it again now\.")

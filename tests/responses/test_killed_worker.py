@@ -49,7 +49,7 @@ def start_worker(tmp_path: Path) -> Iterator[Callable[[], Worker]]:
     yield start
     for worker in started:
         worker.kill()
-        worker.wait(20)
+        worker.wait(120)
 
 
 def wait_until(is_so: Callable[[], bool], seconds: float = 60) -> None:
@@ -68,7 +68,7 @@ def test_a_run_whose_worker_is_killed_loses_and_doubles_nothing(
     wait_until(lambda: run.responses.count() >= CONTEXTS * REPETITIONS // 2 - 50)
 
     first.kill()
-    first.wait(20)
+    first.wait(120)
     kept = dict(run.responses.values_list("pk", "created_at"))
     assert 0 < len(kept) < CONTEXTS * REPETITIONS
     start_worker()

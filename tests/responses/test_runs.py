@@ -208,7 +208,7 @@ def test_cancelling_ends_a_slice_under_way(make_run: MakeRun) -> None:
         pass
 
     services.cancel(run.pk, now=timezone.now())
-    slices.join(20)
+    slices.join(120)
 
     assert not slices.is_alive()
     assert reread(run).state == ResponseRun.State.CANCELLED

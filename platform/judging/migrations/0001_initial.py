@@ -732,6 +732,7 @@ class Migration(migrations.Migration):
             "speaker",
             "system",
             "may_judge",
+            "crowding",
             "shown",
             "shown_in",
             "deck_again",

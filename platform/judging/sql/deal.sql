@@ -19,7 +19,8 @@ BEGIN
          WHERE s.study_id = b.study_id AND s.language = b.language AND s.deck IS NOT NULL
          GROUP BY s.deck
         HAVING bool_or(s.label_id IS NULL)
-           AND bool_and(s.label_id IS NOT NULL OR s.leased_until IS NULL OR s.leased_until < at)
+           AND bool_and(s.label_id IS NOT NULL OR s.leased_until IS NULL OR s.leased_until < at
+                        OR judging_crowding(s.batch_id, at))
          ORDER BY bool_or(s.batch_id IS NOT NULL), s.deck
     LOOP
         CONTINUE WHEN EXISTS (SELECT FROM judging_slot AS s
@@ -34,7 +35,7 @@ BEGIN
                                    WHERE s.study_id = b.study_id AND s.deck = candidate AND s.label_id IS NULL)
                    OR EXISTS (SELECT FROM judging_slot AS s
                                WHERE s.study_id = b.study_id AND s.deck = candidate AND s.label_id IS NULL
-                                 AND s.leased_until >= at);
+                                 AND s.leased_until >= at AND NOT judging_crowding(s.batch_id, at));
         dealt := candidate;
         EXIT;
     END LOOP;

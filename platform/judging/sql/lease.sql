@@ -9,6 +9,7 @@ DECLARE
     held integer;
     is_half_over boolean;
     wrapped boolean := false;
+    crowded boolean := false;
     gold bigint;
     of_ask integer;
     at timestamptz;
@@ -35,7 +36,7 @@ BEGIN
         SELECT s.id, s.key INTO found_slot FROM judging_slot AS s
          WHERE s.study_id = b.study_id AND s.language = b.language AND s.label_id IS NULL AND s.key > b.cursor
            AND s.deck IS NULL AND NOT s.is_gold
-           AND (s.leased_until IS NULL OR s.leased_until < at)
+           AND (s.leased_until IS NULL OR s.leased_until < at OR (crowded AND judging_crowding(s.batch_id, at)))
            AND judging_may_judge(b.id, b.worker_id, s.item_id)
          ORDER BY s.key
          LIMIT 1
@@ -48,7 +49,8 @@ BEGIN
             RETURN NEXT found_slot.id;
         ELSE
             -- Behind the cursor lie only items that were leased to others when it passed, or came later.
-            EXIT WHEN wrapped;
+            EXIT WHEN crowded;
+            crowded := wrapped;
             wrapped := true;
             b.cursor := '00000000-0000-0000-0000-000000000000';
         END IF;

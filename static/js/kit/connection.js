@@ -7,7 +7,7 @@
 
 import { Standing } from "./standing.js";
 
-const FIRST_WAIT_MS = 500;
+const FIRST_WAIT_MS = 250;
 const LONGEST_WAIT_MS = 2000; // a server that comes back is used within seconds
 const SILENCE_MS = 8000; // a frame that stays unanswered so long tells of a dead line
 const PING_MS = 20_000; // who only waits for a reply would else never learn that the line is dead

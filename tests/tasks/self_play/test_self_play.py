@@ -126,7 +126,7 @@ def test_a_process_that_is_killed_loses_and_doubles_nothing(make_self_play: Make
         time.sleep(0.01)
 
     process.kill()
-    process.wait(20)
+    process.wait(120)
     kept = dict(Turn.objects.values_list("pk", "created_at"))
     assert not is_whole(plan)
     play(plan)
@@ -260,7 +260,7 @@ def test_stopping_ends_a_slice_under_way_and_continuing_goes_on(make_self_play: 
         time.sleep(0.01)
 
     set_state(plan.study_id, Study.State.CLOSED)
-    slices.join(20)
+    slices.join(120)
     had = Turn.objects.count()
     assert not slices.is_alive()
     assert reread(plan).study.state == Study.State.CLOSED

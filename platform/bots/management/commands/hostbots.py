@@ -75,5 +75,5 @@ class Command(BaseCommand):
 
 def _keep_running(names: list[str]) -> NoReturn:
     """Become the small process that starts this command and starts it again."""
-    command = python("-m", "project.keeper", "The host of bots", "-m", "django", "hostbots", "--once", *names)
+    command = python("-m", "project.keeper", "The host of bots", "bots.hosts", *names)
     os.execve(command[0], command, environment())

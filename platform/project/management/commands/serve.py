@@ -1,5 +1,3 @@
-import os
-import sys
 from argparse import ArgumentParser
 from typing import Any
 
@@ -9,6 +7,8 @@ from project import supervisor
 
 
 class Command(BaseCommand):
+    """As `manage.py` knows it for its help; it runs it without Django."""
+
     help = "Run Turnwise on this machine: PostgreSQL, Redis, the web server with its bots, and the jobs."
     requires_system_checks = []
 
@@ -16,19 +16,4 @@ class Command(BaseCommand):
         supervisor.add_arguments(parser)
 
     def handle(self, *args: Any, host: str, port: int, var: str, **options: Any) -> None:
-        # Django was set up for this command with the settings of the shell. The supervisor starts
-        # without: it decides what the settings of its children read, and stays half the size.
-        paths = [*supervisor.source_roots(), os.environ.get("PYTHONPATH", "")]
-        os.environ["PYTHONPATH"] = os.pathsep.join(path for path in paths if path)
-        command = [
-            sys.executable,
-            "-m",
-            "project.supervisor",
-            "--host",
-            host,
-            "--port",
-            str(port),
-            "--var",
-            var,
-        ]
-        os.execv(sys.executable, command)
+        supervisor.become(["--host", host, "--port", str(port), "--var", var])

@@ -1,0 +1,63 @@
+"""The web server, for sockets and pages; `project.keeper` keeps it running.
+
+python -m project.keeper NAME project.web [--fd NUMBER | --host HOST --port PORT] …
+"""
+
+import argparse
+import importlib
+import socket
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import uvicorn
+from django.urls import reverse
+
+from project.place import listen
+from project.protocols import BoundedWebSocket, PatientHttp
+
+APPLICATION = "project.asgi:application"
+LARGEST_FRAME_BYTES = 2**18
+SECONDS_TO_END = 5
+
+
+def load(arguments: Sequence[str]) -> Callable[[], int]:
+    """Import all that pages and sockets need, and take the address: who comes between two copies waits."""
+    options = _parsed(arguments)
+    module, _, name = options.application.partition(":")
+    application = getattr(importlib.import_module(module), name)
+    if options.application == APPLICATION:
+        reverse("crowd:thanks", args=["-"])  # all pages are imported, and found by name, before anybody asks
+    listener = listen(options.host, options.port) if options.fd is None else socket.socket(fileno=options.fd)
+    config = uvicorn.Config(
+        application,
+        loop="uvloop",
+        lifespan=options.lifespan,
+        http=PatientHttp,
+        ws=BoundedWebSocket,
+        ws_max_size=LARGEST_FRAME_BYTES,
+        ws_per_message_deflate=False,
+        log_config=None,  # ours stands in the settings
+        access_log=False,
+        timeout_graceful_shutdown=SECONDS_TO_END,
+        forwarded_allow_ips=options.forwarded_allow_ips,
+    )
+    config.load()
+    config.get_loop_factory()
+    return partial(_serve, config, listener)
+
+
+def _serve(config: uvicorn.Config, listener: socket.socket) -> int:
+    server = uvicorn.Server(config)
+    server.run(sockets=[listener])
+    return 0 if server.started else 1
+
+
+def _parsed(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="project.web")
+    parser.add_argument("--fd", type=int, help="number of a socket that listens already")
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on")
+    parser.add_argument("--port", type=int, default=8000, help="port to listen on")
+    parser.add_argument("--forwarded-allow-ips", help="whose X-Forwarded-For is believed")
+    parser.add_argument("--application", default=APPLICATION, help="another one, for measurements")
+    parser.add_argument("--lifespan", default="on", choices=["on", "off"])
+    return parser.parse_args(arguments)

@@ -1,0 +1,45 @@
+"""A PostgreSQL that lets nobody into the test database for a while, as one that starts anew."""
+
+from collections.abc import Iterator
+
+import psycopg2
+import pytest
+from django.db import connection
+
+
+class Away:
+    """Ends all sessions and refuses new ones, from `begin` to `end`."""
+
+    def __init__(self) -> None:
+        parameters = connection.get_connection_params()
+        self._name = parameters["dbname"]
+        named = {
+            key: value for key, value in parameters.items() if key in ("host", "port", "user", "password")
+        }
+        self._other = psycopg2.connect(dbname="postgres", **named)
+        self._other.autocommit = True
+
+    def begin(self) -> None:
+        self._run(f'ALTER DATABASE "{self._name}" ALLOW_CONNECTIONS false')
+        self._run(
+            f"SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = '{self._name}'"
+        )
+
+    def end(self) -> None:
+        self._run(f'ALTER DATABASE "{self._name}" ALLOW_CONNECTIONS true')
+
+    def close(self) -> None:
+        self.end()
+        self._other.close()
+
+    def _run(self, statement: str) -> None:
+        with self._other.cursor() as cursor:
+            cursor.execute(statement)
+
+
+@pytest.fixture
+def away(transactional_db: None) -> Iterator[Away]:
+    made = Away()
+    yield made
+    made.close()
+    connection.close()  # its session has been ended

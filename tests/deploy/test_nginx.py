@@ -1,0 +1,110 @@
+"""Pages while their server is away: nginx with the real configuration, before servers that count."""
+
+import runpy
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
+
+import pytest
+from typing_extensions import override
+
+from tests.deploy.test_native import NGINX, ROOT
+
+pytestmark = pytest.mark.skipif(not NGINX, reason="nginx is not here")
+
+
+class Sockets(BaseHTTPRequestHandler):
+    """The sockets' server: says what it was asked."""
+
+    def do_GET(self) -> None:
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        said = f"{self.command} {self.path} {body.decode()}".encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(said)))
+        self.end_headers()
+        self.wfile.write(said)
+
+    do_POST = do_GET  # noqa: N815
+
+    @override
+    def log_message(self, *args: object) -> None:
+        """Say nothing."""
+
+
+class Nginx:
+    """nginx before a pages' server that is not there, or that dies with what it was asked."""
+
+    def __init__(self, var: Path) -> None:
+        self.var = var
+        self.pages = socket.create_server(("127.0.0.1", 0))
+        self.sockets = ThreadingHTTPServer(("127.0.0.1", 0), Sockets)
+        threading.Thread(target=self.sockets.serve_forever, daemon=True).start()
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            self.port = listener.getsockname()[1]
+        ports = {"pages": self.pages.getsockname()[1], "sockets": self.sockets.server_address[1]}
+        conf = runpy.run_path(str(ROOT / "deploy" / "native"))["nginx_conf"](var, self.port, ports)
+        self.process = subprocess.Popen([str(NGINX), "-p", str(var), "-c", str(conf)])
+        deadline = time.monotonic() + 60
+        while not self._listens():
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+
+    def _listens(self) -> bool:
+        with suppress(OSError):
+            socket.create_connection(("127.0.0.1", self.port)).close()
+            return True
+        return False
+
+    def let_pages_die(self) -> None:
+        """Each request is read, and its connection then closed, as by a process that is killed."""
+
+        def die() -> None:
+            with suppress(OSError):
+                while True:
+                    asked, _ = self.pages.accept()
+                    asked.recv(65536)
+                    asked.close()
+
+        threading.Thread(target=die, daemon=True).start()
+
+    def ask(self, data: bytes | None = None) -> tuple[int, str]:
+        try:
+            with urlopen(Request(f"http://127.0.0.1:{self.port}/s/a/", data), timeout=60) as answer:
+                return answer.status, answer.read().decode()
+        except HTTPError as error:
+            return error.code, ""
+
+    def end(self) -> None:
+        self.process.terminate()
+        self.process.wait(60)
+        self.pages.close()
+        self.sockets.shutdown()
+        self.sockets.server_close()
+
+
+@pytest.fixture
+def nginx(tmp_path: Path) -> Iterator[Nginx]:
+    nginx = Nginx(tmp_path)
+    yield nginx
+    nginx.end()
+
+
+def test_where_the_pages_server_is_not_reached_the_sockets_server_answers(nginx: Nginx) -> None:
+    nginx.pages.close()
+
+    assert nginx.ask() == (200, "GET /s/a/ ")
+    assert nginx.ask(b"agree=yes") == (200, "POST /s/a/ agree=yes")
+
+
+def test_what_a_form_sent_to_a_pages_server_that_died_is_not_sent_once_more(nginx: Nginx) -> None:
+    nginx.let_pages_die()
+
+    assert nginx.ask() == (200, "GET /s/a/ ")
+    assert nginx.ask(b"agree=yes") == (502, "")

@@ -1,0 +1,107 @@
+"""Somebody without cookies who presses *Start* again and again does not hold all that is left to judge."""
+
+from uuid import UUID
+
+import pytest
+from django.test import Client
+
+from crowd.models import Participation
+from crowd.refusals import EntryRefusedError
+from judging import services as judging
+from judging import subjects
+from judging.models import Battery
+from live.refusals import RefusedError
+from studies.models import Study
+from studies.services import set_state
+from tests.conftest import MakeContexts, MakeQueue, MakeRun, enter
+from tests.judging.conftest import begin, held
+
+pytestmark = pytest.mark.django_db
+YES = {"sensible": True, "specific": True}
+
+
+def begin_from(study: Study, address: str) -> judging.Desk:
+    participation = enter(study)
+    Participation.objects.filter(pk=participation.pk).update(address=address)
+    return begin(study, participation)
+
+
+def admits(study: Study) -> bool:
+    return "agree to take part" in Client().get(study.get_entry_url()).content.decode()
+
+
+def test_what_the_fourth_of_an_address_holds_is_for_others_once_nothing_else_is_left(
+    make_queue: MakeQueue,
+) -> None:
+    study = make_queue(15, raters=1, batch=10)
+    crowd = [begin_from(study, "one") for _ in range(5)]  # three items each
+    before = [held(desk) for desk in crowd]
+
+    assert admits(study)
+    desks = [begin_from(study, "another") for _ in range(2)]
+
+    assert {key for desk in desks for key in held(desk)} == {*before[3], *before[4]}
+    assert [held(desk) for desk in crowd[:3]] == before[:3]
+    with pytest.raises(RefusedError) as refused:
+        judging.judge(crowd[3], key=UUID(before[3][0]), answers=YES)
+    assert refused.value.reason == "given_away"
+    assert not admits(study)
+    with pytest.raises(EntryRefusedError, match="Other people are already"):
+        begin_from(study, "a third")
+
+
+def test_while_anything_else_is_left_nobody_loses_what_they_hold(make_queue: MakeQueue) -> None:
+    study = make_queue(18, raters=1, batch=10)
+    crowd = [begin_from(study, "one") for _ in range(5)]
+    before = [held(desk) for desk in crowd]
+
+    begin_from(study, "another")
+
+    assert [held(desk) for desk in crowd] == before
+
+
+def test_who_has_judged_something_keeps_what_they_hold(make_queue: MakeQueue) -> None:
+    study = make_queue(14, raters=1, batch=10)
+    crowd = [begin_from(study, "one") for _ in range(4)]
+    judging.judge(crowd[3], key=UUID(held(crowd[3])[0]), answers=YES)
+    before = held(crowd[3])
+
+    desk = begin_from(study, "another")  # one is left
+
+    assert len(held(desk)) == 1
+    assert held(crowd[3]) == before
+
+
+def test_nobody_whose_address_is_not_known_is_counted(make_queue: MakeQueue) -> None:
+    study = make_queue(12, raters=1, batch=10)
+    for _ in range(4):
+        begin(study)
+
+    with pytest.raises(EntryRefusedError, match="Other people are already"):
+        begin_from(study, "another")
+
+
+def test_a_battery_of_the_fourth_goes_to_others_once_none_is_left(
+    make_queue: MakeQueue, make_contexts: MakeContexts, make_run: MakeRun
+) -> None:
+    study = make_queue(question_set="reply-impression", exclusion_rules="As declared.")
+    Study.objects.filter(pk=study.pk).update(state=Study.State.DRAFT)
+    study.refresh_from_db()
+    asked = make_contexts(3)
+    for system in ("Denies", "Confirms"):
+        subjects.add_responses(study, make_run(asked, system))
+    subjects.add_responses(study, make_run(make_contexts(5), "Small talk"))
+    subjects.save_battery(
+        Battery(plan=judging.plan_of(study), targets=["Denies", "Confirms"], workers=4,
+                compared_with="Confirms", fillers_of=["Small talk"], fillers=3, repeats=0, reasons_at=[])
+    )  # fmt: skip
+    study = set_state(study.pk, Study.State.OPEN)
+    crowd = [begin_from(study, "one") for _ in range(4)]
+    before = [held(desk) for desk in crowd]
+
+    assert admits(study)
+    desk = begin_from(study, "another")
+
+    assert set(held(desk)) == set(before[3])
+    assert [held(desk) for desk in crowd[:3]] == before[:3]
+    assert not admits(study)

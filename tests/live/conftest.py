@@ -1,0 +1,3 @@
+from tests.away import away
+
+__all__ = ["away"]

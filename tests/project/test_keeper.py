@@ -1,0 +1,133 @@
+"""A program that is loaded once, and copies of it that die."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.project.conftest import ROOT, copy_of
+
+linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="copies are made on Linux only")
+Keep = Callable[..., "Kept"]
+
+
+class Kept:
+    """A real `project.keeper` in a process of its own."""
+
+    def __init__(self, output: Path, *arguments: str) -> None:
+        self.output = output
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "project.keeper", *arguments],
+            env=os.environ | {"PYTHONPATH": f"{ROOT}:{ROOT / 'platform'}"},
+            stdout=output.open("w"),
+            stderr=subprocess.STDOUT,
+        )
+
+    def said(self) -> list[str]:
+        return self.output.read_text().splitlines()
+
+    def wait_until_said(self, line: str, times: int = 1) -> None:
+        deadline = time.monotonic() + 90
+        while self.said().count(line) < times:
+            assert time.monotonic() < deadline, self.said()
+            time.sleep(0.02)
+
+    def copy(self) -> psutil.Process:
+        return copy_of(psutil.Process(self.process.pid))
+
+
+@pytest.fixture
+def keep(tmp_path: Path) -> Iterator[Keep]:
+    started: list[Kept] = []
+
+    def start(*arguments: str) -> Kept:
+        started.append(Kept(tmp_path / f"{len(started)}.txt", *arguments))
+        return started[-1]
+
+    yield start
+    for each in started:
+        each.process.kill()
+        each.process.wait()
+
+
+@linux
+def test_a_copy_that_dies_is_followed_by_one_that_needs_no_loading(keep: Keep) -> None:
+    kept = keep("The thing", "tests.project.kept", "a", "b")
+    kept.wait_until_said("working")
+    first = kept.copy()
+
+    first.kill()
+    kept.wait_until_said("working", times=2)
+
+    assert kept.said() == [
+        "loaded a b",
+        "working",
+        "The thing ended (signal SIGKILL). Starting it again now.",
+        "working",
+    ]
+    assert kept.copy() != first
+
+
+def test_it_ends_with_its_copy_when_it_is_told_to(keep: Keep) -> None:
+    kept = keep("The thing", "tests.project.kept")
+    kept.wait_until_said("working")
+    copy = kept.copy()
+
+    kept.process.send_signal(signal.SIGTERM)
+
+    assert kept.process.wait(60) != 0  # as its copy, which the signal ended
+    assert not copy.is_running()
+
+
+@linux
+def test_a_copy_does_not_outlive_what_keeps_it(
+    keep: Keep, wait_until_gone: Callable[[psutil.Process], bool]
+) -> None:
+    kept = keep("The thing", "tests.project.kept")
+    kept.wait_until_said("working")
+    copy = kept.copy()
+
+    kept.process.kill()
+
+    assert wait_until_gone(copy)
+
+
+def test_one_that_keeps_ending_is_started_after_growing_pauses(keep: Keep) -> None:
+    kept = keep("The thing", "tests.project.kept", "briefly")
+
+    kept.wait_until_said("The thing ended (code 3). Starting it again in 1 s.")
+
+    assert kept.said().count("working") == 2
+
+
+def test_done_once_it_is_no_copy(keep: Keep) -> None:
+    kept = keep("--once", "tests.project.kept", "briefly")
+
+    assert kept.process.wait(60) == 3
+    assert kept.said() == ["loaded briefly", "working"]
+
+
+@linux
+def test_what_is_kept_running_begins_no_thread_while_it_loads() -> None:
+    """Of a process with threads, a copy may stop for ever at a lock that one of them held."""
+    code = (
+        "import threading; from project import web; from bots import hosts;"
+        " web.load(['--port', '0']); hosts.load([]);"
+        " from django.db import connection; print(threading.active_count(), connection.connection)"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code],
+        env=os.environ | {"PYTHONPATH": f"{ROOT}:{ROOT / 'platform'}"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert done.stdout == "1 None\n"
