@@ -11,6 +11,7 @@ DECLARE
     wrapped boolean := false;
     crowded boolean := false;
     gold bigint;
+    behind uuid;
     of_ask integer;
     at timestamptz;
 BEGIN
@@ -18,6 +19,7 @@ BEGIN
     SELECT make_interval(secs => lease_seconds) INTO lease FROM judging_judgingplan WHERE study_id = b.study_id;
     at := clock_timestamp();
     of_ask := get_byte(uuid_send(b.cursor), 0);
+    behind := b.cursor;
     SELECT count(*), coalesce(bool_or(leased_until < at + lease / 2), false) INTO held, is_half_over
       FROM judging_slot WHERE batch_id = b.id AND label_id IS NULL;
     IF is_half_over THEN
@@ -34,7 +36,7 @@ BEGIN
             END IF;
         END IF;
         SELECT s.id, s.key INTO found_slot FROM judging_slot AS s
-         WHERE s.study_id = b.study_id AND s.language = b.language AND s.label_id IS NULL AND s.key > b.cursor
+         WHERE s.study_id = b.study_id AND s.language = b.language AND s.label_id IS NULL AND s.key > behind
            AND s.deck IS NULL AND NOT s.is_gold
            AND (s.leased_until IS NULL OR s.leased_until < at OR (crowded AND judging_crowding(s.batch_id, at)))
            AND judging_may_judge(b.id, b.worker_id, s.item_id)
@@ -44,15 +46,17 @@ BEGIN
         IF FOUND THEN
             UPDATE judging_slot SET batch_id = b.id, leased_until = at + lease WHERE id = found_slot.id;
             b.cursor := found_slot.key;
+            behind := b.cursor;
             of_ask := get_byte(uuid_send(b.cursor), 0);
             held := held + 1;
             RETURN NEXT found_slot.id;
         ELSE
-            -- Behind the cursor lie only items that were leased to others when it passed, or came later.
+            -- Before the cursor lie only items that were leased to others when it passed, or came later. It stays where it is,
+            -- so that nobody who has come to the last of the asks is given gold of an earlier one.
             EXIT WHEN crowded;
             crowded := wrapped;
             wrapped := true;
-            b.cursor := '00000000-0000-0000-0000-000000000000';
+            behind := '00000000-0000-0000-0000-000000000000';
         END IF;
     END LOOP;
     UPDATE judging_batch SET cursor = b.cursor WHERE id = b.id AND cursor <> b.cursor;
