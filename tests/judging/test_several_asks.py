@@ -430,7 +430,8 @@ def test_what_is_asked_beside_a_protocol_is_a_departure_from_it(judged: Study) -
 
     told = figures(computed(judged))["deviations"]
 
-    assert any("This study also asks “Five ratings of a whole conversation, 1 to 7”" in each for each in told), told
+    beside = "This study also asks “Five ratings of a whole conversation, 1 to 7”"
+    assert any(beside in each for each in told), told
 
 
 def test_the_bundle_gives_the_report_bit_by_bit(judged: Study, tmp_path: Path) -> None:

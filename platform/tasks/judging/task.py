@@ -11,6 +11,7 @@ from evaluation.report.judging import judging_result
 from evaluation.report.tables import tables
 from exports.turns import JUDGMENTS
 from judging.batteries import battery_of
+from judging.models import JudgingPlan
 from judging.queued import QueuedTask
 from judging.subjects import add_all_items_of
 from rehearsals.rehearsed import Crowd, RehearsedTask
@@ -81,8 +82,8 @@ class Judging(QueuedTask, ReportedTask, RehearsedTask):
 
     @override
     def protocol(self, study: Study) -> Mapping[str, str]:
-        plan, battery = getattr(study, "judging", None), battery_of(study)
-        if battery:
+        plan = JudgingPlan.objects.select_related("battery").filter(study=study).first()
+        if battery := getattr(plan, "battery", None):
             return {
                 "Raters": f"{battery.workers}, each with a battery of {len(battery.targets)} targets, "
                 f"{battery.fillers} fillers and {battery.repeats} of these a second time"
