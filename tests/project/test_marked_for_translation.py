@@ -188,7 +188,7 @@ def test_messages_refusals_models_and_fields_are_marked() -> None:
 # Named when the form is made: after a bot, after a panel, or by the field that takes their place.
 _NAMED_LATER = {
     "PanelForm.taken", "TargetForm.chosen", "TargetForm.target",
-    "AskForm.question_set", "JudgingForm.question_set", "PairsForm.question_set",
+    "AskForm.question_set", "ReadersAskForm.question_set", "PairsAskForm.question_set",
 }  # fmt: skip
 # Pages that have controls of their own, or send what stands in another form.
 _NEVER_SHOWN = {
