@@ -10,6 +10,7 @@ from django.utils import timezone
 from accounts.models import User
 from bots.models import BotVersion
 from bots.services import record_perplexity, version_of
+from comparisons import measured
 from dialogues.models import Dialogue
 from dialogues.queries import seat_of
 from labels.models import Label
@@ -172,3 +173,13 @@ def test_marks_lead_to_the_conversations_behind_them(
     assert re.findall(r'data-label="Sensibleness">([\d.]+)', listed) == ["50.0", "100.0"]
     few = client.get(f"/studies/{study.pk}/dialogues/?score=0.sensible&highest=60").content.decode()
     assert re.findall(r'data-label="Sensibleness">([\d.]+)', few) == ["50.0"]
+
+
+def test_sets_are_sorted_by_title_before_they_are_cut(
+    ratings: Study, make_study: MakeStudy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_study({"bob": 9}, title="Human", question_set="human-likeness")
+    monkeypatch.setattr(measured, "MOST_SETS", 1)
+
+    # “Five ratings …” comes before “Human-likeness”, though its key comes after.
+    assert [each.key for each in measured.offered_to(ratings.owner)] == ["likert"]
