@@ -23,7 +23,7 @@ from evaluation.report.figures import study_figures
 from evaluation.report.judged import Judged
 from evaluation.report.judging import JudgedItems, judging_figures
 from rehearsals import planted
-from rehearsals.findings import findings
+from rehearsals.findings import allowed, findings
 from rehearsals.planted import HONEST, Kind, Plan, mix
 from rehearsals.simulated import Work
 
@@ -105,16 +105,18 @@ def _whole(questions: QuestionSet, answers: Mapping[str, Answer]) -> dict[str, A
 
 
 def misses(rehearsals: int, deal: Callable[..., Dealt], **design: int) -> dict[str, Any]:
-    outside, untold = [], 0
+    outside, untold, refused = [], 0, 0
     for seed in range(rehearsals):
         planted.SEED = seed  # of the decks; it is fixed in a rehearsal
         found = findings(*deal(seed, **design))
         outside.append([each.words for each in found if each.holds is False])
         untold += any(each.holds is None for each in found)
+        refused += any(each.holds is False for each in allowed(found))
     return {
         **design,
         "rehearsals": rehearsals,
         "with_something_outside": sum(map(bool, outside)),
+        "with_a_verdict_against_them": refused,
         "alphas_outside": sum("alpha" in words for each in outside for words in each),
         "with_too_little_to_tell": untold,
     }

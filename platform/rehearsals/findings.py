@@ -1,8 +1,10 @@
 """Whether a report says what was planted, in words. Pure."""
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,7 @@ from rehearsals import truth
 from rehearsals.planted import HONEST, Answers, Plan
 from rehearsals.simulated import Work
 
+OUTSIDE = "OUTSIDE"
 ENOUGH_FOR_A_BOT = 15
 """Workers who talk, of all kinds: in 1,000 rehearsals with as many nothing could not be told
 (docs/rehearsal.md)."""
@@ -23,10 +26,15 @@ ENOUGH_FOR_A_BOT = 15
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One comparison: a sentence, and whether it came out as it should; None if the data cannot tell."""
+    """One comparison: a sentence, and whether it came out as it should; None if the data cannot tell.
+
+    Where a value is to lie in an interval, `off` is how far it lies from what is reported, in units of the
+    interval on that side: 1 at its end.
+    """
 
     holds: bool | None
     words: str
+    off: float | None = None
 
 
 def findings(plan: Plan, done: Sequence[Work], result: Mapping[str, Any]) -> list[Finding]:
@@ -71,6 +79,33 @@ def findings_of_all(
             for finding in findings(each, done, figures)
         ]
     return found
+
+
+LEVEL = 0.95
+"""Of the intervals of a report, and of all of them together."""
+
+
+def allowed(found: Sequence[Finding]) -> list[Finding]:
+    """The same, where a value that lies outside only as far as chance takes one of so many holds.
+
+    Each interval misses one value in twenty, so a right report with forty of them would seldom hold. All hold
+    together 95 times in 100 if each is as much wider as Šidák's (1967) level of each is stricter.
+    """
+    intervals = sum(finding.off is not None for finding in found)
+    if not intervals:
+        return list(found)
+    widest = _quantile(LEVEL ** (1 / intervals)) / _quantile(LEVEL)
+    chance = f"just outside, as one of {intervals} may be by chance"
+    return [
+        replace(finding, holds=True, words=finding.words.replace(OUTSIDE, chance))
+        if finding.off is not None and 1 < finding.off <= widest
+        else finding
+        for finding in found
+    ]
+
+
+def _quantile(level: float) -> float:
+    return NormalDist().inv_cdf((1 + level) / 2)
 
 
 def _tables(result: Mapping[str, Any]) -> dict[str, Any]:
@@ -166,7 +201,7 @@ def _scores(what: str, planted: Mapping[str, float], columns: Any, row: Any) -> 
         if column["key"] not in planted:
             continue
         reason = cell.get("undefined", "no interval.")
-        yield _inside(f"{column['title']} of {what}", planted[column["key"]], cell["value"], cell, reason, 1)
+        yield inside(f"{column['title']} of {what}", planted[column["key"]], cell["value"], cell, reason, 1)
 
 
 def _agreement(plan: Plan, result: Mapping[str, Any]) -> Iterator[Finding]:
@@ -176,7 +211,7 @@ def _agreement(plan: Plan, result: Mapping[str, Any]) -> Iterator[Finding]:
         if not isinstance(planted, Undefined):
             reason = row.get("undefined") or row.get("no_interval", "")
             of = f"“{' '.join(filter(None, (row['question'], choice)))}”"
-            yield _inside(f"Krippendorff's alpha of {of}", planted, row.get("alpha"), row, reason, 2)
+            yield inside(f"Krippendorff's alpha of {of}", planted, row.get("alpha"), row, reason, 2)
 
 
 def _strengths(plan: Plan, result: Mapping[str, Any]) -> Iterator[Finding]:
@@ -189,22 +224,26 @@ def _strengths(plan: Plan, result: Mapping[str, Any]) -> Iterator[Finding]:
         }
         for bot, planted in expected_strengths(met).items():
             row = rows.get(bot, each["strengths"])
-            yield _inside(
+            yield inside(
                 f"Strength of {bot}, “{each['question']}”", planted, row.get("value"), row,
                 row.get("undefined", "no interval."), 2,
             )  # fmt: skip
 
 
-def _inside(
+def inside(
     what: str, planted: float, reported: float | None, ends: Mapping[str, Any], reason: str, digits: int
 ) -> Finding:
+    """Whether a planted value lies between `low` and `high`; the reason if there is no interval."""
     if reported is None or "low" not in ends:
         return Finding(None, f"{what}: planted {planted:.{digits}f}, and the report says: {reason}")
     holds = ends["low"] <= planted <= ends["high"]
+    gap = planted - reported
+    side = ends["high"] - reported if gap > 0 else reported - ends["low"]
     return Finding(
         holds,
         f"{what}: planted {planted:.{digits}f}, reported {reported:.{digits}f} "
-        f"({ends['low']:.{digits}f} to {ends['high']:.{digits}f}): {'inside' if holds else 'OUTSIDE'}.",
+        f"({ends['low']:.{digits}f} to {ends['high']:.{digits}f}): {'inside' if holds else OUTSIDE}.",
+        off=abs(gap) / side if side > 0 else math.inf if gap else 0.0,
     )
 
 

@@ -15,7 +15,7 @@ from crowd import ending
 from crowd.models import Participation
 from evaluation.interval import Undefined
 from judging.models import Slot
-from rehearsals.findings import Outcome, findings_of_all
+from rehearsals.findings import Outcome, allowed, findings_of_all
 from rehearsals.people import People
 from rehearsals.people_found import findings_about
 from rehearsals.planted import HONEST, Plan
@@ -60,7 +60,7 @@ def run(rehearsal: Study, *, server: str, workers: int, at_once: int, say: Say) 
     if crowd.also:
         found += crowd.also(done, result)
     found += findings_about(people, result)
-    outcome = Outcome(found, crowd.plan, crowd.more)
+    outcome = Outcome(allowed(found), crowd.plan, crowd.more)
     keep(rehearsal, outcome)
     return outcome
 

@@ -215,7 +215,7 @@ print(json.dumps(stored))
 REPORTED = """
 import time
 from studies.models import Study
-until = time.monotonic() + 60
+until = time.monotonic() + 240
 while time.monotonic() < until:
     study = Study.objects.get(title="Faults")
     is_done = study.reports.filter(state="ready", results_version=study.results_version).exists()

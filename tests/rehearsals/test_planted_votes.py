@@ -4,6 +4,7 @@ from collections import Counter
 from typing import Any
 
 import pytest
+import scipy.stats
 
 from benchmarks.rehearsed_findings import judged, talked
 from evaluation.questions import (
@@ -18,7 +19,7 @@ from evaluation.questions import (
     Subject,
 )
 from evaluation.questions import Kind as QuestionKind
-from rehearsals.findings import Finding, Outcome, findings
+from rehearsals.findings import Finding, Outcome, allowed, findings, inside
 from rehearsals.planted import Answers, Kind, Plan, mix
 from rehearsals.room import TooFewError, latecomers, room, seats
 from rehearsals.truth import foreseen, means, stored
@@ -233,6 +234,33 @@ def test_an_interval_that_misses_is_told(table: str, row: int, name: str) -> Non
     cell["low"] = cell["high"]
 
     assert outside(findings(plan, [], result)) == {name}
+
+
+def far(off: float, others: int) -> Finding:
+    """A value so far outside its interval, beside so many others that lie inside theirs."""
+    ends = {"low": 40.0, "high": 60.0}
+    found = [inside("Other", 50.0, 50.0, ends, "", 1)] * others
+    return allowed([Finding(True, "A count."), *found, inside("It", 50 + 10 * off, 50.0, ends, "", 1)])[-1]
+
+
+def test_of_many_intervals_one_may_miss_a_little_by_chance() -> None:
+    # Of 30 independent intervals that hold with 95 % together, each holds with 0.95 ** (1 / 30) = 99.83 %:
+    # the normal quantile for that is 3.136, and that for 95 % is 1.960, so each may be 1.6 times as wide.
+    assert scipy.stats.norm.ppf((1 + 0.95 ** (1 / 30)) / 2) / scipy.stats.norm.ppf(0.975) == pytest.approx(
+        1.6, abs=5e-4
+    )
+    chance = "It: planted 65.0, reported 50.0 (40.0 to 60.0): just outside, as one of 30 may be by chance."
+    assert far(1.5, others=29) == Finding(True, chance, 1.5)
+    assert far(-1.59, others=29).holds
+    assert not far(1.61, others=29).holds
+    assert not far(1.01, others=0).holds
+    assert far(0.99, others=0).words.endswith(": inside.")
+
+
+def test_counts_are_allowed_nothing() -> None:
+    assert allowed([Finding(False, "A count."), *[inside("It", 1.0, 1.0, {"low": 0, "high": 2}, "", 1)] * 9])[
+        0
+    ] == Finding(False, "A count.")
 
 
 def test_a_label_or_an_item_more_is_told() -> None:

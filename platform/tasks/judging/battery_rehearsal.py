@@ -19,7 +19,7 @@ from judging.asks import asks_of_readers
 from judging.batteries import as_json, battery_of
 from judging.models import Battery, JudgingPlan, Slot
 from rehearsals import truth
-from rehearsals.findings import Finding
+from rehearsals.findings import Finding, inside
 from rehearsals.planted import Answers, Kind, Plan
 from rehearsals.rehearsed import Crowd, UnrehearsableError
 from rehearsals.room import Seat, latecomers, seats
@@ -156,17 +156,7 @@ def _paired(plan: Plan, battery: Battery, everybody: Mapping[str, Any]) -> list[
         for row in score["rows"]:
             planted = truth.means(plan, row["target"])[score["key"]] - reference[score["key"]]
             what = f"{score['title']} of {row['target']} less {battery.compared_with}, within workers"
-            if row["difference"] is None:
-                found.append(Finding(None, f"{what}: planted {planted:.2f}. {row['undefined']}"))
-                continue
-            holds = row["low"] <= planted <= row["high"]
-            found.append(
-                Finding(
-                    holds,
-                    f"{what}: planted {planted:.2f}, reported {row['difference']:.2f} ({row['low']:.2f} to "
-                    f"{row['high']:.2f}): {'inside' if holds else 'OUTSIDE'}.",
-                )
-            )
+            found.append(inside(what, planted, row["difference"], row, row.get("undefined", ""), 2))
     return found
 
 
