@@ -3,7 +3,7 @@
 import re
 
 # Where a sentence may end: a mark, perhaps with closing signs, before blanks and what may begin a sentence.
-_END = re.compile(r"(?<=[.!?…])[\"')\]\u201d\u2019]*\s+(?=[\"'(\[\u201c\u2018]*[A-Z0-9])|\s*\n+\s*")
+_END = re.compile(r"(?<=[.!?…])[\"')\]\u201d\u2019]*\s+(?=[\"'(\[\u201c\u2018]*[A-Z0-9])|(?<!\s)\s*\n\s*")
 _ABBREVIATION = re.compile(
     r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|St|Jr|Sr|Gen|Sen|Rep|Gov|Lt|Col|Sgt|Capt|No|Vol|vs|etc|e\.g|i\.e|approx|cf|al)"
     r"|\b[A-Z](?:\.[A-Z])*)\.$"

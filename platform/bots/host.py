@@ -85,10 +85,6 @@ def tend() -> None:
             host(bot)
 
 
-def _weight(bot: Bot) -> float:
-    return math.inf if bot.memory_bytes is None else bot.memory_bytes
-
-
 def _is_outdated(hosted: HostedBot, row: Bot) -> bool:
     return (hosted.row.adapter, hosted.row.configuration) != (row.adapter, row.configuration)
 
