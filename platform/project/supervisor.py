@@ -63,7 +63,6 @@ class Supervisor:
     def run(self) -> None:
         """Start everything and keep it running until a signal ends it; then end everything in order."""
         try:
-            stop_recorded(self.var / "processes.json")
             place.ensure_secret_key(self.var)
             services = self._settled_services()
             # A web server that may serve these data as they are loads while the services start.
@@ -281,10 +280,13 @@ def _serve(folder: str, host: str, port: int) -> None:
         raise StartError("--var is empty. Name a folder for all data, or leave --var out.")
     var = Path(folder).absolute()
     place.make_folder(var)
-    with place.sole_use(var) as note, place.listen(host, port) as listener:
-        supervisor = Supervisor(var, host, listener)
-        note(supervisor.link)
-        supervisor.run()
+    with place.sole_use(var) as note:
+        # Those of a run that was killed: they may still end in order, and hold the port meanwhile.
+        stop_recorded(var / "processes.json")
+        with place.listen(host, port) as listener:
+            supervisor = Supervisor(var, host, listener)
+            note(supervisor.link)
+            supervisor.run()
 
 
 if __name__ == "__main__":
