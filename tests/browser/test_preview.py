@@ -104,7 +104,10 @@ async def test_a_real_reply_if_a_bot_is_chosen(desk: Desk, make_study: MakeStudy
     frame = frame_of(rex.page)
 
     await rex.go(f"/studies/{study.pk}/preview/?page=work")
-    await rex.page.get_by_role("link", name="Scripty").click()
+    chosen = rex.page.get_by_role("link", name="Scripty")
+    await chosen.click()
+    await expect(chosen).to_have_attribute("aria-current", "true")
+    await expect(frame.locator(".turn__text")).to_have_text(["Hi!"])
     await frame.get_by_role("textbox", name="Your message").fill("Hello.")
     await frame.get_by_role("textbox", name="Your message").press("Enter")
 
