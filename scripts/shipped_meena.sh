@@ -7,7 +7,6 @@ set -eu
 data=$1 output=$2
 python=${PYTHON:-.venv/bin/python}
 meena="$python -m chatbots meena"
-steps=${STEPS:-1500}
 mkdir -p "$output"
 
 checked() { echo "$2  $1" | sha256sum --check --quiet; }
@@ -41,9 +40,15 @@ talk listening --listening --conversations 12000 \
 $meena corpus --input "$output/threads.jsonl.gz" "$output/everyday.jsonl.gz" "$output/listening.jsonl.gz" \
     --output "$output/corpus" --tokenizer "$first/tokenizer.model" --vocabulary 4096 --most-repeats 1000000 \
     --heldout 0.01
-$meena train --corpus "$output/corpus" --output "$output/run" --begin-with "$first" --preset small \
-    --decoder-blocks 3 --context-length 48 --response-length 32 --dropout 0 --optimizer adamw \
-    --learning-rate 0.0012 --warmup 50 --positions 1536 --steps "$steps" --checkpoint-every 100
-last=$output/run/step-$(printf %07d "$steps")
+train() {
+    $meena train --corpus "$output/corpus" --output "$output/run" --begin-with "$first" --preset small \
+        --decoder-blocks 3 --context-length 48 --response-length 32 --dropout 0 --optimizer adamw \
+        --learning-rate 0.0012 --warmup 50 --positions 1536 --checkpoint-every 100 --validate-every 5000 \
+        --steps "$1"
+}
+# The rate falls to zero twice; the held-out pairs are measured at the end of each time.
+[ -e "$output/run/heldout.csv" ] || train 1500
+last=$output/run/step-0002800
+[ -e "$last" ] || train 2800
 $meena export --checkpoint "$last" --output "$output/model"
 $meena perplexity --checkpoint "$output/model" --data "$output/corpus/heldout"
