@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import psycopg2
 import pytest
+from asgiref.sync import SyncToAsync
 from django.db import connection
 
 
@@ -42,4 +43,6 @@ def away(transactional_db: None) -> Iterator[Away]:
     made = Away()
     yield made
     made.close()
-    connection.close()  # its session has been ended
+    # The sessions of this thread, and of the one in which async tests ask the database, have been ended.
+    connection.close()
+    SyncToAsync.single_thread_executor.submit(lambda: connection.close()).result()
