@@ -46,9 +46,9 @@ train() {
         --learning-rate 0.0012 --warmup 50 --positions 1536 --checkpoint-every 100 --validate-every 5000 \
         --steps "$1"
 }
-# The rate falls to zero twice; the held-out pairs are measured at the end of each time.
-[ -e "$output/run/heldout.csv" ] || train 1500
-last=$output/run/step-0002800
-[ -e "$last" ] || train 2800
-$meena export --checkpoint "$last" --output "$output/model"
+# The rate falls to zero three times; the held-out pairs are measured at the end of each time.
+for steps in 1500 2800 6500; do
+    grep -qs "^$steps," "$output/run/heldout.csv" || train "$steps"
+done
+$meena export --checkpoint "$output/run/step-0006500" --output "$output/model"
 $meena perplexity --checkpoint "$output/model" --data "$output/corpus/heldout"

@@ -36,8 +36,8 @@ SECTIONS: dict[str, tuple[Promise | str, tuple[str, ...]]] = {
     "bots": (
         _("Bots"),
         (
-            "bots", "hosting", "meena", "chatbots/meena/pretrained/README.md", "hierarchical",
-            "chatbots/hierarchical/pretrained/README.md", "topical-chat-models",
+            "bots", "hosting", "meena", "chatbots/meena/pretrained/README.md", "meena-reading",
+            "hierarchical", "chatbots/hierarchical/pretrained/README.md", "topical-chat-models",
             "chatbots/identity/pretrained/README.md",
         ),
     ),

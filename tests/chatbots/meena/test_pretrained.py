@@ -44,7 +44,7 @@ def test_it_is_better_than_the_trigram_by_its_card():
 
 def test_sentences_are_likelier_than_their_words_in_disorder(shipped):
     model, tokenizer = shipped
-    context = tokenizer.context(["Do you like movies?"], length=64).tokens
+    context = tokenizer.context(["Do you like movies?"], length=model.config.context_length).tokens
 
     def log_likelihood(text):
         (tokens,) = tokenizer.encode([text])
@@ -62,7 +62,7 @@ def test_it_answers_in_words_and_comes_to_an_end(shipped):
     replies = Responder(model, tokenizer, MEENA_FULL).reply([["Hi!"], ["Do you like music?"]], [1, 2])
     candidates = [candidate for reply in replies for candidate in reply.candidates]
     assert sum(bool(re.search(r"\b[a-z]{2,} [a-z]{2,}", one.text)) for one in candidates) > 20  # of 40
-    assert sum(one.tokens < 64 for one in candidates) > 36
+    assert sum(one.tokens < model.config.response_length for one in candidates) > 36
 
 
 def test_its_samples_are_the_same_alone_and_in_company_as_the_bots_draw_them():
@@ -70,7 +70,8 @@ def test_its_samples_are_the_same_alone_and_in_company_as_the_bots_draw_them():
     # In bf16 the kernels of AMX sum in an order that depends on how many rows there are.
     pack(model, torch.float32 if torch.cpu._is_amx_tile_supported() else None)
     turns = ["Do you like movies?", "Yeah. I like sci-fi mostly", "Really? Which is your favorite?", "Hi!"]
-    contexts = [tokenizer.context(turns[i:j], length=64).tokens for i, j in ((0, 1), (0, 3), (1, 3), (3, 4))]
+    length, spans = model.config.context_length, ((0, 1), (0, 3), (1, 3), (3, 4))
+    contexts = [tokenizer.context(turns[i:j], length=length).tokens for i, j in spans]
     together = sample_all(model, contexts, range(4), MEENA_BASE)
     for seed, (context, samples) in enumerate(zip(contexts, together, strict=True)):
         (alone,) = sample_all(model, [context], [seed], MEENA_BASE)
