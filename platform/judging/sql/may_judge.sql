@@ -1,7 +1,8 @@
 -- Whether this worker can be given this item now. Nobody judges the same thing twice, but by another ask of the same study:
 -- these are other questions. In another study they have judged it before, whatever they were asked there.
+-- Its cost has the planner ask it last, of slots that are free.
 CREATE OR REPLACE FUNCTION judging_may_judge(the_batch bigint, the_worker bigint, the_item bigint) RETURNS boolean
-LANGUAGE plpgsql STABLE AS $$
+LANGUAGE plpgsql STABLE COST 1000 AS $$
 DECLARE
     i judging_item%ROWTYPE;
 BEGIN
