@@ -40,8 +40,8 @@ def claim(assignment_id: int, *, begins: bool, now: datetime | None = None) -> C
         now: when.
     """
     now = now or timezone.now()
-    if begins and (taken := _begin(assignment_id, now)):
-        return taken
+    if begins and _begin(assignment_id, now):
+        return Claim.BEGUN
     own = Assignment.objects.filter(pk=assignment_id).first()
     if own is None:
         return Claim.GONE
@@ -53,11 +53,11 @@ def claim(assignment_id: int, *, begins: bool, now: datetime | None = None) -> C
     return Claim.HELD if is_held and not begins else _hold_again(own, begins=begins, now=now)
 
 
-def _begin(assignment_id: int, now: datetime) -> Claim | None:
-    """Take a place with a bot for good; None where there is none that they could take (sql/begin.sql)."""
+def _begin(assignment_id: int, now: datetime) -> bool:
+    """Take a place with a bot for good; whether there was one that they could take (sql/begin.sql)."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT crowd_begin(%s, %s, %s)", [assignment_id, now, now - HOLD])
-        return Claim.BEGUN if cursor.fetchone()[0] == "begun" else None
+        return bool(cursor.fetchone()[0])
 
 
 @transaction.atomic

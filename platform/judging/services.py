@@ -164,7 +164,7 @@ def _begins_at(study: Study, language: str) -> UUID:
     Each ask is drawn as often as its share of all that is still wanted, so that none waits until all others
     are done, and people who come at the same moment do not all begin at the same one.
     """
-    if len(study.asked) < 2:
+    if len(asks_of_readers(study)) < 2:
         return UUID(int=0)
     with connection.cursor() as cursor:
         cursor.execute(_OPEN, [study.pk, language])

@@ -1,8 +1,8 @@
--- The first word in a conversation with a bot takes its place for good: 'begun', or 'gone' where as many as are wanted had
--- begun before; 'none' where there is no place to take: the assignment is gone, or is not with a bot. What others only hold
+-- The first word in a conversation with a bot takes its place for good: whether it did. Not where as many as are wanted had
+-- begun before, nor where there is no place to take: the assignment is gone, or is not with a bot. What others only hold
 -- does not count. One round trip, since every conversation has a first word (docs/decisions/places-by-the-first-word.md).
 -- Whoever was silent since the given time has gone back to the pool.
-CREATE OR REPLACE FUNCTION crowd_begin(the_assignment bigint, the_now timestamptz, the_since timestamptz) RETURNS text
+CREATE OR REPLACE FUNCTION crowd_begin(the_assignment bigint, the_now timestamptz, the_since timestamptz) RETURNS boolean
 LANGUAGE plpgsql AS $$
 DECLARE
     a record;
@@ -16,7 +16,7 @@ BEGIN
      WHERE own.id = the_assignment AND own.study_bot_id IS NOT NULL
        FOR UPDATE OF p;
     IF NOT FOUND OR NOT EXISTS (SELECT FROM crowd_assignment WHERE id = the_assignment) THEN
-        RETURN 'none';
+        RETURN false;
     END IF;
     IF NOT crowd_has_begun(a.participation_id) THEN
         SELECT study.pilot_size, study.pilot_over_at IS NOT NULL AS is_over,
@@ -35,15 +35,15 @@ BEGIN
            AND NOT (s.is_over AND EXISTS (SELECT FROM crowd_participation AS p
                                            WHERE p.id = o.participation_id AND p.pilot));
         IF begun >= wanted THEN
-            RETURN 'gone';
+            RETURN false;
         ELSIF a.pilot AND s.is_on AND s.pilot_size <= (
             SELECT count(*) FROM crowd_assignment AS o JOIN crowd_participation AS p ON p.id = o.participation_id
              WHERE o.study_id = a.study_id AND p.pilot AND o.id <> a.id
                AND (o.outcome = 'complete'
                     OR o.outcome = '' AND o.active_at > the_since AND o.active_at > o.assigned_at)) THEN
-            RETURN 'gone';
+            RETURN false;
         END IF;
     END IF;
     UPDATE crowd_assignment SET active_at = the_now WHERE id = a.id AND active_at = assigned_at;
-    RETURN 'begun';
+    RETURN true;
 END $$;
