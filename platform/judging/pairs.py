@@ -79,8 +79,9 @@ SELECT %(study)s, ask.id, p.id, judging_key(ask.number), %(language)s
 }
 
 _NAMED_FIRST = f"""
-SELECT i.key, i.first_system < i.second_system, judging_shown(i.id, false)->'sides'
+SELECT i.key, i.first_system < i.second_system, judging_shown(item, false)->'sides'
   FROM ({items_of("%(study)s")}) AS i
+  JOIN judging_item AS item ON item.id = i.id
 """
 
 

@@ -329,7 +329,7 @@ def labels_of(item: Item) -> list[Label]:
 def shown(item: Item) -> dict[str, Any]:
     """The item as workers see it."""
     with connection.cursor() as cursor:
-        cursor.execute("SELECT judging_shown(%s, false)", [item.pk])
+        cursor.execute("SELECT judging_shown(i, false) FROM judging_item AS i WHERE i.id = %s", [item.pk])
         row = cursor.fetchone()
     assert row
     found: dict[str, Any] = json.loads(row[0])

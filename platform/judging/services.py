@@ -352,7 +352,7 @@ def _progress(done: int, size: int, held: int) -> dict[str, object]:
 def _lease(batch_id: int, ahead: int) -> int:
     """Hold so many items for the batch; how many are new to it."""
     with connection.cursor() as cursor:
-        cursor.execute("SELECT judging_lease(%s, %s)", [batch_id, ahead])
+        cursor.execute("SELECT judging_lease(%s, %s, 0)", [batch_id, ahead])
         return int(cursor.rowcount)
 
 

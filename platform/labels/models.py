@@ -1,6 +1,3 @@
-from functools import reduce
-from operator import or_
-
 from django.db import models
 from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
@@ -8,16 +5,10 @@ from django.utils.translation import gettext_lazy as _
 from contexts.models import Context
 from crowd.models import Participation, Worker
 from dialogues.models import Dialogue, Turn
+from live.conditions import both_or_neither, one_of
 from responses.models import Response
 from studies.asks import Party
 from studies.models import Ask, Study
-
-
-def one_of(*fields: str) -> Q:
-    """Exactly one of these references is set."""
-    cases = [Q(**{f"{each}__isnull": each != field for each in fields}) for field in fields]
-    return reduce(or_, cases)
-
 
 JUDGED = ("turn", "response", "dialogue", "pair", "context")
 ONE_JUDGED = one_of(*JUDGED)
@@ -108,7 +99,7 @@ class Label(models.Model):
     )
     rater = models.ForeignKey(Worker, on_delete=models.CASCADE, related_name="labels")
     party = models.CharField(max_length=10, choices=Party, help_text=_("Who the rater is to what is judged."))
-    occasion = models.PositiveSmallIntegerField(
+    occasion = models.SmallIntegerField(
         default=1, help_text=_("2 if the same rater judges the same thing a second time, and so on.")
     )
     question_set = models.CharField(max_length=60)
@@ -118,17 +109,15 @@ class Label(models.Model):
             "and second as the rater saw them."
         )
     )
-    shown_ms = models.PositiveIntegerField(
+    shown_ms = models.IntegerField(
         null=True, blank=True, help_text=_("How long the question was on screen before it was answered.")
     )
-    answer_ms = models.PositiveIntegerField(
+    answer_ms = models.IntegerField(
         null=True, blank=True, help_text=_("From what is judged being shown to the answer.")
     )
     created_at = models.DateTimeField()
     changed_at = models.DateTimeField()
-    changes = models.PositiveSmallIntegerField(
-        default=0, help_text=_("How often the rater changed their mind.")
-    )
+    changes = models.SmallIntegerField(default=0, help_text=_("How often the rater changed their mind."))
 
     class Meta:
         constraints = (
@@ -147,12 +136,11 @@ class Label(models.Model):
             models.CheckConstraint(name="label_is_of_a_known_party", condition=Q(party__in=Party.values)),
             models.CheckConstraint(
                 name="label_answers_an_ask_or_came_from_outside",
-                condition=Q(party=Party.OUTSIDE, ask=None) | (~Q(party=Party.OUTSIDE) & Q(ask__isnull=False)),
+                condition=both_or_neither(Q(party=Party.OUTSIDE), Q(ask=None)),
             ),
             models.CheckConstraint(
                 name="label_of_a_person_is_their_own",
-                condition=Q(party=Party.THEMSELVES, participation__isnull=False)
-                | (~Q(party=Party.THEMSELVES) & Q(participation=None)),
+                condition=both_or_neither(Q(party=Party.THEMSELVES), Q(participation__isnull=False)),
             ),
         )
         indexes = (

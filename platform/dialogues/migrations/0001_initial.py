@@ -3,6 +3,8 @@ import uuid
 import django.contrib.postgres.fields
 import django.db.models.deletion
 import django.db.models.expressions
+import django.db.models.functions.comparison
+import django.db.models.lookups
 from django.conf import settings
 from django.db import migrations, models
 
@@ -72,19 +74,17 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "opening_turns",
-                    models.PositiveSmallIntegerField(
-                        help_text="1 if position 0 is a scripted opening, else 0."
-                    ),
+                    models.SmallIntegerField(help_text="1 if position 0 is a scripted opening, else 0."),
                 ),
-                ("min_turns", models.PositiveSmallIntegerField()),
-                ("max_turns", models.PositiveSmallIntegerField()),
+                ("min_turns", models.SmallIntegerField()),
+                ("max_turns", models.SmallIntegerField()),
                 (
                     "turns",
-                    models.PositiveSmallIntegerField(default=0, help_text="All turns, the opening included."),
+                    models.SmallIntegerField(default=0, help_text="All turns, the opening included."),
                 ),
                 (
                     "bot_turns",
-                    models.PositiveSmallIntegerField(default=0, help_text="Counted turns of bots."),
+                    models.SmallIntegerField(default=0, help_text="Counted turns of bots."),
                 ),
                 (
                     "due_0",
@@ -144,10 +144,8 @@ class Migration(migrations.Migration):
                         name="dialogue_within_max_turns",
                     ),
                     models.CheckConstraint(
-                        condition=models.Q(
-                            models.Q(("ended_at", None), ("ending", "")),
-                            models.Q(models.Q(("ending", ""), _negated=True), ("ended_at__isnull", False)),
-                            _connector="OR",
+                        condition=django.db.models.lookups.Exact(
+                            models.Q(("ending", "")), models.Q(("ended_at", None))
                         ),
                         name="dialogue_ended_with_ending",
                     ),
@@ -156,27 +154,18 @@ class Migration(migrations.Migration):
                             models.Q(("ending", "complete"), _negated=True),
                             ("origin", "imported"),
                             models.Q(
-                                (
-                                    "bot_turns__gte",
-                                    django.db.models.expressions.CombinedExpression(
+                                ("due_0", []),
+                                ("due_1", []),
+                                django.db.models.lookups.GreaterThanOrEqual(
+                                    django.db.models.functions.comparison.Greatest(
                                         django.db.models.expressions.CombinedExpression(
-                                            models.F("min_turns"), "+", models.Value(1)
+                                            models.F("bot_turns"), "*", models.Value(2)
                                         ),
-                                        "/",
-                                        models.Value(2),
+                                        django.db.models.expressions.CombinedExpression(
+                                            models.F("turns"), "-", models.F("opening_turns")
+                                        ),
                                     ),
-                                ),
-                                ("due_0", []),
-                                ("due_1", []),
-                            ),
-                            models.Q(
-                                ("due_0", []),
-                                ("due_1", []),
-                                (
-                                    "turns__gte",
-                                    django.db.models.expressions.CombinedExpression(
-                                        models.F("min_turns"), "+", models.F("opening_turns")
-                                    ),
+                                    models.F("min_turns"),
                                 ),
                             ),
                             _connector="OR",
@@ -575,10 +564,8 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name="dialogue",
             constraint=models.CheckConstraint(
-                condition=models.Q(
-                    models.Q(("imported_in__isnull", False), ("origin", "imported")),
-                    models.Q(models.Q(("origin", "imported"), _negated=True), ("imported_in", None)),
-                    _connector="OR",
+                condition=django.db.models.lookups.Exact(
+                    models.Q(("origin", "imported")), models.Q(("imported_in__isnull", False))
                 ),
                 name="dialogue_is_imported_in_an_import",
             ),

@@ -7,6 +7,8 @@ from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import F, Q
+from django.db.models.functions import Greatest
+from django.db.models.lookups import GreaterThanOrEqual
 from django.db.models.signals import pre_delete
 from django.dispatch import receiver
 from django.utils.translation import gettext_lazy as _
@@ -14,6 +16,7 @@ from django.utils.translation import gettext_lazy as _
 from bots.models import Bot
 from crowd.models import Assignment, Participation, Worker
 from dialogues.models.imports import TranscriptImport
+from live.conditions import both_or_neither
 from studies.models import Study
 
 
@@ -60,15 +63,13 @@ class Dialogue(models.Model):
     )
 
     # The protocol as it was when the conversation began.
-    opening_turns = models.PositiveSmallIntegerField(
-        help_text=_("1 if position 0 is a scripted opening, else 0.")
-    )
-    min_turns = models.PositiveSmallIntegerField()
-    max_turns = models.PositiveSmallIntegerField()
+    opening_turns = models.SmallIntegerField(help_text=_("1 if position 0 is a scripted opening, else 0."))
+    min_turns = models.SmallIntegerField()
+    max_turns = models.SmallIntegerField()
 
     # How far it is. Kept in step with the turns and labels by the statements that write those.
-    turns = models.PositiveSmallIntegerField(default=0, help_text=_("All turns, the opening included."))
-    bot_turns = models.PositiveSmallIntegerField(default=0, help_text=_("Counted turns of bots."))
+    turns = models.SmallIntegerField(default=0, help_text=_("All turns, the opening included."))
+    bot_turns = models.SmallIntegerField(default=0, help_text=_("Counted turns of bots."))
     # What each seat still has to annotate, as numbers (dialogues/asks.py). In this row and not in the seats':
     # the statement that saves a turn or a label locks and writes one row.
     due_0 = ArrayField(models.IntegerField(), default=list, blank=True)
@@ -90,19 +91,20 @@ class Dialogue(models.Model):
             ),
             models.CheckConstraint(
                 name="dialogue_ended_with_ending",
-                condition=Q(ending="", ended_at=None) | (~Q(ending="") & Q(ended_at__isnull=False)),
+                condition=both_or_neither(Q(ending=""), Q(ended_at=None)),
             ),
             models.CheckConstraint(
                 name="dialogue_complete_is_whole",
                 condition=~Q(ending="complete")
                 | Q(origin="imported")
-                | Q(due_0=[], due_1=[], bot_turns__gte=(F("min_turns") + 1) / 2)
-                | Q(due_0=[], due_1=[], turns__gte=F("min_turns") + F("opening_turns")),
+                | Q(due_0=[], due_1=[])
+                & GreaterThanOrEqual(
+                    Greatest(F("bot_turns") * 2, F("turns") - F("opening_turns")), F("min_turns")
+                ),
             ),
             models.CheckConstraint(
                 name="dialogue_is_imported_in_an_import",
-                condition=Q(origin="imported", imported_in__isnull=False)
-                | (~Q(origin="imported") & Q(imported_in=None)),
+                condition=both_or_neither(Q(origin="imported"), Q(imported_in__isnull=False)),
             ),
         )
 

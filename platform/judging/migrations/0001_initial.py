@@ -3,6 +3,7 @@ import uuid
 import django.contrib.postgres.fields
 import django.core.validators
 import django.db.models.deletion
+import django.db.models.lookups
 from django.db import migrations, models
 
 from live.sql import LoadSQL
@@ -207,43 +208,17 @@ class Migration(migrations.Migration):
                         name="item_gold_is_not_removed",
                     ),
                     models.CheckConstraint(
-                        condition=models.Q(
-                            models.Q(
-                                ("context__isnull", True),
-                                ("dialogue__isnull", True),
-                                ("pair__isnull", True),
-                                ("response__isnull", True),
-                                ("turn__isnull", False),
+                        condition=django.db.models.lookups.Exact(
+                            models.Func(
+                                models.F("turn"),
+                                models.F("response"),
+                                models.F("dialogue"),
+                                models.F("pair"),
+                                models.F("context"),
+                                function="num_nonnulls",
+                                output_field=models.IntegerField(),
                             ),
-                            models.Q(
-                                ("context__isnull", True),
-                                ("dialogue__isnull", True),
-                                ("pair__isnull", True),
-                                ("response__isnull", False),
-                                ("turn__isnull", True),
-                            ),
-                            models.Q(
-                                ("context__isnull", True),
-                                ("dialogue__isnull", False),
-                                ("pair__isnull", True),
-                                ("response__isnull", True),
-                                ("turn__isnull", True),
-                            ),
-                            models.Q(
-                                ("context__isnull", True),
-                                ("dialogue__isnull", True),
-                                ("pair__isnull", False),
-                                ("response__isnull", True),
-                                ("turn__isnull", True),
-                            ),
-                            models.Q(
-                                ("context__isnull", False),
-                                ("dialogue__isnull", True),
-                                ("pair__isnull", True),
-                                ("response__isnull", True),
-                                ("turn__isnull", True),
-                            ),
-                            _connector="OR",
+                            1,
                         ),
                         name="item_has_one_subject",
                     ),

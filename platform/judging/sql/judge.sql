@@ -11,9 +11,10 @@ BEGIN
         RETURN jsonb_build_object('outcome', outcome);
     END IF;
     SELECT coalesce(jsonb_agg(judging_shown_in(slot)), '[]') INTO leased
-      FROM judging_lease(the_batch, the_ahead) AS slot;
+      FROM judging_lease(the_batch, the_ahead, (outcome = 'judged')::integer) AS slot;
     RETURN (SELECT jsonb_build_object(
-                'outcome', outcome, 'leased', leased, 'done', b.done, 'size', b.size,
+                'outcome', CASE outcome WHEN 'judged' THEN 'saved' ELSE outcome END,
+                'leased', leased, 'done', b.done, 'size', b.size,
                 'held', (SELECT count(*) FROM judging_slot WHERE batch_id = b.id AND label_id IS NULL))
               FROM judging_batch AS b WHERE b.id = the_batch);
 END $$;

@@ -1,11 +1,11 @@
--- Hold so many items for a batch; the slots that are new to it. Keys begin with the number of their item's ask, so it is
--- given all there is of one ask before anything of the next, and gold is of the ask that it is at.
-CREATE OR REPLACE FUNCTION judging_lease(the_batch bigint, the_ahead integer) RETURNS SETOF bigint
+-- Hold so many items for a batch in which so many more were just judged; the slots that are new to it. Keys begin with
+-- the number of their item's ask, so it is given all there is of one ask before anything of the next, and gold is of the
+-- ask that it is at.
+CREATE OR REPLACE FUNCTION judging_lease(the_batch bigint, the_ahead integer, newly_judged integer) RETURNS SETOF bigint
 LANGUAGE plpgsql AS $$
 DECLARE
-    b judging_batch%ROWTYPE;
+    b record;
     found_slot record;
-    lease interval;
     held integer;
     is_half_over boolean;
     wrapped boolean := false;
@@ -14,9 +14,14 @@ DECLARE
     behind uuid;
     of_ask integer;
     at timestamptz;
+    lease interval;
 BEGIN
-    SELECT * INTO b FROM judging_batch WHERE id = the_batch FOR NO KEY UPDATE;
-    SELECT make_interval(secs => lease_seconds) INTO lease FROM judging_judgingplan WHERE study_id = b.study_id;
+    SELECT batch.id, batch.study_id, batch.worker_id, batch.language, batch.size, batch.gold_at, batch.cursor,
+           batch.done + newly_judged AS done, plan.lease_seconds INTO b
+      FROM judging_batch AS batch JOIN judging_judgingplan AS plan ON plan.study_id = batch.study_id
+     WHERE batch.id = the_batch
+       FOR NO KEY UPDATE OF batch;
+    lease := make_interval(secs => b.lease_seconds);
     at := clock_timestamp();
     of_ask := get_byte(uuid_send(b.cursor), 0);
     behind := b.cursor;
@@ -59,5 +64,6 @@ BEGIN
             behind := '00000000-0000-0000-0000-000000000000';
         END IF;
     END LOOP;
-    UPDATE judging_batch SET cursor = b.cursor WHERE id = b.id AND cursor <> b.cursor;
+    UPDATE judging_batch SET cursor = b.cursor, done = b.done
+     WHERE id = b.id AND (cursor <> b.cursor OR done <> b.done);
 END $$;

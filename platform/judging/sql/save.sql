@@ -1,4 +1,5 @@
--- Save a worker's answers to an ask about an item of their batch, or change them: what came of it, in a word. Whose questions
+-- Save a worker's answers to an ask about an item of their batch, or change them: what came of it, in a word.
+-- 'judged' is new, and counts in the batch once the next items are leased. Whose questions
 -- these answers were checked by is said with them, and an item of another ask is none of these.
 CREATE OR REPLACE FUNCTION judging_save(the_batch bigint, the_key uuid, the_ask bigint, the_answers jsonb,
                                         the_shown_ms integer, the_answer_ms integer, the_compared text[]) RETURNS text
@@ -57,12 +58,11 @@ BEGIN
         RETURN 'judged_elsewhere';
     END IF;
     UPDATE judging_slot SET label_id = new_label, leased_until = NULL WHERE id = s.id;
-    UPDATE judging_batch SET done = done + 1 WHERE id = the_batch;
     IF is_over THEN
         PERFORM judging_again(s.id);
     END IF;
     IF b.third_rater AND NOT s.is_gold THEN
         PERFORM judging_third(s.item_id, the_compared);
     END IF;
-    RETURN 'saved';
+    RETURN 'judged';
 END $$;

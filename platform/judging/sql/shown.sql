@@ -1,15 +1,12 @@
--- An item as its rater sees it, with the number of its ask. Of a pair the sides stand in the order of the rater's slot: each
+-- An item as its rater sees it, with the number of its ask, which its key begins with. Of a pair the sides stand in the order of the rater's slot: each
 -- with its texts and, of a conversation, the seat that is judged.
-CREATE OR REPLACE FUNCTION judging_shown(the_item bigint, is_swapped boolean) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
+CREATE OR REPLACE FUNCTION judging_shown(i judging_item, is_swapped boolean) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
 DECLARE
-    i judging_item%ROWTYPE;
     before jsonb;
     judged text;
     sides jsonb;
-    of_ask integer;
+    of_ask integer := get_byte(uuid_send(i.key), 0);
 BEGIN
-    SELECT * INTO i FROM judging_item WHERE id = the_item;
-    SELECT ask.number INTO of_ask FROM studies_ask AS ask WHERE ask.id = i.ask_id;
     IF i.response_id IS NOT NULL THEN
         SELECT to_jsonb(c.turns), r.text INTO before, judged
           FROM responses_response AS r JOIN contexts_context AS c ON c.id = r.context_id

@@ -2,11 +2,13 @@
 -- slot alone, for the same item may come twice.
 CREATE OR REPLACE FUNCTION judging_shown_in(the_slot bigint) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
-    s judging_slot%ROWTYPE;
+    s record;
 BEGIN
-    SELECT * INTO s FROM judging_slot WHERE id = the_slot;
+    SELECT slot.deck, slot.key, slot.asks_reason, judging_shown(item, slot.is_swapped) AS item INTO s
+      FROM judging_slot AS slot JOIN judging_item AS item ON item.id = slot.item_id
+     WHERE slot.id = the_slot;
     IF s.deck IS NULL THEN
-        RETURN judging_shown(s.item_id, s.is_swapped);
+        RETURN s.item;
     END IF;
-    RETURN judging_shown(s.item_id, s.is_swapped) || jsonb_build_object('key', s.key, 'asks_reason', s.asks_reason);
+    RETURN s.item || jsonb_build_object('key', s.key, 'asks_reason', s.asks_reason);
 END $$;

@@ -1,4 +1,5 @@
 import django.db.models.deletion
+import django.db.models.lookups
 from django.db import migrations, models
 
 from live.sql import LoadSQL
@@ -123,7 +124,7 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "occasion",
-                    models.PositiveSmallIntegerField(
+                    models.SmallIntegerField(
                         default=1,
                         help_text="2 if the same rater judges the same thing a second time, and so on.",
                     ),
@@ -137,7 +138,7 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "shown_ms",
-                    models.PositiveIntegerField(
+                    models.IntegerField(
                         blank=True,
                         help_text="How long the question was on screen before it was answered.",
                         null=True,
@@ -145,7 +146,7 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "answer_ms",
-                    models.PositiveIntegerField(
+                    models.IntegerField(
                         blank=True, help_text="From what is judged being shown to the answer.", null=True
                     ),
                 ),
@@ -153,9 +154,7 @@ class Migration(migrations.Migration):
                 ("changed_at", models.DateTimeField()),
                 (
                     "changes",
-                    models.PositiveSmallIntegerField(
-                        default=0, help_text="How often the rater changed their mind."
-                    ),
+                    models.SmallIntegerField(default=0, help_text="How often the rater changed their mind."),
                 ),
                 (
                     "ask",
@@ -291,56 +290,18 @@ class Migration(migrations.Migration):
                         name="label_of_participation_once_per_rater",
                     ),
                     models.CheckConstraint(
-                        condition=models.Q(
-                            models.Q(
-                                ("context__isnull", True),
-                                ("dialogue__isnull", True),
-                                ("pair__isnull", True),
-                                ("participation__isnull", True),
-                                ("response__isnull", True),
-                                ("turn__isnull", False),
+                        condition=django.db.models.lookups.Exact(
+                            models.Func(
+                                models.F("turn"),
+                                models.F("response"),
+                                models.F("dialogue"),
+                                models.F("pair"),
+                                models.F("context"),
+                                models.F("participation"),
+                                function="num_nonnulls",
+                                output_field=models.IntegerField(),
                             ),
-                            models.Q(
-                                ("context__isnull", True),
-                                ("dialogue__isnull", True),
-                                ("pair__isnull", True),
-                                ("participation__isnull", True),
-                                ("response__isnull", False),
-                                ("turn__isnull", True),
-                            ),
-                            models.Q(
-                                ("context__isnull", True),
-                                ("dialogue__isnull", False),
-                                ("pair__isnull", True),
-                                ("participation__isnull", True),
-                                ("response__isnull", True),
-                                ("turn__isnull", True),
-                            ),
-                            models.Q(
-                                ("context__isnull", True),
-                                ("dialogue__isnull", True),
-                                ("pair__isnull", False),
-                                ("participation__isnull", True),
-                                ("response__isnull", True),
-                                ("turn__isnull", True),
-                            ),
-                            models.Q(
-                                ("context__isnull", False),
-                                ("dialogue__isnull", True),
-                                ("pair__isnull", True),
-                                ("participation__isnull", True),
-                                ("response__isnull", True),
-                                ("turn__isnull", True),
-                            ),
-                            models.Q(
-                                ("context__isnull", True),
-                                ("dialogue__isnull", True),
-                                ("pair__isnull", True),
-                                ("participation__isnull", False),
-                                ("response__isnull", True),
-                                ("turn__isnull", True),
-                            ),
-                            _connector="OR",
+                            1,
                         ),
                         name="label_has_one_subject",
                     ),
@@ -354,20 +315,14 @@ class Migration(migrations.Migration):
                         name="label_is_of_a_known_party",
                     ),
                     models.CheckConstraint(
-                        condition=models.Q(
-                            models.Q(("ask", None), ("party", "outside")),
-                            models.Q(models.Q(("party", "outside"), _negated=True), ("ask__isnull", False)),
-                            _connector="OR",
+                        condition=django.db.models.lookups.Exact(
+                            models.Q(("party", "outside")), models.Q(("ask", None))
                         ),
                         name="label_answers_an_ask_or_came_from_outside",
                     ),
                     models.CheckConstraint(
-                        condition=models.Q(
-                            models.Q(("participation__isnull", False), ("party", "themselves")),
-                            models.Q(
-                                models.Q(("party", "themselves"), _negated=True), ("participation", None)
-                            ),
-                            _connector="OR",
+                        condition=django.db.models.lookups.Exact(
+                            models.Q(("party", "themselves")), models.Q(("participation__isnull", False))
                         ),
                         name="label_of_a_person_is_their_own",
                     ),

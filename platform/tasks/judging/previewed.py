@@ -130,7 +130,7 @@ class JudgingPreviewed(ItemsPreviewed):
 
 def _as_shown(item: Item) -> Shown:
     with connection.cursor() as cursor:
-        cursor.execute("SELECT judging_shown(%s, false)", [item.pk])
+        cursor.execute("SELECT judging_shown(i, false) FROM judging_item AS i WHERE i.id = %s", [item.pk])
         row = cursor.fetchone()
     assert row
     found: Shown = json.loads(row[0])
