@@ -255,8 +255,11 @@ def judge(desk: Desk, *, key: UUID, answers: Mapping[str, object], timing: Timin
         raise RefusedError(error.code, why_not_taken(error)) from error
     _refuse_without_reason(desk, key, questions, checked)
     found = _one(
-        "SELECT judging_judge(%s, %s, %s, %s, %s, %s, %s, %s)",
-        [desk.batch_id, str(key), ask.pk, json.dumps(checked), *timing, AHEAD, compared(questions)],
+        "SELECT judging_judge(%s, %s, %s, %s, %s, %s, %s, %s, %s)",
+        [
+            *(desk.batch_id, str(key), ask.pk, ask.question_set, json.dumps(checked)),
+            *(*timing, AHEAD, compared(questions)),
+        ],
     )
     if found["outcome"] != "saved":
         raise RefusedError(found["outcome"], REFUSALS[found["outcome"]])

@@ -1,12 +1,12 @@
-CREATE OR REPLACE FUNCTION judging_judge(the_batch bigint, the_key uuid, the_ask bigint, the_answers jsonb,
-                                         the_shown_ms integer, the_answer_ms integer, the_ahead integer, the_compared text[])
-RETURNS jsonb
-LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION judging_judge(
+    the_batch bigint, the_key uuid, the_ask bigint, the_set text, the_answers jsonb,
+    the_shown_ms integer, the_answer_ms integer, the_ahead integer, the_compared text[]
+) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
     outcome text;
     leased jsonb;
 BEGIN
-    outcome := judging_save(the_batch, the_key, the_ask, the_answers, the_shown_ms, the_answer_ms, the_compared);
+    outcome := judging_save(the_batch, the_key, the_ask, the_set, the_answers, the_shown_ms, the_answer_ms, the_compared);
     IF outcome = 'finished' THEN
         RETURN jsonb_build_object('outcome', outcome);
     END IF;

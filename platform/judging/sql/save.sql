@@ -1,7 +1,7 @@
 -- Save a worker's answers to an ask about an item of their batch, or change them: what came of it, in a word.
 -- 'judged' is new, and counts in the batch once the next items are leased. Whose questions
 -- these answers were checked by is said with them, and an item of another ask is none of these.
-CREATE OR REPLACE FUNCTION judging_save(the_batch bigint, the_key uuid, the_ask bigint, the_answers jsonb,
+CREATE OR REPLACE FUNCTION judging_save(the_batch bigint, the_key uuid, the_ask bigint, the_set text, the_answers jsonb,
                                         the_shown_ms integer, the_answer_ms integer, the_compared text[]) RETURNS text
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -24,11 +24,10 @@ BEGIN
         SELECT pilot_over_at IS NOT NULL INTO is_over FROM studies_study WHERE id = b.study_id FOR NO KEY UPDATE;
     END IF;
     SELECT slot.id, slot.item_id, slot.label_id, slot.occasion, slot.is_gold,
-           i.turn_id, i.response_id, i.dialogue_id, i.pair_id, i.context_id, ask.question_set INTO s
+           i.turn_id, i.response_id, i.dialogue_id, i.pair_id, i.context_id INTO s
       FROM judging_slot AS slot
       JOIN judging_item AS i ON i.id = slot.item_id
-      JOIN studies_ask AS ask ON ask.id = i.ask_id
-     WHERE slot.batch_id = the_batch AND slot.key = the_key AND ask.id = the_ask
+     WHERE slot.batch_id = the_batch AND slot.key = the_key AND i.ask_id = the_ask
        FOR NO KEY UPDATE OF slot;
     IF NOT FOUND THEN
         RETURN 'given_away';
@@ -49,7 +48,7 @@ BEGIN
     INSERT INTO labels_label (study_id, turn_id, response_id, dialogue_id, pair_id, context_id, rater_id, party, occasion,
                               ask_id, question_set, answers, shown_ms, answer_ms, created_at, changed_at, changes)
     VALUES (b.study_id, s.turn_id, s.response_id, s.dialogue_id, s.pair_id, s.context_id, b.worker_id, 'reader', s.occasion,
-            the_ask, s.question_set, the_answers, the_shown_ms, the_answer_ms, clock_timestamp(), clock_timestamp(), 0)
+            the_ask, the_set, the_answers, the_shown_ms, the_answer_ms, clock_timestamp(), clock_timestamp(), 0)
         ON CONFLICT DO NOTHING
  RETURNING id INTO new_label;
     IF new_label IS NULL THEN
