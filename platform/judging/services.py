@@ -1,13 +1,13 @@
 """Every write of the labelling queue: a worker begins, judges item by item, and finishes.
 
-The steps that many workers take at once are functions in the database, one round trip and one commit each
-(judging/sql, docs/decisions/slots-and-leases.md).
+The steps that many workers take at once are functions in the database (judging/sql,
+docs/decisions/slots-and-leases.md); what they judge at the same moment is one commit (live/batches.py).
 """
 
 import json
 import random
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -26,12 +26,16 @@ from evaluation.questions import Answer, AnswersError, Kind, QuestionSet
 from judging import training
 from judging.asks import asks_of_readers
 from judging.batteries import battery_of
+from judging.desks import REFUSALS, Desk, Judged, Shown
 from judging.filling import compared
 from judging.models import Batch, Item, JudgingPlan, Slot
 from judging.queries import left_over
 from judging.reading import read_in_slots
 from labels.services import NO_TIMING
 from labels.timing import Timing
+from live.batches import BatchedStep, Values
+from live.database import in_database
+from live.loop_connection import Row
 from live.refusals import RefusedError
 from questions.resolving import question_set
 from questions.shown import why_not_taken
@@ -45,67 +49,6 @@ LOOKING_BACK = 20
 
 NO_SUCH_BATCH = _("There is no such task. Open your study link again.")
 NOT_YOURS = _("This task belongs to someone else. Open your own study link again.")
-
-Shown = dict[str, Any]
-
-REFUSALS = {
-    "given_away": _(
-        "You were away for a while, so this one was given to somebody else. Your earlier answers are safe; "
-        "please continue with the next one."
-    ),
-    "judged_elsewhere": _(
-        "You have judged this one before, in another study. Your work is safe; please continue with the next "
-        "one."
-    ),
-    "finished": _("You have finished. Everything is saved."),
-    "no_reason": _("Please also say why in a few words. Nothing is lost: write it and save again."),
-    "reason_not_asked": _(
-        "No reason is asked for here, so this was not saved. Reload the page, and answer again."
-    ),
-    "unjudged": _(
-        "There are still items to judge. Your work so far is safe: please answer the open question."
-    ),
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Desk:
-    """A worker's place in a judging study: what does not change while they judge.
-
-    Attributes:
-        asks: what readers are asked in it, by number.
-    """
-
-    batch_id: int
-    assignment_id: int
-    participation_id: int
-    study_code: str
-    asks: Mapping[int, Ask]
-    markdown: bool
-    shows_reading: bool
-
-    def ask_of(self, key: UUID) -> Ask:
-        """What is asked about the item of this name, which begins with the number of its ask.
-
-        In a battery it does not; there is one ask then.
-
-        Raises:
-            RefusedError: no item of this study has such a name.
-        """
-        if len(self.asks) == 1:
-            return next(iter(self.asks.values()))
-        if key.bytes[0] not in self.asks:
-            raise RefusedError("given_away", REFUSALS["given_away"])
-        return self.asks[key.bytes[0]]
-
-
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """What a saved judgment leads to: what was stored, newly leased items, and how far the batch is."""
-
-    answers: dict[str, Answer]
-    leased: list[Shown]
-    progress: dict[str, object]
 
 
 @transaction.atomic
@@ -240,6 +183,33 @@ def desk_of(public_id: UUID, worker_id: int) -> Desk:
     )
 
 
+JUDGE = BatchedStep(
+    "judging_judge",
+    {
+        "batch": "bigint", "key": "uuid", "ask": "bigint", "questions": "text", "answers": "jsonb",
+        "shown_ms": "integer", "answer_ms": "integer", "ahead": "integer", "compared": "text[]",
+    },
+)  # fmt: skip
+
+
+async def judge_among_others(
+    desk: Desk, *, key: UUID, answers: Mapping[str, object], timing: Timing = NO_TIMING
+) -> Judged:
+    """As `judge`, but committed together with what others judge at this moment; see live/batches.py.
+
+    Raises:
+        RefusedError: as for `judge`.
+    """
+    ask, checked = _checked(desk, key, answers)
+    if _free_texts(question_set(ask.question_set)):
+        await in_database(_refuse_without_reason, desk, key, ask, checked)
+    row = await JUDGE.row(**_step(desk, key, ask, checked, timing))
+    judged = _judged(row, checked)
+    if not desk.shows_reading:
+        return judged
+    return replace(judged, leased=await in_database(_with_reading, desk, judged.leased))
+
+
 def judge(desk: Desk, *, key: UUID, answers: Mapping[str, object], timing: Timing = NO_TIMING) -> Judged:
     """Save the worker's judgment of an item, or change it, and lease the next. Safe to repeat.
 
@@ -247,36 +217,52 @@ def judge(desk: Desk, *, key: UUID, answers: Mapping[str, object], timing: Timin
         RefusedError: the answers do not fit the questions, the batch is finished, or the item went to
             somebody else because the lease was over; nothing was saved.
     """
+    ask, checked = _checked(desk, key, answers)
+    _refuse_without_reason(desk, key, ask, checked)
+    judged = _judged(JUDGE.row_alone(**_step(desk, key, ask, checked, timing)), checked)
+    return replace(judged, leased=_with_reading(desk, judged.leased))
+
+
+def _checked(desk: Desk, key: UUID, answers: Mapping[str, object]) -> tuple[Ask, dict[str, Answer]]:
     ask = desk.ask_of(key)
-    questions = question_set(ask.question_set)
     try:
-        checked = questions.check(answers)
+        return ask, question_set(ask.question_set).check(answers)
     except AnswersError as error:
         raise RefusedError(error.code, why_not_taken(error)) from error
-    _refuse_without_reason(desk, key, questions, checked)
-    found = _one(
-        "SELECT judging_judge(%s, %s, %s, %s, %s, %s, %s, %s, %s)",
-        [
-            *(desk.batch_id, str(key), ask.pk, ask.question_set, json.dumps(checked)),
-            *(*timing, AHEAD, compared(questions)),
-        ],
-    )
+
+
+def _step(desk: Desk, key: UUID, ask: Ask, checked: Mapping[str, Answer], timing: Timing) -> Values:
+    return {
+        "batch": desk.batch_id,
+        "key": str(key),
+        "ask": ask.pk,
+        "questions": ask.question_set,
+        "answers": checked,
+        **timing._asdict(),
+        "ahead": AHEAD,
+        "compared": compared(question_set(ask.question_set)),
+    }
+
+
+def _judged(row: Row | None, checked: dict[str, Answer]) -> Judged:
+    assert row, "judging_judge always says what came of it"
+    found = json.loads(row[0])
     if found["outcome"] != "saved":
         raise RefusedError(found["outcome"], REFUSALS[found["outcome"]])
-    return Judged(
-        checked, _with_reading(desk, found["leased"]), _progress(found["done"], found["size"], found["held"])
-    )
+    return Judged(checked, found["leased"], _progress(found["done"], found["size"], found["held"]))
 
 
-def _refuse_without_reason(
-    desk: Desk, key: UUID, questions: QuestionSet, answers: Mapping[str, Answer]
-) -> None:
+def _free_texts(questions: QuestionSet) -> list[str]:
+    return [question.key for question in questions.questions if question.kind is Kind.TEXT]
+
+
+def _refuse_without_reason(desk: Desk, key: UUID, ask: Ask, answers: Mapping[str, Answer]) -> None:
     """Of a battery, free text is answered where a reason is asked, and nowhere else.
 
     Raises:
         RefusedError: it is missing, or nobody asked for it.
     """
-    free = [question.key for question in questions.questions if question.kind is Kind.TEXT]
+    free = _free_texts(question_set(ask.question_set))
     if not free:
         return
     card = Slot.objects.filter(batch=desk.batch_id, key=key).exclude(deck=None)

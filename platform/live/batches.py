@@ -1,4 +1,4 @@
-"""Steps of many dialogues in one statement and one commit.
+"""Steps of many people in one statement and one commit.
 
     caller ── row ──▶ waiting ── batch ──▶ one statement on this step's own connection
        ◀── its row, once all of them are committed ──┘
@@ -11,6 +11,7 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from django.db import connection as connection_of_thread
@@ -37,9 +38,9 @@ class BatchFailedError(Exception):
 
 
 class BatchedStep:
-    """A short step in one dialogue, taken by a function of the database.
+    """A short step in one dialogue, or one batch of a rater, taken by a function of the database.
 
-    The function must be safe to repeat. Its first parameter is the id of the dialogue, whose row is
+    The function must be safe to repeat. Its first parameter is the id of the dialogue or batch, whose row is
     the first that it locks: a batch goes through them in ascending order, so that no two batches wait
     for each other. If nothing may be done, the first value that it returns is NULL.
     """
@@ -64,14 +65,15 @@ class BatchedStep:
         try:
             row = await self._lane().row(values)
         except BatchFailedError:
-            row = await in_database(self._row_alone, values)
+            return await in_database(partial(self.row_alone, **values))
         return None if row[1] is None else row[1:]
 
-    def _row_alone(self, values: Values) -> Row:
+    def row_alone(self, **values: Any) -> Row | None:
+        """Take the step on this thread, within the transaction of its caller if there is one."""
         with connection_of_thread.cursor() as cursor:
             cursor.execute(self._statement.format("%s::jsonb"), [as_json([values])])
             row: Row = cursor.fetchone()
-            return row
+        return None if row[1] is None else row[1:]
 
     def _lane(self) -> "_Lane":
         loop = asyncio.get_running_loop()
@@ -118,7 +120,7 @@ class _Lane:
     def _next_batch(self) -> list[tuple[Values, asyncio.Future[Row]]]:
         taken = [self._waiting.popleft() for _ in range(min(LARGEST_BATCH, len(self._waiting)))]
         batch = [(values, row) for values, row in taken if not row.done()]  # some callers have gone
-        batch.sort(key=_dialogue)
+        batch.sort(key=_first_locked)
         return batch
 
     async def _carry_out(self, batch: list[tuple[Values, asyncio.Future[Row]]]) -> None:
@@ -147,9 +149,9 @@ class _Lane:
         return self._connection
 
 
-def _dialogue(step: tuple[Values, asyncio.Future[Row]]) -> int:
-    dialogue: int = next(iter(step[0].values()))
-    return dialogue
+def _first_locked(step: tuple[Values, asyncio.Future[Row]]) -> int:
+    row: int = next(iter(step[0].values()))
+    return row
 
 
 def close_connections(*, of_closed_loops_only: bool = False) -> None:

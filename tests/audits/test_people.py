@@ -16,6 +16,7 @@ from chatbots.identity.replies import GROUPS, Group, Reply
 from crowd.models import Participation
 from evaluation.questions import IDENTITY_REPLY
 from judging import services as judging
+from judging.desks import Desk
 from judging.models import Item, Slot
 from studies.models import Study
 from studies.services import save_study, set_state
@@ -65,7 +66,7 @@ def opened(study: Study, owner: User) -> Study:
     return set_state(study.pk, Study.State.OPEN)
 
 
-def judge(desk: judging.Desk, answers: Mapping[str, Mapping[str, str]]) -> None:
+def judge(desk: Desk, answers: Mapping[str, Mapping[str, str]]) -> None:
     """Judge what is before this worker: by the text of the reply."""
     while shown := judging.state(desk)["items"]:
         for item in shown:

@@ -6,8 +6,8 @@ from uuid import UUID
 
 from crowd.models import Participation
 from judging import services as judging
+from judging.desks import Desk
 from judging.models import Batch, Item
-from judging.services import Desk
 from studies.models import Study
 from tests.conftest import enter
 

@@ -23,6 +23,7 @@ from evaluation.report.bundle import recompute
 from judging import services as judging
 from judging import subjects
 from judging.batteries import battery_of
+from judging.desks import Desk, Judged
 from judging.models import Batch, Battery, Slot
 from labels.models import Label
 from live.refusals import RefusedError
@@ -74,7 +75,7 @@ def rating(points: int) -> dict[str, object]:
     return {"appropriate": points, "trustworthy": points, "friendly": points}
 
 
-def judge_next(desk: judging.Desk, points: int | None = None) -> judging.Judged:
+def judge_next(desk: Desk, points: int | None = None) -> Judged:
     shown = judging.state(desk)["items"][0]
     system = Slot.objects.get(batch=desk.batch_id, key=shown["key"]).item.response
     assert system
@@ -83,13 +84,13 @@ def judge_next(desk: judging.Desk, points: int | None = None) -> judging.Judged:
     return judging.judge(desk, key=UUID(shown["key"]), answers=answers)
 
 
-def judge_all(desk: judging.Desk, points: int | None = None) -> None:
+def judge_all(desk: Desk, points: int | None = None) -> None:
     while judging.state(desk)["items"]:
         judge_next(desk, points)
     judging.finish(desk)
 
 
-def leave(desk: judging.Desk) -> None:
+def leave(desk: Desk) -> None:
     Slot.objects.filter(batch=desk.batch_id, label=None).update(
         leased_until=timezone.now() - timedelta(seconds=1)
     )

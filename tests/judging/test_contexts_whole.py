@@ -21,10 +21,10 @@ from evaluation.report.bundle import recompute
 from judging import gold, removing, subjects
 from judging import services as judging
 from judging.chosen import contexts_of
+from judging.desks import Desk
 from judging.gold import Gold
 from judging.models import Battery, JudgingPlan, Slot
 from judging.queries import judged_and_wanted, system_counts
-from judging.services import Desk
 from studies.models import Study
 from studies.services import set_state
 from tests.conftest import MakeQueue, enter

@@ -9,6 +9,7 @@ from crowd.models import Participation
 from crowd.refusals import EntryRefusedError
 from judging import services as judging
 from judging import subjects
+from judging.desks import Desk
 from judging.models import Battery
 from live.refusals import RefusedError
 from studies.models import Study
@@ -20,7 +21,7 @@ pytestmark = pytest.mark.django_db
 YES = {"sensible": True, "specific": True}
 
 
-def begin_from(study: Study, address: str) -> judging.Desk:
+def begin_from(study: Study, address: str) -> Desk:
     participation = enter(study)
     Participation.objects.filter(pk=participation.pk).update(address=address)
     return begin(study, participation)

@@ -12,8 +12,8 @@ from django.db import OperationalError, connection, transaction
 
 from crowd.refusals import EntryRefusedError
 from judging import services as judging
+from judging.desks import Desk
 from judging.models import JudgingPlan, Slot
-from judging.services import Desk
 from labels.models import Label
 from live.refusals import RefusedError
 from studies.models import Study

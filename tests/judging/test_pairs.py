@@ -18,6 +18,7 @@ from crowd.models import Participation
 from evaluation.fit_contexts import Contexts
 from judging import pairing, pairs, subjects
 from judging import services as judging
+from judging.desks import Desk
 from judging.models import Item, Slot
 from judging.pairing import Side
 from judging.pairs import Source
@@ -298,7 +299,7 @@ def test_who_talked_in_one_of_two_conversations_does_not_compare_them(
     assert own in offered(begin(study))
 
 
-def offered(desk: judging.Desk) -> list[str]:
+def offered(desk: Desk) -> list[str]:
     """All that this worker gets, one after the other."""
     keys = []
     while items := judging.state(desk)["items"]:

@@ -18,6 +18,7 @@ from crowd.refusals import EntryRefusedError
 from dialogues.models import Dialogue, Seat
 from judging import services as judging
 from judging import subjects
+from judging.desks import Desk, Judged
 from judging.models import Item, Slot
 from labels.models import Label
 from live.refusals import RefusedError
@@ -32,11 +33,11 @@ NO = {"sensible": False}
 pytestmark = pytest.mark.django_db
 
 
-def judge(desk: judging.Desk, key: str, answers: dict[str, bool] = YES) -> judging.Judged:
+def judge(desk: Desk, key: str, answers: dict[str, bool] = YES) -> Judged:
     return judging.judge(desk, key=UUID(key), answers=answers)
 
 
-def judge_all(desk: judging.Desk) -> list[str]:
+def judge_all(desk: Desk) -> list[str]:
     """Judge until nothing is before this worker; the keys in their order."""
     done = []
     while keys := held(desk):
@@ -285,14 +286,16 @@ def test_an_answer_can_be_changed_until_the_batch_is_finished(make_queue: MakeQu
         judge(desk, key)
 
 
-def test_a_resent_judgment_changes_nothing(make_queue: MakeQueue) -> None:
-    desk = begin(make_queue(3))
+def test_a_resent_judgment_changes_nothing_and_tells_all_that_is_held(make_queue: MakeQueue) -> None:
+    desk = begin(make_queue(5))
     key = held(desk)[0]
 
     first, again = judge(desk, key), judge(desk, key)
 
     assert again.progress == first.progress
-    assert again.leased == []
+    assert len(first.leased) == 1
+    assert [item["key"] for item in again.leased] == held(desk)
+    assert first.leased[0] in again.leased
     assert Label.objects.get().changes == 0
 
 

@@ -20,10 +20,10 @@ from crowd.refusals import EntryRefusedError
 from evaluation.report.bundle import recompute
 from judging import gold, removing, subjects
 from judging import services as judging
+from judging.desks import Desk
 from judging.gold import Gold
 from judging.models import Battery, Item, Slot
 from judging.queries import SystemCount, judged_and_wanted, system_counts
-from judging.services import Desk
 from labels.models import Label
 from live.refusals import RefusedError
 from responses.models import Response

@@ -26,11 +26,11 @@ from judging import gold, pairs, subjects, training
 from judging import services as judging
 from judging.chosen import dialogues, responses, turns
 from judging.counting import ask_counts
+from judging.desks import Desk
 from judging.gold import Gold
 from judging.models import Battery, Item, JudgingPlan, Slot
 from judging.pairs import Source
 from judging.queries import judged_and_wanted, system_counts
-from judging.services import Desk
 from labels.models import Label
 from live.refusals import RefusedError
 from responses.models import ResponseRun

@@ -12,8 +12,8 @@ from django.test import Client
 from accounts.models import User
 from judging import services as judging
 from judging import subjects
+from judging.desks import Desk
 from judging.models import JudgingPlan, Slot
-from judging.services import Desk
 from studies.models import Study
 from tests.conftest import MakePairs, MakeQueue
 from tests.judging.conftest import begin

@@ -26,9 +26,9 @@ from evaluation.report.analysis import PILOT
 from evaluation.report.bundle import recompute
 from judging import services as judging
 from judging import subjects
+from judging.desks import Desk
 from judging.models import Battery, Item, Slot
 from judging.queries import judged_and_wanted, system_counts
-from judging.services import Desk
 from labels.models import Label
 from reports.method import method
 from responses.files import parse

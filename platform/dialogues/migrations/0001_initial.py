@@ -154,8 +154,6 @@ class Migration(migrations.Migration):
                             models.Q(("ending", "complete"), _negated=True),
                             ("origin", "imported"),
                             models.Q(
-                                ("due_0", []),
-                                ("due_1", []),
                                 django.db.models.lookups.GreaterThanOrEqual(
                                     django.db.models.functions.comparison.Greatest(
                                         django.db.models.expressions.CombinedExpression(
@@ -167,6 +165,8 @@ class Migration(migrations.Migration):
                                     ),
                                     models.F("min_turns"),
                                 ),
+                                ("due_0", []),
+                                ("due_1", []),
                             ),
                             _connector="OR",
                         ),

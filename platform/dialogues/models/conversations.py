@@ -97,9 +97,12 @@ class Dialogue(models.Model):
                 name="dialogue_complete_is_whole",
                 condition=~Q(ending="complete")
                 | Q(origin="imported")
-                | Q(due_0=[], due_1=[])
-                & GreaterThanOrEqual(
-                    Greatest(F("bot_turns") * 2, F("turns") - F("opening_turns")), F("min_turns")
+                | Q(
+                    GreaterThanOrEqual(
+                        Greatest(F("bot_turns") * 2, F("turns") - F("opening_turns")), F("min_turns")
+                    ),
+                    due_0=[],
+                    due_1=[],
                 ),
             ),
             models.CheckConstraint(

@@ -9,6 +9,7 @@ DECLARE
     s record;
     new_label bigint;
     is_over boolean := false;
+    is_new boolean;
 BEGIN
     SELECT batch.id, batch.worker_id, batch.study_id, a.outcome, p.pilot, plan.third_rater INTO b
       FROM judging_batch AS batch
@@ -37,13 +38,14 @@ BEGIN
            SET answers = the_answers, changed_at = clock_timestamp(), changes = changes + 1,
                shown_ms = the_shown_ms, answer_ms = the_answer_ms
          WHERE id = s.label_id AND answers <> the_answers;
-        IF FOUND THEN
+        is_new := FOUND;
+        IF is_new THEN
             UPDATE studies_study SET results_version = results_version + 1 WHERE id = b.study_id;
         END IF;
         IF b.third_rater AND NOT s.is_gold THEN
             PERFORM judging_third(s.item_id, the_compared);
         END IF;
-        RETURN 'saved';
+        RETURN CASE WHEN is_new THEN 'saved' ELSE 'said before' END;
     END IF;
     INSERT INTO labels_label (study_id, turn_id, response_id, dialogue_id, pair_id, context_id, rater_id, party, occasion,
                               ask_id, question_set, answers, shown_ms, answer_ms, created_at, changed_at, changes)

@@ -9,7 +9,7 @@ from typing_extensions import override
 from crowd.sessions import Session
 from crowd.worker_socket import Handler, WorkerSocket
 from judging import services as judging
-from judging.services import Desk, Shown
+from judging.desks import REFUSALS, Desk, Shown
 from labels.timing import Timing
 from live.database import in_database
 from live.frames import Frame, field, uuid_field
@@ -43,8 +43,8 @@ class JudgingConsumer(WorkerSocket):
 
     async def judge(self, frame: Frame) -> None:
         key = uuid_field(frame, "item")
-        judged = await in_database(
-            judging.judge, self.desk, key=key, answers=field(frame, "answers", dict), timing=Timing.of(frame)
+        judged = await judging.judge_among_others(
+            self.desk, key=key, answers=field(frame, "answers", dict), timing=Timing.of(frame)
         )
         await self.say(
             {
@@ -88,7 +88,7 @@ class JudgingConsumer(WorkerSocket):
     async def refuse(self, refusal: RefusedError, frame: Frame) -> None:
         """Say why. After an item that is gone the page needs the items that are still its own."""
         await super().refuse(refusal, frame)
-        if refusal.reason in judging.REFUSALS:
+        if refusal.reason in REFUSALS:
             await self._show_state()
 
 

@@ -14,9 +14,9 @@ from evaluation.questions import AnswersError, Kind, Subject
 from judging import training
 from judging.asks import asked_by_number, asks_of_readers
 from judging.batteries import battery_of
+from judging.desks import REFUSALS, Shown
 from judging.models import Item, JudgingPlan
 from judging.reading import read_beside
-from judging.services import REFUSALS, Shown
 from knowledge.sections import pasted
 from live.frames import Frame, field
 from live.refusals import RefusedError

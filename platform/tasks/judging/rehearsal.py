@@ -114,7 +114,7 @@ class Rater(SimulatedWorker):
         await tab.socket.send(type="judge", item=item, answers=self.sent(item, answers))
         heard = await tab.socket.heard("judged", "refused")
         if heard["type"] == "judged":
-            tab.waiting += self.keys(heard["leased"])
+            tab.waiting += [key for key in self.keys(heard["leased"]) if key not in tab.waiting]
             return True
         if heard["reason"] not in PASSED_ON:
             raise MismatchError(f"The server answered with {heard}.")
