@@ -26,6 +26,7 @@ from live import batches
 from live.refusals import RefusedError
 from studies.asks import Moment
 from tests.conftest import MakeStudy, start_dialogue, worker_of
+from tests.live.conftest import query, until_a_batch_waits_for_a_row
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -69,13 +70,6 @@ async def turns_of(seat: Seated) -> list[str]:
     return [text async for text in turns.values_list("text", flat=True)]
 
 
-@sync_to_async
-def query(sql: str, *values: Any) -> list[Any]:
-    with connection.cursor() as cursor:
-        cursor.execute(sql, values)
-        return [row[0] for row in cursor.fetchall()]
-
-
 @contextmanager
 def row_held(seat: Seated) -> Iterator[None]:
     """Somebody else holds the row of this dialogue."""
@@ -85,17 +79,6 @@ def row_held(seat: Seated) -> Iterator[None]:
         cursor.execute("SELECT FROM dialogues_dialogue WHERE id = %s FOR UPDATE", (seat.dialogue_id,))
         yield
     other.close()
-
-
-async def until_a_batch_waits_for_a_row() -> int:
-    """The process of PostgreSQL that carries it out."""
-    while True:
-        found = await query(
-            "SELECT pid FROM pg_stat_activity WHERE query LIKE 'EXECUTE step%%' AND wait_event_type = 'Lock'"
-        )
-        if found:
-            return int(found[0])
-        await asyncio.sleep(0.01)
 
 
 async def test_steps_that_wait_at_the_same_moment_share_a_commit(
