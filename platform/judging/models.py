@@ -114,8 +114,9 @@ class Training(models.Model):
 class Battery(models.Model):
     """What every worker of a study gets in place of items of the queue: the same composition for each.
 
-    One item of each target, some fillers, and some of these a second time, in an order of chance. `targets`
-    and `fillers_of` name systems as the queue does.
+    One item of each target, some fillers, and some of these a second time, in an order of chance; and all of
+    that for each ask of the study, one after the other. `targets` and `fillers_of` name systems as the queue
+    does.
     """
 
     plan = models.OneToOneField(JudgingPlan, on_delete=models.CASCADE, related_name="battery")
@@ -165,8 +166,14 @@ class Battery(models.Model):
         return f"{self.size} items for each worker of {self.plan.study_id}"
 
     @property
-    def size(self) -> int:
+    def of_each_ask(self) -> int:
+        """How many items a worker judges by each ask."""
         return len(self.targets) + self.fillers + self.repeats
+
+    @property
+    def size(self) -> int:
+        """How many items a worker judges in all."""
+        return self.of_each_ask * len(self.plan.study.asked)
 
 
 class Item(models.Model):
