@@ -201,7 +201,10 @@ def responses(ask: Ask, context: int) -> list[Said]:
         for item, answers in cursor.fetchall():
             given[item].append(json.loads(answers))
     questions = question_set(ask.question_set)
-    return [Said(*each, given[item], scores_of(questions, given[item])) for item, *each in said]
+    return [
+        Said(response, key, system, repetition, text, given[item], scores_of(questions, given[item]))
+        for item, response, key, system, repetition, text in said
+    ]
 
 
 def left_out(study: Study) -> list[int]:
