@@ -28,7 +28,7 @@ from evaluation.report.figures import (
 )
 from evaluation.report.intervals import TERMS, Terms, cells, method, of_bots
 from evaluation.report.judged import Judged
-from evaluation.report.signs import Manner
+from evaluation.report.signs import Manner, signs
 from evaluation.report.watched import Arrivals, as_given, batches
 from evaluation.ssa import spread
 
@@ -96,6 +96,11 @@ class JudgedItems:
         """The same judgments in the order of `Judged.in_order`."""
         return self.where(self.judged.order)
 
+    def judged_once(self) -> "JudgedItems":
+        """These in that order, without what the same worker judged a second time."""
+        ordered = self.in_order()
+        return ordered.where(ordered.occasion == 1)
+
     def where(self, keep: BoolArray | IntArray) -> "JudgedItems":
         """The judgments at which `keep` (n,) is true, or those at these indices."""
         return replace(
@@ -144,11 +149,12 @@ def judging_result(
     """
     first, *others = asks
     arrivals = arrivals_of([each.found for each in asks])
-    result = judging_figures(first.questions, first.found, arrivals, plan=plan, manners=manners)
+    found = signs([each.found.judged_once().judged for each in asks], manners)
+    result = judging_figures(first.questions, first.found, arrivals, found, plan=plan)
     # A margin is declared for the score with which the report begins.
     without_margin = replace(plan or AnalysisPlan(), margin=None)
     beside = [
-        judging_figures(each.questions, each.found, arrivals, plan=without_margin)
+        judging_figures(each.questions, each.found, arrivals, found, plan=without_margin)
         | {"about": each.about, "required": each.required, "title": each.questions.title}
         for each in others
     ]
@@ -159,9 +165,9 @@ def judging_figures(
     questions: QuestionSet,
     found: JudgedItems,
     arrivals: Arrivals | None = None,
+    flagged: Mapping[str, str] | None = None,
     *,
     plan: AnalysisPlan | None = None,
-    manners: Mapping[str, Manner] | None = None,
 ) -> dict[str, Any]:
     """Everything that the judgments tell, ready to be stored as JSON.
 
@@ -171,7 +177,7 @@ def judging_figures(
         arrivals: in which order raters finished their batches; None: these are all judgments of the study.
         plan: which analysis every number is of, as in `figures.study_figures`. What is said of how the study
             was run, `raters_per_item` and `deviations`, counts all judgments.
-        manners: by worker, how they went about it; None: no signs of fraud are looked for.
+        flagged: by worker who shows signs of carelessness or fraud, these.
 
     Returns:
         The keys of `figures.study_figures` that make sense here, and `majority`, `repetitions`,
@@ -181,10 +187,8 @@ def judging_figures(
     terms = Terms(protocol_named(found.design.protocol).level, found.noun)
     check_labels(questions, found.judged, found.occasion)
     arrivals = arrivals or arrivals_of([found])
-    plan, everything = plan or AnalysisPlan(), found.in_order()
-    terms = replace(terms, margin=plan.margin)
-    ordered = everything.where(everything.occasion == 1)
-    judged = ordered.judged
+    plan, everything, ordered = plan or AnalysisPlan(), found.in_order(), found.judged_once()
+    terms, judged = replace(terms, margin=plan.margin), ordered.judged
 
     def scored(kept: BoolArray) -> dict[str, Any]:
         of = judged.where(kept)
@@ -207,7 +211,7 @@ def judging_figures(
         "by_reply": [],
         "texts": texts(questions, judged.where(plan.counted(judged))),
         "raters_per_item": raters_per_item(judged),
-        "flagged": scores_without_flagged(questions, judged, manners, terms),
+        "flagged": scores_without_flagged(questions, judged, flagged or {}, terms),
         **conformance(found.design, _conduct(questions, found, plan)),
         "method": method(terms),
         "level": terms.level,
