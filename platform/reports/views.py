@@ -135,7 +135,8 @@ def report(request: HttpRequest, pk: int) -> HttpResponse:
         "result": shown.result if shown else None,
         "charts": charts[0],
         "beside": [
-            (each, charts[ask], published_of(study, each["question_set"])) for ask, each in enumerate(beside, 1)
+            (each, charts[ask], published_of(study, each["question_set"]))
+            for ask, each in enumerate(beside, 1)
         ],
         "staleness": services.staleness(study, shown, newest),
         "stamp": queries.stamp(study, newest, at),
@@ -190,9 +191,7 @@ def published_of(study: Study, key: str) -> dict[str, Any] | None:
     rows = list(zip((system.system for system in protocol.published), cells, strict=True))
     agreed = protocol.agreement or {}
     agreement = [
-        (question.wording, agreed[question.key])
-        for question in questions.questions
-        if question.key in agreed
+        (question.wording, agreed[question.key]) for question in questions.questions if question.key in agreed
     ]
     titles = [score.title for score in scores]
     return {"protocol": protocol, "titles": titles, "rows": rows, "agreement": agreement}
