@@ -51,7 +51,7 @@ def judged(seed: int, *, items: int, raters: int, workers: int, questions: Quest
     excluded = {f"W{number}": "seen through" for number, kind in enumerate(kinds) if kind not in HONEST}
     once = np.ones(len(table), np.int64)
     given = JudgedItems(
-        _judged(questions, table), once, once, raters_wanted=raters, items=items, languages=["en"]
+        _judged(questions, table), once, once, np.arange(len(table)), raters, items, languages=["en"]
     )
     return plan, [], judging_figures(questions, given, plan=AnalysisPlan(excluded=excluded))
 

@@ -23,7 +23,7 @@ class Battery:
     """How the batteries of a study are composed.
 
     Attributes:
-        targets: systems of which each worker judges one item.
+        targets: systems of which each worker judges one item by each ask, as all that follows.
         fillers_of: systems that fillers are from.
         fillers: how many of these each worker judges.
         repeats: how many of these come twice.
@@ -58,7 +58,7 @@ class Battery:
 
     @property
     def size(self) -> int:
-        """How many items a worker judges."""
+        """How many items a worker judges by each ask."""
         return len(self.targets) + self.fillers + self.repeats
 
     def given(self, judged: Judged, occasion: IntArray) -> Given:
@@ -84,8 +84,9 @@ def battery_figures(
         terms: level of the intervals.
 
     Returns:
-        `complete`, the workers who judged a whole battery; `paired`, by score, each target against the one
-        that they are compared with; `repeats`, by rating, how alike the same worker judged the same twice.
+        `complete`, the workers who judged all of a battery that this was asked about; `paired`, by score,
+        each target against the one that they are compared with; `repeats`, by rating, how alike the same
+        worker judged the same twice.
     """
     first = judged.where(occasion == 1)
     return {
@@ -96,22 +97,34 @@ def battery_figures(
     }
 
 
-def proposals(questions: QuestionSet, battery: Battery, judged: Judged, occasion: IntArray) -> dict[str, Any]:
+@dataclass(frozen=True, eq=False)
+class AskOfBattery:
+    """What workers answered to one ask: `judged`, n rows, with their `occasion`, as in `Battery.given`."""
+
+    questions: QuestionSet
+    judged: Judged
+    occasion: IntArray
+
+
+def proposals(battery: Battery, asks: Sequence[AskOfBattery]) -> dict[str, Any]:
     """The declared rules in words, and whom they propose to exclude; nobody is excluded by it.
 
     Args:
-        questions: what was asked.
         battery: with its rules.
-        judged: the judgments, n rows.
-        occasion: (n,) 2 where the same worker has judged the same item before, else 1.
+        asks: all that was asked, each of which the rules look at by itself.
 
     Returns:
         `rules`, sentences, and `workers`: of each, by pseudonym, `worker` and `reason`.
     """
-    found = proposed(battery.rules, questions, battery.given(judged, occasion))
+    reasons: dict[str, list[str]] = {}
+    for number, ask in enumerate(asks):
+        given = battery.given(ask.judged, ask.occasion)
+        for worker, reason in proposed(battery.rules, ask.questions, given).items():
+            by = f"By “{ask.questions.title}”: " if number else ""
+            reasons.setdefault(worker, []).append(by + reason)
     return {
-        "rules": battery.rules.in_words(questions),
-        "workers": [{"worker": worker, "reason": reason} for worker, reason in sorted(found.items())],
+        "rules": battery.rules.in_words([ask.questions for ask in asks]),
+        "workers": [{"worker": worker, "reason": " ".join(reasons[worker])} for worker in sorted(reasons)],
     }
 
 

@@ -210,7 +210,7 @@ def _judged(bundle: BundleFiles, about: Row) -> Iterator[AskOfItems]:
     design = design_of(bundle, about)
     for of in _asked(bundle, about, ITEMS, judgments_table):
         with lines_named(f"{bundle.path}, data/judgments.jsonl", of.lines):
-            found = judged_items(about, of.questions, of.items, of.given, design)
+            found = judged_items(about, of.questions, of.items, of.given, design, of.lines)
             check_labels(of.questions, found.judged, found.occasion)
         yield AskOfItems(of.ask["about"], of.ask["required"], of.questions, found)
 
@@ -219,7 +219,7 @@ def _compared(bundle: BundleFiles, about: Row) -> Iterator[AskOfPairs]:
     design = design_of(bundle, about)
     for of in _asked(bundle, about, PAIRS, pair_judgments_table):
         with lines_named(f"{bundle.path}, data/pair_judgments.jsonl", of.lines):
-            found = judged_pairs(about, of.questions, of.items, of.given, design)
+            found = judged_pairs(about, of.questions, of.items, of.given, design, of.lines)
             check_labels(of.questions, found.judged)
         yield AskOfPairs(of.questions, found)
 

@@ -5,8 +5,8 @@ from the R-U-A-Robot user study (Gros, Li & Yu 2021, section 6): raters whose ra
 not repeat themselves, did not read.
 """
 
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -46,8 +46,19 @@ class Rules:
         """These of a bundle's study.json."""
         return cls(**{name: stored[name] for name in asdict(cls()) if name in stored})
 
-    def in_words(self, questions: QuestionSet) -> list[str]:
-        """Each declared rule in a sentence."""
+    def of(self, questions: QuestionSet) -> "Rules":
+        """These that look at answers to these questions."""
+        ratings = rated(questions)
+        there = self
+        if not ratings:
+            there = replace(there, repeat_points=None, least_spread=None)
+        return there if self.filler_question in ratings else replace(there, filler_question="")
+
+    def in_words(self, sets: Sequence[QuestionSet]) -> list[str]:
+        """Each declared rule in a sentence; what was asked with several sets is looked at set by set."""
+        return list(dict.fromkeys(rule for questions in sets for rule in self.of(questions)._said(questions)))
+
+    def _said(self, questions: QuestionSet) -> list[str]:
         said = []
         if self.repeat_points is not None:
             said.append(
@@ -93,7 +104,7 @@ def proposed(rules: Rules, questions: QuestionSet, given: Given) -> dict[str, st
     Returns:
         By worker whom a rule proposes to exclude, why, with the numbers, in a sentence.
     """
-    found: dict[str, str] = {}
+    rules, found = rules.of(questions), dict[str, str]()
     for code, worker in enumerate(given.judged.raters):
         rows = np.flatnonzero(given.judged.rater_code == code)
         if said := " ".join(_broken(rules, questions, given, rows)):

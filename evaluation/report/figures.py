@@ -13,7 +13,6 @@ from evaluation.report.consensus import agreement
 from evaluation.report.intervals import TERMS, Terms, compared, method, score_cells
 from evaluation.report.judged import Judged
 from evaluation.report.raters import rater_figures
-from evaluation.report.signs import Manner, signs
 from evaluation.report.watched import CONVERSATIONS, Arrivals, always_valid
 
 # Fixed, so that the same conversations always give the same intervals of repetition.
@@ -172,13 +171,18 @@ def _texts(question: Question, judged: Judged, given: np.ndarray[Any, np.dtype[A
 
 
 def scores_without_flagged(
-    questions: QuestionSet, judged: Judged, manners: Mapping[str, Manner] | None, terms: Terms = TERMS
+    questions: QuestionSet, judged: Judged, found: Mapping[str, str], terms: Terms = TERMS
 ) -> dict[str, Any] | None:
-    """The scores without the workers who show signs of carelessness or fraud, and these signs.
+    """The scores of an ask without the workers who show signs of carelessness or fraud, and these signs.
 
-    None if nobody does, or where no signs are looked for: their labels are in every other number.
+    None if nobody does: their labels are in every other number.
+
+    Args:
+        questions: what was asked.
+        judged: the labels.
+        found: by worker, the signs that they show in all that the study asks, as `signs` gives them.
+        terms: level of the intervals, and words.
     """
-    found = {} if manners is None else signs(judged, manners)
     if not found:
         return None
     kept = judged.where(~judged.by(found))

@@ -17,9 +17,10 @@ Redactor = Callable[[str], str]
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What a system said, and what its raters answered.
+    """What a system said, and what its raters answered to the questions of one ask.
 
     Attributes:
+        response: its number.
         key: of the item.
         system: whose response it is.
         repetition: from 1.
@@ -28,6 +29,7 @@ class Said:
         scores: by key of a score, its mean over the raters, as it is shown; None without an answer.
     """
 
+    response: int
     key: UUID
     system: str
     repetition: int
@@ -50,45 +52,62 @@ def scores_of(questions: QuestionSet, answers: Sequence[Mapping[str, Any]]) -> d
     return scores
 
 
-def as_csv(
-    questions: QuestionSet, key: str, turns: Sequence[str], said: Sequence[Said], redacted: Redactor
-) -> str:
-    """A row for each response: its scores, and how many raters gave which answer.
+Asked = Sequence[tuple[QuestionSet, Sequence[Said]]]
+"""By ask, its questions and the responses with the answers to them."""
+
+
+def as_csv(asks: Asked, key: str, turns: Sequence[str], redacted: Redactor) -> str:
+    """A row for each ask and response: its scores, and how many raters gave which answer.
 
     Args:
-        questions: that were asked.
+        asks: the responses, with what was asked about them.
         key: of the context.
         turns: of the context.
-        said: the responses.
         redacted: how texts may be passed on.
     """
     before = "\n".join(map(redacted, turns))
-    answers = [
-        (question, choice.value) for question in coded_questions(questions) for choice in question.choices
-    ]
-    head = ["context", "said_before", "system", "repetition", "response", "raters"]
-    head += [score.key for score in questions.scores]
-    head += [f"{question.key}={_as_text(value)}" for question, value in answers]
-    rows = [
-        [
-            key,
-            before,
-            each.system,
-            each.repetition,
-            redacted(each.text),
-            len(each.answers),
-            *(each.scores[score.key] for score in questions.scores),
-            *(_given(each, question, value) for question, value in answers),
-        ]
-        for each in said
-    ]
-    return csv_text([head, *rows])
+    rows = [_row(questions, each, redacted) for questions, said in asks for each in said]
+    own = dict.fromkeys(name for questions, _said in asks for name in _columns(questions))
+    named = ("system", "repetition", "response", "question_set", "raters", *own)
+    return csv_text(
+        [("context", "said_before", *named), *((key, before, *map(row.get, named)) for row in rows)]
+    )
 
 
-def as_latex(
-    questions: QuestionSet, key: str, turns: Sequence[str], said: Sequence[Said], redacted: Redactor
+def _columns(questions: QuestionSet) -> list[str]:
+    """Names of the columns that these questions have beside those of all."""
+    return [*(score.key for score in questions.scores), *_answers(questions)]
+
+
+def _answers(questions: QuestionSet) -> dict[str, tuple[Question, Scalar]]:
+    """By the name of its column, each answer that can be counted."""
+    return {
+        f"{question.key}={_as_text(choice.value)}": (question, choice.value)
+        for question in coded_questions(questions)
+        for choice in question.choices
+    }
+
+
+def _row(questions: QuestionSet, said: Said, redacted: Redactor) -> dict[str, Any]:
+    return {
+        "system": said.system,
+        "repetition": said.repetition,
+        "response": redacted(said.text),
+        "question_set": questions.key,
+        "raters": len(said.answers),
+        **said.scores,
+        **{name: _given(said, question, value) for name, (question, value) in _answers(questions).items()},
+    }
+
+
+def as_latex(asks: Asked, key: str, turns: Sequence[str], redacted: Redactor) -> str:
+    """For each ask the context above its responses with their scores; the arguments are those of `as_csv`."""
+    return "\n".join(_table(questions, said, key, turns, redacted) for questions, said in asks)
+
+
+def _table(
+    questions: QuestionSet, said: Sequence[Said], key: str, turns: Sequence[str], redacted: Redactor
 ) -> str:
-    """The context above its responses with their scores; the arguments are those of `as_csv`."""
     width = 3 + len(questions.scores)
     above = [
         rf"\multicolumn{{{width}}}{{p{{0.9\textwidth}}}}{{{speaker}: {escaped(redacted(turn))}}}"
@@ -104,11 +123,11 @@ def as_latex(
         ]
         for each in said
     ]
-    notes = escaped(f"Context {key}; means over the raters, shares in percent.")
+    notes = escaped(f"Context {key}, “{questions.title}”; means over the raters, shares in percent.")
     return table(rf"lp{{0.4\textwidth}}{'r' * (width - 2)}", head, rows, notes, above=above)
 
 
-Made = Callable[[QuestionSet, str, Sequence[str], Sequence[Said], Redactor], str]
+Made = Callable[[Asked, str, Sequence[str], Redactor], str]
 FILES: Mapping[str, tuple[Made, str]] = {"csv": (as_csv, "text/csv"), "tex": (as_latex, "application/x-tex")}
 """By the ending of a file, how it is made, and its type."""
 

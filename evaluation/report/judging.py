@@ -16,7 +16,7 @@ from evaluation.protocols import conformance, protocol_named
 from evaluation.protocols.facts import Design, Evaluation, Judging
 from evaluation.questions import Combine, QuestionSet, Score, score_values, term_values
 from evaluation.report.analysis import AnalysisPlan
-from evaluation.report.battery import Battery, battery_figures, proposals
+from evaluation.report.battery import AskOfBattery, Battery, battery_figures, proposals
 from evaluation.report.breakdown import ContextFacts, breakdown
 from evaluation.report.checking import check_labels
 from evaluation.report.figures import (
@@ -28,15 +28,11 @@ from evaluation.report.figures import (
 )
 from evaluation.report.intervals import TERMS, Terms, cells, method, of_bots
 from evaluation.report.judged import Judged
-from evaluation.report.signs import Manner
-from evaluation.report.watched import Arrivals, batches
+from evaluation.report.signs import Manner, signs
+from evaluation.report.watched import Arrivals, as_given, batches
 from evaluation.ssa import spread
 
 NOUNS = Nouns(cluster="context")
-OF_SEVERAL_ASKS = (
-    "Workers judge items of several asks one after the other, so nobody can say when they have judged all of "
-    "theirs of one."
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +44,7 @@ class JudgedItems:
             share, `reply` tells the items of one context apart.
         repetition: (n,) which of a system's repeated runs the item is from, counted from 1.
         occasion: (n,) 2 where the same worker has judged the same item before.
+        given: (n,) numbers in the order in which the judgments of all that the study asks were given.
         raters_wanted: raters that the plan wants for each item.
         items: items of the study, judged or not.
         battery: how the items of each worker are composed; None: as they come in the queue.
@@ -65,6 +62,7 @@ class JudgedItems:
     judged: Judged
     repetition: IntArray
     occasion: IntArray
+    given: IntArray
     raters_wanted: int
     items: int
     battery: Battery | None = None
@@ -77,14 +75,6 @@ class JudgedItems:
     design: Design = field(default_factory=Design)
     items_per_worker: int = 0
     third_rater: bool = False
-
-    @property
-    def arrivals(self) -> Arrivals:
-        """In which order raters finished their batches; of rows as they were given, not `in_order`."""
-        if len(self.design.asks) > 1:
-            return Arrivals((), OF_SEVERAL_ASKS)
-        size = self.battery.size if self.battery else min(self.items_per_worker, self.items)
-        return batches(self.judged.rater, size, third_rater=self.third_rater)
 
     @property
     def evaluation(self) -> Evaluation:
@@ -106,6 +96,11 @@ class JudgedItems:
         """The same judgments in the order of `Judged.in_order`."""
         return self.where(self.judged.order)
 
+    def judged_once(self) -> "JudgedItems":
+        """These in that order, without what the same worker judged a second time."""
+        ordered = self.in_order()
+        return ordered.where(ordered.occasion == 1)
+
     def where(self, keep: BoolArray | IntArray) -> "JudgedItems":
         """The judgments at which `keep` (n,) is true, or those at these indices."""
         return replace(
@@ -113,7 +108,16 @@ class JudgedItems:
             judged=self.judged.where(keep),
             repetition=self.repetition[keep],
             occasion=self.occasion[keep],
+            given=self.given[keep],
         )
+
+
+def arrivals_of(asks: Sequence[JudgedItems]) -> Arrivals:
+    """In which order raters finished their batches, which have items of all that a study asks."""
+    first, items = asks[0], sum(each.items for each in asks)
+    size = len(asks) * first.battery.size if first.battery else min(first.items_per_worker, items)
+    raters = as_given([each.judged.rater for each in asks], [each.given for each in asks])
+    return batches(raters, size, third_rater=first.third_rater)
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,51 +143,57 @@ def judging_result(
     plan: AnalysisPlan | None = None,
     manners: Mapping[str, Manner] | None = None,
 ) -> dict[str, Any]:
-    """Every number of a judging study's report: those of its first ask, and `beside` them those of others."""
+    """Every number of a judging study's report: those of its first ask, and `beside` them those of others.
+
+    Of batteries also whom the declared rules propose to exclude, as `proposed`.
+    """
     first, *others = asks
-    result = judging_figures(first.questions, first.found, plan=plan, manners=manners)
+    arrivals = arrivals_of([each.found for each in asks])
+    found = signs([each.found.judged_once().judged for each in asks], manners)
+    result = judging_figures(first.questions, first.found, arrivals, found, plan=plan)
     # A margin is declared for the score with which the report begins.
     without_margin = replace(plan or AnalysisPlan(), margin=None)
     beside = [
-        judging_figures(each.questions, each.found, plan=without_margin)
+        judging_figures(each.questions, each.found, arrivals, found, plan=without_margin)
         | {"about": each.about, "required": each.required, "title": each.questions.title}
         for each in others
     ]
-    return result | ({"beside": beside} if beside else {})
+    return result | _proposed(asks) | ({"beside": beside} if beside else {})
 
 
 def judging_figures(
     questions: QuestionSet,
     found: JudgedItems,
+    arrivals: Arrivals | None = None,
+    flagged: Mapping[str, str] | None = None,
     *,
     plan: AnalysisPlan | None = None,
-    manners: Mapping[str, Manner] | None = None,
 ) -> dict[str, Any]:
     """Everything that the judgments tell, ready to be stored as JSON.
 
     Args:
         questions: what was asked.
         found: the judgments.
+        arrivals: in which order raters finished their batches; None: these are all judgments of the study.
         plan: which analysis every number is of, as in `figures.study_figures`. What is said of how the study
             was run, `raters_per_item` and `deviations`, counts all judgments.
-        manners: by worker, how they went about it; None: no signs of fraud are looked for.
+        flagged: by worker who shows signs of carelessness or fraud, these.
 
     Returns:
         The keys of `figures.study_figures` that make sense here, and `majority`, `repetitions`,
-        `breakdown`, `raters_per_item`, `deviations`, and `remarks` if there are any; of batteries `battery`
-        and `proposed`. What a worker judged twice counts once, as they judged it first.
+        `breakdown`, `raters_per_item`, `deviations`, and `remarks` if there are any; of batteries
+        `battery`. What a worker judged twice counts once, as they judged it first.
     """
     terms = Terms(protocol_named(found.design.protocol).level, found.noun)
     check_labels(questions, found.judged, found.occasion)
-    plan, everything = plan or AnalysisPlan(), found.in_order()
-    terms = replace(terms, margin=plan.margin)
-    ordered = everything.where(everything.occasion == 1)
-    judged = ordered.judged
+    arrivals = arrivals or arrivals_of([found])
+    plan, everything, ordered = plan or AnalysisPlan(), found.in_order(), found.judged_once()
+    terms, judged = replace(terms, margin=plan.margin), ordered.judged
 
     def scored(kept: BoolArray) -> dict[str, Any]:
         of = judged.where(kept)
         return {
-            **scored_figures(questions, of, terms, found.arrivals),
+            **scored_figures(questions, of, terms, arrivals),
             "majority": majority_scores(questions, of, terms),
             "repetitions": repetitions(questions, ordered.where(kept)),
             "breakdown": breakdown(questions, of, found.contexts, terms),
@@ -201,13 +211,12 @@ def judging_figures(
         "by_reply": [],
         "texts": texts(questions, judged.where(plan.counted(judged))),
         "raters_per_item": raters_per_item(judged),
-        "flagged": scores_without_flagged(questions, judged, manners, terms),
+        "flagged": scores_without_flagged(questions, judged, flagged or {}, terms),
         **conformance(found.design, _conduct(questions, found, plan)),
         "method": method(terms),
         "level": terms.level,
         "margin": terms.margin,
         **_remarks(found),
-        **_proposed(questions, everything),
     }
 
 
@@ -221,10 +230,14 @@ def _battery(
     return {"battery": battery_figures(questions, found.battery, kept.judged, kept.occasion, terms)}
 
 
-def _proposed(questions: QuestionSet, found: JudgedItems) -> dict[str, Any]:
-    if found.battery is None:
+def _proposed(asks: Sequence[AskOfItems]) -> dict[str, Any]:
+    """Whom the rules of a study with batteries propose to exclude, by all that it asks."""
+    battery = asks[0].found.battery
+    if battery is None:
         return {}
-    return {"proposed": proposals(questions, found.battery, found.judged, found.occasion)}
+    ordered = [(ask.questions, ask.found.in_order()) for ask in asks]
+    given = [AskOfBattery(questions, found.judged, found.occasion) for questions, found in ordered]
+    return {"proposed": proposals(battery, given)}
 
 
 def _remarks(found: JudgedItems) -> dict[str, Any]:
@@ -360,5 +373,5 @@ def _facts(questions: QuestionSet, found: JudgedItems, battery: Battery) -> dict
         "repeats": battery.repeats,
         "reasons": battery.reasons,
         "workers": len(whole),
-        "exclusion_rules": len(battery.rules.in_words(questions)),
+        "exclusion_rules": len(battery.rules.in_words([questions])),
     }

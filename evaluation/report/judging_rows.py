@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ def judged_items(
     items: Iterable[Row],
     judgments: Iterable[Row],
     design: Design,
+    lines: Sequence[int],
 ) -> JudgedItems:
     """The judgments of a study as `judging_figures` takes them.
 
@@ -33,6 +34,7 @@ def judged_items(
         items: rows of the table `items`.
         judgments: rows of the table `judgments`, in its order.
         design: which protocol the study was made by, and what it asks.
+        lines: where in the table these judgments stand.
 
     Raises:
         ValueError: a judgment of an item that is not among the items; names both.
@@ -58,6 +60,7 @@ def judged_items(
         repetition=np.array([item["repetition"] for item in of], dtype=np.int64),
         # Bundles of before batteries have neither of the two.
         occasion=np.array([row.get("occasion") or 1 for row in given], dtype=np.int64),
+        given=np.array(lines, dtype=np.int64),
         battery=Battery.from_json(battery) if (battery := about["judging"].get("battery")) else None,
         raters_wanted=about["judging"]["raters_per_item"],
         items=len(by_key),

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ def judged_pairs(
     pairs: Iterable[Row],
     judgments: Iterable[Row],
     design: Design,
+    lines: Sequence[int],
 ) -> JudgedPairs:
     """The judgments of a study of pairs as `pair_figures` takes them.
 
@@ -34,6 +35,7 @@ def judged_pairs(
         pairs: rows of the table `pairs`.
         judgments: rows of the table `pair_judgments`, in its order.
         design: which protocol the study was made by, and what it asks.
+        lines: where in the table these judgments stand.
 
     Raises:
         ValueError: a judgment of a pair that is not among the pairs; names both.
@@ -58,6 +60,7 @@ def judged_pairs(
     return JudgedPairs(
         judged=judged,
         other=np.array([second for _, second in shown], dtype=object),
+        given=np.array(lines, dtype=np.int64),
         raters_wanted=about["judging"]["raters_per_item"],
         items_per_worker=about["judging"]["batch_size"],
         training_tries=about["judging"].get("training_tries", 0),

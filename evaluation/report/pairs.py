@@ -27,9 +27,9 @@ from evaluation.report.consensus import agreement
 from evaluation.report.figures import bot_scores, coded_questions, columns_of, texts
 from evaluation.report.intervals import Terms, equivalence, method
 from evaluation.report.judged import Judged
-from evaluation.report.judging import OF_SEVERAL_ASKS, majority_scores, raters_per_item
+from evaluation.report.judging import majority_scores, raters_per_item
 from evaluation.report.raters import rater_figures
-from evaluation.report.watched import Arrivals, batches, lead_of_raters, means_of_raters
+from evaluation.report.watched import Arrivals, as_given, batches, lead_of_raters, means_of_raters
 
 _MOST_RATERS_FOR_KAPPA = 400
 """With more, every two of them are a table that takes minutes; alpha stands for their agreement then."""
@@ -43,6 +43,7 @@ class JudgedPairs:
         judged: one row per judgment, with the answers as they were given; `bot` is the system shown first,
             `dialogue` the context or conversation that items share, `reply` tells the items of one apart.
         other: (n,) the system shown second.
+        given: (n,) numbers in the order in which the judgments of all that the study asks were given.
         raters_wanted: raters that the plan wants for each item.
         items_per_worker: items in a worker's batch.
         training_tries: tries at training questions that must all be right; 0: there are none.
@@ -55,6 +56,7 @@ class JudgedPairs:
 
     judged: Judged
     other: AnyArray
+    given: IntArray
     raters_wanted: int
     items_per_worker: int
     items_of_pairs: Mapping[str, int]
@@ -64,12 +66,12 @@ class JudgedPairs:
     contexts: Contexts = NO_CONTEXTS
     design: Design = field(default_factory=Design)
 
-    @property
-    def arrivals(self) -> Arrivals:
-        """In which order raters finished their batches."""
-        if len(self.design.asks) > 1:
-            return Arrivals((), OF_SEVERAL_ASKS)
-        return batches(self.judged.rater, min(self.items_per_worker, sum(self.items_of_pairs.values())))
+
+def arrivals_of(asks: Sequence[JudgedPairs]) -> Arrivals:
+    """In which order raters finished their batches, which have pairs of all that a study asks."""
+    items = sum(sum(each.items_of_pairs.values()) for each in asks)
+    raters = as_given([each.judged.rater for each in asks], [each.given for each in asks])
+    return batches(raters, min(asks[0].items_per_worker, items))
 
 
 def name_of(one: str, other: str) -> str:
@@ -106,11 +108,12 @@ class AskOfPairs:
 def pair_result(asks: Sequence[AskOfPairs], *, plan: AnalysisPlan | None = None) -> dict[str, Any]:
     """Every number of the report of a study of pairs: of its first ask, and `beside` those of others."""
     first, *others = asks
-    result = pair_figures(first.questions, first.found, plan=plan)
+    arrivals = arrivals_of([each.found for each in asks])
+    result = pair_figures(first.questions, first.found, arrivals, plan=plan)
     # A margin is declared for the score with which the report begins.
     without_margin = replace(plan or AnalysisPlan(), margin=None)
     beside = [
-        pair_figures(each.questions, each.found, plan=without_margin)
+        pair_figures(each.questions, each.found, arrivals, plan=without_margin)
         | {"about": "pair", "required": True, "title": each.questions.title}
         for each in others
     ]
@@ -118,13 +121,18 @@ def pair_result(asks: Sequence[AskOfPairs], *, plan: AnalysisPlan | None = None)
 
 
 def pair_figures(
-    questions: QuestionSet, found: JudgedPairs, *, plan: AnalysisPlan | None = None
+    questions: QuestionSet,
+    found: JudgedPairs,
+    arrivals: Arrivals | None = None,
+    *,
+    plan: AnalysisPlan | None = None,
 ) -> dict[str, Any]:
     """Everything that the judgments tell, ready to be stored as JSON.
 
     Args:
         questions: what was asked.
         found: the judgments.
+        arrivals: in which order raters finished their batches; None: these are all judgments of the study.
         plan: which analysis every number is of, as in `judging.judging_figures`.
 
     Returns:
@@ -133,6 +141,7 @@ def pair_figures(
     """
     terms = Terms(protocol_named(found.design.protocol).level, Nouns(cluster=found.noun))
     check_labels(questions, found.judged)
+    arrivals = arrivals or arrivals_of([found])
     plan, sides = plan or AnalysisPlan(), _in_order_of_names(questions, found)
     terms = replace(terms, margin=plan.margin)
     counted = sides.judged.where(plan.counted(sides.judged))
@@ -144,7 +153,7 @@ def pair_figures(
             "bots": bot_scores(questions, of.judged, terms),
             "majority": majority_scores(questions, of.judged, terms),
             "preferences": [
-                _preference(each, of, terms, found.arrivals) for each in questions.questions if each.is_sided
+                _preference(each, of, terms, arrivals) for each in questions.questions if each.is_sided
             ],
             "comparisons": [],
             "agreement": agreement(coded_questions(questions), of.judged, terms),

@@ -6,12 +6,12 @@ them beside, and a person who reads the conversation decides.
 
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from evaluation.labels import IntArray, coded
+from evaluation.labels import FloatArray, IntArray, coded
 from evaluation.report.judged import Judged
 
 # --- thresholds, and why they are where they are ---------------------------------------------------
@@ -62,15 +62,17 @@ class Manner:
     at_address: int = 0
 
 
-def signs(judged: Judged, manners: Mapping[str, Manner]) -> dict[str, str]:
+def signs(asks: Sequence[Judged], manners: Mapping[str, Manner] | None) -> dict[str, str]:
     """By worker who shows any sign, the signs with their evidence, in sentences.
 
     Args:
-        judged: the labels.
-        manners: by worker.
+        asks: the labels of each ask.
+        manners: by worker; None: no signs are looked for.
     """
     said: dict[str, list[str]] = {}
-    for found in (_hasty_answers(judged), _same_answers(judged)):
+    if manners is None:
+        return {}
+    for found in (_hasty_answers(asks), *map(_same_answers, asks)):
         for worker, sentence in found.items():
             said.setdefault(worker, []).append(sentence)
     for worker, manner in manners.items():
@@ -79,14 +81,17 @@ def signs(judged: Judged, manners: Mapping[str, Manner]) -> dict[str, str]:
     return {worker: " ".join(sentences) for worker, sentences in sorted(said.items())}
 
 
-def _hasty_answers(judged: Judged) -> dict[str, str]:
-    found = {}
-    for worker, rows in _rows_of_raters(judged).items():
-        times = judged.answer_ms[rows]
+def _hasty_answers(asks: Sequence[Judged]) -> dict[str, str]:
+    found, of_asks = {}, dict[str, list[FloatArray]]()
+    for judged in asks:
+        for worker, rows in _rows_of_raters(judged).items():
+            of_asks.setdefault(worker, []).append(judged.answer_ms[rows])
+    for worker, each in of_asks.items():
+        times = np.concatenate(each)
         told = times[~np.isnan(times)]
-        if len(rows) >= FEWEST_ANSWERS and not len(told):
+        if len(times) >= FEWEST_ANSWERS and not len(told):
             found[worker] = (
-                f"None of {len(rows)} answers says how long it took, as our page always does: a program may "
+                f"None of {len(times)} answers says how long it took, as our page always does: a program may "
                 "have given them."
             )
         elif len(told) >= FEWEST_ANSWERS and (median := float(np.median(told))) < FASTEST_ANSWER_MS:

@@ -15,7 +15,7 @@ from evaluation.report.factors import Facets, facet_figures, normalised_figures
 from evaluation.report.figures import SEED, scores_without_flagged
 from evaluation.report.intervals import Terms
 from evaluation.report.judged import Judged
-from evaluation.report.signs import Manner
+from evaluation.report.signs import Manner, signs
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,8 +58,10 @@ def study_result(study: StudyData) -> dict[str, Any]:
         part["facets"] = facet_figures(first.questions, counted, study.facets, terms)
         plan = replace(study.plan, primary=Analysis(part.get("analysis", study.plan.primary)))
         part |= by_turn_figures(study.asks, plan, study.exchanged, level)
-    result["flagged"] = scores_without_flagged(first.questions, first.judged, study.manners, terms)
     result["beside"] = [ask_figures(each, study.plan, terms) for each in others]
+    found = signs([ask.judged for ask in study.asks], study.manners)
+    for ask, figures in zip(study.asks, [result, *result["beside"]], strict=True):
+        figures["flagged"] = scores_without_flagged(ask.questions, ask.judged, found, terms)
     result["course"] = course_figures(study.courses, _timed(study.asks), SEED, level)
     return result | conformance(study.design, study.conduct)
 

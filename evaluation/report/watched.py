@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from evaluation.interval import Undefined
-from evaluation.labels import AnyArray, BoolArray, FloatArray
+from evaluation.labels import AnyArray, BoolArray, FloatArray, IntArray
 from evaluation.questions import QuestionSet, bounds, score_values
 from evaluation.report.intervals import Terms
 from evaluation.report.judged import Judged
@@ -43,11 +43,22 @@ class Arrivals:
 CONVERSATIONS = Arrivals()
 
 
+def as_given(raters: Sequence[AnyArray], given: Sequence[IntArray]) -> AnyArray:
+    """(n,) who gave each judgment of a study, in the order in which they were given.
+
+    Args:
+        raters: by ask, who gave each of its judgments.
+        given: likewise, numbers by which the judgments of all asks are in that order.
+    """
+    return np.concatenate(raters)[np.argsort(np.concatenate(given), kind="stable")]
+
+
 def batches(rater: AnyArray, whole: int, *, third_rater: bool = False) -> Arrivals:
     """How a queue was judged.
 
     Args:
-        rater: (n,) who gave each judgment, in the order in which they were given.
+        rater: (n,) who gave each judgment, in the order in which they were given: of all asks, as a batch
+            has items of any of them. Which it has, and how many, does not depend on what was answered.
         whole: judgments of a whole batch.
         third_rater: whether items on which raters differ are judged again.
     """

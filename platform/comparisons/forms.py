@@ -26,7 +26,8 @@ class StudiesField(forms.ModelMultipleChoiceField[Study]):
     """Studies to tick, told apart by what they ask and when they were made."""
 
     def label_from_instance(self, obj: Study) -> str:
-        return f"{obj.title} ({obj.question_set_title}, {obj.created_at:%Y-%m-%d})"
+        asked = "; ".join(dict.fromkeys(ask.title for ask in obj.asked))
+        return f"{obj.title} ({asked}, {obj.created_at:%Y-%m-%d})"
 
 
 class StudiesForm(forms.Form):

@@ -1,4 +1,4 @@
-"""The comparison of both parties as a job: wanted, worked out once, kept with the labels that it covers."""
+"""The comparison of both parties about an ask as a job: wanted, worked out once, kept with what it covers."""
 
 import logging
 from datetime import datetime, timedelta
@@ -9,10 +9,10 @@ from django.db.models import F
 from django.utils.translation import gettext as _
 
 from judging.models import Agreement
-from judging.readers import TurnOfBoth, labels_of_both, parties, turns_of_both
+from judging.readers import OfBoth, judged_by_both, labels_of_both, parties
 from live.locks import AGREEMENTS, is_worked_on, only_here
 from questions.resolving import question_set
-from studies.models import Study
+from studies.models import Ask
 
 log = logging.getLogger(__name__)
 
@@ -23,7 +23,7 @@ MOST_ATTEMPTS = 3
 
 
 class Standing(NamedTuple):
-    """How the comparison of a study stands.
+    """How the comparison about an ask stands.
 
     Attributes:
         agreement: as it was asked for last; None: never.
@@ -36,30 +36,30 @@ class Standing(NamedTuple):
     is_lost: bool = False
 
 
-def standing(study: Study, *, now: datetime) -> Standing | None:
-    """What is known of the agreement in a study; None where both parties have no turn in common."""
-    covers = labels_of_both(study)
+def standing(ask: Ask, *, now: datetime) -> Standing | None:
+    """What is known of the agreement about an ask; None where both parties have judged nothing in common."""
+    covers = labels_of_both(ask)
     if not covers:
         return None
-    known = Agreement.objects.filter(study=study).defer("turns").first()
+    known = Agreement.objects.filter(ask=ask).defer("things").first()
     if known is None:
         return Standing(None)
     if known.is_under_way:
-        is_lost = known.wanted_at < now - RESEND_AFTER and not is_worked_on(AGREEMENTS, study.pk)
+        is_lost = known.wanted_at < now - RESEND_AFTER and not is_worked_on(AGREEMENTS, ask.pk)
         return Standing(known, is_lost=is_lost)
     return Standing(known, is_of_old=known.state == Agreement.State.READY and known.covers != covers)
 
 
-def ask(study: Study, *, now: datetime) -> bool:
+def want(ask: Ask, *, now: datetime) -> bool:
     """Have it worked out; whether a worker has to be told, as it is wanted anew or its message was lost.
 
     The result so far stays until then.
     """
-    found = standing(study, now=now)
+    found = standing(ask, now=now)
     if found is None:
         return False
     if found.agreement is None:
-        return Agreement.objects.get_or_create(study=study, defaults={"wanted_at": now})[1]
+        return Agreement.objects.get_or_create(ask=ask, defaults={"wanted_at": now})[1]
     same = Agreement.objects.filter(pk=found.agreement.pk, wanted_at=found.agreement.wanted_at)
     if found.is_lost:
         return bool(same.filter(state__in=AT_WORK).update(wanted_at=now))
@@ -67,24 +67,24 @@ def ask(study: Study, *, now: datetime) -> bool:
     return bool(same.exclude(state__in=AT_WORK).update(wanted_at=now, **fresh))
 
 
-def work_out(study_id: int) -> None:
+def work_out(ask_id: int) -> None:
     """Work out what is wanted. Runs at most once at a time; what is done stays as it is."""
-    with only_here(AGREEMENTS, study_id) as mine:
-        if not mine or not _begin(study_id):
+    with only_here(AGREEMENTS, ask_id) as mine:
+        if not mine or not _begin(ask_id):
             return
         try:
-            _compare(Study.objects.get(pk=study_id))
+            _compare(Ask.objects.get(pk=ask_id))
         except (OperationalError, InterfaceError):
             # The database went away: that says nothing of the labels. The page offers to ask again.
-            log.exception("The agreement in study %s was broken off.", study_id)
+            log.exception("The agreement about ask %s was broken off.", ask_id)
             connection.close()
         except Exception as error:
-            log.exception("The agreement in study %s could not be worked out.", study_id)
-            _store(study_id, state=Agreement.State.FAILED, reason=f"{type(error).__name__}: {error}"[:2000])
+            log.exception("The agreement about ask %s could not be worked out.", ask_id)
+            _store(ask_id, state=Agreement.State.FAILED, reason=f"{type(error).__name__}: {error}"[:2000])
 
 
-def _begin(study_id: int) -> bool:
-    waiting = Agreement.objects.filter(study_id=study_id, state__in=AT_WORK)
+def _begin(ask_id: int) -> bool:
+    waiting = Agreement.objects.filter(ask_id=ask_id, state__in=AT_WORK)
     died = _("The process that compared them ended %(times)s times before it was done.")
     waiting.filter(attempts__gte=MOST_ATTEMPTS).update(
         state=Agreement.State.FAILED, reason=died % {"times": MOST_ATTEMPTS}
@@ -92,35 +92,35 @@ def _begin(study_id: int) -> bool:
     return bool(waiting.update(state=Agreement.State.RUNNING, attempts=F("attempts") + 1))
 
 
-def _compare(study: Study) -> None:
-    covers = labels_of_both(study)  # before the labels: what comes in between is compared again
-    turns = turns_of_both(study)
-    _store(study.pk, bots=len({turn.bot for turn in turns}))
+def _compare(ask: Ask) -> None:
+    covers = labels_of_both(ask)  # before the labels: what comes in between is compared again
+    judged = judged_by_both(ask)
+    _store(ask.pk, bots=len({each.bot for each in judged}))
     figures = []
-    for done, of_bot in enumerate(parties(question_set(study.question_set), turns), 1):
+    for done, of_bot in enumerate(parties(question_set(ask.question_set), judged), 1):
         figures.append(of_bot)
-        _store(study.pk, done=done)
+        _store(ask.pk, done=done)
     _store(
-        study.pk,
+        ask.pk,
         state=Agreement.State.READY,
         covers=covers,
         figures=figures,
-        turns=[turn.pk for turn in turns],
+        things=[each.pk for each in judged],
     )
 
 
-def _store(study_id: int, **values: object) -> None:
-    Agreement.objects.filter(study_id=study_id).update(**values)
+def _store(ask_id: int, **values: object) -> None:
+    Agreement.objects.filter(ask_id=ask_id).update(**values)
 
 
-def turns_compared(study: Study) -> int:
-    return Agreement.objects.filter(study=study).values_list("turns__len", flat=True).first() or 0
+def number_compared(ask: Ask) -> int:
+    return Agreement.objects.filter(ask=ask).values_list("things__len", flat=True).first() or 0
 
 
-def disputed(study: Study, start: int, end: int) -> list[TurnOfBoth]:
-    """Some of the turns of both parties, those that they see most differently first."""
-    of_page = Agreement.objects.filter(study=study).values_list(f"turns__{start}_{end}", flat=True).first()
+def disputed(ask: Ask, start: int, end: int) -> list[OfBoth]:
+    """Some of what both parties judged, what they see most differently first."""
+    of_page = Agreement.objects.filter(ask=ask).values_list(f"things__{start}_{end}", flat=True).first()
     if not of_page:
         return []
-    found = {turn.pk: turn for turn in turns_of_both(study, of_page)}
+    found = {each.pk: each for each in judged_by_both(ask, of_page)}
     return [found[pk] for pk in of_page if pk in found]

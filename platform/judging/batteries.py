@@ -1,21 +1,21 @@
 """Batteries of judging studies: what they can be made of, what is wrong with one, and its rules."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
 from django.core.exceptions import ValidationError
 from django.db import connection, transaction
 from django.utils.translation import gettext as _
 
-from evaluation.questions import Kind, QuestionSet
+from evaluation.questions import QuestionSet
 from evaluation.report import battery as report
-from evaluation.report.exclusion import Rules
-from judging.asks import asks_of_readers
+from evaluation.report.exclusion import Rules, rated
+from judging.asks import asks_of_readers, has_free_text, sets_of
 from judging.composing import Member, Recipe
 from judging.models import Battery
 from judging.queries import queued_items_of
 from questions.resolving import question_set
-from studies.models import Study
+from studies.models import Ask, Study
 from studies.services import OPENED
 
 # What may still be changed when the study has been opened.
@@ -42,33 +42,48 @@ def as_json(battery: Battery) -> dict[str, object]:
 
 def rules_in_words(battery: Battery) -> list[str]:
     """Each rule by which it proposes whom to exclude, in a sentence."""
-    return declared(battery).rules.in_words(question_set(battery.plan.study.question_set))
+    return declared(battery).rules.in_words(sets_of(battery.plan.study))
 
 
-def recipe_of(battery: Battery, language: str) -> Recipe:
-    """What its decks in this language are made of."""
-    there = _members(battery.plan.study, language)
+def recipes_of(battery: Battery, language: str) -> list[Recipe]:
+    """What its decks in this language are made of: of each kind of thing that is asked about."""
+    return [_recipe(battery, asks, language) for asks in _of_kinds(battery.plan.study)]
+
+
+def _of_kinds(study: Study) -> list[list[Ask]]:
+    """The asks of readers, those that are about the same kind of thing together."""
+    found: dict[str, list[Ask]] = {}
+    for ask in asks_of_readers(study):
+        found.setdefault(ask.about, []).append(ask)
+    return list(found.values())
+
+
+def _recipe(battery: Battery, asks: Sequence[Ask], language: str) -> Recipe:
+    there = _members(asks, language)
     return Recipe(
         {target: there.get(target, []) for target in battery.targets},
         [member for system in battery.fillers_of for member in there.get(system, [])],
         battery.fillers,
         battery.repeats,
-        battery.reasons_at,
+        [battery.reasons_at if has_free_text(question_set(ask.question_set)) else () for ask in asks],
     )
 
 
-def _members(study: Study, language: str) -> dict[str, list[Member]]:
-    """By system, its items in this language in their order."""
+def _members(asks: Sequence[Ask], language: str) -> dict[str, list[Member]]:
+    """By system, what has an item of each of these asks in this language, in the order of the items."""
     found: dict[str, list[Member]] = {}
     statement = f"""
-    SELECT i.system, i.id, i.cluster FROM ({queued_items_of()}) AS i
+    SELECT i.system, array_agg(i.id ORDER BY ask.number), i.cluster FROM ({queued_items_of()}) AS i
       JOIN judging_item AS item ON item.id = i.id AND item.language = %s
-     ORDER BY i.id
+      JOIN studies_ask AS ask ON ask.id = i.ask_id AND ask.id = ANY(%s)
+     GROUP BY i.system, i.cluster, item.response_id, item.turn_id, item.dialogue_id, item.context_id
+    HAVING count(*) = %s
+     ORDER BY min(i.id)
     """
     with connection.cursor() as cursor:
-        cursor.execute(statement, [study.pk, language])
-        for system, item, cluster in cursor.fetchall():
-            found.setdefault(system, []).append(Member(item, cluster))
+        cursor.execute(statement, [asks[0].study_id, language, [ask.pk for ask in asks], len(asks)])
+        for system, items, cluster in cursor.fetchall():
+            found.setdefault(system, []).append(Member(tuple(items), cluster))
     return found
 
 
@@ -79,17 +94,11 @@ def why_unfit(battery: Battery) -> str:
 
 def _problems(battery: Battery) -> Iterator[str]:
     study = battery.plan.study
-    if len(asks_of_readers(study)) > 1:
-        yield _(
-            "Workers with batteries answer one set of questions, and this study asks several. Leave the "
-            "others out of its form, or take the battery away: then items come from the queue."
-        )
-        return
-    questions = question_set(study.question_set)
     yield from _wrong_numbers(battery)
-    yield from _wrong_questions(battery, questions)
+    yield from _wrong_questions(battery, sets_of(study))
     for language in study.languages:
-        yield from _lacking(battery, language)
+        for asks in _of_kinds(study):
+            yield from _lacking(_recipe(battery, asks, language), asks, language)
 
 
 def _wrong_numbers(battery: Battery) -> Iterator[str]:
@@ -110,47 +119,55 @@ def _wrong_numbers(battery: Battery) -> Iterator[str]:
         ) % {"repeats": battery.repeats, "fillers": battery.fillers}
     if battery.repeat_points is not None and not battery.repeats:
         yield _("A rule looks at what comes twice, but nothing does. Repeat a filler, or clear the rule.")
-    if late := [each for each in battery.reasons_at if each > battery.size]:
-        yield _("A reason is asked for at position %(position)s, and a battery has %(size)s items.") % {
+    if late := [each for each in battery.reasons_at if each > battery.of_each_ask]:
+        yield _(
+            "A reason is asked for at position %(position)s, and a battery has %(size)s items of each ask."
+        ) % {
             "position": late[0],
-            "size": battery.size,
+            "size": battery.of_each_ask,
         }
 
 
-def _wrong_questions(battery: Battery, questions: QuestionSet) -> Iterator[str]:
-    if battery.reasons_at and not any(each.kind is Kind.TEXT for each in questions.questions):
+def _wrong_questions(battery: Battery, sets: Sequence[QuestionSet]) -> Iterator[str]:
+    titles = "”, “".join(questions.title for questions in sets)
+    if battery.reasons_at and not any(map(has_free_text, sets)):
         yield _(
             "Reasons are asked for, but the questions “%(title)s” have none in free text. Choose other "
             "questions, or ask for no reasons."
-        ) % {"title": questions.title}
-    rated = {question.key for question in questions.questions if question.has_mean}
+        ) % {"title": titles}
+    ratings = {key for questions in sets for key in rated(questions)}
     uses_ratings = battery.least_spread is not None or battery.repeat_points is not None
-    if not rated and uses_ratings:
+    if not ratings and uses_ratings:
         yield _("A rule looks at ratings, but the questions “%(title)s” have none. Clear the rule.") % {
-            "title": questions.title
+            "title": titles
         }
-    if battery.filler_question and battery.filler_question not in rated:
+    if battery.filler_question and battery.filler_question not in ratings:
         yield _("“%(key)s” is not a rating of these questions: %(known)s are.") % {
             "key": battery.filler_question,
-            "known": ", ".join(sorted(rated)) or _("none"),
+            "known": ", ".join(sorted(ratings)) or _("none"),
         }
     if battery.filler_question and battery.filler_least is None:
         yield _("Say from which answer on a filler is judged correctly, or clear the rule about fillers.")
 
 
-def _lacking(battery: Battery, language: str) -> Iterator[str]:
-    recipe = recipe_of(battery, language)
+def _lacking(recipe: Recipe, asks: Sequence[Ask], language: str) -> Iterator[str]:
+    titles = "”, “".join(ask.title for ask in asks)
     for target, members in recipe.targets.items():
         if not members:
             yield _(
                 "The battery cannot be filled: there is nothing of “%(system)s” in the queue in the language "
-                "%(language)s. Add it, or take it out of the targets."
-            ) % {"system": target, "language": language}
-    if len(recipe.fillers) < battery.fillers:
+                "%(language)s for “%(title)s”. Add it, or take it out of the targets."
+            ) % {"system": target, "language": language, "title": titles}
+    if len(recipe.fillers) < recipe.number:
         yield _(
             "The battery cannot be filled: it needs %(wanted)s different fillers, and the queue has "
-            "%(there)s in the language %(language)s. Add more, or ask for fewer."
-        ) % {"wanted": battery.fillers, "there": len(recipe.fillers), "language": language}
+            "%(there)s in the language %(language)s for “%(title)s”. Add more, or ask for fewer."
+        ) % {
+            "wanted": recipe.number,
+            "there": len(recipe.fillers),
+            "language": language,
+            "title": titles,
+        }
 
 
 @transaction.atomic

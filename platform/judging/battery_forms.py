@@ -28,7 +28,10 @@ class BatteryForm(forms.ModelForm[Battery]):
         forms.IntegerField(min_value=1, max_value=MOST_PLACES),
         label=_("Places at which a reason is asked for"),
         required=False,
-        help_text=_("Separated by commas, such as: 5, 15. There the free-text question is asked, too."),
+        help_text=_(
+            "Separated by commas, such as: 5, 15. There the free-text question is asked, too. With several "
+            "sets of questions: places among the items of each that has one."
+        ),
     )
     filler_question = forms.ChoiceField(label=_("Known rating of the fillers"), required=False)
 
@@ -57,15 +60,19 @@ class BatteryForm(forms.ModelForm[Battery]):
             "workers": _("Each gets one battery. In a study of several languages: in each language."),
         }
 
-    def __init__(self, *args: Any, systems: Sequence[str], questions: QuestionSet, **kwargs: Any) -> None:
+    def __init__(
+        self, *args: Any, systems: Sequence[str], sets: Sequence[QuestionSet], **kwargs: Any
+    ) -> None:
         super().__init__(*args, **kwargs)
         named = [(name, name) for name in systems]
-        rated = [(each.key, each.wording) for each in questions.questions if each.has_mean]
+        rated = {
+            each.key: each.wording for questions in sets for each in questions.questions if each.has_mean
+        }
         for name, choices in (
             ("targets", named),
             ("fillers_of", named),
             ("compared_with", [("", _("choose a target")), *named]),
-            ("filler_question", [("", _("none")), *rated]),
+            ("filler_question", [("", _("none")), *rated.items()]),
         ):
             self.fields[name].choices = choices  # type: ignore[attr-defined]  # a choice
         if self.instance.plan.study.state != Study.State.DRAFT:

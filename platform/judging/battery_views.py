@@ -8,12 +8,12 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 
 from judging import batteries, identity_battery, subjects
+from judging.asks import sets_of
 from judging.battery_forms import BatteryForm
 from judging.models import Battery
 from judging.queries import first_deck, system_counts
 from judging.queued import QueuedTask
 from judging.services import plan_of
-from questions.resolving import question_set
 from studies.models import Study
 from studies.presets import preset_of
 from studies.queries import studies_of
@@ -34,7 +34,7 @@ def battery(request: HttpRequest, pk: int) -> HttpResponse:
         request.POST if request.method == "POST" and not _WITHOUT_FORM & {*request.POST} else None,
         instance=stored or _new(study),
         systems=[row.system for row in system_counts(study) if row.items],
-        questions=question_set(study.question_set),
+        sets=sets_of(study),
     )
     refused: list[str] = []
     if request.method == "POST":

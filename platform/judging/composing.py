@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from random import Random
 from typing import NamedTuple
 
@@ -12,14 +13,14 @@ _TRIES = 200
 
 
 class Member(NamedTuple):
-    """An item that a battery may take.
+    """Something that a battery may take.
 
     Attributes:
-        id: of the item.
+        items: its ids as an item of each ask, in the order of the asks.
         cluster: number of the context or conversation that it is from.
     """
 
-    id: int
+    items: tuple[int, ...]
     cluster: int
 
 
@@ -39,51 +40,60 @@ class Card(NamedTuple):
 
 @dataclass(frozen=True)
 class Recipe:
-    """What every battery is made of.
+    """What every battery is made of, for the asks that are about the same kind of thing.
 
     Attributes:
         targets: one item of each of these systems, with what there is of them.
         fillers: items of which some go into each battery.
         number: how many of them.
         repeats: how many of these come twice.
-        reasons_at: positions, from 1, at which a reason is asked.
+        reasons_at: for each ask the positions, from 1, at which a reason is asked among its items.
     """
 
     targets: Mapping[str, Sequence[Member]]
     fillers: Sequence[Member]
     number: int
     repeats: int
-    reasons_at: Collection[int] = ()
-
-    @property
-    def size(self) -> int:
-        return len(self.targets) + self.number + self.repeats
+    reasons_at: Sequence[Collection[int]] = ((),)
 
 
 @dataclass
 class _Uses:
-    """How often each item was taken so far, and repeated."""
+    """How often each was taken so far, and repeated."""
 
-    taken: Counter[int] = field(default_factory=Counter)
-    repeated: Counter[int] = field(default_factory=Counter)
+    taken: Counter[Member] = field(default_factory=Counter)
+    repeated: Counter[Member] = field(default_factory=Counter)
 
 
-def compose(recipe: Recipe, decks: int, *, seed: str) -> list[list[Card]]:
+def compose(recipes: Sequence[Recipe], decks: int, *, seed: str) -> list[list[Card]]:
     """So many batteries in which every item of a system comes as often as any other, give or take one.
 
-    Within a battery no context comes twice where its systems have enough of them.
+    Within a battery no context comes twice where its systems have enough of them. The items of an ask come
+    one after the other; asks about the same kind of thing are asked about the same things, each time in
+    another order. Which ask comes first is left to chance.
 
     Args:
-        recipe: with at least one item of each target and enough fillers.
+        recipes: each with at least one item of each target and enough fillers.
         decks: how many.
         seed: decides everything; the same one always the same.
     """
     random, uses = Random(seed), _Uses()  # no secret
-    return [_deck(recipe, uses, random) for _ in range(decks)]
+    return [_deck(recipes, uses, random) for _ in range(decks)]
 
 
-def _deck(recipe: Recipe, uses: _Uses, random: Random) -> list[Card]:
+def _deck(recipes: Sequence[Recipe], uses: _Uses, random: Random) -> list[Card]:
     met: set[int] = set()
+    parts: list[list[Card]] = []
+    for recipe in recipes:
+        drawn = _drawn(recipe, uses, met, random)
+        for ask, reasons_at in enumerate(recipe.reasons_at):
+            parts.append(_numbered(_order([each.items[ask] for each in drawn], random), reasons_at))
+    random.shuffle(parts)
+    return list(chain.from_iterable(parts))
+
+
+def _drawn(recipe: Recipe, uses: _Uses, met: set[int], random: Random) -> list[Member]:
+    """What a worker judges by each ask of the recipe; what comes twice is there twice."""
     targets = list(recipe.targets)
     random.shuffle(targets)
     chosen = [_take(recipe.targets[name], uses.taken, met, random) for name in targets]
@@ -93,15 +103,15 @@ def _deck(recipe: Recipe, uses: _Uses, random: Random) -> list[Card]:
         member = _take(there, uses.taken, met, random)
         there.remove(member)
         fillers.append(member)
-    again = sorted(fillers, key=lambda each: (uses.repeated[each.id], random.random()))[: recipe.repeats]
-    uses.repeated.update(each.id for each in again)
-    return _numbered(_order([each.id for each in (*chosen, *fillers, *again)], random), recipe.reasons_at)
+    again = sorted(fillers, key=lambda each: (uses.repeated[each], random.random()))[: recipe.repeats]
+    uses.repeated.update(again)
+    return [*chosen, *fillers, *again]
 
 
-def _take(there: Sequence[Member], taken: Counter[int], met: set[int], random: Random) -> Member:
+def _take(there: Sequence[Member], taken: Counter[Member], met: set[int], random: Random) -> Member:
     """The one whose context the battery lacks, of these one that was taken least."""
-    member = min(there, key=lambda each: (each.cluster in met, taken[each.id], random.random()))
-    taken[member.id] += 1
+    member = min(there, key=lambda each: (each.cluster in met, taken[each], random.random()))
+    taken[member] += 1
     met.add(member.cluster)
     return member
 

@@ -52,13 +52,9 @@ class Desk:
     def ask_of(self, key: UUID) -> Ask:
         """What is asked about the item of this name, which begins with the number of its ask.
 
-        In a battery it does not; there is one ask then.
-
         Raises:
             RefusedError: no item of this study has such a name.
         """
-        if len(self.asks) == 1:
-            return next(iter(self.asks.values()))
         if key.bytes[0] not in self.asks:
             raise RefusedError("given_away", REFUSALS["given_away"])
         return self.asks[key.bytes[0]]

@@ -6,7 +6,7 @@ from django.db import connection
 
 from evaluation.questions import Kind, QuestionSet
 from judging.asks import asks_of_readers
-from judging.batteries import battery_of, recipe_of, why_unfit
+from judging.batteries import battery_of, recipes_of, why_unfit
 from judging.composing import Card, compose
 from judging.models import Battery, JudgingPlan
 from questions.resolving import question_set
@@ -81,11 +81,12 @@ INSERT INTO judging_slot (item_id, number, study_id, key, language, is_swapped, 
 SELECT i.id,
        coalesce((SELECT max(o.number) FROM judging_slot AS o WHERE o.item_id = i.id), 0)
        + row_number() OVER (PARTITION BY i.id ORDER BY card.deck, card.position),
-       i.study_id, gen_random_uuid(), i.language, false, card.deck, card.position, card.occasion,
+       i.study_id, judging_key(ask.number), i.language, false, card.deck, card.position, card.occasion,
        card.asks_reason
   FROM unnest(%(item)s::bigint[], %(deck)s::integer[], %(position)s::integer[], %(occasion)s::integer[],
               %(asks_reason)s::boolean[]) AS card (item, deck, position, occasion, asks_reason)
   JOIN judging_item AS i ON i.id = card.item
+  JOIN studies_ask AS ask ON ask.id = i.ask_id
 """  # no value in it
 
 
@@ -104,9 +105,15 @@ def fill(plan: JudgingPlan) -> None:
             for ask in asks_of_readers(plan.study):
                 run(_THIRD, study=study, ask=ask.pk, compared=compared(question_set(ask.question_set)))
         return
-    run(_CLEAR, study=study)
+    _deal_anew(battery)
+
+
+def _deal_anew(battery: Battery) -> None:
+    """Replace what nobody has begun."""
+    study = battery.plan.study
+    run(_CLEAR, study=study.pk)
     if not why_unfit(battery):
-        for language in plan.study.languages:
+        for language in study.languages:
             _deal(battery, language)
 
 
@@ -122,10 +129,13 @@ UPDATE judging_slot AS s SET key = i.key FROM judging_item AS i
 """
 
 
-def named_anew(study: Study) -> None:
-    """Have the keys of the items of a draft begin with the numbers that their asks have now."""
+def asked_anew(study: Study) -> None:
+    """Have the keys of the items of a draft begin with the numbers that their asks have now; deal it anew."""
     run(_ITEMS_ANEW, study=study.pk)
     run(_SLOTS_ANEW, study=study.pk)
+    if battery := battery_of(study):
+        battery.plan.study = study
+        _deal_anew(battery)
 
 
 def compared(questions: QuestionSet) -> list[str]:
@@ -137,10 +147,8 @@ def _deal(battery: Battery, language: str) -> None:
     """Draw the decks that are still wanted in this language."""
     study = battery.plan.study
     (begun, last) = _row(_BEGUN, study=study.pk, language=language, size=battery.size)
-    recipe = recipe_of(battery, language)
-    decks = compose(
-        recipe, max(0, battery.workers - begun), seed=f"{battery.seed} {study.code} {language} {last}"
-    )
+    seed = f"{battery.seed} {study.code} {language} {last}"
+    decks = compose(recipes_of(battery, language), max(0, battery.workers - begun), seed=seed)
     cards = [
         (deck, position, card)
         for deck, cards in enumerate(decks, last + 1)

@@ -114,8 +114,9 @@ class Training(models.Model):
 class Battery(models.Model):
     """What every worker of a study gets in place of items of the queue: the same composition for each.
 
-    One item of each target, some fillers, and some of these a second time, in an order of chance. `targets`
-    and `fillers_of` name systems as the queue does.
+    One item of each target, some fillers, and some of these a second time, in an order of chance; and all of
+    that for each ask of the study, one after the other. `targets` and `fillers_of` name systems as the queue
+    does.
     """
 
     plan = models.OneToOneField(JudgingPlan, on_delete=models.CASCADE, related_name="battery")
@@ -165,8 +166,14 @@ class Battery(models.Model):
         return f"{self.size} items for each worker of {self.plan.study_id}"
 
     @property
-    def size(self) -> int:
+    def of_each_ask(self) -> int:
+        """How many items a worker judges by each ask."""
         return len(self.targets) + self.fillers + self.repeats
+
+    @property
+    def size(self) -> int:
+        """How many items a worker judges in all."""
+        return self.of_each_ask * len(self.plan.study.asked)
 
 
 class Item(models.Model):
@@ -336,7 +343,7 @@ class Slot(models.Model):
 
 
 class Agreement(models.Model):
-    """What those who talked said of turns beside what readers said of the same, as it was worked out last."""
+    """What those who talked and readers answered to the same about the same, as it was worked out last."""
 
     class State(models.TextChoices):
         QUEUED = "queued", _("Queued")
@@ -344,7 +351,7 @@ class Agreement(models.Model):
         READY = "ready", _("Ready")
         FAILED = "failed", _("Failed")
 
-    study = models.OneToOneField(Study, on_delete=models.CASCADE, related_name="agreement")
+    ask = models.OneToOneField(Ask, on_delete=models.CASCADE, related_name="agreement")
     state = models.CharField(max_length=10, choices=State, default=State.QUEUED)
     wanted_at = models.DateTimeField(help_text=_("When it was last asked for."))
     attempts = models.PositiveSmallIntegerField(default=0, help_text=_("How often it was begun since."))
@@ -352,7 +359,7 @@ class Agreement(models.Model):
     bots = models.PositiveIntegerField(default=0, help_text=_("Bots to be compared."))
     covers = models.CharField(max_length=60, blank=True, help_text=_("Which labels the result is of."))
     figures = models.JSONField(default=list, blank=True, help_text=_("Of each bot, what both parties say."))
-    turns = ArrayField(
+    things = ArrayField(
         models.BigIntegerField(), default=list, help_text=_("Those of both, the most disputed first.")
     )
     reason = models.TextField(blank=True, help_text=_("Why it failed."))
@@ -365,7 +372,7 @@ class Agreement(models.Model):
         )
 
     def __str__(self) -> str:
-        return f"Agreement in {self.study}"
+        return f"Agreement about {self.ask}"
 
     @property
     def is_under_way(self) -> bool:

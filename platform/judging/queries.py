@@ -132,20 +132,27 @@ def system_counts(study: Study) -> list[SystemCount]:
 
 
 class CardShown(NamedTuple):
-    """An item at its position in a battery."""
+    """An item at its position in a battery, and with which questions it is judged there."""
 
+    question_set: str
     position: int
     system: str
     text: str
     occasion: int
     asks_reason: bool
 
+    @property
+    def asked(self) -> str:
+        """Title of the questions."""
+        return question_set(self.question_set).title
+
 
 def first_deck(study: Study) -> list[CardShown]:
     """What the first worker of a study with batteries gets; empty if none is dealt."""
     statement = f"""
-    SELECT s.position, i.system, coalesce(i.text, ''), s.occasion, s.asks_reason
+    SELECT ask.question_set, s.position, i.system, coalesce(i.text, ''), s.occasion, s.asks_reason
       FROM ({items_of("%(study)s")}) AS i JOIN judging_slot AS s ON s.item_id = i.id
+      JOIN studies_ask AS ask ON ask.id = i.ask_id
      WHERE s.study_id = %(study)s
        AND s.deck = (SELECT min(deck) FROM judging_slot WHERE study_id = %(study)s)
      ORDER BY s.position
@@ -294,7 +301,11 @@ def left_over() -> QuerySet[Slot]:
 
 def shares(studies: QuerySet[Study]) -> dict[int, Share]:
     """Of each judging study, by its key, how many items one judges, and how many judge each."""
-    plans = JudgingPlan.objects.filter(study__in=studies).select_related("battery")
+    plans = (
+        JudgingPlan.objects.filter(study__in=studies)
+        .select_related("battery", "study")
+        .prefetch_related("study__asks")
+    )
     return {
         plan.study_id: Share(plan.battery.size)
         if hasattr(plan, "battery")

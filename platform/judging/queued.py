@@ -13,7 +13,7 @@ from crowd.work import WorkerTask
 from judging.batteries import battery_of, why_unfit
 from judging.costs import planned_of_queue
 from judging.counting import ask_counts
-from judging.filling import named_anew
+from judging.filling import asked_anew
 from judging.queries import judged_and_wanted, shares
 from judging.services import is_judged, judge_again
 from judging.training import tries_of
@@ -66,7 +66,7 @@ class QueuedTask(WorkerTask):
 
     @override
     def asks_changed(self, study: Study) -> None:
-        named_anew(study)
+        asked_anew(study)
 
     @override
     def pilot_over(self, study: Study) -> None:

@@ -1,8 +1,9 @@
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
@@ -11,28 +12,30 @@ from kombu.exceptions import OperationalError
 from judging import agreement, tasks
 from labels.explorer import PER_PAGE
 from questions.resolving import question_set
-from studies.models import Study
+from studies.models import Ask, Study
 from studies.queries import studies_of
 
 
 @require_GET
 @login_required
 def readers(request: HttpRequest, pk: int) -> HttpResponse:
-    """Labels of the chatters beside those of readers, who judged the same turns in another study."""
+    """What those who talked answered to an ask beside what readers said of the same in another study."""
     study = get_object_or_404(studies_of(request.user), pk=pk)
-    questions = question_set(study.question_set).questions
-    found = agreement.standing(study, now=timezone.now())
+    ask = _ask(study, request.GET.get("ask"))
+    questions = question_set(ask.question_set).questions
+    found = agreement.standing(ask, now=timezone.now())
     known = found.agreement if found else None
-    count = agreement.turns_compared(study) if known else 0
+    count = agreement.number_compared(ask) if known else 0
     page = Paginator(range(count), PER_PAGE).get_page(request.GET.get("page"))
-    turns = agreement.disputed(study, page.start_index() - 1, page.end_index()) if count else []
+    judged = agreement.disputed(ask, page.start_index() - 1, page.end_index()) if count else []
     context = {
         "study": study,
+        "ask": ask,
         "questions": questions,
         "standing": found,
         "agreement": known,
         "page": page,
-        "rows": [{"turn": turn, "verdicts": turn.verdicts(questions)} for turn in turns],
+        "rows": [{"judged": each, "verdicts": each.verdicts(questions)} for each in judged],
     }
     return render(request, "judging/readers.html", context)
 
@@ -41,13 +44,26 @@ def readers(request: HttpRequest, pk: int) -> HttpResponse:
 @login_required
 def compare_readers(request: HttpRequest, pk: int) -> HttpResponse:
     study = get_object_or_404(studies_of(request.user), pk=pk)
-    if agreement.ask(study, now=timezone.now()):
-        _send(request, study)
-    return redirect("judging:readers", pk=pk)
+    ask = _ask(study, request.POST.get("ask"))
+    if agreement.want(ask, now=timezone.now()):
+        _send(request, ask)
+    there = reverse("judging:readers", args=[pk])
+    return redirect(f"{there}?ask={ask.number}" if ask != study.asked[0] else there)
 
 
-def _send(request: HttpRequest, study: Study) -> None:
+def _ask(study: Study, number: str | None) -> Ask:
+    """The ask of this number; the first if it has none such.
+
+    Raises:
+        Http404: the study asks nothing about what is said.
+    """
+    if not study.asked:
+        raise Http404("Nothing is asked in this study.")
+    return next((ask for ask in study.asked if str(ask.number) == number), study.asked[0])
+
+
+def _send(request: HttpRequest, ask: Ask) -> None:
     try:
-        tasks.work_out_agreement.delay(study.pk)
+        tasks.work_out_agreement.delay(ask.pk)
     except OperationalError:
         messages.error(request, _("The job queue does not answer. The comparison starts when Redis is back."))

@@ -1,4 +1,4 @@
-"""First-party labels (of who chatted) beside third-party labels (of readers) of the same turns."""
+"""First-party labels (of who chatted) beside third-party labels (of readers) of the same, ask by ask."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -13,43 +13,57 @@ from evaluation.questions import Question, QuestionSet
 from evaluation.report.parties import Both, compared_parties
 from labels.votes import votes_on
 from questions.resolving import question_set
-from studies.models import Study
+from studies.asks import About
+from studies.models import Ask
 
 # Bounds what a comparison may cost; a study of the paper's size has some 8,000 such labels of a bot.
 MOST_LABELS = 100_000
 RESAMPLES = 2_000
 SEED = 20_010_997
 
-# What readers judged comes first, from its own index: it is little beside what those who talked did. Each
-# turn of both parties is looked up once, not for each of its labels.
+# Of each kind that is judged: what it is, and whose words.
 _TURNS = """
-WITH both_judged AS MATERIALIZED (
-    SELECT t.id, t.position, t.text, t.dialogue_id, d.public_id
-      FROM (SELECT DISTINCT turn_id FROM labels_label
-             WHERE party = 'reader' AND turn_id IS NOT NULL AND question_set = %(questions)s
-               AND study_id NOT IN (SELECT id FROM studies_study WHERE rehearsal_of_id IS NOT NULL)
-               AND id NOT IN (SELECT label_id FROM judging_slot WHERE is_gold AND label_id IS NOT NULL)
-           ) AS judged
-      JOIN dialogues_turn AS t ON t.id = judged.turn_id
-      JOIN dialogues_dialogue AS d ON d.id = t.dialogue_id AND d.study_id = %(study)s
+SELECT t.id, t.position, t.text, t.dialogue_id, d.public_id
+  FROM judged
+  JOIN dialogues_turn AS t ON t.id = judged.id
+  JOIN dialogues_dialogue AS d ON d.id = t.dialogue_id AND d.study_id = %(study)s
+"""
+_WHOLES = """
+SELECT d.id, NULL::integer AS position, ''::text AS text, d.id AS dialogue_id, d.public_id
+  FROM judged JOIN dialogues_dialogue AS d ON d.id = judged.id AND d.study_id = %(study)s
+"""
+# What readers judged comes first, from its own index: it is little beside what those who talked did. Each
+# thing of both parties is looked up once, not for each of its labels.
+_BOTH = """
+WITH judged AS (
+    SELECT DISTINCT {subject}_id AS id FROM labels_label
+     WHERE party = 'reader' AND {subject}_id IS NOT NULL AND question_set = %(questions)s
+       AND study_id NOT IN (SELECT id FROM studies_study WHERE rehearsal_of_id IS NOT NULL)
+       AND id NOT IN (SELECT label_id FROM judging_slot WHERE is_gold AND label_id IS NOT NULL)
+), both_judged AS MATERIALIZED (
+    SELECT t.* FROM ({things}) AS t
      WHERE EXISTS (SELECT FROM labels_label AS o
-                    WHERE o.turn_id = t.id AND o.question_set = %(questions)s AND o.party <> 'reader')
+                    WHERE o.{subject}_id = t.id AND o.question_set = %(questions)s AND o.party <> 'reader'
+                      AND (o.ask_id = %(ask)s OR o.ask_id IS NULL))
 )
 """
+# Of those who talked, what they answered to this ask; labels that came with a file have none.
 _OF_BOTH = """
   FROM both_judged AS t
-  JOIN labels_label AS l ON l.turn_id = t.id AND l.question_set = %(questions)s
+  JOIN labels_label AS l ON l.{subject}_id = t.id AND l.question_set = %(questions)s
+   AND (l.party = 'reader' OR l.ask_id = %(ask)s OR l.ask_id IS NULL)
  WHERE l.id NOT IN (SELECT label_id FROM judging_slot WHERE is_gold AND label_id IS NOT NULL)
    AND (l.study_id = %(study)s
         OR l.study_id NOT IN (SELECT id FROM studies_study WHERE rehearsal_of_id IS NOT NULL))
 """
 # Whatever is added, changed or taken away changes one of these.
-_COVERED = _TURNS + "SELECT count(*), coalesce(extract(epoch FROM max(l.changed_at)), 0)::text" + _OF_BOTH
+_COVERED = _BOTH + "SELECT count(*), coalesce(extract(epoch FROM max(l.changed_at)), 0)::text" + _OF_BOTH
 _LABELS = (
-    _TURNS
+    _BOTH
     + """
-SELECT coalesce((SELECT b.title FROM dialogues_seat AS p JOIN bots_bot AS b ON b.id = p.bot_id
-                  WHERE p.dialogue_id = t.dialogue_id AND p.number = t.position %% 2), 'unknown'),
+SELECT CASE WHEN t.position IS NULL THEN judging_system(NULL, t.dialogue_id) ELSE coalesce(
+           (SELECT b.title FROM dialogues_seat AS p JOIN bots_bot AS b ON b.id = p.bot_id
+             WHERE p.dialogue_id = t.dialogue_id AND p.number = t.position %% 2), 'unknown') END,
        t.dialogue_id, t.public_id, t.id, t.position, t.text,
        coalesce((SELECT p.text FROM dialogues_turn AS p
                   WHERE p.dialogue_id = t.dialogue_id AND p.position = t.position - 1), ''),
@@ -65,18 +79,18 @@ SELECT coalesce((SELECT b.title FROM dialogues_seat AS p JOIN bots_bot AS b ON b
 
 
 @dataclass(slots=True)
-class TurnOfBoth:
-    """A turn with the answers of both parties.
+class OfBoth:
+    """A turn, or a whole conversation, with the answers of both parties.
 
     Attributes:
-        pk: of the turn.
-        bot: who said it.
+        pk: of the turn or the conversation.
+        bot: who said it, or talked there.
         dialogue_id: of the conversation.
         dialogue: its public name.
-        position: of the turn.
+        position: of the turn; None of a whole conversation.
         text: of the turn.
         before: what was said before it.
-        chatter: the answers of who chatted.
+        chatters: the answers of each of those who talked.
         readers: the answers of each reader.
     """
 
@@ -84,70 +98,77 @@ class TurnOfBoth:
     bot: str
     dialogue_id: int
     dialogue: UUID
-    position: int
+    position: int | None
     text: str
     before: str
-    chatter: dict[str, Any] = field(default_factory=dict)
+    chatters: list[dict[str, Any]] = field(default_factory=list)
     readers: list[dict[str, Any]] = field(default_factory=list)
 
     def against(self, key: str) -> float:
-        """Share of the readers whose answer to the question is not the chatter's."""
-        answers = [answer[key] for answer in self.readers if key in answer]
-        against = sum(1 for answer in answers if answer != self.chatter.get(key))
-        return against / max(len(answers), 1)
+        """Share of the readers whose answer to the question is not the chatter's; of two, of either's."""
+        pairs = [
+            (chatter.get(key), answer[key])
+            for chatter in self.chatters
+            for answer in self.readers
+            if key in answer
+        ]
+        return sum(1 for one, other in pairs if one != other) / max(len(pairs), 1)
 
     def verdicts(self, questions: Sequence[Question]) -> list[dict[str, Any]]:
         """For each question the chatter's answer and the readers' votes, in words."""
         return [
             {
-                "chatter": q.caption_of(self.chatter[q.key]) if q.key in self.chatter else "not asked",
+                "chatter": ", ".join(q.caption_of(said[q.key]) for said in self.chatters if q.key in said),
                 "readers": votes_on(q, self.readers),
             }
             for q in questions
         ]
 
 
-def labels_of_both(study: Study) -> str:
+def labels_of_both(ask: Ask) -> str:
     """A word for the labels that a comparison would read now; empty if there are none of both parties."""
     with connection.cursor() as cursor:
-        cursor.execute(_COVERED, {"study": study.pk, "questions": study.question_set})
+        cursor.execute(_of(ask, _COVERED), _values(ask))
         count, newest = cursor.fetchone()
     return f"{count} {newest}" if count else ""
 
 
-def turns_of_both(study: Study, only: list[int] | None = None) -> list[TurnOfBoth]:
-    """The turns, or only these, that their chatter and at least one reader judged.
+def judged_by_both(ask: Ask, only: list[int] | None = None) -> list[OfBoth]:
+    """What an ask is about, or only these, that who talked and at least one reader judged.
 
-    Those that they see most differently come first.
+    What they see most differently comes first.
     """
-    values: dict[str, Any] = {
-        "study": study.pk,
-        "questions": study.question_set,
-        "only": only,
-        "most": MOST_LABELS,
-    }
     with connection.cursor() as cursor:
-        cursor.execute(_LABELS, values)
+        cursor.execute(_of(ask, _LABELS), {**_values(ask), "only": only, "most": MOST_LABELS})
         rows = cursor.fetchall()
-    turns: dict[int, TurnOfBoth] = {}
+    found: dict[int, OfBoth] = {}
     for bot, dialogue_id, dialogue, pk, position, text, before, is_first, answers in rows:
-        turn = turns.setdefault(pk, TurnOfBoth(pk, bot, dialogue_id, dialogue, position, text, before))
-        given = json.loads(answers)
-        if is_first:
-            turn.chatter = given
-        else:
-            turn.readers.append(given)
-    first = question_set(study.question_set).questions[0].key
-    whole = [turn for turn in turns.values() if turn.chatter and turn.readers]  # the bound may cut the last
-    return sorted(whole, key=lambda turn: -turn.against(first))
+        of_both = found.setdefault(pk, OfBoth(pk, bot, dialogue_id, dialogue, position, text, before))
+        (of_both.chatters if is_first else of_both.readers).append(json.loads(answers))
+    first = question_set(ask.question_set).questions[0].key
+    whole = [each for each in found.values() if each.chatters and each.readers]  # the bound may cut the last
+    return sorted(whole, key=lambda each: -each.against(first))
 
 
-def parties(questions: QuestionSet, turns: Sequence[TurnOfBoth]) -> Iterator[dict[str, Any]]:
+def _of(ask: Ask, statement: str) -> str:
+    of_wholes = ask.about == About.DIALOGUE
+    return statement.format(
+        subject="dialogue" if of_wholes else "turn", things=_WHOLES if of_wholes else _TURNS
+    )
+
+
+def _values(ask: Ask) -> dict[str, Any]:
+    return {"study": ask.study_id, "ask": ask.pk, "questions": ask.question_set}
+
+
+def parties(questions: QuestionSet, judged: Sequence[OfBoth]) -> Iterator[dict[str, Any]]:
     """By bot, each score of both parties, their difference, and how far they agree."""
     rng = np.random.default_rng(SEED)
     of_bots: dict[str, list[Both]] = {}
-    for turn in turns:
-        of_bots.setdefault(turn.bot, []).append(Both(turn.dialogue_id, turn.chatter, turn.readers))
+    for each in judged:
+        of_bots.setdefault(each.bot, []).extend(
+            Both(each.dialogue_id, chatter, each.readers) for chatter in each.chatters
+        )
     for bot in sorted(of_bots):
         yield {
             "bot": bot,

@@ -2,20 +2,24 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
 from django.db import connection, transaction
+from numpy.random import Generator
 
 from evaluation.inference import Nouns
-from evaluation.questions import QuestionSet, Subject, coded_answers
+from evaluation.questions import QuestionSet, coded_answers
 from evaluation.report.figures import coded_questions
 from evaluation.report.groups import Group, compared_groups
-from judging.asks import subjects_asked
+from judging.asks import asks_of_readers
 from judging.queries import counted_in, items_of, queued_items_of
 from judging.subjects import Added, add_dialogues, add_turns, insert
 from questions.resolving import question_set
-from studies.models import Study
+from studies.asks import About, Asked
+from studies.models import Ask, Study
 
 MOST_LABELS = 100_000
 RESAMPLES = 2_000
@@ -24,7 +28,7 @@ SEED = 20_010_997
 # Contexts that the same systems answered are alike, as are conversations of one system: of every kind as many
 # are drawn as of any other, as far as there are so many.
 _DRAWN = f"""
-WITH found AS ({queued_items_of("%(source)s")} AND i.ask_id = %(ask)s), clusters AS (
+WITH found AS ({queued_items_of("%(source)s")}), clusters AS (
     SELECT cluster, array_agg(DISTINCT system ORDER BY system) AS systems FROM found GROUP BY cluster
 ), drawn AS (
     SELECT cluster FROM (
@@ -37,9 +41,11 @@ INSERT INTO judging_item (study_id, ask_id, turn_id, response_id, dialogue_id, c
 SELECT %(study)s, ask.id, i.turn_id, i.response_id, i.dialogue_id, i.context_id, judging_key(ask.number),
        i.language
   FROM found JOIN drawn ON drawn.cluster = found.cluster JOIN judging_item AS i ON i.id = found.id
-  JOIN studies_ask AS ask ON ask.study_id = %(study)s AND ask.number = 0
+  JOIN studies_ask AS theirs ON theirs.id = i.ask_id
+  JOIN studies_ask AS ask ON ask.study_id = %(study)s AND ask.question_set = theirs.question_set
+   AND ask.about = theirs.about
  WHERE i.pair_id IS NULL
- ORDER BY i.id
+ ORDER BY ask.number, i.id
     ON CONFLICT DO NOTHING
 """
 _SAME = (
@@ -86,9 +92,9 @@ def add_drawn(study: Study, source: Study, *, number: int, seed: int, language: 
 
     Args:
         study: where they are judged; a judging study.
-        source: a judging study, of whose contexts or conversations all items are taken that have the
-            questions of its report's beginning, or one of conversations, of which the turns or the wholes
-            are, as the questions of `study` are about.
+        source: a judging study, of whose contexts or conversations all items are taken that `study` asks
+            the same about, or one of conversations, of which the turns are, the wholes, or both, as `study`
+            asks about them.
         number: how many contexts or conversations, at least 1.
         seed: another number draws others; the same one always the same.
         language: of the conversations of a study of conversations.
@@ -97,11 +103,31 @@ def add_drawn(study: Study, source: Study, *, number: int, seed: int, language: 
         ValidationError: the questions are about something else, or the language is not of both.
     """
     if source.items.exists():
-        asked = source.asked[0].pk
-        return Added(insert(study, _DRAWN, source=source.pk, ask=asked, sample=number, seed=str(seed)))
-    of_turns = Subject.TURN in subjects_asked(study)
-    add = add_turns if of_turns else add_dialogues
-    return add(study, source, language=language, conversations=number, seed=str(seed))
+        return Added(insert(study, _DRAWN, source=source.pk, sample=number, seed=str(seed)))
+    about = {ask.about for ask in asks_of_readers(study)}
+    added = [
+        add(study, source, language=language, conversations=number, seed=str(seed)).items
+        for kind, add in ((About.RESPONSE, add_turns), (About.DIALOGUE, add_dialogues))
+        if kind in about
+    ]
+    return Added(sum(added))
+
+
+# As what readers judge what those who talked were asked about.
+_READ_AS = {
+    About.OWN_TURN: About.RESPONSE,
+    About.PARTNER_TURN: About.RESPONSE,
+    About.DIALOGUE: About.DIALOGUE,
+}
+
+
+def asked_again(source: Study) -> list[Asked]:
+    """What a second group is asked: all that the study asks readers, or that readers can be asked of it."""
+    return list(
+        dict.fromkeys(
+            Asked(ask.question_set, _READ_AS.get(About(ask.about), About(ask.about))) for ask in source.asked
+        )
+    )
 
 
 def groups_of(study: Study) -> list[int]:
@@ -111,29 +137,66 @@ def groups_of(study: Study) -> list[int]:
         return [pk for (pk,) in cursor.fetchall()]
 
 
-def beside_each_other(first: Study, second: Study) -> list[dict[str, Any]]:
-    """By system, each score of both groups over the items that both judged; at most 100,000 labels each.
+@dataclass(frozen=True, slots=True)
+class AskOfBoth:
+    """What two groups say of what both were asked.
 
-    Returns:
-        For each system `system`, `items` that both have, and `scores` of `compared_groups`.
+    Attributes:
+        number: of the ask in the first study.
+        about: what its questions are about.
+        questions: what was asked.
+        systems: for each system of which both judged something `system`, `items` that both have, and
+            `scores` of `compared_groups`.
     """
-    questions = question_set(first.question_set)
-    rows = [_labels(first, second, is_first=is_first) for is_first in (True, False)]
+
+    number: int
+    about: str
+    questions: QuestionSet
+    systems: list[dict[str, Any]]
+
+
+def beside_each_other(first: Study, second: Study) -> list[AskOfBoth]:
+    """By ask and system, each score of both groups over the items that both judged.
+
+    At most 100,000 labels of each group and ask. An ask of which no item has judgments of both is left out.
+    """
     rng = np.random.default_rng(SEED)
+    both = [
+        AskOfBoth(one.number, one.about, question_set(one.question_set), _systems(one, other, rng))
+        for one, other in _alike(first, second)
+    ]
+    return [each for each in both if each.systems]
+
+
+def ask_alike(first: Study, second: Study) -> bool:
+    """Whether both ask readers the same at least once."""
+    return bool(_alike(first, second))
+
+
+def _alike(first: Study, second: Study) -> list[tuple[Ask, Ask]]:
+    """What the first asks with what the second asks by the same questions, of whatever both have."""
+    asks = product(asks_of_readers(first), asks_of_readers(second))
+    return [(one, other) for one, other in asks if one.question_set == other.question_set]
+
+
+def _systems(one: Ask, other: Ask, rng: Generator) -> list[dict[str, Any]]:
+    questions = question_set(one.question_set)
+    rows = [_labels(one, other, is_first=is_first) for is_first in (True, False)]
     found = []
     for system in sorted({row[0] for each in rows for row in each}):
         of_system = [[row for row in each if row[0] == system] for each in rows]
         noun = "context" if any(row[2] < 0 for each in of_system for row in each) else "conversation"
         groups = _coded(questions, of_system)
-        scores = compared_groups(questions, *groups, rng, resamples=RESAMPLES, nouns=Nouns(cluster=noun))
         items = len(np.intersect1d(groups[0].item, groups[1].item))
-        found.append({"system": system, "items": items, "scores": scores})
+        if items:
+            scores = compared_groups(questions, *groups, rng, resamples=RESAMPLES, nouns=Nouns(cluster=noun))
+            found.append({"system": system, "items": items, "scores": scores})
     return found
 
 
 _ENDS = ("value", "low", "high", "undefined")
 CSV_COLUMNS = (
-    "system", "score", "items",
+    "ask", "question_set", "system", "score", "items",
     *(
         f"{of}{end}"
         for of in ("first", "second", "difference")
@@ -143,26 +206,34 @@ CSV_COLUMNS = (
 )  # fmt: skip
 
 
-def csv_rows(systems: Sequence[Mapping[str, Any]]) -> Iterator[list[object]]:
-    """A header, then a row for each system and score of `beside_each_other`; what is unknown is empty."""
+def csv_rows(asks: Sequence[AskOfBoth]) -> Iterator[list[object]]:
+    """A header, then a row for each ask, system and score; what is unknown is empty."""
     yield list(CSV_COLUMNS)
-    for system in systems:
-        for score in system["scores"]:
-            cells = [score.get(of, {}) for of in ("first", "second", "difference")]
-            found = score.get("agreement", {})
-            agreed = [found.get(key) for key in ("items", "agree", "kappa", "low", "high", "undefined")]
-            shown = [cell.get(end) for cell in cells for end in _ENDS]
-            yield [system["system"], score["title"], score["items"], *shown, *agreed]
+    for ask in asks:
+        for system in ask.systems:
+            for score in system["scores"]:
+                yield [ask.number, ask.questions.key, system["system"], *_csv_cells(score)]
+
+
+def _csv_cells(score: Mapping[str, Any]) -> list[object]:
+    cells = [score.get(of, {}) for of in ("first", "second", "difference")]
+    found = score.get("agreement", {})
+    agreed = [found.get(key) for key in ("items", "agree", "kappa", "low", "high", "undefined")]
+    shown = [cell.get(end) for cell in cells for end in _ENDS]
+    return [score["title"], score["items"], *shown, *agreed]
 
 
 _Row = tuple[str, int, int, int, str]
 
 
-def _labels(first: Study, second: Study, *, is_first: bool) -> list[_Row]:
-    """Of what both reports begin with."""
-    asks = {"first_ask": first.asked[0].pk, "second_ask": second.asked[0].pk}
+def _labels(one: Ask, other: Ask, *, is_first: bool) -> list[_Row]:
+    """Of what both groups judged, as the study of the first ask calls its systems."""
+    values = {
+        "first": one.study_id, "first_ask": one.pk, "second": other.study_id, "second_ask": other.pk,
+        "is_first": is_first,
+    }  # fmt: skip
     with connection.cursor() as cursor:
-        cursor.execute(_LABELS, {"first": first.pk, "second": second.pk, "is_first": is_first, **asks})
+        cursor.execute(_LABELS, values)
         return list(cursor.fetchall())
 
 

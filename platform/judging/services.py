@@ -13,7 +13,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db import connection, transaction
-from django.db.models import BooleanField, F, Func, Q, Value
+from django.db.models import BooleanField, Exists, F, Func, OuterRef, Q, Value
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
@@ -128,8 +128,11 @@ def _is_held(batch: Batch, now: datetime) -> bool:
 def is_judged(study: Study, now: datetime) -> bool:
     """Whether all that is wanted is judged, or held by somebody who is at it."""
     unjudged = Slot.objects.filter(study=study, label=None, is_gold=False).exclude(pk__in=left_over())
-    crowding = Func(F("batch"), Value(now), function="judging_crowding", output_field=BooleanField())
-    return not unjudged.filter(Q(leased_until=None) | Q(leased_until__lt=now) | Q(crowding)).exists()
+    if unjudged.filter(Q(leased_until=None) | Q(leased_until__lt=now)).exists():
+        return False
+    crowding = Func(F("pk"), Value(now), function="judging_crowding", output_field=BooleanField())
+    idle = Batch.objects.filter(Exists(unjudged.filter(batch=OuterRef("pk"))), study=study, done=0)
+    return not idle.filter(crowding).exists()
 
 
 def judge_again(study: Study) -> None:

@@ -4,5 +4,5 @@ from judging import agreement
 
 
 @shared_task
-def work_out_agreement(study_id: int) -> None:
-    agreement.work_out(study_id)
+def work_out_agreement(ask_id: int) -> None:
+    agreement.work_out(ask_id)

@@ -126,7 +126,7 @@ def _removed(own: Participation, by: User | None, now: datetime) -> Withdrawal:
         _take_back(turns)
     # Their figures are of labels that are gone; the page works them out anew.
     settled = Agreement.State.READY, Agreement.State.FAILED
-    Agreement.objects.filter(study__in=touched, state__in=settled).delete()
+    Agreement.objects.filter(ask__study__in=touched, state__in=settled).delete()
     for study_id in sorted(touched):
         results_changed(study_id)
     return withdrawal

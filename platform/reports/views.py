@@ -134,13 +134,16 @@ def report(request: HttpRequest, pk: int) -> HttpResponse:
         "report": shown,
         "result": shown.result if shown else None,
         "charts": charts[0],
-        "beside": [(each, charts[ask]) for ask, each in enumerate(beside, 1)],
+        "beside": [
+            (each, charts[ask], published_of(study, each["question_set"]))
+            for ask, each in enumerate(beside, 1)
+        ],
         "staleness": services.staleness(study, shown, newest),
         "stamp": queries.stamp(study, newest, at),
         "progress": at,
         "drift": drift.alarms(Bot.objects.filter(study_bots__study=study)),
         "from_elsewhere": from_elsewhere(study),
-        "published": published_of(study),
+        "published": published_of(study, study.question_set),
         "outcome": getattr(study, "outcome", None),
         "may_change": may_change(request.user, study),
         "audits": audits_of_bots(study, request.user),
@@ -167,17 +170,18 @@ def charts_of(study: Study, report: Report | None) -> dict[int, dict[str, Chart]
     return found
 
 
-def published_of(study: Study) -> dict[str, Any] | None:
-    """Published results that the study's own can be seen beside.
+def published_of(study: Study, key: str) -> dict[str, Any] | None:
+    """Published results that those of the study with the questions of this key can be seen beside.
 
     Titles of the scores and rows of them, and how far the publication's raters agreed about each question.
     """
-    protocol = published_beside(study.protocol, study.question_set)
+    protocol = published_beside(study.protocol, key)
     if protocol is None:
         return None
+    questions = question_set(key)
     scores = [
         score
-        for score in question_set(study.question_set).scores
+        for score in questions.scores
         if any(score.key in system.scores for system in protocol.published)
     ]
     if not scores:
@@ -187,9 +191,7 @@ def published_of(study: Study) -> dict[str, Any] | None:
     rows = list(zip((system.system for system in protocol.published), cells, strict=True))
     agreed = protocol.agreement or {}
     agreement = [
-        (question.wording, agreed[question.key])
-        for question in question_set(study.question_set).questions
-        if question.key in agreed
+        (question.wording, agreed[question.key]) for question in questions.questions if question.key in agreed
     ]
     titles = [score.title for score in scores]
     return {"protocol": protocol, "titles": titles, "rows": rows, "agreement": agreement}

@@ -4,12 +4,9 @@ import pytest
 from asgiref.sync import sync_to_async
 from playwright.async_api import Page, expect
 
-from judging import subjects
-from judging.models import JudgingPlan
 from labels.models import Label
-from studies.asks import About, Asked
 from studies.models import Study
-from studies.services import save_study, set_state
+from tests.asking import judging_both
 from tests.browser.conftest import Visit
 from tests.browser.test_judging import SIZES, saved
 from tests.browser.test_staff_pages import rex, sign_in
@@ -27,13 +24,7 @@ def study(make_study: MakeStudy) -> Study:
     """Two replies, and the conversation that they are from."""
     talks = make_study(min_turns=4)
     talked(talks, [(True, True)] * 2)
-    study = Study(title="Judge both", task="judging", languages=["en"], practice=False)
-    asks = [Asked("ssa", About.RESPONSE), Asked("likert", About.DIALOGUE)]
-    save_study(study, owner=talks.owner, consent_text="You judge.", targets={}, asks=asks)
-    subjects.save_plan(JudgingPlan(study=study, raters_per_item=1, batch_size=3))
-    subjects.add_turns(study, talks, language="en")
-    subjects.add_dialogues(study, talks, language="en")
-    return set_state(study.pk, Study.State.OPEN)
+    return judging_both(talks, raters=1, batch=3)
 
 
 @pytest.mark.parametrize("size", SIZES)

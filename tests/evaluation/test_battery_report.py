@@ -1,5 +1,6 @@
 """Differences within raters and exclusion rules, against SciPy and by hand."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,8 @@ from statsmodels.stats.multitest import multipletests
 
 from evaluation.interval import Undefined
 from evaluation.paired import Paired, paired
-from evaluation.questions import REPLY_IMPRESSION
-from evaluation.report.battery import Battery, battery_figures, proposals
+from evaluation.questions import REPLY_IMPRESSION, SSA
+from evaluation.report.battery import AskOfBattery, Battery, battery_figures, proposals
 from evaluation.report.exclusion import Rules
 from evaluation.report.intervals import Terms
 from evaluation.report.judged import Judged
@@ -127,8 +128,26 @@ def test_what_came_twice_tells_how_alike_raters_repeat_themselves() -> None:
 def test_each_rule_proposes_whom_it_says(rules: dict[str, Any], who: list[str], said: str) -> None:
     of, occasion = judged(PEOPLE)
 
-    found = proposals(REPLY_IMPRESSION, battery(**rules), of, occasion)
+    found = proposals(battery(**rules), [AskOfBattery(REPLY_IMPRESSION, of, occasion)])
 
     assert [row["worker"] for row in found["workers"]] == who
     assert all(said in row["reason"] for row in found["workers"])
     assert len(found["rules"]) == (1 if rules else 0)
+
+
+def test_rules_look_at_each_ask_by_itself_and_a_worker_is_proposed_once() -> None:
+    of, occasion = judged(PEOPLE)
+    ratings = AskOfBattery(REPLY_IMPRESSION, of, occasion)
+    no_ratings = AskOfBattery(
+        SSA, replace(of, answers=dict.fromkeys(("sensible", "specific"), np.ones(len(of)))), occasion
+    )
+
+    found = proposals(battery(least_spread=2.0, least_seconds=1.0), [ratings, no_ratings])
+
+    # Of questions that are no ratings nobody's spread is looked at; haste is, by each.
+    assert [row["worker"] for row in found["workers"]] == ["dot"]
+    (reason,) = (row["reason"] for row in found["workers"])
+    assert reason.count("standard deviation of 0.00") == 1
+    assert reason.count("came after 0.5 s") == 2
+    assert f"By “{SSA.title}”: The median" in reason
+    assert len(found["rules"]) == 2

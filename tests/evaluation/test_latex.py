@@ -210,11 +210,11 @@ def test_every_ask_and_every_score_has_its_tables_by_both_analyses() -> None:
 def test_judged_items_and_pairs_have_theirs() -> None:
     plan = AnalysisPlan(Analysis.WITHOUT_EXCLUDED, "x", EXCLUDED)
     of = judged(SSA, 5)
-    items = JudgedItems(of, np.tile([1, 2, 1], 24), np.ones(72, np.int64), 3, 24)
+    items = JudgedItems(of, np.tile([1, 2, 1], 24), np.ones(72, np.int64), np.arange(72), 3, 24)
     of_items = tables(judging_figures(SSA, items, plan=plan))
     of_sides = judged(PREFERENCE, 6)
     other = np.where(of_sides.bot == "Bob", HOSTILE, "Bob").astype(object)
-    pairs = JudgedPairs(of_sides, other, 3, 50, {f"Bob against {HOSTILE}": 72})
+    pairs = JudgedPairs(of_sides, other, np.arange(72), 3, 50, {f"Bob against {HOSTILE}": 72})
     of_pairs = tables(pair_figures(PREFERENCE, pairs, plan=plan))
 
     assert {"scores", "majority", "repetitions", "comparisons", "agreement-all", "majority-all"} <= set(

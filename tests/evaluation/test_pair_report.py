@@ -36,6 +36,7 @@ def judged(rows: Iterable[Row], **more: Any) -> JudgedPairs:
             answers={question.key: coded_answers(question, [row[4] for row in table])},
         ),
         other=np.array([row[3] for row in table], dtype=object),
+        given=np.arange(len(table)),
         **dict[str, Any](
             raters_wanted=3,
             items_per_worker=50,

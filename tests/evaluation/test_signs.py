@@ -31,7 +31,7 @@ CAREFUL = gave("careful", "yyny" * 6)
 
 
 def test_a_careful_worker_shows_none() -> None:
-    assert signs(judged(*CAREFUL), {"careful": Manner(24, 2, "Yes", 600.0, 1)}) == {}
+    assert signs([judged(*CAREFUL)], {"careful": Manner(24, 2, "Yes", 600.0, 1)}) == {}
 
 
 def test_half_of_the_answers_within_a_second_are_a_sign() -> None:
@@ -39,17 +39,17 @@ def test_half_of_the_answers_within_a_second_are_a_sign() -> None:
     hasty = [*gave("hasty", "yny", ms=900), *gave("hasty", "yn", ms=5000)]
     slow = [*gave("slow", "yn", ms=900), *gave("slow", "yny", ms=5000)]
 
-    found = signs(judged(*CAREFUL, *hasty, *slow), {})
+    found = signs([judged(*CAREFUL, *hasty, *slow)], {})
 
     assert found == {"hasty": "Half of 5 answers came within 0.9 s of what they judge."}
 
 
 def test_four_fast_answers_are_too_few_to_tell() -> None:
-    assert signs(judged(*gave("brief", "ynyn", ms=50)), {}) == {}
+    assert signs([judged(*gave("brief", "ynyn", ms=50))], {}) == {}
 
 
 def test_answers_without_a_time_are_a_sign_that_no_page_gave_them() -> None:
-    found = signs(judged(*CAREFUL, *gave("program", "ynyny", ms=np.nan)), {})
+    found = signs([judged(*CAREFUL, *gave("program", "ynyny", ms=np.nan))], {})
 
     assert list(found) == ["program"]
     assert "None of 5 answers says how long it took" in found["program"]
@@ -58,8 +58,8 @@ def test_answers_without_a_time_are_a_sign_that_no_page_gave_them() -> None:
 def test_the_same_answers_are_a_sign_where_others_differ() -> None:
     # Of the others' 24 answers 6 are no. Eight times no: ((6 + 1) / (24 + 2))^8 = 0.000028 < 0.001.
     # Eight times yes: ((18 + 1) / 26)^8 = 0.081.
-    grumpy = signs(judged(*CAREFUL, *gave("grumpy", "n" * 8)), {})
-    content = signs(judged(*CAREFUL, *gave("content", "y" * 8)), {})
+    grumpy = signs([judged(*CAREFUL, *gave("grumpy", "n" * 8))], {})
+    content = signs([judged(*CAREFUL, *gave("content", "y" * 8))], {})
 
     assert grumpy == {
         "grumpy": "All 8 answers are the same; of the others' answers about the same bots 25 % are."
@@ -72,13 +72,13 @@ def test_the_same_answers_about_a_bot_of_which_all_say_so_are_none() -> None:
     others = [*gave("a", "y" * 12, bot="Good"), *gave("b", "y" * 12 + "n", bot="Good")]
     bad = [*gave("c", "n" * 40 + "y", bot="Bad"), *gave("d", "n" * 40 + "y", bot="Bad")]
 
-    found = signs(judged(*others, *bad, *gave("content", "y" * 10, bot="Good")), {})
+    found = signs([judged(*others, *bad, *gave("content", "y" * 10, bot="Good"))], {})
 
     assert "content" not in found
 
 
 def test_nobody_is_odd_alone() -> None:
-    assert signs(judged(*gave("only", "y" * 19), *gave("other", "n" * 19)), {}) == {}
+    assert signs([judged(*gave("only", "y" * 19), *gave("other", "n" * 19))], {}) == {}
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_nobody_is_odd_alone() -> None:
     ],
 )
 def test_a_manner_is_a_sign_from_its_threshold(manner: Manner, sentence: str | None) -> None:
-    assert signs(judged(*CAREFUL), {"w": manner}) == ({"w": sentence} if sentence else {})
+    assert signs([judged(*CAREFUL)], {"w": manner}) == ({"w": sentence} if sentence else {})
 
 
 def test_the_whole_conversation_of_an_attack_shows_every_sign_at_once() -> None:
@@ -104,7 +104,7 @@ def test_the_whole_conversation_of_an_attack_shows_every_sign_at_once() -> None:
     others = gave("others", "yn" * 20)
     attack = gave("fraud", "y" * 14, ms=12)
 
-    found = signs(judged(*others, *attack), {"fraud": Manner(7, 7, "ok", 0.2, 5)})
+    found = signs([judged(*others, *attack)], {"fraud": Manner(7, 7, "ok", 0.2, 5)})
 
     assert found["fraud"].count(".") >= 5
     for part in ("within 0.0 s", "All 14 answers", "took 0.2 s", "7 of 7 messages", "5 participants"):
@@ -114,4 +114,16 @@ def test_the_whole_conversation_of_an_attack_shows_every_sign_at_once() -> None:
 def test_no_labels_and_no_workers_are_no_error() -> None:
     empty = judged(*CAREFUL).where(np.zeros(24, dtype=bool))
 
-    assert signs(empty, {}) == {}
+    assert signs([empty], {}) == {}
+
+
+def test_haste_is_told_from_the_answers_to_all_asks_and_sameness_from_each() -> None:
+    # Three hasty answers by each of two asks are too few for either, and enough together.
+    one, other = judged(*CAREFUL, *gave("hasty", "yny", ms=300)), judged(*gave("hasty", "nyn", ms=500))
+    same = judged(*CAREFUL, *gave("grumpy", "n" * 8))
+
+    assert signs([one], {}) == {}
+    assert signs([one, other], {}) == {"hasty": "Half of 6 answers came within 0.4 s of what they judge."}
+    assert signs([one, same], {}) == signs([same], {})
+    assert list(signs([same], {})) == ["grumpy"]
+    assert signs([one, other], None) == {}

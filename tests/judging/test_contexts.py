@@ -234,7 +234,7 @@ def test_a_second_group_judges_the_same_contexts(judged: Study, make_queue: Make
     judge_all(second, dict.fromkeys(("c1", "c2", "c3"), True))
 
     assert groups_of(judged) == [second.pk]
-    (found,) = beside_each_other(judged, second)
+    ((found,),) = (of.systems for of in beside_each_other(judged, second))
     assert (found["system"], found["items"]) == ("Four, version 1", 2)
     assert found["scores"][0]["second"]["value"] == 100
 

@@ -14,9 +14,12 @@ from evaluation.questions import SSA
 from judging import agreement, readers, subjects
 from judging.models import Agreement
 from labels.models import Label
+from questions.resolving import question_set
+from studies.asks import UNDER_EACH_REPLY, About, Asked, Moment, Party
 from studies.models import Study
-from tests.conftest import MakeQueue, start_dialogue
-from tests.judging.conftest import judge
+from tests.asking import SCALES, judge_all, judging_both
+from tests.conftest import MakeQueue, MakeStudy, start_dialogue, worker_of
+from tests.judging.conftest import begin, judge
 from tests.planted import talked
 
 pytestmark = pytest.mark.django_db
@@ -38,7 +41,7 @@ def read(study: Study, make_queue: MakeQueue) -> Dialogue:
 
 
 def test_labels_of_both_parties_stand_side_by_side(read: Dialogue) -> None:
-    turns = readers.turns_of_both(read.study)
+    turns = readers.judged_by_both(read.study.asked[0])
 
     assert len(turns) == 7
     assert turns[0].position == 14
@@ -46,7 +49,7 @@ def test_labels_of_both_parties_stand_side_by_side(read: Dialogue) -> None:
 
 
 def test_scores_and_agreement_of_both_parties(read: Dialogue) -> None:
-    (found,) = readers.parties(SSA, readers.turns_of_both(read.study))
+    (found,) = readers.parties(SSA, readers.judged_by_both(read.study.asked[0]))
 
     # Readers: 6 turns with mean 1 and one with 1/3. Chatter and majority agree on 6 of 7 turns; the chatter
     # says yes always, so chance agrees as often, and kappa is 0.
@@ -81,9 +84,9 @@ def test_the_comparison_is_a_job_begun_by_a_button_and_its_result_stays(
     before = browser.get(address).content.decode()
     assert "Both are being compared." in before
     assert "#turn-" not in before
-    assert Agreement.objects.get(study=read.study).state == Agreement.State.QUEUED
+    assert Agreement.objects.get(ask__study=read.study).state == Agreement.State.QUEUED
 
-    agreement.work_out(read.study_id)
+    agreement.work_out(read.study.asked[0].pk)
     page = browser.get(address).content.decode()
     assert "cannot be told" in page
     assert page.count(f"/dialogues/{read.public_id}/#turn-") == 7
@@ -98,21 +101,21 @@ def test_a_label_more_makes_the_result_one_of_old_which_stays_until_the_next(
     read: Dialogue, rex: User, sign_in: SignIn
 ) -> None:
     study, now = read.study, timezone.now()
-    assert agreement.ask(study, now=now)
-    assert not agreement.ask(study, now=now)  # once
-    agreement.work_out(study.pk)
-    known = agreement.standing(study, now=now)
+    assert agreement.want(study.asked[0], now=now)
+    assert not agreement.want(study.asked[0], now=now)  # once
+    agreement.work_out(study.asked[0].pk)
+    known = agreement.standing(study.asked[0], now=now)
     assert known
     assert not known.is_of_old
 
     Label.objects.filter(turn__dialogue=read, party="reader").first().delete()
     browser, address = sign_in(rex), f"/studies/{study.pk}/readers/"
     assert "Compare again" in browser.get(address).content.decode()
-    assert agreement.ask(study, now=now)
-    assert len(agreement.disputed(study, 0, 50)) == agreement.turns_compared(study) == 7
+    assert agreement.want(study.asked[0], now=now)
+    assert len(agreement.disputed(study.asked[0], 0, 50)) == agreement.number_compared(study.asked[0]) == 7
 
-    agreement.work_out(study.pk)
-    found = Agreement.objects.get(study=study)
+    agreement.work_out(study.asked[0].pk)
+    found = Agreement.objects.get(ask__study=study)
     assert (found.state, found.done, found.bots) == (Agreement.State.READY, 1, 1)
     assert known.agreement
     assert found.covers != known.agreement.covers
@@ -126,19 +129,19 @@ def test_a_process_that_dies_can_be_replaced_and_at_last_the_page_says_so(
     browser, address = sign_in(rex), f"/studies/{study.pk}/readers/"
     for attempt in range(agreement.MOST_ATTEMPTS):
         now += timedelta(minutes=2)
-        assert agreement.ask(study, now=now), attempt
+        assert agreement.want(study.asked[0], now=now), attempt
         with monkeypatch.context() as patch:
             patch.setattr(agreement, "parties", killed)
             with pytest.raises(SystemExit):
-                agreement.work_out(study.pk)
+                agreement.work_out(study.asked[0].pk)
     assert "Ask again" in browser.get(address).content.decode()
-    agreement.work_out(study.pk)
+    agreement.work_out(study.asked[0].pk)
 
     page = browser.get(address).content.decode()
     assert "The process that compared them ended 3 times before it was done." in page
 
     browser.post(f"{address}compare/")
-    agreement.work_out(study.pk)
+    agreement.work_out(study.asked[0].pk)
     assert "cannot be told" in browser.get(address).content.decode()
 
 
@@ -150,3 +153,52 @@ def test_a_study_without_readers_says_what_to_do(study: Study, rex: User, sign_i
     start_dialogue(study)
 
     assert "Nothing to compare yet." in sign_in(rex).get(f"/studies/{study.pk}/readers/").content.decode()
+
+
+# --- several asks -----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def whole(make_study: MakeStudy) -> Study:
+    """Two conversations whose chatters found them good, as a whole 5 and 7; readers say 4."""
+    scales = Asked("likert", About.DIALOGUE, Moment.AT_END, required=False)
+    study = make_study({"alpha": 3}, asks=[UNDER_EACH_REPLY, scales], min_turns=4)
+    for points in (5, 7):
+        dialogue, now = talked(study, [(True, True)] * 2), timezone.now()
+        Label.objects.create(
+            study=study, dialogue=dialogue, rater=worker_of(dialogue), party=Party.CHATTER,
+            ask=study.asked[1], question_set="likert", answers=dict.fromkeys(SCALES, points),
+            created_at=now, changed_at=now,
+        )  # fmt: skip
+    queue = judging_both(study, raters=2)
+    for _ in range(2):
+        judge_all(begin(queue))
+    return study
+
+
+def test_what_both_say_of_whole_conversations_is_compared_too(whole: Study) -> None:
+    of_turns, of_wholes = (readers.judged_by_both(ask) for ask in whole.asked)
+
+    assert len(of_turns) == 4
+    assert [(len(each.chatters), len(each.readers), each.position) for each in of_wholes] == [
+        (1, 2, None)
+    ] * 2
+    (found,) = readers.parties(question_set("likert"), of_wholes)
+    assert found["turns"] == 2
+    # By hand: chatters (5 + 7) / 2, readers 4 throughout; the sum of five.
+    assert [(each["first"], each["third"]) for each in found["scores"]] == [(6, 4)] * 5 + [(30, 20)]
+
+
+def test_each_ask_has_its_comparison(whole: Study, rex: User, sign_in: SignIn) -> None:
+    browser, address = sign_in(rex), f"/studies/{whole.pk}/readers/"
+
+    sent = browser.post(f"{address}compare/", {"ask": 1})
+    assert sent["Location"] == f"{address}?ask=1"
+    agreement.work_out(whole.asked[1].pk)
+
+    of_wholes, of_turns = (browser.get(f"{address}?ask={ask}").content.decode() for ask in (1, 0))
+    assert "The conversations on which the two differ most come first." in of_wholes
+    assert of_wholes.count("Whole conversation ") == 2
+    assert "Compare both" in of_turns  # nobody has asked for this one
+    assert "Five ratings of a whole conversation, 1 to 7, the whole conversation</option>" in of_turns
+    assert browser.get(f"{address}?ask=9").status_code == 200

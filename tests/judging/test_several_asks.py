@@ -4,11 +4,12 @@ import csv
 import io
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from itertools import groupby
 from pathlib import Path
-from typing import Any
 from uuid import UUID
 
+import numpy as np
 import pytest
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
@@ -20,6 +21,7 @@ from crowd.refusals import EntryRefusedError
 from dialogues.models import Dialogue
 from evaluation.questions import Answer, question_set
 from evaluation.report.bundle import recompute
+from evaluation.sequential import always_valid_mean
 from exports.bundle import write_bundle
 from exports.turns import csv_lines
 from judging import gold, pairs, subjects, training
@@ -28,7 +30,7 @@ from judging.chosen import dialogues, responses, turns
 from judging.counting import ask_counts
 from judging.desks import Desk
 from judging.gold import Gold
-from judging.models import Battery, Item, JudgingPlan, Slot
+from judging.models import Item, Slot
 from judging.pairs import Source
 from judging.queries import judged_and_wanted, system_counts
 from labels.models import Label
@@ -37,6 +39,7 @@ from responses.models import ResponseRun
 from studies.asks import About, Asked
 from studies.models import Study
 from studies.services import clone, save_study, set_state
+from tests.asking import ANSWERS, LIKENESS, LIKERT, SCALES, SSA, asking, judge_all, judging_both
 from tests.conftest import MakeContexts, MakeRun, MakeStudy, enter
 from tests.judging.conftest import begin, held, item_of
 from tests.planted import SignIn, computed, figures, talked
@@ -44,31 +47,12 @@ from tests.studies.test_presets import called
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-SSA, LIKENESS, LIKERT = (
-    Asked("ssa", About.RESPONSE), Asked("human-likeness", About.RESPONSE), Asked("likert", About.DIALOGUE),
-)  # fmt: skip
-SCALES = ("quality", "diversity", "fluency", "relatedness", "empathy")
-ANSWERS: dict[str, dict[str, Any]] = {
-    "ssa": {"sensible": True, "specific": False},
-    "human-likeness": {"human_like": True},
-    "likert": dict.fromkeys(SCALES, 4),
-}
-
 MakeAsking = Callable[..., Study]
 
 
 @pytest.fixture
 def make_asking(rex: User) -> MakeAsking:
-    """A draft of a judging study that asks this."""
-
-    def make(*asks: Asked, raters: int = 2, batch: int = 50, **plan: Any) -> Study:
-        study = Study(title="Judge both", task="judging", languages=["en"], practice=False)
-        save_study(study, owner=rex, consent_text="You judge.", targets={}, asks=asks)
-        row = JudgingPlan(study=study, raters_per_item=raters, batch_size=batch, **plan)
-        subjects.save_plan(row)
-        return study
-
-    return make
+    return partial(asking, rex)
 
 
 @pytest.fixture
@@ -90,22 +74,8 @@ def talks(make_study: MakeStudy) -> Study:
 
 
 @pytest.fixture
-def mixed(make_asking: MakeAsking, talks: Study) -> Study:
-    """Open: replies are judged with SSA, whole conversations with scales."""
-    study = make_asking(SSA, LIKERT)
-    subjects.add_turns(study, talks, language="en")
-    subjects.add_dialogues(study, talks, language="en")
-    return set_state(study.pk, Study.State.OPEN)
-
-
-def judge_all(desk: Desk, answers: dict[str, dict[str, Any]] = ANSWERS) -> list[Item]:
-    """Judge until nothing is before this worker, each item by its own questions; the items in their order."""
-    done = []
-    while keys := held(desk):
-        item = Item.objects.select_related("ask").get(key=keys[0])
-        judging.judge(desk, key=UUID(keys[0]), answers=answers[item.ask.question_set])
-        done.append(item)
-    return done
+def mixed(talks: Study) -> Study:
+    return judging_both(talks)
 
 
 # --- what comes into the queue --------------------------------------------------------------------
@@ -166,15 +136,6 @@ def test_a_study_with_nothing_to_judge_for_one_of_its_asks_cannot_be_opened(
 
     with pytest.raises(ValidationError, match="nothing in the queue yet for “Five ratings"):
         set_state(study.pk, Study.State.OPEN)
-
-
-def test_batteries_have_one_set_of_questions(two: Study) -> None:
-    Study.objects.filter(pk=two.pk).update(state=Study.State.DRAFT)
-    two.refresh_from_db()
-    battery = Battery(plan=judging.plan_of(two), targets=["Alpha", "Beta"], compared_with="Alpha", workers=5)
-
-    with pytest.raises(ValidationError, match="answer one set of questions, and this study asks several"):
-        subjects.save_battery(battery)
 
 
 # --- before it opens --------------------------------------------------------------------------------
@@ -421,8 +382,55 @@ def test_the_report_has_each_ask(judged: Study, rex: User, sign_in: SignIn) -> N
     assert beside["raters_per_item"] == [{"raters": 2, "items": 3}]
 
     page = sign_in(rex).get(f"/studies/{judged.pk}/report/").content.decode()
-    assert "<h2>Five ratings of a whole conversation, 1 to 7</h2>" in page
+    assert "Five ratings of a whole conversation, 1 to 7</h2>" in page
     assert "?ask=1&amp;system=" in page
+
+
+def test_each_ask_has_a_lead_that_holds_at_every_look(two: Study, rex: User, sign_in: SignIn) -> None:
+    Study.objects.filter(pk=two.pk).update(state=Study.State.DRAFT)
+    plan = judging.plan_of(two)
+    plan.raters_per_item = 6
+    subjects.save_plan(plan)
+    study = set_state(two.pk, Study.State.OPEN)
+    begin_and_leave = begin(study)  # judges one item only, and so counts in no lead
+    judge_one(begin_and_leave, alpha=True)
+    leads = [0.5, 1.0, 0.0, 0.5, 1.0]
+    for lead in leads:
+        judge_by_system(begin(study), lead)
+
+    result = figures(computed(study))
+
+    # Who finished first comes first, by either ask. Each worker judges all six items of each: Alpha is always
+    # sensible and human-like, of Beta's three so many are not.
+    apart = [round(3 * lead) / 3 for lead in leads]
+    for part in (result, *result["beside"]):
+        (lead,) = [part["always_valid"]]
+        expected = always_valid_mean((np.array(apart) + 1) / 2, 0.95).now()
+        assert (lead["unit"], lead["units"]) == ("rater", 5)
+        assert lead["low"] == pytest.approx(100 * (2 * expected.low - 1))  # type: ignore[union-attr]
+        assert lead["high"] == pytest.approx(100 * (2 * expected.high - 1))  # type: ignore[union-attr]
+    page = sign_in(rex).get(f"/studies/{study.pk}/report/").content.decode()
+    assert page.count("raters with a whole batch") == 2
+    assert page.count('<p class="answer">') == 3  # the first ask's, the other's below it and in its part
+    assert f'<a href="#ask-1">{result["beside"][0]["title"]}</a>' in page
+
+
+def judge_one(desk: Desk, *, alpha: bool) -> None:
+    judge_by_system(desk, float(alpha), at_most=1)
+
+
+def judge_by_system(desk: Desk, lead: float, *, at_most: int = 99) -> None:
+    """Alpha is always good; of Beta's three responses, so large a share is not, by either ask."""
+    bad = {f"c{number}" for number in range(1, 1 + round(3 * lead))}
+    for _ in range(at_most):
+        keys = held(desk)
+        if not keys:
+            return
+        item = Item.objects.select_related("ask", "response__run", "response__context").get(key=keys[0])
+        assert item.response
+        is_good = item.response.run.system == "Alpha" or item.response.context.key not in bad
+        answers = {"human_like": is_good} if item.ask.number else {"sensible": is_good, "specific": is_good}
+        judging.judge(desk, key=item.key, answers=answers)
 
 
 def test_what_is_asked_beside_a_protocol_is_a_departure_from_it(judged: Study) -> None:
@@ -500,10 +508,8 @@ def test_a_program_says_what_is_asked_until_the_study_opens(draft: Study) -> Non
 @pytest.fixture
 def compared(rex: User, make_contexts: MakeContexts, make_run: MakeRun) -> Study:
     """Open: two sets of questions about the same four pairs."""
-    study = Study(title="Compare", task="pairs", languages=["en"], practice=False)
     asks = [Asked("preference", About.PAIR), Asked("preferences", About.PAIR)]
-    save_study(study, owner=rex, consent_text="You compare.", targets={}, asks=asks)
-    subjects.save_plan(JudgingPlan(study=study, raters_per_item=2, batch_size=8))
+    study = asking(rex, *asks, batch=8, task="pairs")
     contexts = make_contexts(4)
     runs = [make_run(contexts, system) for system in ("Alpha", "Beta")]
     source = Source.of_runs(runs)
@@ -541,7 +547,7 @@ def test_pairs_are_asked_several_things_too(
     (other,) = beside["preferences"][0]["meetings"]
     assert (other["wins"], other["losses"], other["ties"]) == (0, 0, 8)
     page = sign_in(rex).get(f"/studies/{compared.pk}/report/").content.decode()
-    assert f"<h2>{beside['title']}</h2>" in page
+    assert f"{beside['title']}</h2>" in page
     with (tmp_path / "bundle.zip").open("wb") as stream:
         write_bundle(compared.pk, stream)
     assert recompute(tmp_path / "bundle.zip").differences == []

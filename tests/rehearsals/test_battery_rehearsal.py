@@ -2,12 +2,15 @@
 
 import pytest
 
+from accounts.models import User
 from crowd.models import Participation
 from judging import services as judging
 from judging import subjects
 from judging.models import Battery, Slot
 from labels.models import Label
+from studies.asks import About, Asked
 from studies.models import Study
+from tests.asking import LIKENESS, asking
 from tests.conftest import MakeContexts, MakeQueue, MakeRun
 from tests.rehearsals.conftest import rehearsed
 
@@ -46,3 +49,28 @@ def test_what_is_planted_in_batteries_is_recovered(
     assert Label.objects.filter(study=rehearsal, answers__has_key="reason").count() >= 18
     assert not Slot.objects.filter(study=rehearsal, label=None).exists()
     assert Participation.objects.filter(study=rehearsal).exclude(proposed_reason="").exists()
+
+
+def test_what_is_planted_of_each_ask_in_batteries_is_recovered(
+    rex: User, make_contexts: MakeContexts, make_run: MakeRun
+) -> None:
+    study = asking(rex, Asked("reply-impression", About.RESPONSE), LIKENESS)
+    asked = make_contexts(6)
+    for system in ("Confirms", "Denies"):
+        subjects.add_responses(study, make_run(asked, system))
+    subjects.add_responses(study, make_run(make_contexts(6), "Small talk"))
+    composed = Battery(
+        plan=judging.plan_of(study), targets=["Confirms", "Denies"], fillers_of=["Small talk"], fillers=5,
+        repeats=1, reasons_at=[3], workers=10, compared_with="Confirms", repeat_points=2, least_spread=2.0,
+    )  # fmt: skip
+    subjects.save_battery(composed)
+
+    said = rehearsed(study, "--workers", "20")
+
+    assert "The report recovers what was planted: " in said, said
+    assert len([line for line in said.splitlines() if "within workers" in line]) == 3 + 1
+    assert said.count("judged twice") == 3
+    assert "The declared rules propose to exclude" in said
+    given = Label.objects.filter(study=study.rehearsal)
+    for key in ("reply-impression", "human-likeness"):
+        assert given.filter(question_set=key, occasion=2).count() >= 18

@@ -26,7 +26,7 @@ from judging import services as judging
 from judging import subjects
 from judging.chosen import contexts_of
 from judging.models import Item, JudgingPlan, Slot
-from judging.readers import turns_of_both
+from judging.readers import judged_by_both
 from labels.models import Label
 from project.webserver import served
 from rehearsals.planted import Kind, Plan, mix
@@ -251,10 +251,10 @@ def test_answers_of_a_rehearsal_are_not_shown_beside_those_of_who_talked(
     transcript = f"/dialogues/{dialogue.public_id}/"
     rehearsed_page = client.get(transcript).content
 
-    assert turns_of_both(talk) == []
+    assert judged_by_both(talk.asked[0]) == []
     readers_rehearsal.rehearsal_of = None  # of people the same answers would be there
     readers_rehearsal.save(update_fields=["rehearsal_of"])
-    assert len(turns_of_both(talk)) == 3
+    assert len(judged_by_both(talk.asked[0])) == 3
     assert client.get(transcript).content != rehearsed_page
 
 

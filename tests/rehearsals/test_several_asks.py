@@ -8,13 +8,14 @@ from django.db.models import Count
 from accounts.models import User
 from evaluation.report.bundle import recompute
 from exports.bundle import write_bundle
-from judging import pairs, subjects
-from judging.models import Item, JudgingPlan
+from judging import pairs
+from judging.models import Item
 from judging.pairs import Source
 from labels.models import Label
 from studies.asks import About, Asked
 from studies.models import Study
-from studies.services import save_study, set_state
+from studies.services import set_state
+from tests.asking import asking, judging_both
 from tests.conftest import MakeContexts, MakeRun, MakeStudy
 from tests.planted import talked
 from tests.rehearsals.conftest import rehearsed
@@ -28,13 +29,7 @@ def study(make_study: MakeStudy) -> Study:
     talks = make_study({"alpha": 100, "beta": 100}, min_turns=4)
     for _ in range(80):
         talked(talks, [(True, True)] * 2)
-    study = Study(title="Judge both", task="judging", languages=["en"], practice=False)
-    asks = [Asked("ssa", About.RESPONSE), Asked("likert", About.DIALOGUE)]
-    save_study(study, owner=talks.owner, consent_text="You judge.", targets={}, asks=asks)
-    subjects.save_plan(JudgingPlan(study=study, raters_per_item=5, batch_size=30))
-    subjects.add_turns(study, talks, language="en")
-    subjects.add_dialogues(study, talks, language="en")
-    return set_state(study.pk, Study.State.OPEN)
+    return judging_both(talks, raters=5, batch=30)
 
 
 @pytest.mark.usefixtures("_same_database")
@@ -57,10 +52,8 @@ def test_what_is_planted_of_each_ask_is_recovered(study: Study, tmp_path: Path) 
 def test_what_is_planted_of_each_ask_about_pairs_is_recovered(
     rex: User, make_contexts: MakeContexts, make_run: MakeRun
 ) -> None:
-    study = Study(title="Compare", task="pairs", languages=["en"], practice=False)
     asks = [Asked("preference", About.PAIR), Asked("preferences", About.PAIR)]
-    save_study(study, owner=rex, consent_text="You compare.", targets={}, asks=asks)
-    subjects.save_plan(JudgingPlan(study=study, raters_per_item=5, batch_size=30))
+    study = asking(rex, *asks, raters=5, batch=30, task="pairs")
     contexts = make_contexts(120)
     pairs.add(study, Source.of_runs([make_run(contexts, system) for system in ("Alpha", "Beta")]))
     study = set_state(study.pk, Study.State.OPEN)

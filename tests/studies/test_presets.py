@@ -141,7 +141,7 @@ def test_a_study_of_a_protocol_keeps_it_when_other_things_are_asked(make_study: 
         in (result["deviations"])
     )
     assert any(each.startswith("This study also asks “") for each in result["deviations"])
-    assert published_of(study) is None  # it scored systems on other questions
+    assert published_of(study, study.question_set) is None  # it scored systems on other questions
 
 
 @pytest.mark.django_db(transaction=True)

@@ -663,7 +663,7 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 (
-                    "turns",
+                    "things",
                     django.contrib.postgres.fields.ArrayField(
                         base_field=models.BigIntegerField(),
                         default=list,
@@ -673,11 +673,11 @@ class Migration(migrations.Migration):
                 ),
                 ("reason", models.TextField(blank=True, help_text="Why it failed.")),
                 (
-                    "study",
+                    "ask",
                     models.OneToOneField(
                         on_delete=django.db.models.deletion.CASCADE,
                         related_name="agreement",
-                        to="studies.study",
+                        to="studies.ask",
                     ),
                 ),
             ],

@@ -9,10 +9,10 @@ BEGIN
     SELECT s.item_id,
            (SELECT max(o.number) FROM judging_slot AS o WHERE o.item_id = s.item_id)
            + row_number() OVER (PARTITION BY s.item_id ORDER BY s.position),
-           s.study_id, gen_random_uuid(), s.language, s.is_swapped, fresh, s.position, s.occasion, s.asks_reason
+           s.study_id, judging_key(get_byte(uuid_send(s.key), 0)), s.language, s.is_swapped, fresh, s.position, s.occasion, s.asks_reason
       FROM judging_slot AS s
      WHERE s.study_id = the_study AND s.deck = the_deck AND s.label_id IS NOT NULL;
-    UPDATE judging_slot SET deck = fresh, key = gen_random_uuid()
+    UPDATE judging_slot SET deck = fresh, key = judging_key(get_byte(uuid_send(key), 0))
      WHERE study_id = the_study AND deck = the_deck AND label_id IS NULL;
     RETURN fresh;
 END $$;

@@ -1,7 +1,7 @@
 """How simulated workers judge batteries, and what the report must say of what they judged twice."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from statistics import stdev
@@ -52,7 +52,7 @@ class BatteryRater(Rater):
 
     @override
     def sent(self, item: str, answers: Answers) -> Answers:
-        free = [each.key for each in self.plan.questions.questions if each.kind is QuestionKind.TEXT]
+        free = [each.key for each in self._plan(item).questions.questions if each.kind is QuestionKind.TEXT]
         kept = {key: answer for key, answer in answers.items() if key not in free}
         return kept | (dict.fromkeys(free, TEXT) if self.asks_reason[item] else {})
 
@@ -62,7 +62,7 @@ class BatteryRater(Rater):
         if occasion == 1:
             await self._judge_as(tab, item, key, done)
             return
-        answers = done.again.get(key) or self._again(key, done.labels[key])
+        answers = done.again.get(key) or self._again(key, self._labels(key, done)[key])
         if await self._saved(tab, item, answers):
             done.again[key] = answers
 
@@ -72,20 +72,21 @@ class BatteryRater(Rater):
             found = Slot.objects.filter(key=item).values_list("item__key", "occasion")
             key, occasion = await database_sync_to_async(found.get)()
             self.cards[item] = str(key), occasion
+            self.asked[str(key)] = self.asked[item]
         return self.cards[item]
 
     def _again(self, key: str, first: Answers) -> Answers:
         """What this worker says of something the second time."""
         if self.kind is Kind.CARELESS:
-            return self.plan.deal(key, self.kind)
+            return self._plan(key).deal(key, self.kind)
         if self.kind is Kind.STRAIGHT_LINING:
             return first
-        questions = self.plan.questions
-        return first | {name: self._near(questions, name, first[name]) for name in rated(questions)}
+        plan = self._plan(key)
+        return first | {name: self._near(plan, name, first[name]) for name in rated(plan.questions)}
 
-    def _near(self, questions: QuestionSet, name: str, first: Any) -> Any:
-        values = [choice.value for choice in questions.question(name).choices]
-        if self.plan._next(("again", name), {True: SAME, False: 1 - SAME}):
+    def _near(self, plan: Plan, name: str, first: Any) -> Any:
+        values = [choice.value for choice in plan.questions.question(name).choices]
+        if plan._next(("again", name), {True: SAME, False: 1 - SAME}):
             return first
         at = values.index(first)
         return values[at + 1] if at + 1 < len(values) else values[at - 1]
@@ -117,22 +118,24 @@ def with_batteries(study: Study, battery: Battery, workers: int) -> Study:
 
 def raters(rehearsal: Study, server: str, workers: int) -> Crowd:
     """As in a study with a queue, but each gets a battery."""
-    (ask,), battery = asks_of_readers(rehearsal), battery_of(rehearsal)
+    asks, battery = asks_of_readers(rehearsal), battery_of(rehearsal)
     assert battery
-    plan, systems = planned(ask), systems_of(ask)
-    placed, link = seats(workers, rehearsal.languages), rehearsal.get_entry_url()
+    plans, systems = [planned(ask) for ask in asks], systems_of(asks[0])
+    rater = partial(BatteryRater, server=server, link=rehearsal.get_entry_url(), plan=plans[0])
+    placed = seats(workers, rehearsal.languages)
     leaving = Counter(seat.language for seat in placed if seat.kind is Kind.LEAVING)
 
     def worker(number: int, seat: Seat) -> SimulatedWorker:
-        return BatteryRater(number, seat.kind, server, link, plan=plan, language=_chosen(rehearsal, seat))
+        return rater(number, seat.kind, beside=plans[1:], language=_chosen(rehearsal, seat))
 
     return Crowd(
-        plan,
+        plans[0],
         placed,
         latecomers(placed, max(leaving.values(), default=0)),
         worker,
         raters=max(1, battery.workers * len(rehearsal.languages) // max(Counter(systems.values()).values())),
-        also=partial(findings, plan, battery),
+        beside=plans[1:],
+        also=partial(findings, plans, battery),
     )
 
 
@@ -140,14 +143,35 @@ def _chosen(study: Study, seat: Seat) -> str:
     return seat.language if len(study.languages) > 1 else ""
 
 
-def findings(plan: Plan, battery: Battery, done: Sequence[Work], result: Mapping[str, Any]) -> list[Finding]:
-    """What is particular to batteries, compared with the report."""
-    everybody = of_all(result)["battery"]
-    return [
-        *_paired(plan, battery, everybody),
-        *(_repeated(row, done) for row in everybody["repeats"]),
-        _proposed(plan.questions, battery, done, result["proposed"]["workers"]),
-    ]
+@dataclass(frozen=True)
+class _Told:
+    """What a worker answered to one ask: of each thing, and of what came a second time."""
+
+    first: Mapping[str, Answers]
+    again: Mapping[str, Answers]
+
+
+def findings(
+    plans: Sequence[Plan], battery: Battery, done: Sequence[Work], result: Mapping[str, Any]
+) -> list[Finding]:
+    """What is particular to batteries, compared with the report: ask by ask, and whom the rules propose."""
+    told = [list(_told(work, len(plans))) for work in done]
+    found = []
+    for ask, (plan, figures) in enumerate(zip(plans, [result, *result.get("beside", ())], strict=True)):
+        everybody = of_all(figures)["battery"]
+        found += _paired(plan, battery, everybody)
+        found += [_repeated(row, [each[ask] for each in told]) for row in everybody["repeats"]]
+    broken = sum(
+        any(_breaks(plan.questions, battery, of_ask) for plan, of_ask in zip(plans, each, strict=True))
+        for each in told
+    )
+    return [*found, _proposed(broken, result["proposed"]["workers"])]
+
+
+def _told(work: Work, asks: int) -> Iterator[_Told]:
+    """Ask by ask; who has not begun has said nothing of any."""
+    for labels in (work.labels, *(work.beside or [{}] * (asks - 1))):
+        yield _Told(labels, {key: given for key, given in work.again.items() if key in labels})
 
 
 def _paired(plan: Plan, battery: Battery, everybody: Mapping[str, Any]) -> list[Finding]:
@@ -160,12 +184,10 @@ def _paired(plan: Plan, battery: Battery, everybody: Mapping[str, Any]) -> list[
     return found
 
 
-def _repeated(row: Mapping[str, Any], done: Sequence[Work]) -> Finding:
+def _repeated(row: Mapping[str, Any], told: Sequence[_Told]) -> Finding:
     """Counted one by one: nothing is lost of what came twice."""
     both = [
-        (work.labels[key][row["key"]], again[row["key"]])
-        for work in done
-        for key, again in work.again.items()
+        (each.first[key][row["key"]], again[row["key"]]) for each in told for key, again in each.again.items()
     ]
     same = sum(first == second for first, second in both)
     reported = round(row.get("same", 0.0) * row["pairs"] / 100)
@@ -176,11 +198,8 @@ def _repeated(row: Mapping[str, Any], done: Sequence[Work]) -> Finding:
     )
 
 
-def _proposed(
-    questions: QuestionSet, battery: Battery, done: Sequence[Work], proposed: Sequence[Any]
-) -> Finding:
+def _proposed(broken: int, proposed: Sequence[Any]) -> Finding:
     """The rules applied to each worker by themselves; these workers tell no times."""
-    broken = sum(_breaks(questions, battery, work) for work in done)
     return Finding(
         broken == len(proposed),
         f"The declared rules propose to exclude {len(proposed)} workers; of those who came, {broken} "
@@ -188,15 +207,17 @@ def _proposed(
     )
 
 
-def _breaks(questions: QuestionSet, battery: Battery, work: Work) -> bool:
+def _breaks(questions: QuestionSet, battery: Battery, told: _Told) -> bool:
     keys = rated(questions)
-    sums = [sum(given[key] for key in keys) for given in (*work.labels.values(), *work.again.values())]  # type: ignore[misc]  # ratings
+    if not keys:
+        return False
+    sums = [sum(given[key] for key in keys) for given in (*told.first.values(), *told.again.values())]  # type: ignore[misc]  # ratings
     if battery.least_spread is not None and len(sums) >= FEWEST and stdev(sums) < battery.least_spread:
         return True
     if battery.repeat_points is None:
         return False
     gaps = [
-        [abs(work.labels[thing][key] - again[key]) for key in keys]  # type: ignore[operator]  # ratings
-        for thing, again in work.again.items()
+        [abs(told.first[thing][key] - again[key]) for key in keys]  # type: ignore[operator]  # ratings
+        for thing, again in told.again.items()
     ]
     return any(sum(gap > battery.repeat_points for gap in each) >= battery.repeat_questions for each in gaps)

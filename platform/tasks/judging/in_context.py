@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 
 from django.db import connection
 
-from evaluation.questions import QuestionSet
 from evaluation.report.analysis import Analysis
 from evaluation.report.breakdown import LEAST_JUDGMENTS
 from evaluation.report.figures import coded_questions
 from evaluation.report.in_context import Said, scores_of
 from labels.answers import score_column
-from studies.models import Study
+from questions.resolving import question_set
+from studies.models import Ask, Study
 
 MOST_RESPONSES = 100
 """Responses to one context that are read; those of more systems and repetitions are counted only."""
@@ -76,12 +76,10 @@ class Ranked(NamedTuple):
     on: int | None
 
 
-# Of several asks about responses, the first.
-_ASK = "SELECT id FROM studies_ask WHERE study_id = %s AND about = 'response' ORDER BY number LIMIT 1"
-_ITEMS = f"""
+_ITEMS = """
   FROM judging_item AS i
   JOIN responses_response AS r ON r.id = i.response_id
- WHERE i.study_id = %s AND i.ask_id = ({_ASK}) AND i.right_answers IS NULL
+ WHERE i.ask_id = %s AND i.right_answers IS NULL
 """
 _RANKED = """
 WITH given AS (
@@ -90,8 +88,7 @@ WITH given AS (
       JOIN responses_response AS r ON r.id = i.response_id
       JOIN judging_slot AS s ON s.item_id = i.id AND s.occasion = 1
       JOIN labels_label AS l ON l.id = s.label_id
-     WHERE i.study_id = %s AND i.ask_id = ({ask}) AND i.right_answers IS NULL
-       AND l.rater_id <> ALL (%s::bigint[])
+     WHERE i.ask_id = %s AND i.right_answers IS NULL AND l.rater_id <> ALL (%s::bigint[])
 ), scored AS (
     SELECT context_id, avg(score) AS score, count(score) AS judgments FROM given GROUP BY context_id
 ), answered AS (
@@ -126,12 +123,12 @@ _ORDERS = {
     Order.HARDEST: f"(scored.judgments >= {LEAST_JUDGMENTS}) IS TRUE DESC, round(scored.score::numeric, 10)",
     Order.DISPUTED: "disputed.disagreement DESC NULLS LAST",
 }
-_SAID = f"""
-SELECT i.id, i.key, run.system, r.repetition, r.text
+_SAID = """
+SELECT i.id, r.id, i.key, run.system, r.repetition, r.text
   FROM judging_item AS i
   JOIN responses_response AS r ON r.id = i.response_id
   JOIN responses_responserun AS run ON run.id = r.run_id
- WHERE i.study_id = %s AND i.ask_id = ({_ASK}) AND i.right_answers IS NULL AND r.context_id = %s
+ WHERE i.ask_id = %s AND i.right_answers IS NULL AND r.context_id = %s
  ORDER BY run.system COLLATE "C", run.id, r.repetition
  LIMIT %s
 """
@@ -157,10 +154,10 @@ class Kinds(NamedTuple):
     """Whether some of them test consistency and others do not."""
 
 
-def kinds(study: Study) -> Kinds | None:
-    """The kinds of the contexts whose responses are judged; None where no response is."""
+def kinds(ask: Ask) -> Kinds | None:
+    """The kinds of the contexts whose responses are judged by an ask; None where no response is."""
     with connection.cursor() as cursor:
-        cursor.execute(_KINDS, [study.pk] * 2)
+        cursor.execute(_KINDS, [ask.pk])
         row = cursor.fetchone()
     if row is None or row[1] is None:
         return None
@@ -168,50 +165,45 @@ def kinds(study: Study) -> Kinds | None:
     return Kinds(categories or [], turns, len(consistency) > 1)
 
 
-def ranked(
-    study: Study, questions: QuestionSet, order: Order, narrowed: Narrowed, *, limit: int, offset: int
-) -> list[Ranked]:
-    """A page of the contexts that are wanted, in their order."""
-    return _ranked(study, questions, order, narrowed, "place > %s ORDER BY place LIMIT %s", [offset, limit])
+def ranked(ask: Ask, order: Order, narrowed: Narrowed, *, limit: int, offset: int) -> list[Ranked]:
+    """A page of the contexts that are wanted, in their order by what an ask asks."""
+    return _ranked(ask, order, narrowed, "place > %s ORDER BY place LIMIT %s", [offset, limit])
 
 
-def placed(
-    study: Study, questions: QuestionSet, order: Order, narrowed: Narrowed, context: int
-) -> Ranked | None:
+def placed(ask: Ask, order: Order, narrowed: Narrowed, context: int) -> Ranked | None:
     """One context with its neighbours; None if it is not among those that are wanted."""
-    found = _ranked(study, questions, order, narrowed, "id = %s", [context])
+    found = _ranked(ask, order, narrowed, "id = %s", [context])
     return found[0] if found else None
 
 
-def _ranked(
-    study: Study, questions: QuestionSet, order: Order, by: Narrowed, which: str, values: Sequence[object]
-) -> list[Ranked]:
+def _ranked(ask: Ask, order: Order, by: Narrowed, which: str, values: Sequence[object]) -> list[Ranked]:
+    questions = question_set(ask.question_set)
     score = questions.main_score
     column, parameters = score_column(score) if score else ("NULL::float8", [])
-    statement = _RANKED.format(score=column, items=_ITEMS, ask=_ASK, order=_ORDERS[order], which=which)
+    statement = _RANKED.format(score=column, items=_ITEMS, order=_ORDERS[order], which=which)
     keys = [question.key for question in coded_questions(questions)]
     narrowing = [
         *[by.find] * 3, *[by.category] * 2, *[by.turns] * 2, *[by.consistency] * 2,
     ]  # fmt: skip
     with connection.cursor() as cursor:
-        of = [study.pk] * 2
-        given = [*parameters, *of, left_out(study), keys, *of, *narrowing, *values]
+        given = [*parameters, ask.pk, left_out(ask.study), keys, ask.pk, *narrowing, *values]
         cursor.execute(statement, given)
         return [Ranked(*row) for row in cursor.fetchall()]
 
 
-def responses(study: Study, questions: QuestionSet, context: int) -> list[Said]:
-    """What was said in one context, system by system; the first 100 responses."""
+def responses(ask: Ask, context: int) -> list[Said]:
+    """What was said in one context, system by system, as an ask judges it; the first 100 responses."""
     with connection.cursor() as cursor:
-        cursor.execute(_SAID, [study.pk, study.pk, context, MOST_RESPONSES])
+        cursor.execute(_SAID, [ask.pk, context, MOST_RESPONSES])
         said = cursor.fetchall()
         given: dict[int, list[Any]] = {item: [] for item, *_rest in said}
-        cursor.execute(_ANSWERS, [list(given), left_out(study)])
+        cursor.execute(_ANSWERS, [list(given), left_out(ask.study)])
         for item, answers in cursor.fetchall():
             given[item].append(json.loads(answers))
+    questions = question_set(ask.question_set)
     return [
-        Said(key, system, repetition, text, given[item], scores_of(questions, given[item]))
-        for item, key, system, repetition, text in said
+        Said(response, key, system, repetition, text, given[item], scores_of(questions, given[item]))
+        for item, response, key, system, repetition, text in said
     ]
 
 

@@ -28,7 +28,7 @@ from studies.models import Ask, Study
 # Items of one context are told apart by their place among them.
 _JUDGMENTS = f"""
 SELECT i.system, i.cluster, i.place, crowd_pseudonym(l.rater_id, l.study_id), i.latency_ms, l.answer_ms,
-       i.repetition, l.occasion{{answers}}
+       i.repetition, l.occasion, l.id{{answers}}
   FROM (SELECT found.*, dense_rank() OVER (PARTITION BY found.cluster ORDER BY found.id) AS place
           FROM ({items_of(ask="%s")}) AS found) AS i
   JOIN judging_slot AS s ON s.item_id = i.id
@@ -64,7 +64,8 @@ SELECT i.system, count(*), count(DISTINCT i.cluster) FILTER (WHERE i.cluster < 0
 _PAIRS = f"""
 SELECT CASE WHEN s.is_swapped THEN i.second_system ELSE i.first_system END,
        CASE WHEN s.is_swapped THEN i.first_system ELSE i.second_system END,
-       i.cluster, i.place, crowd_pseudonym(l.rater_id, l.study_id), l.answer_ms{{answers}}
+       i.cluster, i.place, crowd_pseudonym(l.rater_id, l.study_id), l.answer_ms,
+       l.id{{answers}}
   FROM (SELECT found.*, dense_rank() OVER (PARTITION BY found.cluster ORDER BY found.id) AS place
           FROM ({items_of(ask="%s")}) AS found) AS i
   JOIN judging_slot AS s ON s.item_id = i.id
@@ -88,7 +89,7 @@ def redacted_in(texts: Iterable[str], redactor: Redactor) -> list[str]:
 
 def judged_pairs(study: Study, ask: Ask) -> JudgedPairs:
     """Every judgment of pairs by an ask, with what the report needs to know about its pair."""
-    columns, answers, texts = _read(_PAIRS, ask, leading=6)
+    columns, answers, texts = _read(_PAIRS, ask, leading=7)
     plan = JudgingPlan.objects.filter(study=study).first() or JudgingPlan()
     with connection.cursor() as cursor:
         cursor.execute(_MEETINGS, [study.pk, ask.pk])
@@ -107,6 +108,7 @@ def judged_pairs(study: Study, ask: Ask) -> JudgedPairs:
     return JudgedPairs(
         judged=judged,
         other=np.array(columns[1], dtype=object),
+        given=np.array(columns[6], dtype=np.int64),
         raters_wanted=plan.raters_per_item,
         items_per_worker=plan.batch_size,
         training_tries=plan.training_tries,
@@ -128,7 +130,7 @@ def asked_of_items(study: Study) -> list[AskOfItems]:
 
 def judged_items(study: Study, ask: Ask) -> JudgedItems:
     """Every judgment of the study by this ask, with what the report needs to know about its item."""
-    columns, answers, texts = _read(_JUDGMENTS, ask, leading=8)
+    columns, answers, texts = _read(_JUDGMENTS, ask, leading=9)
     plan = JudgingPlan.objects.filter(study=study).first() or JudgingPlan()
     with connection.cursor() as cursor:
         cursor.execute(_REMARKED, [study.pk, ask.pk])
@@ -156,6 +158,7 @@ def judged_items(study: Study, ask: Ask) -> JudgedItems:
         judged=judged,
         repetition=np.array(columns[6], dtype=np.int64),
         occasion=np.array(columns[7], dtype=np.int64),
+        given=np.array(columns[8], dtype=np.int64),
         battery=declared(battery) if battery else None,
         raters_wanted=plan.raters_per_item,
         items=sum(items for _, items, *_ in systems),

@@ -45,7 +45,7 @@ class Rater(SimulatedWorker):
     Attributes:
         plan: what they are dealt of the first ask.
         beside: the same of each other ask.
-        asked: by the name of an item on the page, the number of its ask.
+        asked: by the name of an item on the page, and by its key, the number of its ask.
     """
 
     may_come_in_vain = True
@@ -77,12 +77,11 @@ class Rater(SimulatedWorker):
         return self._plan(item).deal(item, self.kind)
 
     def _plan(self, item: str) -> Plan:
-        # In a battery, where there is one ask, items have other names on the page.
-        return (self.plan, *self.beside)[self.asked.get(item, 0)]
+        return (self.plan, *self.beside)[self.asked[item]]
 
     def _labels(self, item: str, done: Work) -> dict[str, Answers]:
         """All that they answered to the ask of this item."""
-        return (done.labels, *done.beside)[self.asked.get(item, 0)]
+        return (done.labels, *done.beside)[self.asked[item]]
 
     def sent(self, item: str, answers: Answers) -> Answers:
         """These answers as they are given on the page."""

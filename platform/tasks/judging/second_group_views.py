@@ -24,7 +24,6 @@ from studies.presets import preset_of
 from studies.queries import may_change, readable_real_studies_of, readable_studies_of, studies_of
 from studies.services import fields_of_copy, save_study
 from studies.tasks import task_of
-from tasks.judging.forms import asked_of_readers
 from tasks.judging.task import Judging
 
 MOST = 5000
@@ -84,7 +83,9 @@ def second_groups(request: HttpRequest, pk: int) -> HttpResponse:
         "study": study,
         "form": form,
         "is_judging": is_judging,
-        "groups": others.filter(task=Judging.key, asks__question_set=study.question_set, asks__number=0),
+        "groups": others.filter(
+            task=Judging.key, asks__question_set__in={ask.question_set for ask in study.asked}
+        ).distinct(),
     }
     status = 422 if form.errors else 200
     return render(request, "tasks/judging/second_groups.html", context, status=status)
@@ -107,7 +108,7 @@ def _made(source: Study, chosen: dict[str, Any], *, by: User) -> tuple[Study, Ad
         # Those who only read agree to something else than those who talk.
         consent_text=consent.text if is_judging and consent else "",
         targets={},
-        asks=[asked_of_readers(source.question_set)],
+        asks=second_group.asked_again(source),
     )
     subjects.save_plan(JudgingPlan(study=study, raters_per_item=chosen["raters"]))
     language = chosen.get("language") or source.languages[0]
@@ -133,13 +134,13 @@ def both_groups(request: HttpRequest, pk: int, other: int) -> HttpResponse:
     if too_often(request, "compare", rate="60/m", key="user"):
         return too_many(request)
     study, second = _both(request, pk, other)
-    systems = _compared(study, second)
-    for score in (score for each in systems for score in each["scores"]):
+    asks = second_group.beside_each_other(study, second)
+    for score in (score for ask in asks for each in ask.systems for score in each["scores"]):
         score["cells"] = [score[name] for name in ("first", "second", "difference") if name in score]
     context = {
         "study": study,
         "second": second,
-        "systems": systems,
+        "asks": asks,
         "may_change": may_change(request.user, study),
     }
     return render(request, "tasks/judging/both_groups.html", context)
@@ -152,23 +153,18 @@ def both_groups_csv(request: HttpRequest, pk: int, other: int) -> HttpResponse:
     if too_often(request, "compare", rate="60/m", key="user"):
         return too_many(request)
     study, second = _both(request, pk, other)
-    lines = csv_text(second_group.csv_rows(_compared(study, second)))
+    lines = csv_text(second_group.csv_rows(second_group.beside_each_other(study, second)))
     disposition = {"Content-Disposition": f'attachment; filename="turnwise-two-groups-{pk}-{other}.csv"'}
     return HttpResponse(lines, content_type="text/csv; charset=utf-8", headers=disposition)
 
 
 def _both(request: HttpRequest, pk: int, other: int) -> tuple[Study, Study]:
-    """Two different studies that this person may read and that ask the same."""
+    """Two different studies that this person may read and that ask some of the same."""
     study = get_object_or_404(readable_studies_of(request.user), pk=pk, task=Judging.key)
     second = get_object_or_404(readable_studies_of(request.user), pk=other, task=Judging.key)
-    if study == second or study.question_set != second.question_set:
+    if study == second or not second_group.ask_alike(study, second):
         raise Http404("These two studies do not ask the same questions about the same items.")
     return study, second
-
-
-def _compared(study: Study, second: Study) -> list[dict[str, Any]]:
-    """What both say of each system of which both judged something."""
-    return [each for each in second_group.beside_each_other(study, second) if each["items"]]
 
 
 def _source(request: HttpRequest, pk: int) -> Study:

@@ -4,6 +4,7 @@ import csv
 import io
 from collections.abc import Callable
 from typing import Any
+from uuid import UUID
 
 import pytest
 from django.db import connection
@@ -16,16 +17,21 @@ from contexts.models import Context
 from crowd.ending import exclude
 from crowd.redaction import redact
 from evaluation.personal_data import Kind
-from evaluation.questions import REPLY_IMPRESSION, SSA, QuestionSet
+from evaluation.questions import REPLY_IMPRESSION, SSA
 from judging import subjects
 from judging.models import Slot
+from judging.services import judge
 from labels.models import Label
 from labels.votes import votes_on
 from studies.asks import Party
 from studies.models import Study
+from studies.services import set_state
 from tasks.judging import in_context
 from tasks.judging.in_context import Narrowed, Order
+from tests.asking import LIKENESS, asking
+from tests.asking import SSA as ASKED_SSA
 from tests.conftest import MakeContexts, MakeQueue, MakeRun, enter
+from tests.judging.conftest import begin, held, item_of
 from tests.planted import computed
 
 pytestmark = pytest.mark.django_db
@@ -74,10 +80,8 @@ def judged(make_queue: MakeQueue, make_contexts: MakeContexts, make_run: MakeRun
     return make_judged(make_queue, make_contexts, make_run, VOTES)
 
 
-def listed(
-    study: Study, order: Order, by: Narrowed | None = None, of: QuestionSet = SSA
-) -> list[in_context.Ranked]:
-    return in_context.ranked(study, of, order, by or Narrowed(), limit=50, offset=0)
+def listed(study: Study, order: Order, by: Narrowed | None = None) -> list[in_context.Ranked]:
+    return in_context.ranked(study.asked[0], order, by or Narrowed(), limit=50, offset=0)
 
 
 @pytest.mark.django_db(transaction=True)
@@ -111,7 +115,7 @@ def test_the_most_disputed_come_first(judged: Study) -> None:
 def test_what_was_said_stands_side_by_side_with_its_votes(judged: Study) -> None:
     context = Context.objects.get(key="c1")
 
-    alpha, beta = in_context.responses(judged, SSA, context.pk)
+    alpha, beta = in_context.responses(judged.asked[0], context.pk)
 
     assert (alpha.system, alpha.text) == ("Alpha", "Alpha answers c1.")
     assert list(alpha.scores.values()) == pytest.approx([200 / 3, 200 / 3, 200 / 3])
@@ -129,13 +133,11 @@ def test_any_question_set_is_shown(
     main = REPLY_IMPRESSION.main_score
     assert main
 
-    first, second = listed(
-        study, Order.HARDEST, of=REPLY_IMPRESSION
-    )  # with fewer than three judgments: by score
+    first, second = listed(study, Order.HARDEST)  # with fewer than three judgments: by score
 
     assert first.key == "c1"
     assert [first.score, second.score] == pytest.approx([3.5, 5])
-    (said,) = in_context.responses(study, REPLY_IMPRESSION, first.pk)
+    (said,) = in_context.responses(study.asked[0], first.pk)
     assert said.scores[main.key] == pytest.approx(3.5)
 
 
@@ -148,12 +150,12 @@ def test_excluded_workers_are_left_out_where_that_was_declared(judged: Study, re
     Study.objects.filter(pk=judged.pk).update(
         primary_analysis="without_excluded", exclusion_rules="Too fast."
     )
-    judged.refresh_from_db()
+    judged = Study.objects.get(pk=judged.pk)
 
     found = listed(judged, Order.HARDEST)
     assert [(each.key, each.judgments) for each in found] == [("c2", 4), ("c1", 4), ("c3", 0)]
     assert found[0].score == pytest.approx(50 / 4)
-    assert in_context.responses(judged, SSA, found[2].pk)[0].answers == []
+    assert in_context.responses(judged.asked[0], found[2].pk)[0].answers == []
 
 
 @pytest.mark.parametrize(
@@ -256,3 +258,61 @@ def test_what_is_not_there_is_said(
     assert browser.get(f"{address}999999.csv").status_code == 404
     assert browser.get(f"/studies/{study.pk}/report/contexts/").status_code == 404  # of conversations
     assert sign_in(mallory).get(f"{address}{other}.csv").status_code == 404
+
+
+# --- several asks -----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def severally(rex: User, make_contexts: MakeContexts, make_run: MakeRun) -> Study:
+    """Open: two sets of questions about two systems' responses to two contexts."""
+    study, contexts = asking(rex, ASKED_SSA, LIKENESS), make_contexts(2)
+    for system in ("Alpha", "Beta"):
+        subjects.add_responses(study, make_run(contexts, system))
+    return set_state(study.pk, Study.State.OPEN)
+
+
+def test_each_ask_has_its_order_and_its_votes(severally: Study, rex: User, sign_in: SignIn) -> None:
+    # By SSA c1 is the harder, by human-likeness c2.
+    for _ in range(2):
+        desk = begin(severally)
+        while keys := held(desk):
+            item = item_of(keys[0])
+            is_c1 = item.response.context.key == "c1"  # type: ignore[union-attr]
+            answers = {"human_like": is_c1} if item.ask.number else (NO if is_c1 else YES)
+            judge(desk, key=UUID(keys[0]), answers=answers)
+    browser, address = sign_in(rex), f"/studies/{severally.pk}/report/contexts/"
+    pks = dict(Context.objects.values_list("key", "pk"))
+
+    for ask, hardest in zip(severally.asked, ("c1", "c2"), strict=True):
+        assert in_context.ranked(ask, Order.HARDEST, Narrowed(), limit=5, offset=0)[0].key == hardest
+        page = browser.get(f"{address}?ask={ask.number}").content.decode()
+        first, second = sorted(pks, key=lambda key: key != hardest)
+        assert page.index(f"{address}{pks[first]}/") < page.index(f"{address}{pks[second]}/")
+        assert f'<option value="{ask.number}" selected>{ask.title}</option>' in page
+
+    page = browser.get(f"{address}{pks['c1']}/?ask=1").content.decode()
+    assert page.count("Alpha answers c1.") == 1  # once, with the votes of both asks
+    for ask in severally.asked:
+        assert page.count(f"{ask.title}</h4>") == 2
+    assert "Number 2 of 2, the hardest first" in page
+    assert f'rel="prev" href="{address}{pks["c2"]}/?ask=1"' in page
+
+
+def test_its_files_have_all_that_is_asked(severally: Study, rex: User, sign_in: SignIn) -> None:
+    desk = begin(severally)
+    while keys := held(desk):
+        answers = {"human_like": True} if item_of(keys[0]).ask.number else MEH
+        judge(desk, key=UUID(keys[0]), answers=answers)
+    address = f"/studies/{severally.pk}/report/contexts/{Context.objects.get(key='c1').pk}"
+    browser = sign_in(rex)
+
+    rows = list(csv.DictReader(io.StringIO(browser.get(f"{address}.csv").content.decode())))
+    tables = browser.get(f"{address}.tex").content.decode()
+
+    assert [(row["question_set"], row["system"]) for row in rows] == [
+        ("ssa", "Alpha"), ("ssa", "Beta"), ("human-likeness", "Alpha"), ("human-likeness", "Beta"),
+    ]  # fmt: skip
+    assert [rows[0][name] for name in ("sensible=true", "specific=true", "human_like=true")] == ["1", "0", ""]
+    assert [rows[2][name] for name in ("sensible=true", "human_like=true", "raters")] == ["", "1", "1"]
+    assert tables.count(r"\begin{tabular}") == 2

@@ -12,10 +12,12 @@ from django.utils import timezone
 from accounts.models import User
 from judging import second_group, subjects
 from judging.models import Item
+from studies.asks import UNDER_EACH_REPLY, About, Asked, Moment
 from studies.models import PrimaryAnalysis, Study
 from studies.services import set_state
+from tests.asking import ANSWERS, LIKENESS, LIKERT, SCALES, SSA, asking, judge_all, judging_both
 from tests.conftest import MakeContexts, MakeQueue, MakeRun, MakeStudy
-from tests.judging.conftest import judge
+from tests.judging.conftest import begin, judge
 from tests.planted import talked
 
 pytestmark = pytest.mark.django_db
@@ -68,7 +70,8 @@ def test_the_same_contexts_are_judged_again_and_both_groups_stand_beside_each_ot
     for answer in (YES, NO):
         judge(again, lambda item, answer=answer: answer)  # type: ignore[misc]
     assert f'href="{address}{again.pk}/"' in browser.get(address).content.decode()
-    alpha, beta = second_group.beside_each_other(judged, again)
+    (of_both,) = second_group.beside_each_other(judged, again)
+    alpha, beta = of_both.systems
     assert (alpha["system"], alpha["items"]) == ("Alpha", 2)
     for system, first in ((alpha, 100), (beta, 0)):
         sensible = system["scores"][0]
@@ -76,6 +79,7 @@ def test_the_same_contexts_are_judged_again_and_both_groups_stand_beside_each_ot
         assert sensible["second"]["value"] == 50
         assert sensible["difference"]["value"] == first - 50
     page = browser.get(f"{address}{again.pk}/").content.decode()
+    assert (of_both.number, of_both.questions.key) == (0, "ssa")
     assert "+50.0" in page
     assert "2 items of both" in page
     assert "Sensibleness: the first group" in page
@@ -96,7 +100,8 @@ def test_excluded_workers_count_as_in_the_primary_analysis(judged: Study, rex: U
     says_no.save()
 
     def of_second() -> float:
-        (alpha, _) = second_group.beside_each_other(judged, again)
+        (of_both,) = second_group.beside_each_other(judged, again)
+        alpha, _ = of_both.systems
         return float(alpha["scores"][0]["second"]["value"])
 
     Study.objects.filter(pk=again.pk).update(primary_analysis=PrimaryAnalysis.ALL)
@@ -149,3 +154,88 @@ def test_what_cannot_be_drawn_is_said_and_makes_nothing(
     assert Study.objects.count() == 1
     other = make_queue(1)
     assert browser.get(f"/studies/{other.pk}/second-group/{other.pk}/").status_code == 404
+
+
+# --- several asks -----------------------------------------------------------------------------------
+
+
+def test_a_second_group_is_asked_all_that_the_first_was(
+    make_asking_both: Callable[[], Study], rex: User, sign_in: SignIn
+) -> None:
+    judged, browser = make_asking_both(), sign_in(rex)
+
+    again = draw(browser, judged, number=2)
+
+    assert [(ask.number, ask.question_set, ask.about) for ask in again.asked] == [
+        (0, "ssa", "response"), (1, "likert", "dialogue"),
+    ]  # fmt: skip
+    drawn = {item.turn.dialogue_id if item.turn else item.dialogue_id for item in again.items.all()}
+    assert len(drawn) == 2  # the same conversations, turn by turn and as wholes
+    assert [ask.items.count() for ask in again.asked] == [4, 2]
+
+    again = set_state(again.pk, Study.State.OPEN)
+    for _ in range(2):
+        judge_all(begin(again), ANSWERS | {"ssa": YES, "likert": dict.fromkeys(SCALES, 6)})
+    ssa, likert = second_group.beside_each_other(judged, again)
+
+    assert [ask.questions.key for ask in (ssa, likert)] == ["ssa", "likert"]
+    (of_turns,), (of_wholes,) = ssa.systems, likert.systems
+    assert (of_turns["items"], of_wholes["items"]) == (4, 2)
+    # By hand: the first group says sensible and not specific, and 4 throughout; the second both, and 6.
+    assert [(score["first"]["value"], score["second"]["value"]) for score in of_turns["scores"]] == [
+        (100, 100), (0, 100), (50, 100),
+    ]  # fmt: skip
+    assert [score["difference"]["value"] for score in of_wholes["scores"]] == [-2] * 5 + [-10]
+    address = f"/studies/{judged.pk}/second-group/{again.pk}/"
+    page = browser.get(address).content.decode()
+    for ask in again.asked:
+        assert f"{ask.title}</h2>" in page
+    rows = list(csv.DictReader(io.StringIO(browser.get(f"{address}groups.csv").content.decode())))
+    assert Counter((row["ask"], row["question_set"]) for row in rows) == {("0", "ssa"): 3, ("1", "likert"): 6}
+    assert browser.get(f"/studies/{judged.pk}/second-group/").content.decode().count(address) == 1
+
+
+@pytest.fixture
+def make_asking_both(make_study: MakeStudy) -> Callable[[], Study]:
+    def make() -> Study:
+        talks = make_study(min_turns=4)
+        for _ in range(3):
+            talked(talks, [(True, True)] * 2)
+        study = judging_both(talks)
+        for _ in range(2):
+            judge_all(begin(study))
+        return study
+
+    return make
+
+
+def test_readers_are_asked_all_that_those_who_talked_were(
+    make_study: MakeStudy, rex: User, sign_in: SignIn
+) -> None:
+    scales = Asked("likert", About.DIALOGUE, Moment.AT_END, required=False)
+    study = make_study(asks=[UNDER_EACH_REPLY, scales])
+    talked(study, [(True, True)] * 7)
+
+    again = draw(sign_in(rex), study, number=1)
+
+    assert [(ask.question_set, ask.about, ask.by) for ask in again.asked] == [
+        ("ssa", "response", "readers"), ("likert", "dialogue", "readers"),
+    ]  # fmt: skip
+    assert [ask.items.count() for ask in again.asked] == [7, 1]
+
+
+def test_asks_of_both_are_set_beside_each_other_in_whichever_order(
+    make_asking_both: Callable[[], Study],
+) -> None:
+    first = make_asking_both()
+    second = asking(first.owner, LIKERT, LIKENESS)
+    talks = Study.objects.exclude(pk__in=[first.pk, second.pk]).get()
+    subjects.add_dialogues(second, talks, language="en")
+    subjects.add_turns(second, talks, language="en")
+    second = set_state(second.pk, Study.State.OPEN)
+    judge_all(begin(second))
+
+    (of_both,) = second_group.beside_each_other(first, second)
+
+    assert (of_both.number, of_both.questions.key, of_both.systems[0]["items"]) == (1, "likert", 3)
+    assert not second_group.ask_alike(second, asking(first.owner, SSA))

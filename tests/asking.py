@@ -1,0 +1,52 @@
+"""Judging studies that ask readers several things."""
+
+from typing import Any
+from uuid import UUID
+
+from accounts.models import User
+from judging import services as judging
+from judging import subjects
+from judging.models import Item, JudgingPlan
+from judging.services import Desk
+from studies.asks import About, Asked
+from studies.models import Study
+from studies.services import save_study, set_state
+from tests.judging.conftest import held
+
+SSA, LIKENESS, LIKERT = (
+    Asked("ssa", About.RESPONSE), Asked("human-likeness", About.RESPONSE), Asked("likert", About.DIALOGUE),
+)  # fmt: skip
+SCALES = ("quality", "diversity", "fluency", "relatedness", "empathy")
+ANSWERS: dict[str, dict[str, Any]] = {
+    "ssa": {"sensible": True, "specific": False},
+    "human-likeness": {"human_like": True},
+    "likert": dict.fromkeys(SCALES, 4),
+}
+
+
+def asking(
+    owner: User, *asks: Asked, raters: int = 2, batch: int = 50, task: str = "judging", **plan: Any
+) -> Study:
+    """A draft that asks readers this, with an empty queue."""
+    study = Study(title="Judge both", task=task, languages=["en"], practice=False)
+    save_study(study, owner=owner, consent_text="You judge.", targets={}, asks=asks)
+    subjects.save_plan(JudgingPlan(study=study, raters_per_item=raters, batch_size=batch, **plan))
+    return study
+
+
+def judging_both(talks: Study, *, raters: int = 2, batch: int = 50) -> Study:
+    """Open: the replies of these conversations are judged with SSA, the whole of them with five scales."""
+    study = asking(talks.owner, SSA, LIKERT, raters=raters, batch=batch)
+    subjects.add_turns(study, talks, language="en")
+    subjects.add_dialogues(study, talks, language="en")
+    return set_state(study.pk, Study.State.OPEN)
+
+
+def judge_all(desk: Desk, answers: dict[str, dict[str, Any]] = ANSWERS) -> list[Item]:
+    """Judge until nothing is before this worker, each item by its own questions; the items in their order."""
+    done = []
+    while keys := held(desk):
+        item = Item.objects.select_related("ask").get(slots__batch=desk.batch_id, slots__key=keys[0])
+        judging.judge(desk, key=UUID(keys[0]), answers=answers[item.ask.question_set])
+        done.append(item)
+    return done

@@ -1,0 +1,216 @@
+"""A study with several asks while it runs: who withdraws or is excluded, what is taken out or redacted."""
+
+import csv
+import io
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from django.utils import timezone
+
+from accounts.models import User
+from crowd import pilot
+from crowd.ending import exclude
+from crowd.models import Participation
+from crowd.redaction import redact
+from dialogues.models import Dialogue, Turn
+from evaluation.personal_data import Kind
+from evaluation.report.bundle import recompute
+from exports.bundle import write_bundle
+from exports.turns import csv_lines
+from judging import removing, subjects
+from judging import services as judging
+from judging.counting import ask_counts
+from judging.models import Item, Slot
+from judging.queries import judged_and_wanted, system_counts
+from labels.models import Label
+from monitoring.monitor import monitor
+from privacy.withdrawing import withdraw
+from studies.models import PrimaryAnalysis, Study
+from studies.services import set_state
+from tests.asking import LIKENESS, SSA, asking, judge_all, judging_both
+from tests.conftest import MakeContexts, MakeRun, MakeStudy, enter
+from tests.judging.conftest import begin
+from tests.planted import SignIn, computed, figures, talked
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+BAD = {"ssa": {"sensible": False}, "human-likeness": {"human_like": False}}
+
+
+@pytest.fixture
+def talks(make_study: MakeStudy) -> Study:
+    """Three finished conversations of two labelled replies each."""
+    study = make_study(min_turns=4)
+    for _ in range(3):
+        talked(study, [(True, True)] * 2)
+    return study
+
+
+@pytest.fixture
+def mixed(talks: Study) -> Study:
+    return judging_both(talks)
+
+
+@pytest.fixture
+def two(rex: User, make_contexts: MakeContexts, make_run: MakeRun) -> Study:
+    """Open: two sets of questions about the same six responses of two systems."""
+    study, contexts = asking(rex, SSA, LIKENESS), make_contexts(3)
+    for system in ("Alpha", "Beta"):
+        subjects.add_responses(study, make_run(contexts, system))
+    return set_state(study.pk, Study.State.OPEN)
+
+
+def recomputes(study: Study, folder: Path) -> bool:
+    with (folder / "bundle.zip").open("wb") as stream:
+        write_bundle(study.pk, stream)
+    return recompute(folder / "bundle.zip").differences == []
+
+
+def test_who_withdraws_takes_their_answers_to_every_ask_and_others_judge_it(mixed: Study, rex: User) -> None:
+    gone, stays = begin(mixed), begin(mixed)
+    for desk in (gone, stays):
+        judge_all(desk)
+        judging.finish(desk)
+
+    withdraw(gone.participation_id, by=rex)
+
+    assert Counter(Label.objects.filter(study=mixed).values_list("question_set", flat=True)) == {
+        "ssa": mixed.items.filter(ask__number=0).count(), "likert": 3,
+    }  # fmt: skip
+    judge_all(begin(mixed))
+    assert [(each.judged, each.wanted) for each in ask_counts(mixed)] == [
+        (2 * each.items, 2 * each.items) for each in ask_counts(mixed)
+    ]
+
+
+def test_a_conversation_that_its_chatter_takes_back_goes_from_every_ask(
+    mixed: Study, talks: Study, rex: User, tmp_path: Path
+) -> None:
+    judge_all(begin(mixed))
+    chatter = Participation.objects.filter(study=talks).order_by("pk")[0]
+
+    withdraw(chatter.pk, by=rex)
+
+    assert [each.items for each in ask_counts(mixed)] == [4, 2]
+    assert Counter(Label.objects.filter(study=mixed).values_list("question_set", flat=True)) == {
+        "ssa": 4, "likert": 2,
+    }  # fmt: skip
+    result = figures(computed(mixed))
+    assert (result["bots"][0]["labels"], result["beside"][0]["bots"][0]["labels"]) == (4, 2)
+    assert recomputes(mixed, tmp_path)
+
+
+def test_a_system_is_taken_out_of_every_ask_and_put_back(two: Study, tmp_path: Path) -> None:
+    judge_all(begin(two))
+    assert removing.take_out(two, "Beta") == 6
+
+    assert {item.response.run.system for item in judge_all(begin(two))} == {"Alpha"}  # type: ignore[union-attr]
+    (beta,) = [row for row in system_counts(two) if row.system == "Beta"]
+    assert (beta.items, beta.removed, beta.judged, beta.wanted) == (0, 6, 6, 6)
+    assert judging.is_judged(two, timezone.now())
+    result = figures(computed(two))
+    for part in (result, *result["beside"]):  # what was judged counts
+        assert [(bot["bot"], bot["labels"]) for bot in part["bots"]] == [("Alpha", 6), ("Beta", 3)]
+    assert recomputes(two, tmp_path)
+
+    assert removing.put_back(two, "Beta") == 6
+    done = judge_all(begin(two))
+    assert Counter(item.ask.question_set for item in done) == {"ssa": 3, "human-likeness": 3}
+    assert judged_and_wanted(Study.objects.filter(pk=two.pk)) == {two.pk: (24, 24)}
+
+
+def test_an_item_that_goes_goes_from_its_ask_alone(two: Study, tmp_path: Path) -> None:
+    item = Item.objects.filter(study=two, ask__number=1).order_by("pk")[0]
+    item.delete()
+    judge_all(begin(two))
+
+    assert [(each.items, each.judged) for each in ask_counts(two)] == [(6, 6), (5, 5)]
+    figures(computed(two))
+    assert recomputes(two, tmp_path)
+
+
+def test_who_is_excluded_is_left_out_of_every_ask(two: Study, rex: User, tmp_path: Path) -> None:
+    Study.objects.filter(pk=two.pk).update(
+        primary_analysis=PrimaryAnalysis.WITHOUT_EXCLUDED, exclusion_rules="Careless workers."
+    )
+    judge_all(begin(two))
+    careless = begin(two)
+    judge_all(careless, BAD)
+    exclude(careless.participation_id, reason="Careless", by=rex)
+
+    result = figures(computed(Study.objects.get(pk=two.pk)))
+
+    for part in (result, *result["beside"]):
+        assert {bot["labels"] for bot in part["bots"]} == {3}
+        assert {bot["labels"] for bot in part["other"]["bots"]} == {6}
+        assert [each["labels"] for each in part["excluded"]] == [6]
+    assert recomputes(two, tmp_path)
+
+
+def test_what_is_redacted_is_so_in_the_files_of_every_ask(mixed: Study, rex: User) -> None:
+    reply = Turn.objects.filter(dialogue__items__study=mixed, position=2).order_by("pk")[0]
+    Turn.objects.filter(pk=reply.pk).update(text="Ask Bob Jones, he knows.")
+    judge_all(begin(mixed))
+
+    redact(mixed, [(Kind.NAME, "Bob Jones")], by=rex)
+
+    rows = list(csv.DictReader(io.StringIO("".join(csv_lines(mixed)))))
+    assert {row["question_set"] for row in rows} == {"ssa", "likert"}
+    assert not any("Bob" in value for row in rows for value in row.values() if value)
+
+
+def test_what_the_people_of_a_pilot_judged_is_judged_again_by_every_ask(
+    rex: User, make_contexts: MakeContexts, make_run: MakeRun
+) -> None:
+    study = asking(rex, SSA, LIKENESS, raters=1)
+    subjects.add_responses(study, make_run(make_contexts(3), "Alpha"))
+    Study.objects.filter(pk=study.pk).update(
+        pilot_size=1, primary_analysis=PrimaryAnalysis.WITHOUT_EXCLUDED, exclusion_rules="The pilot."
+    )
+    study = set_state(study.pk, Study.State.OPEN)
+    first = begin(study)
+    judge_all(first)
+    judging.finish(first)
+
+    pilot.go_on(study.pk, by=rex)
+    study = Study.objects.get(pk=study.pk)
+
+    done = judge_all(begin(study))
+    assert Counter(item.ask.question_set for item in done) == {"ssa": 3, "human-likeness": 3}
+    assert judged_and_wanted(Study.objects.filter(pk=study.pk)) == {study.pk: (6, 6)}
+
+
+def test_the_monitor_counts_a_batch_once_whatever_it_asks(mixed: Study, rex: User, sign_in: SignIn) -> None:
+    done = begin(mixed)
+    judge_all(done)
+    judging.finish(done)
+    enter(mixed)
+
+    found = monitor(mixed)
+    page = sign_in(rex).get(f"/studies/{mixed.pk}/monitor/")
+
+    assert page.status_code == 200
+    assert found.stages[-1].reached == 1
+    assert Slot.objects.filter(study=mixed, label__isnull=False).count() == 9
+
+
+def test_compare_has_every_ask_of_readers(two: Study, mixed: Study, rex: User, sign_in: SignIn) -> None:
+    for study in (two, mixed):
+        judge_all(begin(study))
+        computed(study)
+
+    page = sign_in(rex).get(f"/compare/?study={two.pk}&study={mixed.pk}").content.decode()
+
+    for ask in (*two.asked, *mixed.asked):
+        assert ask.title in page
+
+
+def test_a_conversation_is_gone_from_the_queue_of_every_ask(mixed: Study) -> None:
+    Dialogue.objects.order_by("pk")[0].delete()
+
+    assert [each.items for each in ask_counts(mixed)] == [4, 2]
+    judge_all(begin(mixed))
+    assert Counter(Label.objects.filter(study=mixed).values_list("question_set", flat=True)) == {
+        "ssa": 4, "likert": 2,
+    }  # fmt: skip
