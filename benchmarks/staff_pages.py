@@ -173,14 +173,12 @@ SELECT i.study_id, i.response_id, b.worker_id, 'reader', 1, i.ask_id, 'ssa',
          WHERE study_id = {judging} AND response_id IS NOT NULL) AS i
  CROSS JOIN generate_series(0, {raters} - 1) AS r
   JOIN judging_batch AS b ON b.id = 1 + (i.nth / {batch} * {raters} + r) % {batches};
-INSERT INTO judging_slot (item_id, number, study_id, key, language, is_swapped, occasion, asks_reason,
-                          batch_id, label_id)
-SELECT i.id, row_number() OVER (PARTITION BY i.id ORDER BY l.id), i.study_id, i.key, 'en', false, 1, false,
-       b.id, l.id
-  FROM judging_item AS i
-  JOIN labels_label AS l ON l.response_id = i.response_id AND l.study_id = i.study_id
-  JOIN judging_batch AS b ON b.worker_id = l.rater_id AND b.study_id = i.study_id
- WHERE i.study_id = {judging};
+UPDATE judging_slot AS s SET batch_id = b.id, label_id = l.id
+  FROM (SELECT *, row_number() OVER (PARTITION BY response_id ORDER BY id) AS number FROM labels_label
+         WHERE study_id = {judging} AND response_id IS NOT NULL) AS l
+  JOIN judging_item AS i ON i.response_id = l.response_id AND i.study_id = l.study_id
+  JOIN judging_batch AS b ON b.worker_id = l.rater_id AND b.study_id = l.study_id
+ WHERE s.item_id = i.id AND s.number = l.number;
 UPDATE judging_batch AS b SET done = s.n, size = s.n
   FROM (SELECT batch_id, count(*) AS n FROM judging_slot WHERE study_id = {judging} GROUP BY 1) AS s
  WHERE s.batch_id = b.id;
@@ -259,11 +257,13 @@ def plant_beside(owner: Any, *, judging: int, chats: int, values: Mapping[str, A
 def _responses(owner: Any, study: Any) -> Any:
     from django.utils import timezone
 
+    from contexts.models import ContextSet
     from contexts.services import load_open_mtb
     from judging.subjects import add_responses
     from responses.models import Response, ResponseRun, Source
 
     version, now = load_open_mtb(), timezone.now()
+    ContextSet.objects.update(owner=owner)  # as if they had imported it, so that they may go on
     for system in ("Alpha", "Beta"):
         run = ResponseRun.objects.create(
             context_version=version, source=Source.FILE, system=system, owner=owner,
@@ -288,11 +288,13 @@ def _of_bot(owner: Any, bot: Any, version: Any) -> None:
 
 
 def _of_people(owner: Any) -> None:
+    from knowledge.models import KnowledgeBase
     from knowledge.services import load_shipped
     from quality.models import MessageTemplate, Qualification
     from questions.services import create_set
 
     load_shipped()
+    KnowledgeBase.objects.update(owner=owner)
     create_set(TONE, owner=owner)
     questions = [{"text": "Yes?", "choices": ["Yes", "No"], "right": [0], "why": ""}]
     Qualification.objects.create(owner=owner, title="Reads", questions=questions, pass_mark=1)
