@@ -14,7 +14,7 @@ import argparse
 import http.client
 import json
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import ExitStack
 from typing import Any
 
@@ -22,6 +22,7 @@ import numpy as np
 import psutil
 
 from benchmarks.services import services
+from benchmarks.staff_pages import pages, plant_beside
 from benchmarks.turns import Server
 
 STUDIES, BOTS, BOTS_PER_STUDY, OPEN = 1_000, 20, 3, 150
@@ -29,7 +30,6 @@ LISTED, PEOPLE = 1_000, 1_000  # bots in all, most of them in no study; people w
 GOAL_MS, MOST_QUERIES = 200, 15
 ITEMS, RATERS, BATCH = 2_000, 3, 20
 JUDGING = 2  # the second study is one of readers
-EXPORTS = ("turns.csv", "turns.jsonl", "participants.csv", "payments.csv")
 
 # Planted in bulk, so the rules that rows bring with them one by one are switched off; checks stay.
 PLANT = """
@@ -126,77 +126,12 @@ INSERT INTO judging_slot (item_id, number, study_id, key, language, is_swapped, 
 SELECT i.id, row_number() OVER (PARTITION BY i.id ORDER BY l.id), {judging}, i.key, 'en', false, 1, false,
        l.rater_id - {conversations}, l.id
   FROM judging_item AS i JOIN labels_label AS l ON l.turn_id = i.turn_id AND l.study_id = {judging};
+SELECT setval(pg_get_serial_sequence(planted, 'id'), 10 * ({conversations} + {items}))
+  FROM unnest(ARRAY['crowd_worker', 'crowd_participation', 'crowd_assignment', 'dialogues_dialogue',
+                    'judging_batch', 'judging_item']) AS planted;
 SET session_replication_role = DEFAULT;
 VACUUM ANALYZE;
 """
-
-OF_NO_STUDY = (
-    ("home", "/home/"),
-    ("studies", "/studies/"),
-    ("studies: page 10", "/studies/?page=10"),
-    ("studies: archived", "/studies/?show=archived"),
-    ("studies: search", "/studies/?find=study+77"),
-    ("studies: tag", "/studies/?tag=tag-3"),
-    ("new study", "/studies/new/"),
-    ("bots", "/bots/"),
-    ("bots: last page", "/bots/?page=10"),
-    ("bots: search", "/bots/?find=bot+77"),
-    ("new bot", "/bots/new/"),
-    ("compare: choose", "/compare/"),
-    ("compare: perplexity", "/compare/perplexity/"),
-    ("compare: human-likeness", "/compare/human-likeness/"),
-    ("contexts", "/contexts/"),
-    ("responses", "/responses/"),
-    ("questions", "/questions/"),
-    ("knowledge", "/knowledge/"),
-    ("qualifications", "/qualifications/"),
-    ("tokens", "/tokens/"),
-    ("people", "/people/"),
-    ("people: page 10", "/people/?page=10"),
-    ("audit trail", "/people/trail/"),
-)
-OF_STUDY = (
-    ("", ""),
-    ("edit", "edit/"),
-    ("check before opening", "opening/"),
-    ("sharing", "sharing/"),
-    ("facets", "facets/"),
-    ("panels", "panels/"),
-    ("preview", "preview/"),
-    ("preview: the work", "preview/work/"),
-    ("rehearsal", "rehearsal/"),
-    ("privacy", "privacy/"),
-    ("quality", "quality/"),
-    ("review", "review/"),
-    ("imports", "imports/"),
-    ("report", "report/"),
-    ("has the report changed?", "report/stamp/"),
-    ("monitor", "monitor/"),
-    ("participants", "participants/"),
-    ("participants, page 100", "participants/?page=100"),
-    ("participants with signs", "participants/?signs=yes"),
-    ("payments", "payments/"),
-    ("conversations", "dialogues/"),
-    ("readers and chatters", "readers/"),
-)
-NARROWED = (
-    ("text", "text=a1b+2c"),
-    ("text said nowhere", "text=nowhere"),
-    ("panel id", "worker=p777"),
-    ("under way", "state=open"),
-    ("excluded", "state=excluded"),
-    ("score", "lowest=80"),
-    ("a score that none has", "lowest=99&highest=99.5"),
-    ("replies", "replies=12"),
-    ("faults", "faults=on"),
-    ("disputed", "disputed=on"),
-)
-OF_JUDGING = (
-    ("study", ""), ("report", "report/"), ("queue", "queue/"), ("items", "items/"), ("monitor", "monitor/"),
-)  # fmt: skip
-OF_BOT = (
-    ("settings", ""), ("history", "history/"), ("judged", "judged/"), ("audits", "audits/"), ("try", "try/"),
-)  # fmt: skip
 
 Result = dict[str, Any]
 
@@ -233,6 +168,7 @@ def plant(conversations: int, studies: int) -> None:
         for statement in PLANT.format(**values).split(";\n"):
             if statement.strip():
                 cursor.execute(statement)
+    plant_beside(owner, judging=JUDGING, chats=3, values=values)
     _reports(studies)
 
 
@@ -275,37 +211,6 @@ def _reports(studies: int) -> None:
             [studies],
         )
         cursor.execute("VACUUM ANALYZE")
-
-
-def pages(large: int, judging: int, others: Sequence[int], bot: str) -> Iterator[tuple[str, str]]:
-    """Name and address of each page that staff have, of studies with these keys and a bot of this name."""
-    from dialogues.models import Dialogue
-    from judging.models import Item
-
-    talk = Dialogue.objects.filter(study=large, ending="complete").order_by("-pk")[0]
-    assert talk.participation
-    worker = talk.participation.pseudonym
-    item = Item.objects.filter(study=judging).order_by("pk")[0]
-    yield from OF_NO_STUDY
-    yield from (
-        (f"study: {name}" if name else "study", f"/studies/{large}/{path}") for name, path in OF_STUDY
-    )
-    participants, explorer = f"/studies/{large}/participants/", f"/studies/{large}/dialogues/"
-    yield "participants: search", f"{participants}?find={worker}"
-    yield "explorer: worker", f"{explorer}?worker={worker}"
-    yield "explorer: bot", f"{explorer}?bot={bot}"
-    wanted = f"text=a1&bot={bot}&lowest=20&replies=8&faults=on&disputed=on"
-    yield "explorer: all at once", f"{explorer}?{wanted}"
-    yield from ((f"explorer: {name}", f"{explorer}?{query}") for name, query in NARROWED)
-    yield "conversation", f"/dialogues/{talk.public_id}/"
-    yield "conversation: narrowed", f"/dialogues/{talk.public_id}/?lowest=80"
-    yield from (
-        (f"judging: {name}", f"/studies/{judging}/{path}")
-        for name, path in (*OF_JUDGING, ("item", f"items/{item.key}/"))
-    )
-    yield from ((f"bot: {name}", f"/bots/{bot}/{path}") for name, path in OF_BOT)
-    yield "compare: studies", "/compare/?" + "&".join(f"study={each}" for each in (large, *others))
-    yield from ((f"export: {name}", f"/studies/{large}/{name}") for name in EXPORTS)
 
 
 def cookies() -> tuple[str, str]:
@@ -392,7 +297,8 @@ def measured(options: argparse.Namespace, port: int, watched: Mapping[str, int])
         if not name.startswith("export"):
             answer["queries"] = queries_of(address, cookie)
         found[name] = answer
-        is_fine = answer["p95_ms"] < GOAL_MS and answer.get("queries", 0) <= MOST_QUERIES
+        is_quick = answer["p95_ms"] < GOAL_MS and answer.get("queries", 0) <= MOST_QUERIES
+        is_fine = is_quick and answer["status"] == 200
         print("" if is_fine else "OVER", name, answer, flush=True)
     return found
 

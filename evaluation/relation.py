@@ -175,9 +175,13 @@ def _checked(x: ArrayLike, y: ArrayLike) -> tuple[FloatArray, FloatArray]:
     return first, second
 
 
+def _points(n: int) -> str:
+    return f"{n} {'point' if n == 1 else 'points'}"
+
+
 def _too_little(x: FloatArray, y: FloatArray) -> Undefined | None:
     if len(x) < 3:
-        return Undefined(f"Points: {len(x)}; a relation needs at least 3.")
+        return Undefined(f"{_points(len(x))}; a relation needs at least 3.")
     for name, values in (("first", x), ("second", y)):
         if np.ptp(values) == 0:
             return Undefined(f"The {name} measure is {values[0]:g} at all {len(values)} points.")
@@ -187,7 +191,7 @@ def _too_little(x: FloatArray, y: FloatArray) -> Undefined | None:
 def _fisher(value: float, n: int, scale: float, lost: int, level: float) -> Interval | Undefined:
     """Interval on Fisher's z scale with variance scale / (n - lost)."""
     if n <= lost:
-        return Undefined(f"Points: {n}; the interval of a correlation needs at least {lost + 1}.")
+        return Undefined(f"{_points(n)}; the interval of a correlation needs at least {lost + 1}.")
     if abs(value) > 1 - 1e-12:
         return Undefined("The points agree perfectly, so their spread is unknown.")
     half = float(scipy.special.ndtri((1 + level) / 2)) * np.sqrt(scale / (n - lost))

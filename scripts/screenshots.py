@@ -66,7 +66,7 @@ def chats(browser: Browser, link: str, to: Path) -> None:
             page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
             start(page, link)
             talk(page)
-            page.screenshot(path=to / f"chat{size}{dark}.png")
+            page.screenshot(path=to / f"chat{size}{dark}.png", animations="disabled")
             page.close()
 
 

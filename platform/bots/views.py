@@ -58,7 +58,8 @@ def bot(request: HttpRequest, name: str) -> HttpResponse:
         .exists(),
         "drift": found.canary_runs.first(),
         "alarm": drift.alarms(Bot.objects.filter(pk=found.pk)).first(),
-        "may_operate": operators.operable_bots(request.user).filter(pk=found.pk).exists(),
+        "may_operate": found.is_operated
+        and operators.operable_bots(request.user).filter(pk=found.pk).exists(),
         "operators": found.operators.order_by("username"),
         "shared_with": found.shared_with.order_by("username"),
         "may_change": may_change,

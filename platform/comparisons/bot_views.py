@@ -24,6 +24,7 @@ from comparisons.picking import MOST_PICKED
 from comparisons.scores import TooMuchError
 from comparisons.views import bounded, bounded_pictures
 from labels.explorer import score_key
+from reports.interactive.behind import behind
 from studies.models import Study
 from studies.queries import readable_real_studies_of, with_bots
 
@@ -139,11 +140,13 @@ def _context(request: HttpRequest, bot: Bot, *, refused: PerplexityForm | None =
 
 def _behind(row: history.Row, bot: Bot, measured: Measured, score: str) -> str:
     """Where the judgments of a row are read, narrowed to the bot and this score."""
-    narrowed = {"bot": bot.name} if row.task.has_conversations else {"system": bot.title}
-    for number, ask in enumerate(row.study.asked):
-        if ask.question_set == measured.key and ask.about in measured.about:
-            narrowed["score"] = score_key(number, score)
-            break
+    asks = enumerate(row.study.asked)
+    numbers = [n for n, ask in asks if ask.question_set == measured.key and ask.about in measured.about]
+    if not row.task.has_conversations:
+        return behind(row.study)(bot.title, score=score, ask=numbers[0] if numbers else 0)
+    narrowed = {"bot": bot.name}
+    if numbers:
+        narrowed["score"] = score_key(numbers[0], score)
     return f"{reverse(row.task.read_at, args=[row.study.pk])}?{urlencode(narrowed)}"
 
 

@@ -15,8 +15,9 @@ from reports.interactive.marks import Plot, between, labels, mark, plain_words, 
 MOST_SWITCHES = 12
 """So many versions can be hidden one by one; of more, the buttons would take the chart's place."""
 
-Leads = Mapping[str, str]
-"""By what a row or point is told apart by, the address of what is behind it."""
+Leads = Mapping[Any, str]
+"""By what a row or point is told apart by, the address of what is behind it; that of one of the scores of a
+point by both."""
 
 
 def plot(kind: str, data: Data, leads: Leads) -> Plot:
@@ -113,7 +114,7 @@ def _sweep(data: Data, leads: Leads) -> Plot:
             title if scale["percent"] else _("%(title)s, points") % {"title": title},
             {name: got.get(title) for name, got in data["scores"].items()},
             scale["ends"],
-            leads,
+            {name: leads.get((name, title), "") for name in data["scores"]},
         )
         for title, scale in data["scales"].items()
     ]

@@ -16,6 +16,7 @@ from comparisons.picking import Choice, picked
 from comparisons.side_by_side import REPLIES, OfAsk
 from judging.services import plan_of
 from judging.subjects import add_responses
+from reports.interactive.behind import behind
 from responses.models import ResponseRun, Sweep
 from responses.sweeps import Cell
 from studies.models import Study
@@ -51,11 +52,13 @@ class Scores:
     Attributes:
         columns: by key, each score; `SET.KEY` if other questions have a score of that key, too.
         of: by system, then by that key, the score as its report has it.
+        leads: likewise, where the judgments of it are read.
         studies: those in which they judge, also while there is no report.
     """
 
     columns: Mapping[str, Column]
     of: Mapping[str, Mapping[str, Mapping[str, Any]]]
+    leads: Mapping[str, Mapping[str, str]]
     studies: Sequence[Study]
 
 
@@ -70,15 +73,26 @@ def scores(sweep: Sweep, user: User | AnonymousUser) -> Scores:
         .distinct()
         .order_by("created_at", "pk")
     )
-    asks = [ask for report in newest_reports(studies) for ask in report.asks if ask.subject == REPLIES]
+    read_in = {study.pk: behind(study) for study in studies}
     named = _Named()
     of: dict[str, dict[str, Mapping[str, Any]]] = {}
-    for ask in asks:
-        for row in ask.figures["bots"]:
-            for column, cell in zip(ask.figures["columns"], row["cells"], strict=True):
-                if cell["value"] is not None:
-                    of.setdefault(row["bot"], {})[named.key(ask, column)] = cell
-    return Scores(named.columns, of, studies)
+    leads: dict[str, dict[str, str]] = {}
+    for report in newest_reports(studies):
+        for ask in (ask for ask in report.asks if ask.subject == REPLIES):
+            for system, column, cell in _known(ask.figures):
+                key = named.key(ask, column)
+                of.setdefault(system, {})[key] = cell
+                lead = read_in[report.pk](system, score=column["key"], ask=ask.number)
+                leads.setdefault(system, {})[key] = lead
+    return Scores(named.columns, of, leads, studies)
+
+
+def _known(figures: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any], Mapping[str, Any]]]:
+    """System, column and cell of each score that could be told."""
+    for row in figures["bots"]:
+        for column, cell in zip(figures["columns"], row["cells"], strict=True):
+            if cell["value"] is not None:
+                yield row["bot"], column, cell
 
 
 class _Named:
@@ -143,6 +157,16 @@ def sheets(cells: Sequence[Cell], found: Scores, wanted: Collection[str] = ()) -
         if key in shown
     }
     return [Sheet("sweep", "sweep", {"points": points, "scores": known, "scales": scales})]
+
+
+def leads(cells: Sequence[Cell], found: Scores) -> dict[str | tuple[str, str], str]:
+    """Where the points of the chart lead: of a score to its judged items, of the likelihood to the run."""
+    of_runs: dict[str | tuple[str, str], str] = {cell.name: cell.run.get_absolute_url() for cell in cells}
+    return of_runs | {
+        (cell.name, found.columns[key].title): address
+        for cell in cells
+        for key, address in found.leads.get(cell.run.system, {}).items()
+    }
 
 
 def _by_title(found: Scores, system: str, shown: Collection[str]) -> dict[str, float]:

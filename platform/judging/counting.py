@@ -6,7 +6,7 @@ from django.db import connection
 from django.utils.functional import Promise
 
 from judging.asks import JUDGED_BY, asks_of_readers
-from judging.queries import of_pilots_over
+from judging.queries import batches_of_pilot_over
 from studies.asks import About
 from studies.models import Ask, Study
 
@@ -45,7 +45,7 @@ SELECT i.ask_id, count(DISTINCT i.id) FILTER (WHERE i.removed_at IS NULL), count
 def ask_counts(study: Study) -> list[AskCount]:
     """For each ask of readers, in their order, its items, the judgments that they have, and those wanted."""
     with connection.cursor() as cursor:
-        pilot = list(of_pilots_over(Study.objects.filter(pk=study.pk)).values_list("pk", flat=True))
+        pilot = batches_of_pilot_over(study)
         cursor.execute(_BY_ASK, {"study": study.pk, "pilot": pilot})
         found = {ask: counts for ask, *counts in cursor.fetchall()}
     return [AskCount(ask, *found.get(ask.pk, (0, 0, 0))) for ask in asks_of_readers(study)]

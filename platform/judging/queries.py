@@ -125,10 +125,17 @@ def system_counts(study: Study) -> list[SystemCount]:
         ON s.item_id = i.id AND (s.batch_id IS NULL OR s.batch_id <> ALL (%(pilot)s))
      GROUP BY i.system ORDER BY i.system
     """
+    pilot = batches_of_pilot_over(study)
     with connection.cursor() as cursor:
-        pilot = list(of_pilots_over(Study.objects.filter(pk=study.pk)).values_list("pk", flat=True))
         cursor.execute(statement, {"study": study.pk, "pilot": pilot})
         return [SystemCount(*row) for row in cursor.fetchall()]
+
+
+def batches_of_pilot_over(study: Study) -> list[int]:
+    """The batches of people of its pilot, once the study went on from it."""
+    if study.pilot_over_at is None:
+        return []
+    return list(of_pilots_over(Study.objects.filter(pk=study.pk)).values_list("pk", flat=True))
 
 
 class CardShown(NamedTuple):

@@ -1,6 +1,6 @@
 """Everything that is stored of somebody in a study, in words: for the page that shows it and the file."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -46,6 +46,17 @@ def stored_of(own: Participation) -> dict[str, Any]:
         ],
         "told_over_panel": _told(own),
         "pay": _pay(own),
+    }
+
+
+def counted_of(own: Participation) -> dict[str, int]:
+    """How much of it there is: messages, answers, responses that were written, entries of pay."""
+    said = Turn.objects.filter(dialogue__seats__assignment__participation=own)
+    return {
+        "messages": said.count(),
+        "answers": _labels(own).count(),
+        "written": Response.objects.filter(author=own).count(),
+        "pay": PayEntry.objects.filter(participation=own.pk).count(),
     }
 
 
@@ -168,7 +179,7 @@ def _typing(turn: Turn, seat: Seat) -> dict[str, int]:
     return {"pasted_characters": typed.pasted, "typing_milliseconds": typed.typing_ms}
 
 
-def _labels(own: Participation) -> Iterable[Label]:
+def _labels(own: Participation) -> QuerySet[Label]:
     given = Label.objects.filter(rater=own.worker_id, study=own.study_id).order_by("pk")
     sides = ("first_response", "second_response", "first_dialogue", "second_dialogue")
     return given.select_related("turn", "response", "context", *(f"pair__{side}" for side in sides))

@@ -13,7 +13,7 @@ from accounts.limits import too_many, too_often
 from accounts.models import User
 from crowd.models import Participation, Withdrawal
 from privacy import erasing, finding, withdrawing
-from privacy.stored import stored_of
+from privacy.stored import counted_of
 from studies.queries import studies_of
 
 
@@ -39,7 +39,8 @@ def overview(request: HttpRequest, pk: int) -> HttpResponse:
 def withdraw(request: HttpRequest, pk: int, participation: int) -> HttpResponse:
     """What is stored about somebody; erased at their request, after a question whether that is meant."""
     study = get_object_or_404(studies_of(request.user), pk=pk)
-    own = get_object_or_404(Participation, pk=participation, study=study)
+    people = Participation.objects.select_related("study", "worker", "withdrawal")
+    own = get_object_or_404(people, pk=participation, study=study)
     refused = ""
     if request.method == "POST":
         assert request.user.is_authenticated
@@ -50,7 +51,7 @@ def withdraw(request: HttpRequest, pk: int, participation: int) -> HttpResponse:
         else:
             messages.success(request, said % {"who": own.pseudonym})
             return redirect("privacy:overview", pk=study.pk)
-    shown = {"stored": stored_of(own), "is_owed": erasing.is_owed(own), "refused": refused}
+    shown = {"stored": counted_of(own), "is_owed": erasing.is_owed(own), "refused": refused}
     context = {"study": study, "own": own, **shown}
     return render(request, "privacy/withdraw_for.html", context, status=422 if refused else 200)
 

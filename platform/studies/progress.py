@@ -1,10 +1,11 @@
 """How far studies are."""
 
 from collections.abc import Collection
+from typing import Any
 
 from live.remembered import key_of, remembered
 from studies.models import Study
-from studies.tasks import task_of
+from studies.tasks import StudyTask, task_of
 
 KEPT_SECONDS = 10
 
@@ -12,9 +13,13 @@ KEPT_SECONDS = 10
 def counts_of(studies: Collection[Study]) -> dict[int, tuple[int, int]]:
     """Of each, by its key: how much is done, and how much is wanted."""
     keys = [study.pk for study in studies]
-    found: dict[int, tuple[int, int]] = {}
+    alike: dict[Any, list[StudyTask]] = {}  # tasks that count in the same way are counted together
     for task in {task_of(study) for study in studies}:
-        found |= task.finished_and_wanted(Study.objects.filter(pk__in=keys, task=task.key))
+        alike.setdefault(type(task).finished_and_wanted, []).append(task)
+    found: dict[int, tuple[int, int]] = {}
+    for first, *others in alike.values():
+        tasks = [first.key, *(other.key for other in others)]
+        found |= first.finished_and_wanted(Study.objects.filter(pk__in=keys, task__in=tasks))
     return found
 
 

@@ -74,7 +74,7 @@ async def test_from_a_perplexity_entered_to_the_line(visit: Visit, studies: list
     visitor = await visit()
     page = visitor.page
     await sign_in(visitor, "/compare/perplexity/")
-    await expect(page.get_by_text("No line and no correlation: Points: 2")).to_have_count(3)
+    await expect(page.get_by_text("No line and no correlation: 2 points")).to_have_count(3)
 
     await page.get_by_role("link", name="Ann", exact=True).click()
     await page.get_by_text("Enter its perplexity").click()

@@ -49,17 +49,61 @@ PLACE = """async (what) => {
     await new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)));
   }
 }"""
+# Whether something, or what it is a part of, has the focus; and what is wrong with the place of the focus for
+# who sees the page: it has no outline, or something covers it.
+FOCUS = """(what) => {
+  let focused = top.document.activeElement;
+  while (focused?.tagName === "IFRAME") focused = focused.contentDocument.activeElement;
+  const stop = what.closest("a, button, input, select, textarea, summary, [tabindex]");
+  const page = focused?.ownerDocument;
+  if (!focused || focused === page.body) return [false, ""]; // at the end of the page
+  const { outlineStyle, outlineWidth } = page.defaultView.getComputedStyle(focused);
+  const says = `${focused.tagName} ${focused.id} “${focused.textContent.trim().slice(0, 40)}”`;
+  if (outlineStyle === "none" || parseFloat(outlineWidth) < 2) return [false, `${says} has no outline`];
+  const middle = (from, to, end) => (Math.max(from, 0) + Math.min(to, end)) / 2;
+  const [box, view] = [focused.getBoundingClientRect(), page.documentElement];
+  const x = middle(box.left, box.right, view.clientWidth), y = middle(box.top, box.bottom, view.clientHeight);
+  const there = page.elementFromPoint(x, y);
+  const is_seen = there && (focused.contains(there) || there.contains(focused) || there.control === focused);
+  return [stop === focused, is_seen ? "" : `${says} is out of sight, behind ${there?.className}`];
+}"""
+IS_TICKED = "what => what.type === 'checkbox'"
+MOST_STOPS = 400  # of the Tab key on a page, before it counts as a trap
 PICTURES = os.environ.get("TURNWISE_PICTURES")  # a folder, for who wants to look
 
 
 class Walk:
-    """Somebody on their way: by mouse, or by finger where there is one."""
+    """Somebody on their way: by mouse, by finger, or by keyboard alone."""
 
-    def __init__(self, visitor: Visitor, *, by_touch: bool) -> None:
-        self.visitor, self.page, self.by_touch = visitor, visitor.page, by_touch
+    def __init__(self, visitor: Visitor, how: str) -> None:
+        self.visitor, self.page = visitor, visitor.page
+        self.by_touch, self.by_key = how == "touch", how == "keyboard"
         self.seen = 0
 
+    async def reach(self, what: Locator) -> None:
+        """Go on by Tab until it has the focus, which is in sight wherever it is."""
+        await expect(what).to_be_visible()
+        has_focus, _ = await what.evaluate(FOCUS)
+        for _ in range(MOST_STOPS):
+            if has_focus:
+                return
+            await self.page.keyboard.press("Tab")
+            has_focus, flaw = await what.evaluate(FOCUS)
+            assert flaw == "", self.page.url
+        raise AssertionError(f"{what} cannot be reached by the Tab key on {self.page.url}.")
+
+    async def fill(self, field: Locator, text: str) -> None:
+        if not self.by_key:
+            return await field.fill(text)
+        await self.reach(field)
+        await self.page.keyboard.press("Control+A")
+        await self.page.keyboard.type(text)
+
     async def press(self, what: Locator) -> None:
+        if self.by_key:
+            await expect(what).to_be_enabled()
+            await self.reach(what)
+            return await self.page.keyboard.press("Space" if await what.evaluate(IS_TICKED) else "Enter")
         if self.by_touch and await what.evaluate("what => what.ownerDocument.defaultView !== top"):
             await expect(what).to_be_enabled()  # a button that just appeared does not count yet
             place = await what.evaluate(PLACE)
@@ -113,10 +157,14 @@ async def reported(study: Study) -> None:
 
 
 @pytest.mark.usefixtures("_same_database")
-@pytest.mark.timeout(400)
-@pytest.mark.parametrize("window", [{}, PHONE], ids=["by mouse", "by touch at 390 px"])
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize(
+    ("how", "window"),
+    [("mouse", {}), ("touch", PHONE), ("keyboard", {})],
+    ids=["by mouse", "by touch at 390 px", "by keyboard"],
+)
 async def test_from_a_new_study_to_its_bundle(
-    visit: Visit, rex: User, window: dict[str, Any], tmp_path: Path
+    visit: Visit, rex: User, how: str, window: dict[str, Any], tmp_path: Path
 ) -> None:
     for name, title in (("generic", "GenericBot"), ("eliza", "ELIZA")):
         await sync_to_async(register_bot)(name=name, title=title, adapter=name, owner=rex)
@@ -124,7 +172,7 @@ async def test_from_a_new_study_to_its_bundle(
     await rex.asave()
 
     async def somebody() -> Walk:
-        return Walk(await visit(**window), by_touch="has_touch" in window)
+        return Walk(await visit(**window), how)
 
     walk = await somebody()
     study = await designed(walk)
@@ -137,6 +185,7 @@ async def test_from_a_new_study_to_its_bundle(
     await read(walk, study)
     await closed(walk)
     await bundled(walk, study, tmp_path)
+    await compared(walk)
     await undone(walk, study)
     await archived(walk)
 
@@ -144,33 +193,46 @@ async def test_from_a_new_study_to_its_bundle(
 async def designed(walk: Walk) -> Study:
     page = walk.page
     await walk.visitor.go("/")
-    await page.get_by_label("Username").fill("rex")
-    await page.get_by_label("Password").fill(PASSWORD)
+    await walk.fill(page.get_by_label("Username"), "rex")
+    await walk.fill(page.get_by_label("Password"), PASSWORD)
     await walk.picture("sign in")
     await walk.push("Sign in")
     await walk.arrive("Home")
+    if walk.by_key:
+        await skipped(walk)
     await walk.follow("New study")
     await walk.arrive("New study")
     await walk.follow("Meena, interactive")
     await expect(page.get_by_label("Published protocol")).to_have_value("meena-interactive")
-    await page.get_by_label("Title").fill(TITLE)
+    await walk.fill(page.get_by_label("Title"), TITLE)
     for title in ("GenericBot", "ELIZA"):
         await walk.press(page.get_by_role("checkbox", name=title))
-        await page.get_by_label(f"Conversations with {title}").fill("1")
-    await page.get_by_label("Fewest turns").fill("2")
-    await page.get_by_label("Most turns").fill("6")
+        await walk.fill(page.get_by_label(f"Conversations with {title}"), "1")
+    await walk.fill(page.get_by_label("Fewest turns"), "2")
+    await walk.fill(page.get_by_label("Most turns"), "6")
     await walk.press(page.get_by_role("checkbox", name="Practice before the work"))
     await walk.arrive("New study")
     await walk.push("Save")
     await walk.arrive(TITLE, next_step="Design")  # the consent text has gaps that only they can fill in
     await walk.follow("Design")
     await walk.arrive("Edit the study", next_step="Design")
-    await page.locator("#id_consent_text").fill(
-        "You talk to a chatbot and say what you think of its replies."
+    await walk.fill(
+        page.locator("#id_consent_text"), "You talk to a chatbot and say what you think of its replies."
     )
     await walk.push("Save")
     await walk.arrive(TITLE, next_step="Preview")
     return await Study.objects.aget(title=TITLE)
+
+
+async def skipped(walk: Walk) -> None:
+    """The first stop leads past the bar."""
+    skip = walk.page.get_by_role("link", name="Skip to content")
+    await walk.page.keyboard.press("Tab")
+    await expect(skip).to_be_focused()
+    await expect(skip).to_be_in_viewport(ratio=1)
+    await walk.page.keyboard.press("Enter")
+    await walk.page.keyboard.press("Tab")
+    await expect(walk.page.get_by_role("main").locator(":focus")).to_have_count(1)
 
 
 async def previewed(walk: Walk) -> None:
@@ -188,7 +250,7 @@ async def rehearsed(walk: Walk, study: Study) -> None:
     page = walk.page
     await walk.follow("Next: Rehearse")
     await walk.arrive("Rehearse", next_step="Rehearse")
-    await page.get_by_label("Simulated workers").fill(str(SIMULATED))
+    await walk.fill(page.get_by_label("Simulated workers"), str(SIMULATED))
     await walk.push("Rehearse")
     await expect(page.get_by_text("The rehearsal is about to start.")).to_be_visible()
     await expect(page.get_by_text(f"0 of {SIMULATED} simulated workers are through.")).to_be_visible()
@@ -231,7 +293,7 @@ async def converse(walk: Walk, page: Page | FrameLocator) -> None:
     await walk.press(page.get_by_role("button", name="Start the conversation"))
     await expect(page.locator(".turn__text")).to_have_count(1)
     await expect(page.locator("#send")).to_have_attribute("aria-disabled", "false")
-    await page.get_by_role("textbox", name="Your message").fill("I drink tea. And you?")
+    await walk.fill(page.get_by_role("textbox", name="Your message"), "I drink tea. And you?")
     await walk.press(page.locator("#send"))
     await expect(page.locator(".turn__text")).to_have_count(3)
     for question in ("sense", "specific"):
@@ -294,6 +356,18 @@ async def bundled(walk: Walk, study: Study, folder: Path) -> None:
     path = folder / "bundle.zip"
     await (await download.value).save_as(path)
     assert (await sync_to_async(recompute)(path)).differences == []
+
+
+async def compared(walk: Walk) -> None:
+    page = walk.page
+    if walk.by_touch:
+        await walk.press(page.get_by_text("Menu", exact=True))
+    await walk.follow("Compare")
+    await walk.arrive("Studies side by side")
+    await walk.press(page.get_by_role("checkbox", name=TITLE))
+    await walk.push("Show side by side")
+    await expect(page.get_by_role("region", name="Results 1")).to_contain_text("ELIZA")
+    await walk.arrive("Studies side by side")
 
 
 async def undone(walk: Walk, study: Study) -> None:

@@ -385,7 +385,7 @@ class TestAgainstPerplexity:
 
         page = page_of(sign_in(rex), "/compare/perplexity/")
 
-        assert "No line and no correlation: Points: 2; a relation needs at least 3." in page
+        assert "No line and no correlation: 2 points; a relation needs at least 3." in page
         assert page.count("<picture>") == 3
 
     def test_the_published_model_is_shown_on_request(

@@ -56,7 +56,7 @@ def test_line_and_correlations_of_four_points() -> None:
     assert found["line"]["high"][middle] == pytest.approx(60 + 4.302653 * math.sqrt(27.6 / 4), rel=1e-5)
 
 
-@pytest.mark.parametrize(("number", "reason"), [(0, "Points: 0"), (1, "Points: 1"), (2, "Points: 2")])
+@pytest.mark.parametrize(("number", "reason"), [(0, "0 points"), (1, "1 point"), (2, "2 points")])
 def test_too_few_points_have_no_line_but_a_reason(number: int, reason: str) -> None:
     figures = figures_of("perplexity", [point(10, 72), point(20, 60)][:number])
 

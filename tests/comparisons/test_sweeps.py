@@ -3,9 +3,9 @@
 import csv
 import io
 import json
-import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 import torch
@@ -29,9 +29,10 @@ from questions import resolving
 from questions.services import create_set
 from responses.answering import answer_slice, seed_of
 from responses.models import ResponseRun, Sweep
-from responses.sweeps import Grid, cells, progress, start_sweep, stop
+from responses.sweeps import Cell, Grid, cells, progress, start_sweep, stop
 from studies.models import Study
 from tests.comparisons.conftest import judge_all
+from tests.comparisons.test_measured import plots
 from tests.conftest import MakeQueue, MakeVersion
 from tests.planted import SignIn, computed
 
@@ -114,10 +115,7 @@ def test_a_sweep_goes_from_its_cost_to_the_chart_of_what_people_say(
     assert f'href="{study.get_absolute_url()}"' in page
     assert '<img src="/bots/meena/sweeps/' in page
     assert "N=8, T=1: Sensibleness 100, Specificity 100, SSA 100, log P per token" in page
-    # Each point leads to the responses of its pair: two scored pairs in three charts, four with a likelihood.
-    for cell in found.values():
-        of_its_points = 3 * (cell.name in ("N=1, T=1", "N=8, T=1")) + 1
-        assert page.count(f'"href": "{cell.run.get_absolute_url()}"') == of_its_points
+    _leads_to_what_is_behind_it(client, page, study, found)
     rows = list(csv.DictReader(io.StringIO(client.get(f"{address}sweep.csv").content.decode())))
     assert [(row["samples"], row["temperature"], row["ssa"]) for row in rows] == [
         ("1", "0.5", ""), ("8", "0.5", ""), ("1", "1.0", "50.0"), ("8", "1.0", "100.0"),
@@ -181,7 +179,7 @@ def test_scores_in_points_have_a_panel_with_the_ends_of_their_scale(
         "sensible": (True, 0, 100), "specific": (True, 0, 100), "ssa": (True, 0, 100),
         f"{own}.sensible": (False, 1, 7),
     }  # fmt: skip
-    plot = json.loads(re.findall(r'<script type="application/json">(.*?)</script>', page, flags=re.DOTALL)[0])
+    (plot,) = plots(page)
     assert [(panel["title"], panel["low"], panel["high"]) for panel in plot["panels"]] == [
         ("Sensibleness", 0, 100),
         ("Specificity", 0, 100),
@@ -191,6 +189,9 @@ def test_scores_in_points_have_a_panel_with_the_ends_of_their_scale(
     ]
     (line,) = plot["panels"][3]["lines"]
     assert [(point["x"], point["value"]) for point in line["points"]] == [(1, 4.5)]
+    own_study = Study.objects.latest("pk")
+    query = urlencode({"question": "sensible", "system": first.system})
+    assert [point["href"] for point in line["points"]] == [f"/studies/{own_study.pk}/items/?{query}"]
     assert f"SSA 50, Sensibleness ({own}) 4.5 points, log P per token" in page
     assert "Scores: 4 of 4 shown" in page
     assert "with 95 % intervals" in page
@@ -211,6 +212,25 @@ def _says_what_a_bot_of_those_settings_says(sweep: Sweep) -> None:
         assert response.candidates
         assert len(response.candidates) == 8
     assert run.bot_version is not None
+
+
+def _leads_to_what_is_behind_it(client: Client, page: str, study: Study, found: Mapping[str, Cell]) -> None:
+    """A likelihood to the responses of its pair, a score to their judgments on what it is first made of."""
+    (plot,) = plots(page)
+    *scores, likelihood = plot["panels"]
+    hrefs = {point["words"][0]: point["href"] for line in likelihood["lines"] for point in line["points"]}
+    assert hrefs == {name: cell.run.get_absolute_url() for name, cell in found.items()}
+    asked = {"Sensibleness": "sensible", "Specificity": "specific", "SSA": "sensible"}
+    for panel in scores:
+        led = {point["words"][0]: point["href"] for line in panel["lines"] for point in line["points"]}
+        assert led == {
+            name: f"/studies/{study.pk}/items/?"
+            + urlencode({"question": asked[panel["title"]], "system": found[name].run.system})
+            for name in ("N=1, T=1", "N=8, T=1")
+        }
+    items = client.get(scores[0]["lines"][0]["points"][0]["href"]).text
+    assert "2 items, the most disputed first" in items
+    assert items.count(f"<td>{found['N=1, T=1'].run.system}</td>") == 2
 
 
 def _judged(client: Client, address: str, worse: ResponseRun, better: ResponseRun) -> Study:

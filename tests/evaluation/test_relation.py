@@ -86,7 +86,7 @@ def test_r_squared_has_the_squared_interval_of_the_correlation():
 @pytest.mark.parametrize(
     ("x", "y", "reason"),
     [
-        ([1, 2], [1, 2], "Points: 2"),
+        ([1, 2], [1, 2], "2 points"),
         ([1, 1, 1], [1, 2, 3], "first measure is 1"),
         ([1, 2, 3], [4, 4, 4], "second"),
     ],

@@ -116,7 +116,8 @@ def _plane(result: Result, behind: Behind) -> Plot:
         made = mark(cells[1], words, behind(bot["bot"], score=_key(result, y)))
         if made and cells[0]["value"] is not None:
             points.append({"system": bot["bot"], "published": False, "across": cells[0], **made})
-    return scatter(titles[0], titles[1], [*points, *_published_points(result, titles)], (0, 100), (0, 100))
+    every = [*points, *_published_points(result, titles)]
+    return scatter(titles[0], titles[1], every, (0, 100), (0, 100)) | {"shaded": True}
 
 
 def _published_points(result: Result, titles: Sequence[str]) -> Iterator[Plot]:

@@ -42,7 +42,7 @@ class Judging(QueuedTask, ReportedTask, RehearsedTask):
     asks = (OF_EACH_ITEM,)
     may_ask = frozenset((By.READERS, about) for about in (About.RESPONSE, About.DIALOGUE, About.CONTEXT))
 
-    ways = {transcripts.WAY: _("Judge conversations from elsewhere")}
+    ways = {transcripts.WAY: _("Judge imported conversations")}
 
     begin = "judging_task:start"
     go_on = "judging_task:judge"

@@ -39,7 +39,7 @@ class WritingForm(StudyForm):
         help_texts: ClassVar[Mapping[str, str | Promise]] = {
             "pilot_size": _(
                 "After this many people nobody new is admitted until you have looked and go on. What they "
-                "wrote is then set aside: others write in their place, and nobody is given it to judge. A "
+                "wrote is then left out: others write in their place, and nobody is given it to judge. A "
                 "study of responses has no scores of its own, so there is nothing else to leave them out of. "
                 "0: no pilot."
             )

@@ -8,7 +8,7 @@ import { LINE, TEXT, below, colour, dot, inNumbers, plain, wrap, write } from ".
  * @typedef {import("./stage.js").Scale} Scale
  * @typedef {import("./stage.js").Mark & {system: string, published: boolean, across: {value: number, low?: number, high?: number}}} Point
  * @typedef {{at: number[], middle: number[], low: number[], high: number[]}} Fit
- * @typedef {{points: Point[], across: string, up: string, ends_across: [number, number] | null, ends_up: [number, number], fit?: Fit, rules?: {name: string, y: number}[], published: string}} Plot
+ * @typedef {{points: Point[], across: string, up: string, ends_across: [number, number] | null, ends_up: [number, number], fit?: Fit, shaded?: boolean, rules?: {name: string, y: number}[], published: string}} Plot
  */
 
 const LARGEST = 460;
@@ -32,17 +32,19 @@ export function scatter(svg, plot, width, hidden) {
   const x = scaleLinear().domain(plot.ends_across ?? ends(plot.points)).range([44 + EDGE, 44 + side - EDGE]);
   if (!plot.ends_across) x.nice(4);
   grid(svg, x, y, side);
+  if (plot.shaded) shade(svg, x, y);
   if (plot.fit) fitted(svg, plot.fit, x, y);
   for (const rule of plot.rules ?? []) across(svg, rule, y, side);
   const own = points.filter((each) => !each.published);
   const places = spread(points.map((each) => [x(each.across.value), y(each.value)]));
-  const signs = numbered(places, points, own, (point) => reach(point, x, y));
+  const signs = signed(places, points, (point) => reach(point, x, y));
   points.forEach((point, nth) => {
     whiskers(svg, point, x, y);
     const [left, up] = places[nth];
     dot(svg, point, { x: left, y: up, nth: point.published ? 1 : 0, group: 0, size: 90, hollow: point.published });
     const sign = signs[nth];
-    if (sign) write(svg, sign.left, sign.top + sign.height - 3, sign.says, { size: TEXT - 1, weight: "700" });
+    const weight = point.published ? "400" : "700";
+    write(svg, sign.left, sign.top + sign.height - 3, sign.says, { size: TEXT - 1, weight });
   });
   below(svg, x, top + side, x.ticks(5));
   const end = top + side + 24 + TEXT;
@@ -72,6 +74,12 @@ function grid(svg, x, y, side) {
 /** @param {Selection} svg @param {number} x1 @param {number} x2 @param {number} y1 @param {number} y2 */
 function rule(svg, x1, x2, y1, y2) {
   return svg.append("line").attr("x1", x1).attr("x2", x2).attr("y1", y1).attr("y2", y2).attr("stroke", "var(--chart-grid)").attr("opacity", 0.35);
+}
+
+/** Where the measure across would be greater than the one up. @param {Selection} svg @param {Scale} x @param {Scale} y */
+function shade(svg, x, y) {
+  const [[left, right], [bottom, top]] = [x.range(), y.range()];
+  svg.append("path").attr("d", `M ${left} ${bottom} L ${right} ${bottom} L ${right} ${top} Z`).attr("fill", "var(--ink)").attr("opacity", 0.06);
 }
 
 /** The line through the points with its band. @param {Selection} svg @param {Fit} fit @param {Scale} x @param {Scale} y */
@@ -132,20 +140,30 @@ function spread(places) {
 const AROUND = [0, 10, 20, 34, 50].flatMap((far) => [[9, -20], [-17, -20], [9, 5], [-17, 5], [11, -8], [-19, -8], [-4, -24], [-4, 9]].map(([x, y]) => [x + Math.sign(x) * far, y + Math.sign(y) * far]));
 
 /**
- * For each dot of a system its number, where it covers neither another dot nor another number.
+ * What each point is called in the key: of the study's own by number, of published ones by letter.
+ *
+ * @param {Point[]} points
+ */
+function names(points) {
+  const [own, published] = [points.filter((each) => !each.published), points.filter((each) => each.published)];
+  return points.map((each) => (each.published ? letter(published.indexOf(each)) : String(own.indexOf(each) + 1)));
+}
+
+/** @param {number} nth */
+const letter = (nth) => String.fromCharCode(97 + (nth % 26)).repeat(1 + Math.floor(nth / 26));
+
+/**
+ * For each point its number or letter, where it covers neither another point nor another sign.
  *
  * @param {[number, number][]} places
  * @param {Point[]} points
- * @param {Point[]} own
  * @param {(point: Point) => Sign[]} reached where its whiskers are
  */
-function numbered(places, points, own, reached) {
+function signed(places, points, reached) {
   /** @type {Sign[]} */
   const taken = places.map(([x, y]) => ({ says: "", left: x - 9, top: y - 9, width: 18, height: 18 }));
   taken.push(...points.flatMap(reached));
-  return points.map((point, nth) => {
-    if (point.published) return null;
-    const says = String(own.indexOf(point) + 1);
+  return names(points).map((says, nth) => {
     const tried = AROUND.map(([x, y]) => ({ says, left: places[nth][0] + x, top: places[nth][1] + y, width: 8 * says.length, height: 15 }));
     const free = tried.find((sign) => !taken.some((other) => meet(sign, other))) ?? tried[0];
     taken.push(free);
@@ -170,7 +188,7 @@ function meet(one, other) {
 }
 
 /**
- * Which number is which system; where the key ends.
+ * Which number or letter is which system; where the key ends.
  *
  * @param {Selection} svg
  * @param {Point[]} own
@@ -191,7 +209,8 @@ function key(svg, own, plot, left, top, width) {
     y += 4;
     write(svg, left, y, plot.published).attr("font-style", "italic");
     y += LINE;
-    y += wrap(svg, left, y, published.map((each) => each.system).join(", "), width, SOFT) * LINE;
+    const called = names(published).map((says, nth) => `${says} ${published[nth].system}`);
+    y += wrap(svg, left, y, called.join(", "), width, SOFT) * LINE;
   }
   for (const each of plot.rules ?? []) {
     rule(svg, left, left + 20, y - 4, y - 4).attr("stroke-dasharray", "4 4").attr("opacity", 0.9);

@@ -40,7 +40,7 @@ FORM = {
 def made(client: Client) -> Study:
     address = f"{reverse('studies:new')}?task=judging&way=transcripts"
     page = client.get(address)
-    assert "Judge conversations from elsewhere" in page.text
+    assert "Judge imported conversations" in page.text
     form = page.context["form"]
     sent = {name: form[name].value() for name in form.fields if form[name].value() not in (None, False)}
     answer = client.post(address, {**_managed(page.text), **sent, **FORM})
