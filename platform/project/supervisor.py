@@ -22,7 +22,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import NoReturn
 
-from project import place, prepared
+from project import orphans, place, prepared
 from project.embedded import PostgreSQL, Redis
 from project.external import check_database, check_redis
 from project.processes import StartError, record, spawn, stop, stop_recorded
@@ -110,6 +110,10 @@ class Supervisor:
         programs = [watch.service for watch in self.watches if isinstance(watch.service, Program)]
         record([program.process.pid for program in programs if program.process], self.var / "processes.json")
 
+    def _children(self) -> set[int]:
+        processes = [self.preparation, *(watch.service.process for watch in self.watches)]
+        return {process.pid for process in processes if process}
+
     def _is_prepared(self) -> bool:
         """Whether this code has prepared the data before, so that it is enough to check them later."""
         # Of a database elsewhere nobody knows what was done to it meanwhile.
@@ -149,7 +153,8 @@ class Supervisor:
     def _start_web(self) -> None:
         fd = self.listener.fileno()
         kept = ["-m", "project.keeper", "The web server", "project.web", "--fd", str(fd)]
-        self.web = Program("What keeps the web server running", kept, self.environment, fd)
+        environment = orphans.marked(self.environment)
+        self.web = Program("What keeps the web server running", kept, environment, fd)
         self._start(self.web)
 
     def _start_jobs(self) -> None:
@@ -173,6 +178,7 @@ class Supervisor:
         watches = [watch for watch in self.watches if watch.service not in waiting]
         watches.sort(key=lambda watch: watch.service is not self.web)
         started = [watch.service.name for watch in watches if watch.glance(now)]
+        orphans.bury(self._children())
         if started:
             self._record()
         if self.may_check_later and self.announced and not is_beginning:
@@ -280,6 +286,7 @@ def _serve(folder: str, host: str, port: int) -> None:
         raise StartError("--var is empty. Name a folder for all data, or leave --var out.")
     var = Path(folder).absolute()
     place.make_folder(var)
+    orphans.adopt()
     with place.sole_use(var) as note:
         # Those of a run that was killed: they may still end in order, and hold the port meanwhile.
         stop_recorded(var / "processes.json")

@@ -127,6 +127,15 @@ class Stack:
         """The process that has the bot, below the one that starts it anew."""
         return copy_of(psutil.Process(self.host.pid))
 
+    def kill_keeper(self, keeper: psutil.Process, note: Callable[[str, float], None], what: str) -> None:
+        """Its copy works on until the next keeper has loaded, and ends only then."""
+        left = copy_of(keeper)
+        at = time.monotonic()
+        keeper.kill()
+        note(f"{what} killed", self.all_go_on(at))
+        left.wait(PATIENCE)
+        note(f"{what} killed, when the next one takes over", self.all_go_on(time.monotonic()))
+
     def all_go_on(self, since: float, *, but: str = "") -> float:
         """Seconds until a newcomer got a page, and the last chatter an answer to what they wrote since."""
         deadline = time.monotonic() + PATIENCE

@@ -26,12 +26,14 @@ AFAR = "eliza"
 PARTS = {
     "uwsgi": "uWSGI, of the pages",
     "nginx": "nginx",
-    "project.web": "What keeps the sockets' server running",
     "beat": "Timer",
     "worker": "Job worker",
-    "bots.hosts": "What keeps the host of bots running",
     "redis-server": "Redis",
     "postgres": "PostgreSQL",
+}
+KEEPERS = {
+    "project.web": "What keeps the sockets' server running",
+    "bots.hosts": "What keeps the host of bots running",
 }
 KEPT = {"project.web": "The sockets' server", "bots.hosts": "Host of bots"}
 
@@ -71,6 +73,13 @@ def test_people_go_on_after_a_program_is_killed(stack: FullStack, note: Note, na
     note(f"Full stack: {PARTS[name]} killed", stack.all_go_on(at))
 
 
+@pytest.mark.parametrize(("name", "what"), KEEPERS.items())
+def test_people_go_on_after_what_keeps_another_running_is_killed(
+    stack: FullStack, note: Note, name: str, what: str
+) -> None:
+    stack.kill_keeper(stack.native.child(name), note, f"Full stack: {what}")
+
+
 @pytest.mark.parametrize(("name", "what"), KEPT.items())
 def test_people_go_on_after_what_is_kept_running_is_killed(
     stack: FullStack, note: Note, name: str, what: str
@@ -106,7 +115,7 @@ def test_a_killed_master_leaves_nobody_behind_who_holds_its_address(stack: FullS
 
 
 def test_all_programs_are_killed_at_once(stack: FullStack, note: Note) -> None:
-    doomed = [stack.native.child(name) for name in PARTS]
+    doomed = [stack.native.child(name) for name in (*PARTS, *KEEPERS)]
     doomed += [copy_of(stack.native.child(name)) for name in KEPT]
     at = time.monotonic()
     for each in doomed:

@@ -70,7 +70,9 @@ class Serving:
         return copy_of(self.children()["project.web"])
 
     def _children_by_name(self) -> Iterator[tuple[str, psutil.Process]]:
-        for child in psutil.Process(self.process.pid).children():
+        # The newest of a kind last: what a killed keeper left behind works on while the next one loads.
+        children = psutil.Process(self.process.pid).children()
+        for child in sorted(children, key=psutil.Process.create_time):
             with contextlib.suppress(psutil.Error):
                 line = " ".join(child.cmdline()).rpartition("/bin/")[2]
                 yield from ((name, child) for name in CHILDREN if name in line)
