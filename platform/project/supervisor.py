@@ -15,20 +15,19 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import NoReturn
 
 from project import orphans, place, prepared
 from project.embedded import PostgreSQL, Redis
 from project.external import check_database, check_redis
 from project.processes import StartError, record, spawn, stop, stop_recorded
 from project.programs import Program, Service, Watch
+from project.serving import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 GLANCE_SECONDS = 0.1
 
 ending = threading.Event()  # set by Ctrl-C and its like
@@ -255,13 +254,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--port", type=int, default=8000, help="port to listen on; 0 takes a free one")
     default = Path(os.environ.get("TURNWISE_VAR") or ROOT / "var")
     parser.add_argument("--var", default=str(default), help="folder for all data (default: %(default)s)")
-
-
-def become(arguments: Sequence[str]) -> NoReturn:
-    """Go on as the supervisor, with the checkout's code on the path of all its children."""
-    paths = [str(ROOT), str(ROOT / "platform"), os.environ.get("PYTHONPATH", "")]
-    os.environ["PYTHONPATH"] = os.pathsep.join(path for path in paths if path)
-    os.execv(sys.executable, [sys.executable, "-m", "project.supervisor", *arguments])
 
 
 def main() -> int:
