@@ -51,6 +51,7 @@ class Supervisor:
         self.data: Path | None = None  # of the embedded database
         self.preparation: subprocess.Popen[bytes] | None = None
         self.may_check_later = False
+        self.checks_left = 3
         self.admin: tuple[str, str] | None = None
         self.worker_path = ""
         self.announced = False
@@ -139,6 +140,10 @@ class Supervisor:
             return
         self.preparation = None
         if process.returncode:
+            if self.announced and process.returncode != prepared.ANOTHER_VERSION and self.checks_left:
+                say("The data could not be checked. That is tried again.")  # people are at work meanwhile
+                self.checks_left, self.may_check_later = self.checks_left - 1, True
+                return
             if self.data:
                 prepared.forget(self.data)
             raise StartError("The database could not be prepared; the reason is above.")

@@ -20,9 +20,9 @@ import psycopg2
 import pytest
 
 from tests.faults.ledger import Chatter
-from tests.project.conftest import ROOT, Serving, clean_environment, copy_of, new_folder
+from tests.project.conftest import ROOT, Serving, clean_environment, copy_of, new_folder, prepared_var
 
-__all__ = ["new_folder"]
+__all__ = ["new_folder", "prepared_var"]
 
 PATIENCE = 90.0
 DISK_BYTES = 400 * 1024**2
@@ -226,8 +226,8 @@ def _runs(*command: str | Path) -> int:
 
 
 @pytest.fixture(scope="module")
-def stack(disk: Path) -> Iterator[Stack]:
-    stack = Stack(disk / "var")
+def stack(disk: Path, prepared_var: Callable[[Path], Path]) -> Iterator[Stack]:
+    stack = Stack(prepared_var(disk))
     stack.begin("afar")
     yield stack
     stack.end()
@@ -235,14 +235,14 @@ def stack(disk: Path) -> Iterator[Stack]:
 
 @pytest.fixture(scope="module")
 def note(stack: Stack) -> Iterator[Callable[[str, float], None]]:
-    """Keep how long a fault lasted, and the processor time of what was started anew meanwhile.
+    """Keep how long a fault lasted, the processor time of what was started anew meanwhile, and the load.
 
     TURNWISE_FAULTS names a file for the table of docs/reliability.md.
     """
     found: dict[str, list[float]] = {}
 
     def keep(fault: str, seconds: float) -> None:
-        found[fault] = [round(seconds, 1), round(stack.processor_seconds, 1)]
+        found[fault] = [round(seconds, 1), round(stack.processor_seconds, 1), round(os.getloadavg()[0], 1)]
 
     yield keep
     if name := os.environ.get("TURNWISE_FAULTS"):

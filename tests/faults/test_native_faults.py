@@ -41,8 +41,8 @@ KEPT = {"project.web": "The sockets' server", "bots.hosts": "Host of bots"}
 class FullStack(Stack):
     """`deploy/native`, whose host of bots has one bot that nobody else has."""
 
-    def __init__(self, folder: Path) -> None:
-        self.native = Native(folder, BOTS_BESIDE_SOCKETS=HERE, BOTS_OF_THEIR_OWN=AFAR)
+    def __init__(self, var: Path) -> None:
+        self.native = Native(var.parent, BOTS_BESIDE_SOCKETS=HERE, BOTS_OF_THEIR_OWN=AFAR)
         self.native.wait_until_ready()
         self.link = self.native.link
         self.environment = self.native.child("project.web").environ()
@@ -57,8 +57,8 @@ class FullStack(Stack):
 
 
 @pytest.fixture(scope="module")
-def stack(new_folder: Callable[[], Path]) -> Iterator[FullStack]:
-    stack = FullStack(new_folder())
+def stack(prepared_var: Callable[[Path], Path], new_folder: Callable[[], Path]) -> Iterator[FullStack]:
+    stack = FullStack(prepared_var(new_folder()))
     stack.begin(AFAR)
     yield stack
     stack.end()
