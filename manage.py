@@ -11,8 +11,8 @@ def main() -> None:
     root = Path(__file__).resolve().parent
     sys.path[:0] = [str(root), str(root / "platform")]
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "project.settings")
-    if sys.argv[1:2] == ["serve"]:  # needs nothing of Django, for which people would wait after a restart
-        from project.supervisor import become
+    if sys.argv[1:2] == ["serve"]:
+        from project.serving import become
 
         become(sys.argv[2:])
     from django.core.management import execute_from_command_line

@@ -8,10 +8,11 @@ import django
 from django.core.management import BaseCommand, CommandError, call_command, load_command_class
 
 
-def load(names: Sequence[str]) -> Callable[[], int]:
+def load(names: Sequence[str]) -> Callable[[], Callable[[], int]]:
     """Import all that a host needs; its bots are loaded by each copy."""
     django.setup()
-    return partial(_host, load_command_class("bots", "hostbots"), names)
+    host = partial(_host, load_command_class("bots", "hostbots"), names)
+    return lambda: host
 
 
 def _host(command: BaseCommand, names: Sequence[str]) -> int:

@@ -1,7 +1,6 @@
 """Try the servers that DATABASE_URL and REDIS_URL name before anything relies on them."""
 
 import psycopg2
-import redis
 
 from project.processes import StartError
 
@@ -47,6 +46,8 @@ def check_redis(url: str) -> None:
     Raises:
         StartError: with the reason and what to do; never with the password.
     """
+    import redis  # which takes a tenth of a second, and is needed for a server elsewhere only
+
     try:
         with redis.Redis.from_url(url, socket_timeout=5, socket_connect_timeout=5) as client:
             client.ping()

@@ -5,17 +5,22 @@
 
 Loading takes longer than all the rest of a start, and people wait for it. So when the copy that works dies,
 of its bots or for want of memory, the next one needs a fraction of a second. MODULE has `load(arguments)`,
-which begins no thread and connects to nothing, and returns what each copy does. With --once it is done here.
+which begins no thread and connects to nothing, and returns what is called when no older copy works any more:
+it takes what only one can have, and returns what each copy does. With --once it is done here.
+
+If the keeper itself is killed, its copy works on while the next keeper loads (`project.orphans`).
 """
 
 import gc
 import importlib
+import os
 import signal
 import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
 
+from project import orphans
 from project.processes import ENDING, Child, Fork, spawn, stop
 from project.programs import Watch
 
@@ -29,13 +34,14 @@ class Copies:
 
     process: Child | None = None
 
-    def __init__(self, name: str, work: Work) -> None:
-        """Take what a copy does."""
+    def __init__(self, name: str, work: Work, orphaned: Callable[..., None] | None) -> None:
+        """Take what a copy does, and what it does when this process is gone."""
         self.name = name
         self._work = work
+        self._orphaned = orphaned
 
     def start(self) -> None:
-        self.process = Fork(self._work)
+        self.process = Fork(self._work, self._orphaned)
 
     def stop(self) -> None:
         stop(self.process)
@@ -61,7 +67,7 @@ class Anew:
 def main() -> int:
     name, module, *arguments = sys.argv[1:]
     if name == "--once":
-        return _loaded(module, arguments)()
+        return _loaded(module, arguments)()()
     ending = threading.Event()
     for number in ENDING:
         signal.signal(number, lambda *_: ending.set())
@@ -77,7 +83,11 @@ def main() -> int:
 def _kept(name: str, module: str, arguments: Sequence[str]) -> Copies | Anew:
     if not sys.platform.startswith("linux"):
         return Anew(name, module, arguments)
-    work = _loaded(module, arguments)
+    mark, heir = orphans.own_mark(), os.getppid()
+    begin = _loaded(module, arguments)
+    if mark:
+        orphans.end_those_of(mark)
+    work = begin()
 
     def in_copy() -> int:
         gc.enable()
@@ -85,14 +95,14 @@ def _kept(name: str, module: str, arguments: Sequence[str]) -> Copies | Anew:
 
     gc.disable()  # a search for garbage would touch, and so copy, all that parent and child share
     gc.freeze()
-    return Copies(name, in_copy)
+    return Copies(name, in_copy, orphans.ends_unless_adopted(heir) if mark else None)
 
 
-def _loaded(module: str, arguments: Sequence[str]) -> Work:
+def _loaded(module: str, arguments: Sequence[str]) -> Callable[[], Work]:
     gc.disable()  # nothing that is imported is garbage, and looking for some takes a fifth of a start
-    work: Work = importlib.import_module(module).load(arguments)
+    begin: Callable[[], Work] = importlib.import_module(module).load(arguments)
     gc.enable()
-    return work
+    return begin
 
 
 if __name__ == "__main__":

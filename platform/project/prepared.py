@@ -17,6 +17,8 @@ ROOT = Path(__file__).resolve().parents[2]
 # What a preparation is made of: models, migrations, SQL, static files, what a first start brings along.
 FOLDERS = ("platform", "evaluation", "chatbots", "static")
 FILE = "prepared.json"
+# How `manage.py bootstrap` ends if the data are of another version: whatever runs on them must end, too.
+ANOTHER_VERSION = 3
 
 
 @dataclass(frozen=True, slots=True)

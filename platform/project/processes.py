@@ -42,10 +42,14 @@ class Child(Protocol):
 class Fork:
     """A child that goes on from here as a copy of this process, in a session of its own."""
 
-    def __init__(self, work: Callable[[], int]) -> None:
-        """Begin it; in the child this does not return, but ends the process when the work is done."""
+    def __init__(self, work: Callable[[], int], orphaned: Callable[..., None] | None = None) -> None:
+        """Begin it; in the child this does not return, but ends the process when the work is done.
+
+        When we are gone, the child ends, or does what `orphaned` says.
+        """
         self.returncode: int | None = None
-        arm, mask = _die_with_parent(signal.SIGTERM), signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
+        arm = _die_with_parent(signal.SIGUSR1 if orphaned else signal.SIGTERM)
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
         sys.stdout.flush()
         sys.stderr.flush()
         self.pid = os.fork()
@@ -55,6 +59,8 @@ class Fork:
         os.setsid()
         for number in ENDING:  # what the parent does about them is nothing for its child
             signal.signal(number, signal.SIG_DFL)
+        if orphaned:
+            signal.signal(signal.SIGUSR1, orphaned)
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         if arm:
             arm()

@@ -9,11 +9,7 @@ import os
 from pathlib import Path
 
 import dj_database_url
-import django_stubs_ext
 from csp.constants import NONE, SELF
-
-# Lets `ModelAdmin[Study]` and the like, which the type checker wants, exist at run time.
-django_stubs_ext.monkeypatch()
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -15,20 +15,19 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import NoReturn
 
-from project import place, prepared
+from project import orphans, place, prepared
 from project.embedded import PostgreSQL, Redis
 from project.external import check_database, check_redis
 from project.processes import StartError, record, spawn, stop, stop_recorded
 from project.programs import Program, Service, Watch
+from project.serving import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 GLANCE_SECONDS = 0.1
 
 ending = threading.Event()  # set by Ctrl-C and its like
@@ -52,6 +51,7 @@ class Supervisor:
         self.data: Path | None = None  # of the embedded database
         self.preparation: subprocess.Popen[bytes] | None = None
         self.may_check_later = False
+        self.checks_left = 3
         self.admin: tuple[str, str] | None = None
         self.worker_path = ""
         self.announced = False
@@ -110,6 +110,10 @@ class Supervisor:
         programs = [watch.service for watch in self.watches if isinstance(watch.service, Program)]
         record([program.process.pid for program in programs if program.process], self.var / "processes.json")
 
+    def _children(self) -> set[int]:
+        processes = [self.preparation, *(watch.service.process for watch in self.watches)]
+        return {process.pid for process in processes if process}
+
     def _is_prepared(self) -> bool:
         """Whether this code has prepared the data before, so that it is enough to check them later."""
         # Of a database elsewhere nobody knows what was done to it meanwhile.
@@ -136,6 +140,10 @@ class Supervisor:
             return
         self.preparation = None
         if process.returncode:
+            if self.announced and process.returncode != prepared.ANOTHER_VERSION and self.checks_left:
+                say("The data could not be checked. That is tried again.")  # people are at work meanwhile
+                self.checks_left, self.may_check_later = self.checks_left - 1, True
+                return
             if self.data:
                 prepared.forget(self.data)
             raise StartError("The database could not be prepared; the reason is above.")
@@ -149,7 +157,8 @@ class Supervisor:
     def _start_web(self) -> None:
         fd = self.listener.fileno()
         kept = ["-m", "project.keeper", "The web server", "project.web", "--fd", str(fd)]
-        self.web = Program("What keeps the web server running", kept, self.environment, fd)
+        environment = orphans.marked(self.environment)
+        self.web = Program("What keeps the web server running", kept, environment, fd)
         self._start(self.web)
 
     def _start_jobs(self) -> None:
@@ -173,6 +182,7 @@ class Supervisor:
         watches = [watch for watch in self.watches if watch.service not in waiting]
         watches.sort(key=lambda watch: watch.service is not self.web)
         started = [watch.service.name for watch in watches if watch.glance(now)]
+        orphans.bury(self._children())
         if started:
             self._record()
         if self.may_check_later and self.announced and not is_beginning:
@@ -251,13 +261,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--var", default=str(default), help="folder for all data (default: %(default)s)")
 
 
-def become(arguments: Sequence[str]) -> NoReturn:
-    """Go on as the supervisor, with the checkout's code on the path of all its children."""
-    paths = [str(ROOT), str(ROOT / "platform"), os.environ.get("PYTHONPATH", "")]
-    os.environ["PYTHONPATH"] = os.pathsep.join(path for path in paths if path)
-    os.execv(sys.executable, [sys.executable, "-m", "project.supervisor", *arguments])
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(prog="manage.py serve")
     add_arguments(parser)
@@ -280,6 +283,7 @@ def _serve(folder: str, host: str, port: int) -> None:
         raise StartError("--var is empty. Name a folder for all data, or leave --var out.")
     var = Path(folder).absolute()
     place.make_folder(var)
+    orphans.adopt()
     with place.sole_use(var) as note:
         # Those of a run that was killed: they may still end in order, and hold the port meanwhile.
         stop_recorded(var / "processes.json")

@@ -20,14 +20,13 @@ LARGEST_FRAME_BYTES = 2**18
 SECONDS_TO_END = 5
 
 
-def load(arguments: Sequence[str]) -> Callable[[], int]:
-    """Import all that pages and sockets need, and take the address: who comes between two copies waits."""
+def load(arguments: Sequence[str]) -> Callable[[], Callable[[], int]]:
+    """Import all that pages and sockets need."""
     options = _parsed(arguments)
     module, _, name = options.application.partition(":")
     application = getattr(importlib.import_module(module), name)
     if options.application == APPLICATION:
         reverse("crowd:thanks", args=["-"])  # all pages are imported, and found by name, before anybody asks
-    listener = listen(options.host, options.port) if options.fd is None else socket.socket(fileno=options.fd)
     config = uvicorn.Config(
         application,
         loop="uvloop",
@@ -43,6 +42,12 @@ def load(arguments: Sequence[str]) -> Callable[[], int]:
     )
     config.load()
     config.get_loop_factory()
+    return partial(_listening, options, config)
+
+
+def _listening(options: argparse.Namespace, config: uvicorn.Config) -> Callable[[], int]:
+    """Take the address: who comes between two copies waits."""
+    listener = listen(options.host, options.port) if options.fd is None else socket.socket(fileno=options.fd)
     return partial(_serve, config, listener)
 
 

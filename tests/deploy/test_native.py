@@ -72,7 +72,7 @@ class Native:
         while not (found := children_of(self, name)):
             assert time.monotonic() < deadline, f"no child of deploy/native is {name}"
             time.sleep(0.05)
-        return found[0]
+        return found[-1]  # what a killed keeper left behind is older
 
     @property
     def password(self) -> str:
@@ -152,21 +152,21 @@ class _NoWayOn(HTTPRedirectHandler):
 
 def runs_again_after_kill(native: Native, name: str) -> bool:
     """Whether another process takes its place, and all is ready once more."""
-    before = children_of(native, name)
-    assert before, f"no child of deploy/native is {name}"
-    for child in before:
-        child.kill()
+    killed = native.child(name)
+    killed.kill()
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
-        if {child.pid for child in children_of(native, name)} - {child.pid for child in before}:
-            return True
+        with suppress(psutil.Error):
+            if native.child(name).create_time() > killed.create_time():
+                return True
         time.sleep(0.2)
     return False
 
 
 def children_of(native: Native, name: str) -> list[psutil.Process]:
     found = []
-    for child in psutil.Process(native.process.pid).children():
+    children = psutil.Process(native.process.pid).children()
+    for child in sorted(children, key=psutil.Process.create_time):
         with suppress(psutil.Error):
             if any(name in part for part in child.cmdline()):
                 found.append(child)

@@ -41,7 +41,7 @@ class Sockets(BaseHTTPRequestHandler):
 class Nginx:
     """nginx before a pages' server that is not there, or that dies with what it was asked."""
 
-    def __init__(self, var: Path) -> None:
+    def __init__(self, var: Path, header_seconds: int) -> None:
         self.var = var
         self.pages = socket.create_server(("127.0.0.1", 0))
         self.sockets = ThreadingHTTPServer(("127.0.0.1", 0), Sockets)
@@ -50,6 +50,8 @@ class Nginx:
             self.port = listener.getsockname()[1]
         ports = {"pages": self.pages.getsockname()[1], "sockets": self.sockets.server_address[1]}
         conf = runpy.run_path(str(ROOT / "deploy" / "native"))["nginx_conf"](var, self.port, ports)
+        patience = f"client_header_timeout {header_seconds}s"
+        conf.write_text(conf.read_text().replace("client_header_timeout 15s", patience))
         self.process = subprocess.Popen([str(NGINX), "-p", str(var), "-c", str(conf)])
         deadline = time.monotonic() + 60
         while not self._listens():
@@ -90,8 +92,8 @@ class Nginx:
 
 
 @pytest.fixture
-def nginx(tmp_path: Path) -> Iterator[Nginx]:
-    nginx = Nginx(tmp_path)
+def nginx(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Nginx]:
+    nginx = Nginx(tmp_path, getattr(request, "param", 15))
     yield nginx
     nginx.end()
 
@@ -108,3 +110,32 @@ def test_what_a_form_sent_to_a_pages_server_that_died_is_not_sent_once_more(ngin
 
     assert nginx.ask() == (200, "GET /s/a/ ")
     assert nginx.ask(b"agree=yes") == (502, "")
+
+
+def halves_of_requests(nginx: Nginx, number: int) -> list[socket.socket]:
+    halves = []
+    for _ in range(number):
+        halves.append(socket.create_connection(("127.0.0.1", nginx.port)))
+        with suppress(OSError):  # it was turned away
+            halves[-1].sendall(b"GET / HTTP/1.1\r\nHost: x\r\nX-A: ")
+    return halves
+
+
+@pytest.mark.parametrize("nginx", [600], indirect=True)
+def test_requests_that_never_end_keep_nobody_out(nginx: Nginx) -> None:
+    nginx.let_pages_die()
+    halves = halves_of_requests(nginx, 1500)
+
+    assert {nginx.ask() for _ in range(50)} == {(200, "GET /s/a/ ")}
+    for each in halves:
+        each.close()
+
+
+@pytest.mark.parametrize("nginx", [1], indirect=True)
+def test_a_request_that_never_ends_is_ended(nginx: Nginx) -> None:
+    (half,) = halves_of_requests(nginx, 1)
+    half.settimeout(60)
+
+    with half:
+        while half.recv(4096):  # its refusal, and the end
+            pass

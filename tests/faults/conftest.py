@@ -20,9 +20,9 @@ import psycopg2
 import pytest
 
 from tests.faults.ledger import Chatter
-from tests.project.conftest import ROOT, Serving, clean_environment, copy_of, new_folder
+from tests.project.conftest import ROOT, Serving, clean_environment, copy_of, new_folder, prepared_var
 
-__all__ = ["new_folder"]
+__all__ = ["new_folder", "prepared_var"]
 
 PATIENCE = 90.0
 DISK_BYTES = 400 * 1024**2
@@ -127,6 +127,15 @@ class Stack:
         """The process that has the bot, below the one that starts it anew."""
         return copy_of(psutil.Process(self.host.pid))
 
+    def kill_keeper(self, keeper: psutil.Process, note: Callable[[str, float], None], what: str) -> None:
+        """Its copy works on until the next keeper has loaded, and ends only then."""
+        left = copy_of(keeper)
+        at = time.monotonic()
+        keeper.kill()
+        note(f"{what} killed", self.all_go_on(at))
+        left.wait(PATIENCE)
+        note(f"{what} killed, when the next one takes over", self.all_go_on(time.monotonic()))
+
     def all_go_on(self, since: float, *, but: str = "") -> float:
         """Seconds until a newcomer got a page, and the last chatter an answer to what they wrote since."""
         deadline = time.monotonic() + PATIENCE
@@ -217,8 +226,8 @@ def _runs(*command: str | Path) -> int:
 
 
 @pytest.fixture(scope="module")
-def stack(disk: Path) -> Iterator[Stack]:
-    stack = Stack(disk / "var")
+def stack(disk: Path, prepared_var: Callable[[Path], Path]) -> Iterator[Stack]:
+    stack = Stack(prepared_var(disk))
     stack.begin("afar")
     yield stack
     stack.end()
@@ -226,14 +235,14 @@ def stack(disk: Path) -> Iterator[Stack]:
 
 @pytest.fixture(scope="module")
 def note(stack: Stack) -> Iterator[Callable[[str, float], None]]:
-    """Keep how long a fault lasted, and the processor time of what was started anew meanwhile.
+    """Keep how long a fault lasted, the processor time of what was started anew meanwhile, and the load.
 
     TURNWISE_FAULTS names a file for the table of docs/reliability.md.
     """
     found: dict[str, list[float]] = {}
 
     def keep(fault: str, seconds: float) -> None:
-        found[fault] = [round(seconds, 1), round(stack.processor_seconds, 1)]
+        found[fault] = [round(seconds, 1), round(stack.processor_seconds, 1), round(os.getloadavg()[0], 1)]
 
     yield keep
     if name := os.environ.get("TURNWISE_FAULTS"):

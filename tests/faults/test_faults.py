@@ -26,12 +26,12 @@ Note = Callable[[str, float], None]
 
 PARTS = {
     WEB: "Web process",
-    "project.web": "What keeps the web process running",
     "-q worker": "Job worker",
     "-q beat": "Timer",
     "redis-server": "Redis",
     "postgres": "PostgreSQL",
 }
+KEEPER = "project.web"
 STOPPED_SECONDS = 2.0
 
 
@@ -42,6 +42,10 @@ def test_people_go_on_after_a_part_is_killed(stack: Stack, note: Note, name: str
     child.kill()
 
     note(f"{PARTS[name]} killed", stack.all_go_on(at))
+
+
+def test_people_go_on_after_what_keeps_the_web_process_running_is_killed(stack: Stack, note: Note) -> None:
+    stack.kill_keeper(stack.child(KEEPER), note, "What keeps the web process running")
 
 
 def test_people_go_on_after_a_session_of_postgresql_is_killed(stack: Stack, note: Note) -> None:
@@ -141,7 +145,7 @@ def test_every_payment_and_code_of_a_crowd_is_as_planned_whatever_is_killed(stac
     with pytest.raises(PageError, match="signature is not valid"):
         patiently(lambda: Visitor(stack.link).get(forged))
 
-    for kill in (*(stack.child(name).kill for name in PARTS), stack.bot_host().kill):
+    for kill in (*(stack.child(name).kill for name in (*PARTS, KEEPER)), stack.bot_host().kill):
         at = time.monotonic()
         kill()
         stack.all_go_on(at)

@@ -26,12 +26,14 @@ AFAR = "eliza"
 PARTS = {
     "uwsgi": "uWSGI, of the pages",
     "nginx": "nginx",
-    "project.web": "What keeps the sockets' server running",
     "beat": "Timer",
     "worker": "Job worker",
-    "bots.hosts": "What keeps the host of bots running",
     "redis-server": "Redis",
     "postgres": "PostgreSQL",
+}
+KEEPERS = {
+    "project.web": "What keeps the sockets' server running",
+    "bots.hosts": "What keeps the host of bots running",
 }
 KEPT = {"project.web": "The sockets' server", "bots.hosts": "Host of bots"}
 
@@ -39,8 +41,8 @@ KEPT = {"project.web": "The sockets' server", "bots.hosts": "Host of bots"}
 class FullStack(Stack):
     """`deploy/native`, whose host of bots has one bot that nobody else has."""
 
-    def __init__(self, folder: Path) -> None:
-        self.native = Native(folder, BOTS_BESIDE_SOCKETS=HERE, BOTS_OF_THEIR_OWN=AFAR)
+    def __init__(self, var: Path) -> None:
+        self.native = Native(var.parent, BOTS_BESIDE_SOCKETS=HERE, BOTS_OF_THEIR_OWN=AFAR)
         self.native.wait_until_ready()
         self.link = self.native.link
         self.environment = self.native.child("project.web").environ()
@@ -55,8 +57,8 @@ class FullStack(Stack):
 
 
 @pytest.fixture(scope="module")
-def stack(new_folder: Callable[[], Path]) -> Iterator[FullStack]:
-    stack = FullStack(new_folder())
+def stack(prepared_var: Callable[[Path], Path], new_folder: Callable[[], Path]) -> Iterator[FullStack]:
+    stack = FullStack(prepared_var(new_folder()))
     stack.begin(AFAR)
     yield stack
     stack.end()
@@ -69,6 +71,13 @@ def test_people_go_on_after_a_program_is_killed(stack: FullStack, note: Note, na
     child.kill()
 
     note(f"Full stack: {PARTS[name]} killed", stack.all_go_on(at))
+
+
+@pytest.mark.parametrize(("name", "what"), KEEPERS.items())
+def test_people_go_on_after_what_keeps_another_running_is_killed(
+    stack: FullStack, note: Note, name: str, what: str
+) -> None:
+    stack.kill_keeper(stack.native.child(name), note, f"Full stack: {what}")
 
 
 @pytest.mark.parametrize(("name", "what"), KEPT.items())
@@ -106,7 +115,7 @@ def test_a_killed_master_leaves_nobody_behind_who_holds_its_address(stack: FullS
 
 
 def test_all_programs_are_killed_at_once(stack: FullStack, note: Note) -> None:
-    doomed = [stack.native.child(name) for name in PARTS]
+    doomed = [stack.native.child(name) for name in (*PARTS, *KEEPERS)]
     doomed += [copy_of(stack.native.child(name)) for name in KEPT]
     at = time.monotonic()
     for each in doomed:

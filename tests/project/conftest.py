@@ -13,6 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from project.prepared import fingerprint
 from tests.away import away
 from tests.operating.conftest import make_wizard
 
@@ -69,8 +70,21 @@ class Serving:
         """What serves: a copy of the process that keeps it running."""
         return copy_of(self.children()["project.web"])
 
+    def check_of_the_data(self) -> psutil.Process:
+        """What a start on prepared data makes once people are served."""
+        deadline = time.monotonic() + 90
+        while time.monotonic() < deadline:
+            for child in psutil.Process(self.process.pid).children():
+                with contextlib.suppress(psutil.Error):
+                    if "bootstrap" in child.cmdline():
+                        return child
+            time.sleep(0.02)
+        raise AssertionError(f"The data are not checked:\n{self.said()}")
+
     def _children_by_name(self) -> Iterator[tuple[str, psutil.Process]]:
-        for child in psutil.Process(self.process.pid).children():
+        # The newest of a kind last: what a killed keeper left behind works on while the next one loads.
+        children = psutil.Process(self.process.pid).children()
+        for child in sorted(children, key=psutil.Process.create_time):
             with contextlib.suppress(psutil.Error):
                 line = " ".join(child.cmdline()).rpartition("/bin/")[2]
                 yield from ((name, child) for name in CHILDREN if name in line)
@@ -142,6 +156,39 @@ def new_folder() -> Iterator[Callable[[], Path]]:
     yield make
     for each in made:
         shutil.rmtree(each, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def prepared_var(request: pytest.FixtureRequest, new_folder: Callable[[], Path]) -> Callable[[Path], Path]:
+    """Make, in a folder, a data folder on which `serve` has run before: most of a start is preparing one.
+
+    It is the copy of one that is kept between runs, as the migrated test database is.
+    """
+    cache = request.config.cache
+    assert cache
+    kept = cache.mkdir("prepared") / fingerprint()[:16]
+
+    def make(folder: Path) -> Path:
+        if not kept.exists():
+            _prepare(new_folder() / "var", kept)
+        subprocess.run(["cp", "-a", kept, folder / "var"], check=True)
+        return folder / "var"
+
+    return make
+
+
+def _prepare(var: Path, kept: Path) -> None:
+    serving = Serving(var, "--port", "0", TURNWISE_BOTS="none")
+    serving.wait_until_said("Turnwise is ready")
+    serving.children()  # all of them have begun
+    assert serving.end(signal.SIGTERM) == 0
+    for other in kept.parent.iterdir():
+        if not other.name.startswith(kept.name):  # of other code
+            shutil.rmtree(other, ignore_errors=True)
+    fresh = kept.with_name(f"{kept.name}.{os.getpid()}")
+    subprocess.run(["cp", "-a", var, fresh], check=True)
+    with contextlib.suppress(OSError):  # another process of the tests was faster
+        fresh.rename(kept)
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.project.conftest import ROOT, copy_of
+from tests.project.conftest import ROOT, copy_of, gone
 
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="copies are made on Linux only")
 Keep = Callable[..., "Kept"]
@@ -20,10 +20,10 @@ Keep = Callable[..., "Kept"]
 class Kept:
     """A real `project.keeper` in a process of its own."""
 
-    def __init__(self, output: Path, *arguments: str) -> None:
+    def __init__(self, output: Path, module: str, *arguments: str) -> None:
         self.output = output
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "project.keeper", *arguments],
+            [sys.executable, "-m", module, *arguments],
             env=os.environ | {"PYTHONPATH": f"{ROOT}:{ROOT / 'platform'}"},
             stdout=output.open("w"),
             stderr=subprocess.STDOUT,
@@ -41,13 +41,21 @@ class Kept:
     def copy(self) -> psutil.Process:
         return copy_of(psutil.Process(self.process.pid))
 
+    def only_child(self) -> psutil.Process:
+        """Once there is one alone, and nothing dead left in the table."""
+        deadline = time.monotonic() + 90
+        while len(children := psutil.Process(self.process.pid).children()) != 1:
+            assert time.monotonic() < deadline, children
+            time.sleep(0.02)
+        return children[0]
+
 
 @pytest.fixture
 def keep(tmp_path: Path) -> Iterator[Keep]:
     started: list[Kept] = []
 
-    def start(*arguments: str) -> Kept:
-        started.append(Kept(tmp_path / f"{len(started)}.txt", *arguments))
+    def start(*arguments: str, module: str = "project.keeper") -> Kept:
+        started.append(Kept(tmp_path / f"{len(started)}.txt", module, *arguments))
         return started[-1]
 
     yield start
@@ -67,6 +75,7 @@ def test_a_copy_that_dies_is_followed_by_one_that_needs_no_loading(keep: Keep) -
 
     assert kept.said() == [
         "loaded a b",
+        "nobody else works",
         "working",
         "The thing ended (signal SIGKILL). Starting it again now.",
         "working",
@@ -98,6 +107,51 @@ def test_a_copy_does_not_outlive_what_keeps_it(
     assert wait_until_gone(copy)
 
 
+@linux
+def test_a_copy_whose_keeper_is_killed_works_on_until_the_next_one_has_loaded(keep: Keep) -> None:
+    adopting = keep("The thing", "tests.project.kept", module="tests.project.adopting")
+    adopting.wait_until_said("working")
+    keeper = adopting.only_child()
+    first = copy_of(keeper)
+
+    keeper.kill()
+    adopting.wait_until_said("working", times=2)
+
+    loading = ["loaded", "nobody else works", "working"]
+    assert (
+        adopting.said()
+        == [
+            *loading,
+            "The keeper ended (signal SIGKILL). Starting it again now.",
+            loading[0],
+            "ends",  # the first copy, no sooner
+            *loading[1:],
+        ]
+    )
+    assert copy_of(adopting.only_child()) != first
+
+
+@linux
+def test_a_copy_that_was_adopted_does_not_outlive_who_adopted_it(
+    keep: Keep, tmp_path: Path, wait_until_gone: Callable[[psutil.Process], bool]
+) -> None:
+    hold = tmp_path / "hold"
+    adopting = keep("The thing", "tests.project.kept", str(hold), module="tests.project.adopting")
+    adopting.wait_until_said("working")
+    keeper = adopting.only_child()
+    copy = copy_of(keeper)
+    hold.touch()  # the next keeper does not load
+
+    keeper.kill()
+    keeper.wait()
+    assert copy.ppid() == adopting.process.pid
+    assert not gone(copy)
+    adopting.process.kill()
+
+    assert wait_until_gone(copy)
+    hold.unlink()
+
+
 def test_one_that_keeps_ending_is_started_after_growing_pauses(keep: Keep) -> None:
     kept = keep("The thing", "tests.project.kept", "briefly")
 
@@ -110,7 +164,7 @@ def test_done_once_it_is_no_copy(keep: Keep) -> None:
     kept = keep("--once", "tests.project.kept", "briefly")
 
     assert kept.process.wait(60) == 3
-    assert kept.said() == ["loaded briefly", "working"]
+    assert kept.said() == ["loaded briefly", "nobody else works", "working"]
 
 
 @linux
@@ -118,7 +172,7 @@ def test_what_is_kept_running_begins_no_thread_while_it_loads() -> None:
     """Of a process with threads, a copy may stop for ever at a lock that one of them held."""
     code = (
         "import threading; from project import web; from bots import hosts;"
-        " web.load(['--port', '0']); hosts.load([]);"
+        " web.load(['--port', '0'])(); hosts.load([])();"
         " from django.db import connection; print(threading.active_count(), connection.connection)"
     )
 

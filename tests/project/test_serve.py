@@ -9,15 +9,19 @@ import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import psutil
+import psycopg2
 import pytest
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Origin
+
+from project.embedded import PostgreSQL
 
 Serve = Callable[..., Any]
 Manage = Callable[..., subprocess.CompletedProcess[str]]
@@ -69,26 +73,25 @@ def test_a_shell_beside_it_finds_the_same_database(running: Any, manage: Manage)
 
 
 def test_a_start_on_data_that_this_code_has_prepared_serves_first_and_checks_them_then(
-    serve: Serve, folder: Path, manage: Manage
+    serve: Serve, folder: Path, prepared_var: Callable[[Path], Path]
 ) -> None:
     """Preparing takes longer than all else together. That data do not fit is noticed all the same."""
-    first = serve(folder / "var", "--port", "0")
-    path = first.wait_until_said(r"Chat as a worker +http://[^/]+(\S+)")[1]
-    changed = (
-        "from django.db import connection as c; c.cursor().execute('ALTER TABLE bots_bot ADD mood text')"
-    )
-    assert manage("shell", "--no-imports", "-c", changed, TURNWISE_VAR=str(first.var)).returncode == 0
-    first.end(signal.SIGKILL)
+    var = prepared_var(folder)
+    database = PostgreSQL(var / "postgresql")
+    database.start()
+    with closing(psycopg2.connect(database.url)) as changed, changed, changed.cursor() as cursor:
+        cursor.execute("ALTER TABLE bots_bot ADD mood text")
+    database.stop()
 
-    second = serve(first.var, "--port", "0")
-    assert status_of(second.link + path.lstrip("/")) == 200
-    second.wait_until_said("bots_bot has a column mood, which this version")
+    first = serve(var, "--port", "0")
+    assert status_of(first.wait_until_said(r"Chat as a worker +(\S+)")[1]) == 200
+    first.wait_until_said("bots_bot has a column mood, which this version")
+    assert first.process.wait(90) == 1
+    second = serve(var, "--port", "0")
+
     assert second.process.wait(90) == 1
-    third = serve(first.var, "--port", "0")
-
-    assert third.process.wait(90) == 1
-    assert "bots_bot has a column mood" in third.said()
-    assert "Turnwise is ready" not in third.said()
+    assert "bots_bot has a column mood" in second.said()
+    assert "Turnwise is ready" not in second.said()
 
 
 def test_a_second_one_may_not_share_the_folder(running: Any, manage: Manage) -> None:
@@ -121,9 +124,12 @@ def test_pages_of_other_sites_cannot_open_a_socket(running: Any) -> None:
 
 
 def test_dead_children_come_back_and_after_kill_9_the_next_start_has_all_data(
-    serve: Serve, folder: Path, wait_until_gone: Callable[[psutil.Process], bool]
+    serve: Serve,
+    folder: Path,
+    prepared_var: Callable[[Path], Path],
+    wait_until_gone: Callable[[psutil.Process], bool],
 ) -> None:
-    var = folder / "var"
+    var = prepared_var(folder)
     first = serve(var, "--port", "0")
     link = first.link
     path = first.wait_until_said(r"Chat as a worker +http://[^/]+(\S+)")[1]
@@ -135,6 +141,8 @@ def test_dead_children_come_back_and_after_kill_9_the_next_start_has_all_data(
         "redis-server": "Redis",
         "postgres": "PostgreSQL",
     }
+    first.check_of_the_data().kill()
+    first.wait_until_said("The data could not be checked. That is tried again.")
     for name, speaks_as in names.items():
         children[name].kill()
         first.wait_until_said(rf"{speaks_as} ended \(signal SIGKILL\)\. Starting it again now\.")

@@ -12,6 +12,7 @@ from accounts.services import create_first_admin
 from contexts.services import load_open_mtb
 from project import place
 from project.layout import AnotherVersionError, bring_up_to_date
+from project.prepared import ANOTHER_VERSION
 from studies.demo import create_demo_studies
 
 
@@ -32,7 +33,8 @@ class Command(BaseCommand):
                 f"The database holds data of another version of Turnwise: {difference}. Nothing is lost: "
                 "start the version that made it, where manage.py backup and the bundles of studies take "
                 "data along. This version needs a database of its own: another --var FOLDER (make serve "
-                "VAR=FOLDER), or another DATABASE_URL."
+                "VAR=FOLDER), or another DATABASE_URL.",
+                returncode=ANOTHER_VERSION,
             ) from None
         call_command("collectstatic", interactive=False, verbosity=0)
         with transaction.atomic():  # an admin is made only if the password gets as far as being shown

@@ -3,7 +3,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from project import supervisor
+from project import serving, supervisor
 
 
 class Command(BaseCommand):
@@ -16,4 +16,4 @@ class Command(BaseCommand):
         supervisor.add_arguments(parser)
 
     def handle(self, *args: Any, host: str, port: int, var: str, **options: Any) -> None:
-        supervisor.become(["--host", host, "--port", str(port), "--var", var])
+        serving.become(["--host", host, "--port", str(port), "--var", var])

@@ -1,0 +1,27 @@
+"""Keeps a keeper with these arguments running and adopts what it leaves behind, as `manage.py serve` does."""
+
+import os
+import signal
+import sys
+import threading
+import time
+
+from project import orphans
+from project.programs import Program, Watch
+
+
+def main() -> None:
+    ending = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: ending.set())
+    orphans.adopt()
+    keeper = Program("The keeper", ["-m", "project.keeper", *sys.argv[1:]], orphans.marked(os.environ))
+    watch = Watch(keeper, lambda text: print(text, flush=True))
+    keeper.start()
+    while not ending.wait(0.05):
+        watch.glance(time.monotonic())
+        orphans.bury({keeper.process.pid} if keeper.process else set())
+    keeper.stop()
+
+
+if __name__ == "__main__":
+    main()
