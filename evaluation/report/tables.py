@@ -83,7 +83,7 @@ TURNS = Table(
 _READ = (
     _DIALOGUE,
     Column("seat", Kind.INTEGER, "whose it was: 0 speaks first in the conversation, 1 answers"),
-    Column("number", Kind.INTEGER, "its place among what they had to read, from 1"),
+    Column("number", Kind.INTEGER, "which of the texts that they had to read it is, from 1"),
     Column("key", Kind.TEXT, "its short name, such as `FS1`"),
     Column("title", Kind.TEXT, "the name under which they knew it"),
     Column("heading", Kind.TEXT, "what it is about, where its title does not say so"),
