@@ -56,7 +56,7 @@ def context(request: HttpRequest, pk: int, context: int) -> HttpResponse:
     """What every system said in one context, side by side, with the votes of its raters."""
     study, questions = _study(request, pk)
     order, narrowed = _order(request.GET, questions), _narrowed(request.GET)
-    found = in_context.placed(study, questions, order, narrowed, context)
+    found = in_context.numbered(study, questions, order, narrowed, context)
     if found is None:
         narrowed = Narrowed()
         found = _context(study, questions, order, context)
@@ -103,7 +103,7 @@ def _study(request: HttpRequest, pk: int) -> tuple[Study, QuestionSet]:
 
 
 def _context(study: Study, questions: QuestionSet, order: Order, context: int) -> Ranked:
-    found = in_context.placed(study, questions, order, Narrowed(), context)
+    found = in_context.numbered(study, questions, order, Narrowed(), context)
     if found is None:
         raise Http404("No response to this context is judged in this study.")
     return found
