@@ -193,7 +193,7 @@ def rows_in(study: Study, table: Table) -> int:
 def rows(study: Study, table: Table) -> Iterator[list[Sequence[Value]]]:
     """The rows of a table in batches, each value as its column's kind says; what is redacted is marked."""
     redactor = redactor_for(study)
-    told = [place for place, column in enumerate(table.columns) if column.name in _TOLD]
+    told = [index for index, column in enumerate(table.columns) if column.name in _TOLD]
     with transaction.atomic(), connection.connection.cursor(name=f"bundle_{table.name}") as cursor:
         cursor.itersize = BATCH
         cursor.execute(_statement_of(study, table), [study.pk])
@@ -210,9 +210,9 @@ def _statement_of(study: Study, table: Table) -> str:
 
 def _redacted(row: Sequence[Value], told: Sequence[int], redactor: Redactor) -> Sequence[Value]:
     values = list(row)
-    for place in told:
-        said = values[place]
-        values[place] = redactor(said) if isinstance(said, str) else said
+    for index in told:
+        said = values[index]
+        values[index] = redactor(said) if isinstance(said, str) else said
     return values
 
 
