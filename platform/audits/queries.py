@@ -64,7 +64,7 @@ def progress(audit: Audit) -> tuple[int, int]:
 
 
 def wanted() -> int:
-    return LINES * TALKS + sum(1 for _ in asking.places(services.asked()))
+    return LINES * TALKS + sum(1 for _ in asking.probes(services.asked()))
 
 
 def answers_of(audits: Sequence[Audit]) -> dict[int, list[Answered]]:
