@@ -21,7 +21,7 @@ WITH_PLACES = (
 
 
 def _names(file: Path) -> Iterator[str]:
-    """Every name of a variable, parameter, attribute, function or class in a file, and of all that it imports."""
+    """Every variable, parameter, attribute, function, class and import of a file, by name."""
     for node in ast.walk(ast.parse(file.read_text())):
         for field in ("id", "arg", "attr", "name", "asname"):
             if isinstance(name := getattr(node, field, None), str):

@@ -134,7 +134,7 @@ class Battery(models.Model):
         default=list,
         blank=True,
         help_text=_(
-            "Items, counted from 1, at which workers answer the free-text questions, too. For example: 5, 15"
+            "Positions, from 1, at which workers answer the free-text questions, too. For example: 5, 15"
         ),
     )
     workers = models.PositiveSmallIntegerField(
@@ -260,7 +260,7 @@ class Batch(models.Model):
         models.PositiveSmallIntegerField(),
         default=list,
         blank=True,
-        help_text=_("At which items, counted from 1, it gets a gold item."),
+        help_text=_("Positions, from 1, at which it gets a gold item."),
     )
 
     class Meta:
