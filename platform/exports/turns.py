@@ -1,7 +1,7 @@
 """A study's labelled turns as files, streamed. docs/exports.md describes the columns."""
 
 import json
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import orjson
@@ -13,7 +13,9 @@ from evaluation.questions import Answer
 from evaluation.report.columns import answered_in
 from evaluation.spreadsheets import csv_text
 from judging.queries import items_of
+from judging.queued import QueuedTask
 from judging.reading import READ_BESIDE
+from knowledge.sections import pasted
 from privacy.redacting import answered, redactor_for
 from questions.resolving import question_set
 from reports.reported import ReportedTask
@@ -227,7 +229,7 @@ def labelled_turns(study: Study, *, batch: int = 2000) -> Iterator[list[Labelled
 
     What people said about themselves comes last.
     """
-    redactor, task = redactor_for(study), task_of(study)
+    redactor, task, beside = redactor_for(study), task_of(study), _beside_every_item(study)
     statements = [task.labels_exported] if isinstance(task, ReportedTask) else []
     with transaction.atomic():
         connection.ensure_connection()
@@ -237,8 +239,23 @@ def labelled_turns(study: Study, *, batch: int = 2000) -> Iterator[list[Labelled
                 cursor.execute(statement, {"study": study.pk})
                 rows = cursor.fetchmany(min(batch, FIRST_BATCH))
                 while rows:
-                    yield [_redacted(LabelledTurn(*row), redactor) for row in rows]
+                    yield [_redacted(_with_texts(LabelledTurn(*row), beside), redactor) for row in rows]
                     rows = cursor.fetchmany(batch)
+
+
+def _beside_every_item(study: Study) -> list[dict[str, str]]:
+    """A judging study's own texts, which stand beside each item. Who talks has them in their seat."""
+    if not study.material or not isinstance(task_of(study), QueuedTask):
+        return []
+    return [{"title": each.title, "text": each.text} for each in pasted(study.material)]
+
+
+def _with_texts(row: LabelledTurn, beside: Sequence[dict[str, str]]) -> LabelledTurn:
+    """The row of a judgment with these texts, too, after those of its item, as its rater had them."""
+    if not beside or row.subject == "person":
+        return row
+    own = orjson.loads(row.material) if row.material else []
+    return row._replace(material=json.dumps([*own, *beside], ensure_ascii=False))
 
 
 def _redacted(row: LabelledTurn, redactor: Redactor) -> LabelledTurn:
