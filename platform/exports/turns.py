@@ -109,7 +109,8 @@ SELECT s.code, coalesce(b.name, '{HUMAN}'), left(v.fingerprint, 12), d.public_id
        d.ending = 'complete' AND (s.primary_analysis = 'all' OR p.excluded_at IS NULL),
        l.shown_ms, l.answer_ms, l.occasion,
        {OWN_MATERIAL},
-       CASE WHEN l.turn_id IS NULL THEN 'dialogue' ELSE 'turn' END, ask.number
+       CASE WHEN l.turn_id IS NULL THEN 'dialogue' ELSE 'turn' END,
+       (SELECT ask.number FROM studies_ask AS ask WHERE ask.id = l.ask_id)
   FROM (SELECT * FROM dialogues_dialogue WHERE study_id = %(study)s ORDER BY id) AS d
  CROSS JOIN LATERAL (
        SELECT given.*, said.position, said.text, said.latency_ms, said.remarks, said.bot_version_id
@@ -119,7 +120,6 @@ SELECT s.code, coalesce(b.name, '{HUMAN}'), left(v.fingerprint, 12), d.public_id
        SELECT whole.*, NULL, NULL, NULL, NULL, NULL FROM labels_label AS whole WHERE whole.dialogue_id = d.id
        OFFSET 0) AS l
   JOIN studies_study AS s ON s.id = d.study_id
-  LEFT JOIN studies_ask AS ask ON ask.id = l.ask_id
   LEFT JOIN bots_botversion AS v ON v.id = l.bot_version_id
   LEFT JOIN dialogues_seat AS own ON own.dialogue_id = d.id AND own.worker_id = l.rater_id
   LEFT JOIN dialogues_seat AS heard ON heard.dialogue_id = d.id AND heard.number <> coalesce(own.number, 0)
