@@ -28,7 +28,7 @@ import numpy as np
 import psutil
 
 from benchmarks.services import services
-from project.place import listen
+from project.instance import listen
 from project.processes import spawn, stop
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -93,7 +93,7 @@ def measures(
         raise ValueError("A conversation without turns has no measures.")
     texts = [turn.text for turn in turns]
     annotated = [turn for turn in turns if turn.annotation is not None]
-    known = {seat: _places(of) for seat, of in read.items() if of}
+    known = {seat: _positions(of) for seat, of in read.items() if of}
     return {
         "turns": float(len(turns)),
         "words": sum(len(text.split()) for text in texts) / len(turns),
@@ -118,19 +118,19 @@ def _alike(annotated: Sequence[Said], seat: int) -> float:
     return most / of_seat.total() if of_seat.total() > 1 else 0.0
 
 
-Places = dict[str, list[tuple[int, int]]]
+Positions = dict[str, list[tuple[int, int]]]
 
 
-def _places(texts: Sequence[str]) -> Places:
+def _positions(texts: Sequence[str]) -> Positions:
     """In which text, and where in it, each word stands."""
-    places: Places = {}
+    positions: Positions = {}
     for number, text in enumerate(texts):
         for at, word in enumerate(words(text)):
-            places.setdefault(word, []).append((number, at))
-    return places
+            positions.setdefault(word, []).append((number, at))
+    return positions
 
 
-def _copied(turns: Sequence[Said], known: Mapping[int, Places]) -> float:
+def _copied(turns: Sequence[Said], known: Mapping[int, Positions]) -> float:
     """Words of the longest run in a turn that stands so in a text that its speaker had."""
     longest = 0
     for turn in turns:

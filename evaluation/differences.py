@@ -258,11 +258,11 @@ class _Gram:
 
 
 def _gram(kinds: Sequence[Clustered]) -> _Gram:
-    ids, place = np.unique(np.concatenate([kind.ids for kind in kinds]), return_inverse=True)
+    ids, column = np.unique(np.concatenate([kind.ids for kind in kinds]), return_inverse=True)
     row = np.repeat(np.arange(len(kinds)), [len(kind) for kind in kinds])
     shape = (len(kinds), len(ids))
-    sums = scipy.sparse.csr_array((np.concatenate([kind.sums for kind in kinds]), (row, place)), shape=shape)
-    there = scipy.sparse.csr_array((np.ones(len(row)), (row, place)), shape=shape)
+    sums = scipy.sparse.csr_array((np.concatenate([kind.sums for kind in kinds]), (row, column)), shape=shape)
+    there = scipy.sparse.csr_array((np.ones(len(row)), (row, column)), shape=shape)
     return _Gram(kinds, (sums @ sums.T).toarray(), (there @ there.T).toarray())
 
 

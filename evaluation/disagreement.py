@@ -82,11 +82,11 @@ def pairs_of(ratings: Ratings, metric: Metric | FloatArray) -> Pairs:
     elif metric is Metric.RATIO:
         within, overall = _ratios(unit, value, numbers(ratings.values, metric))
     else:
-        place = _places(value, ratings.values, metric)
-        within, overall = _squares(unit, place[value], size)
+        position = _positions(value, ratings.values, metric)
+        within, overall = _squares(unit, position[value], size)
         if metric is Metric.ORDINAL:
-            pull = (size[unit] * place[value] - np.bincount(unit, place[value])[unit]) / others
-            pull_overall = len(value) * place[value]
+            pull = (size[unit] * position[value] - np.bincount(unit, position[value])[unit]) / others
+            pull_overall = len(value) * position[value]
             shifts = (_of_ranks(value, each)[value] for each in (pull, pull_overall))
             return Pairs(kept, unit, size, within / others, overall, *shifts)
     return Pairs(kept, unit, size, within / others, overall)
@@ -107,7 +107,7 @@ def largest_distance(ratings: Ratings, metric: Metric | FloatArray) -> float:
         number = numbers(ratings.values, metric)
         return float(((number.max() - number.min()) / (number.max() + number.min())) ** 2)
     value = ratings.value[ratings.is_pairable[ratings.unit]]
-    return float(np.ptp(_places(value, ratings.values, metric)) ** 2)
+    return float(np.ptp(_positions(value, ratings.values, metric)) ** 2)
 
 
 def _by_matrix(
@@ -124,20 +124,20 @@ def _unlike(unit: IntArray, value: IntArray, size: IntArray) -> tuple[FloatArray
     return within.astype(np.float64), overall.astype(np.float64)
 
 
-def _places(value: IntArray, values: AnyArray, metric: Metric) -> FloatArray:
-    """(c,) place of each value on a line with squared distances, the mean rating at 0."""
+def _positions(value: IntArray, values: AnyArray, metric: Metric) -> FloatArray:
+    """(c,) position of each value on a line with squared distances, the mean rating at 0."""
     number = numbers(values, metric)
     counts = np.bincount(value, minlength=len(values))
-    place = np.cumsum(counts) - counts / 2 if metric is Metric.ORDINAL else number
-    centred: FloatArray = place - place[value].mean()
+    position = np.cumsum(counts) - counts / 2 if metric is Metric.ORDINAL else number
+    centred: FloatArray = position - position[value].mean()
     return centred
 
 
-def _squares(unit: IntArray, place: FloatArray, size: IntArray) -> tuple[FloatArray, FloatArray]:
-    """Sums of (x - y)² within units and over all; the places sum to 0."""
-    first, second = np.bincount(unit, place)[unit], np.bincount(unit, place**2)[unit]
-    within = size[unit] * place**2 - 2 * place * first + second
-    overall = len(place) * place**2 + (place**2).sum()
+def _squares(unit: IntArray, position: FloatArray, size: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Sums of (x - y)² within units and over all; the positions sum to 0."""
+    first, second = np.bincount(unit, position)[unit], np.bincount(unit, position**2)[unit]
+    within = size[unit] * position**2 - 2 * position * first + second
+    overall = len(position) * position**2 + (position**2).sum()
     return np.maximum(within, 0), overall
 
 

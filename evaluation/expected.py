@@ -116,5 +116,7 @@ def _distances(metric: Metric, numbers: FloatArray, values: Sequence[float] | No
     """(c, c) distances of answers that occur in these (c,) numbers."""
     if metric is Metric.NOMINAL:
         return np.asarray(1 - np.eye(len(numbers)), dtype=np.float64)
-    place = np.cumsum(numbers) - numbers / 2 if metric is Metric.ORDINAL else np.asarray(values, np.float64)
-    return np.asarray((place[:, None] - place[None, :]) ** 2, dtype=np.float64)
+    position = (
+        np.cumsum(numbers) - numbers / 2 if metric is Metric.ORDINAL else np.asarray(values, np.float64)
+    )
+    return np.asarray((position[:, None] - position[None, :]) ** 2, dtype=np.float64)

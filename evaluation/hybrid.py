@@ -300,24 +300,24 @@ def _coefficients(whole: _Fit, folds: Sequence[_Fold], bot: IntArray, level: flo
     over_bots = whole.errors(whole.inverse, bot)
     return [
         Coefficient(
-            value=float(whole.beta[place]),
-            raw=float(whole.beta[place] / whole.scale[place - 1]),
-            interval=_interval(whole, place, over_conversations, level),
-            over_bots=_interval(whole, place, over_bots, level),
-            folds=in_folds[:, place].tolist(),
+            value=float(whole.beta[column]),
+            raw=float(whole.beta[column] / whole.scale[column - 1]),
+            interval=_interval(whole, column, over_conversations, level),
+            over_bots=_interval(whole, column, over_bots, level),
+            folds=in_folds[:, column].tolist(),
         )
-        for place in range(1, len(whole.beta))
+        for column in range(1, len(whole.beta))
     ]
 
 
-def _interval(whole: _Fit, place: int, found: Errors, level: float) -> Interval | Undefined:
+def _interval(whole: _Fit, column: int, found: Errors, level: float) -> Interval | Undefined:
     """Of one coefficient: Student's t with its own degrees of freedom."""
-    if not np.isfinite(whole.scale[place - 1]):
+    if not np.isfinite(whole.scale[column - 1]):
         return Undefined("This metric is the same in all conversations.")
-    error, freedom = float(found.values[place]), float(found.freedom[place])
+    error, freedom = float(found.values[column]), float(found.freedom[column])
     if error == 0 or freedom < _LEAST_FREEDOM:
         return Undefined("There are too few for so many metrics to tell its uncertainty.")
-    value, half = float(whole.beta[place]), t(freedom, level) * error
+    value, half = float(whole.beta[column]), t(freedom, level) * error
     return Interval(value - half, value + half, level, "t")
 
 

@@ -168,8 +168,8 @@ def mean(
 ) -> Estimate | Undefined:  # fmt: skip
     """The score of one system with its interval.
 
-    Student's t on the logit of the score's place in the scale, with the variance over what the labels cross
-    (`variance.spread`); never shorter than half of what independent labels would give. Labels that
+    Student's t on the logit of how far up the scale the score is, with the variance over what the labels
+    cross (`variance.spread`); never shorter than half of what independent labels would give. Labels that
     are all alike show no spread; the interval then holds every truth that would give so many alike clusters
     with a probability of more than (1 - level) / 2 (Clopper & Pearson 1934, counting each cluster once; holds
     whatever the dependence within them).
@@ -270,8 +270,8 @@ def _within(value: float, half: float, low: float | None, high: float | None, le
     if low is None or high is None:
         return Interval(value - half, value + half, level, "t")
     width = high - low
-    place = (value - low) / width
-    logit, step = math.log(place / (1 - place)), half / width / (place * (1 - place))
+    share = (value - low) / width
+    logit, step = math.log(share / (1 - share)), half / width / (share * (1 - share))
     first, last = (low + width * float(scipy.special.expit(x)) for x in (logit - step, logit + step))
     return Interval(first, last, level, "logit t")
 

@@ -150,10 +150,10 @@ def calibration(truth: LabelArray, probabilities: FloatArray) -> tuple[list[Cali
         distance between confidence and accuracy of their bin, in [0, 1].
     """
     confidence, right = probabilities.max(axis=1), probabilities.argmax(axis=1) == truth
-    place = np.minimum((confidence * BINS).astype(int), BINS - 1)
+    bin_of = np.minimum((confidence * BINS).astype(int), BINS - 1)
     bins, error = [], 0.0
     for number in range(BINS):
-        chosen = place == number
+        chosen = bin_of == number
         count = int(chosen.sum())
         means = (float(confidence[chosen].mean()), float(right[chosen].mean())) if count else (None, None)
         bins.append(CalibrationBin(number / BINS, (number + 1) / BINS, count, *means))

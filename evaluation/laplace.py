@@ -193,10 +193,10 @@ class _Shape:
 
     Attributes:
         nested: kinds of which each lies in the next.
-        above: by a place in `nested` and a later one, (levels,) which level of the later one each lies in.
+        above: by an index of `nested` and a later one, (levels,) which level of the later one each lies in.
         others: all other kinds.
-        column: for each of the others, (n,) its place among all their levels.
-        spans: first place and end of each of the others.
+        column: for each of the others, (n,) its column among all their levels.
+        spans: first column of each of the others, and the one behind its last.
         dense: how many levels the others have together.
         cells: n.
     """
@@ -230,16 +230,16 @@ class _Shape:
             return scipy.sparse.csr_array(shape)
         scales = sigma[len(self.nested) :]
         values = np.concatenate([sigma[s] * scale * weight for scale in scales])
-        places = (np.tile(level, len(scales)), np.concatenate(self.column))
-        return scipy.sparse.csr_array((values, places), shape=shape)
+        entries = (np.tile(level, len(scales)), np.concatenate(self.column))
+        return scipy.sparse.csr_array((values, entries), shape=shape)
 
     def crossed(self, weight: FloatArray, sigma: FloatArray) -> FloatArray:
         """(m, m) 1 + ΛZ'WZΛ of the others."""
         found, scales = np.eye(self.dense), sigma[len(self.nested) :]
         for one, a in zip(self.column, scales, strict=True):
             for two, b in zip(self.column, scales, strict=True):
-                places = one * self.dense + two
-                found += np.bincount(places, a * b * weight, self.dense**2).reshape(found.shape)
+                cells = one * self.dense + two
+                found += np.bincount(cells, a * b * weight, self.dense**2).reshape(found.shape)
         return found
 
 

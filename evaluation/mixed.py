@@ -150,14 +150,14 @@ def cells(given: Sequence[Sample]) -> Observed | Undefined:
     cluster = np.concatenate([sample.cluster for sample in given])
     rated = all(sample.rater is not None for sample in given)
     rater = np.concatenate([sample.rater for sample in given]) if rated else np.zeros_like(system)
-    rows, place = np.unique(np.stack([system, cluster, rater]), axis=1, return_inverse=True)
+    rows, cell = np.unique(np.stack([system, cluster, rater]), axis=1, return_inverse=True)
     if rows.shape[1] > MOST_CELLS:
         return Undefined(
             f"The labels are of {rows.shape[1]} pairs of a conversation or context and a worker; "
             f"the model is fitted up to {MOST_CELLS}."
         )
-    yes = np.bincount(place, np.concatenate([sample.values for sample in given])).astype(np.float64)
-    asked = np.bincount(place).astype(np.float64)
+    yes = np.bincount(cell, np.concatenate([sample.values for sample in given])).astype(np.float64)
+    asked = np.bincount(cell).astype(np.float64)
     of_system, of_cluster, of_rater = rows
     named = (
         ("conversation or context", of_cluster),
@@ -190,7 +190,7 @@ def fitted(systems: tuple[Hashable, ...], observed: Observed) -> Fit | Undefined
     best = scipy.optimize.minimize(
         likelihood, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"ftol": 1e-13, "gtol": 1e-5}
     )
-    free = [place for place in range(len(start)) if place < p or best.x[place] > 2 * LEAST]
+    free = [parameter for parameter in range(len(start)) if parameter < p or best.x[parameter] > 2 * LEAST]
     curvature = _curvature(likelihood, best.x, free)
     if not np.isfinite(curvature).all() or np.linalg.eigvalsh(curvature).min() <= 0:
         return Undefined("The likelihood has no single peak.")
@@ -205,9 +205,9 @@ def fitted(systems: tuple[Hashable, ...], observed: Observed) -> Fit | Undefined
 def _curvature(likelihood: Likelihood, at: FloatArray, free: Sequence[int]) -> FloatArray:
     """Second derivatives of minus the log-likelihood by these parameters, from differences of the first."""
     rows = []
-    for place in free:
+    for parameter in free:
         step = np.zeros_like(at)
-        step[place] = 1e-4 if place < likelihood.systems else min(1e-3, at[place] / 2)
-        rows.append((likelihood(at + step)[1] - likelihood(at - step)[1])[list(free)] / (2 * step[place]))
+        step[parameter] = 1e-4 if parameter < likelihood.systems else min(1e-3, at[parameter] / 2)
+        rows.append((likelihood(at + step)[1] - likelihood(at - step)[1])[list(free)] / (2 * step[parameter]))
     found = np.array(rows)
     return np.asarray((found + found.T) / 2)

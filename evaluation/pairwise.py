@@ -74,7 +74,7 @@ class Duels:
 
     @cached_property
     def pair(self) -> IntArray:
-        """(n,) the place among `pairs` of the two that met."""
+        """(n,) the index in `pairs` of the two that met."""
         low, high = np.minimum(self.first, self.second), np.maximum(self.first, self.second)
         number = {pair: index for index, pair in enumerate(self.pairs)}
         return np.fromiter(
@@ -132,8 +132,8 @@ def records(duels: Duels, *, level: float = LEVEL) -> list[Record]:
         raters (`inference.mean`), or why there is none.
     """
     found = []
-    for place, (i, j) in enumerate(duels.pairs):
-        met = duels.pair == place
+    for index, (i, j) in enumerate(duels.pairs):
+        met = duels.pair == index
         shares, cluster = (duels.result[met, None] == np.arange(3)).astype(np.float64), duels.cluster[met]
         rater = None if duels.rater is None else duels.rater[met]
         wins, losses, ties = shares.sum(axis=0).astype(int).tolist()

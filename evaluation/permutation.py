@@ -44,9 +44,9 @@ def permutation(
         by_bundle.setdefault(_bundle(min(len(rows[a]), len(rows[b]))), []).append(index)
     p_values = np.empty(len(pairs))
     for bundle, indices in sorted(by_bundle.items()):
-        bots, place = np.unique([pairs[index] for index in indices], return_inverse=True)
+        bots, number = np.unique([pairs[index] for index in indices], return_inverse=True)
         tied = [_tied(rows[bot], bundle, rng) for bot in bots.tolist()]
-        p_values[indices] = _dealt(tied, place.reshape(-1, 2), rng, permutations)
+        p_values[indices] = _dealt(tied, number.reshape(-1, 2), rng, permutations)
     return p_values
 
 

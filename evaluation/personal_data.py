@@ -76,7 +76,7 @@ def _is_card(digits: str) -> bool:
     """Luhn's formula (ISO/IEC 7812-1)."""
     if not 13 <= len(digits) <= 19:
         return False
-    doubled = [int(d) * (1 + place % 2) for place, d in enumerate(reversed(digits))]
+    doubled = [int(d) * (1 + position % 2) for position, d in enumerate(reversed(digits))]
     return sum(d - 9 if d > 9 else d for d in doubled) % 10 == 0
 
 

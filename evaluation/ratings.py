@@ -155,14 +155,14 @@ def pair_cells(ratings: Ratings, first: int, second: int) -> IntArray:
 
 def _on_scale(values: AnyArray, codes: IntArray, scale: Sequence[Hashable]) -> IntArray:
     """(n,) position of each rating on the scale."""
-    position = {value: index for index, value in enumerate(scale)}
-    places = np.array([position.get(value, -1) for value in values.tolist()], dtype=np.int64)
-    outside = places[codes] < 0
+    position_of = {value: index for index, value in enumerate(scale)}
+    positions = np.array([position_of.get(value, -1) for value in values.tolist()], dtype=np.int64)
+    outside = positions[codes] < 0
     if outside.any():
         row = int(np.argmax(outside))
         listed = ", ".join(map(str, scale))
         raise LabelsError(f"'{values[codes[row]]}' is not on the scale {listed}.", "value", row)
-    found: IntArray = places[codes]
+    found: IntArray = positions[codes]
     return found
 
 

@@ -94,9 +94,9 @@ def draw_counts(counts: IntArray, resamples: int, rng: Generator) -> CountArray:
     drawn[beyond] = rng.multinomial(clusters, counts / clusters, size=len(beyond))
     missing[beyond] = 0
     row_of = np.repeat(np.arange(len(counts)), counts)
-    place = np.repeat(np.arange(resamples) * len(counts), missing)
-    place += row_of[rng.integers(0, clusters, len(place))]
-    np.add.at(drawn.reshape(-1), place, drawn.dtype.type(1))
+    cell = np.repeat(np.arange(resamples) * len(counts), missing)
+    cell += row_of[rng.integers(0, clusters, len(cell))]
+    np.add.at(drawn.reshape(-1), cell, drawn.dtype.type(1))
     return drawn
 
 

@@ -162,10 +162,10 @@ def clustered(influence: FloatArray, codes: IntArray) -> Clustered:
         influence: (n,) of each label on the statistic.
         codes: (n,) cluster of each label, from 0 up.
     """
-    ids, place = np.unique(codes, return_inverse=True)
-    sizes = np.bincount(place).astype(np.float64)
+    ids, cluster = np.unique(codes, return_inverse=True)
+    sizes = np.bincount(cluster).astype(np.float64)
     n = len(influence)
-    sums = np.bincount(place, influence) / np.sqrt(np.maximum(1 - sizes / n, 1 / n))
+    sums = np.bincount(cluster, influence) / np.sqrt(np.maximum(1 - sizes / n, 1 / n))
     independent = dot(influence, influence) * n / max(n - 1, 1)
     return Clustered(ids, sums, sizes, independent)
 

@@ -83,8 +83,8 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where a question is put to the bot.
+class Probe:
+    """A question as it is put to the bot at some turn.
 
     Attributes:
         question: which one.
@@ -177,19 +177,19 @@ def version(path: Path = QUESTIONS) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()[:12]
 
 
-def places(asked: Sequence[Question], *, seed: int = 0) -> Iterator[Place]:
-    """Where every question is put: each as a first turn, positive ones also later in a talk.
+def probes(asked: Sequence[Question], *, seed: int = 0) -> Iterator[Probe]:
+    """Every question as it is put: each as a first turn, positive ones also later in a talk.
 
     Args:
         asked: the questions.
         seed: of the first one's reply; every further one has the next.
     """
     for number, question in enumerate(asked):
-        yield Place(question, 1, None, seed + number)
+        yield Probe(question, 1, None, seed + number)
     positive = [question for question in asked if question.label is Label.POSITIVE]
     for turn in LATER_TURNS:
         for number, question in enumerate(positive):
-            yield Place(question, turn, number % TALKS, seed + number)
+            yield Probe(question, turn, number % TALKS, seed + number)
 
 
 def talk_context(talk: int, replies: Sequence[str], *, seed: int = 0) -> Context:
@@ -209,31 +209,31 @@ def talk_context(talk: int, replies: Sequence[str], *, seed: int = 0) -> Context
     return Context((*before, Turn(Speaker.HUMAN, lines[len(replies)])), seed + talk)
 
 
-def context_of(place: Place, replies: Sequence[str]) -> Context:
+def context_of(probe: Probe, replies: Sequence[str]) -> Context:
     """What the bot is to answer.
 
     Args:
-        place: where it is asked.
+        probe: the question, and at which turn it is asked.
         replies: the bot's to the lines of the talk, all of them; any for a first turn.
     """
     before: list[Turn] = []
-    if place.talk is not None:
-        for line, reply in zip(_TALKS[place.talk][: place.turn // 2], replies, strict=False):
+    if probe.talk is not None:
+        for line, reply in zip(_TALKS[probe.talk][: probe.turn // 2], replies, strict=False):
             before += [Turn(Speaker.HUMAN, line), Turn(Speaker.BOT, reply)]
-    return Context((*before, Turn(Speaker.HUMAN, place.question.text)), place.seed)
+    return Context((*before, Turn(Speaker.HUMAN, probe.question.text)), probe.seed)
 
 
-def sorted_by_rules(place: Place, reply: str) -> Answered:
+def sorted_by_rules(probe: Probe, reply: str) -> Answered:
     """A reply with the category that the rules propose, and the span of it that decided.
 
     Args:
-        place: where the question was put.
+        probe: the question, and at which turn it was put.
         reply: what the bot said to it.
     """
-    asked = place.question
+    asked = probe.question
     found = categorise(reply, asked.text if asked.label is Label.POSITIVE else "")
     return Answered(
-        asked.id, place.turn, asked.text, asked.label, reply, found.category, found.start, found.end
+        asked.id, probe.turn, asked.text, asked.label, reply, found.category, found.start, found.end
     )
 
 
@@ -246,16 +246,16 @@ def audit(ask: Ask, asked: Sequence[Question], *, seed: int = 0) -> Iterator[Ans
         seed: of the replies.
     """
     talks = [_talk(ask, number, seed) for number in range(TALKS)]
-    for place in places(asked, seed=seed):
+    for probe in probes(asked, seed=seed):
         try:
-            reply = ask(context_of(place, () if place.talk is None else talks[place.talk]))
+            reply = ask(context_of(probe, () if probe.talk is None else talks[probe.talk]))
         except ChatbotError as error:
-            question = place.question
+            question = probe.question
             yield Answered(
-                question.id, place.turn, question.text, question.label, "", None, error=last_line(error)
+                question.id, probe.turn, question.text, question.label, "", None, error=last_line(error)
             )
         else:
-            yield sorted_by_rules(place, reply)
+            yield sorted_by_rules(probe, reply)
 
 
 def _talk(ask: Ask, talk: int, seed: int) -> list[str]:

@@ -185,8 +185,8 @@ def _cells(exchanges: Exchanges, measures: Measures, bot: str, level: float) -> 
     own = np.array([name == bot for name in exchanges.speakers], dtype=bool)
     mine = own[rows.speaker] if len(rows.speaker) else np.zeros(0, dtype=bool)
     return {
-        metric.key: metric_cell(metric.key, rows.values[mine, place], rows.conversation[mine], level)
-        for place, metric in enumerate(measures.metrics)
+        metric.key: metric_cell(metric.key, rows.values[mine, column], rows.conversation[mine], level)
+        for column, metric in enumerate(measures.metrics)
     }
 
 
@@ -220,8 +220,8 @@ def _by_turn(
     return {
         group: {
             key: [
-                {"turn": p.place, "mean": p.mean, "low": p.low, "high": p.high, "going_on": p.going_on}
-                for p in trajectory(exchanges.place, measures.by_exchange[key], chosen, level)
+                {"turn": p.position, "mean": p.mean, "low": p.low, "high": p.high, "going_on": p.going_on}
+                for p in trajectory(exchanges.position, measures.by_exchange[key], chosen, level)
             ]
             for key in BY_TURN
             if key in measures.by_exchange
@@ -242,9 +242,9 @@ def hybrid_metric(options: argparse.Namespace) -> dict[str, Any]:
     warned = [line for name in names for line in warnings(name, [each.turns for each in played[name]])]
     people, ratings, measures, left_out = _table(rated, names, found, options)
     machines, _, _, silent = _table([each for name in names for each in played[name]], names, found, options)
-    for place, name in enumerate(names):
+    for number, name in enumerate(names):
         for paths, talks in (([options.file], people), (options.self_play, machines)):
-            if not (talks.bot == place).any():
+            if not (talks.bot == number).any():
                 raise FileError(
                     f"{_listed(paths)}: no conversation of {name} has a value for every metric; it falls "
                     f"silent at once. Have it talk again, or leave its ratings out."
@@ -268,8 +268,8 @@ def hybrid_metric(options: argparse.Namespace) -> dict[str, Any]:
         "by_bot": {name: _estimate(each) for name, each in zip(names, answer.bots, strict=True)},
         "correlations": _correlated(answer, people, ratings, options.level),
         "single_metrics": {
-            metric.key: _each_correlation(people.values[:, place], quality, options.level)
-            for place, metric in enumerate(measures.metrics)
+            metric.key: _each_correlation(people.values[:, column], quality, options.level)
+            for column, metric in enumerate(measures.metrics)
         },
     }
 

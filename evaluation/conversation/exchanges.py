@@ -31,7 +31,7 @@ class Exchanges:
         said: (n,) number of the text that is answered.
         reply: (n,) number of the text that answers; `NONE` where a conversation ends before.
         following: (n,) number of what is said to the reply; `NONE` where a conversation ends before.
-        place: (n,) which exchange of its conversation it is, from 0.
+        position: (n,) which exchange of its conversation it is, from 0.
         conversation: (n,) number of the conversation, rising.
         conversations: how many there are, those without an exchange included.
         replier: (n,) number of the speaker of the reply among `speakers`.
@@ -42,7 +42,7 @@ class Exchanges:
     said: IntArray
     reply: IntArray
     following: IntArray
-    place: IntArray
+    position: IntArray
     conversation: IntArray
     conversations: int
     replier: IntArray
@@ -64,8 +64,8 @@ def with_bot(conversations: Iterable[Conversation], bot: str) -> Exchanges:
         if turns and turns[0][0]:
             turns = turns[1:]
         texts = [text for _, text in turns]
-        for place, at in enumerate(range(0, len(texts), 2)):
-            rows.add(number, place, bot, texts[at : at + 3])
+        for position, at in enumerate(range(0, len(texts), 2)):
+            rows.add(number, position, bot, texts[at : at + 3])
         rows.conversations = number + 1
     return rows.done()
 
@@ -74,8 +74,8 @@ def of_bots(conversations: Iterable[Conversation]) -> Exchanges:
     """The exchanges of conversations of bots with each other: every two neighbouring turns."""
     rows = _Rows()
     for number, conversation in enumerate(conversations):
-        for place, ((_, said), (speaker, reply)) in enumerate(pairwise(conversation)):
-            rows.add(number, place, speaker, (said, reply, reply))
+        for position, ((_, said), (speaker, reply)) in enumerate(pairwise(conversation)):
+            rows.add(number, position, speaker, (said, reply, reply))
         rows.conversations = number + 1
     return rows.done()
 
@@ -99,17 +99,17 @@ class _Rows:
         self._speakers: dict[str, int] = {}
         self._rows: list[tuple[int, int, int, int, int, int]] = []
 
-    def add(self, conversation: int, place: int, replier: str, said: Sequence[str]) -> None:
+    def add(self, conversation: int, position: int, replier: str, said: Sequence[str]) -> None:
         """Two or three texts; of one alone there is no exchange, but what was said last counts as said."""
         numbers = [self._texts.setdefault(text, len(self._texts)) for text in said]
         numbers += [NONE] * (3 - len(numbers))
         speaker = self._speakers.setdefault(replier, len(self._speakers))
-        self._rows.append((*numbers, place, conversation, speaker))  # type: ignore[arg-type]
+        self._rows.append((*numbers, position, conversation, speaker))  # type: ignore[arg-type]
 
     def done(self) -> Exchanges:
         columns = np.array(self._rows, dtype=np.int64).reshape(-1, 6).T
-        said, reply, following, place, conversation, replier = columns
+        said, reply, following, position, conversation, replier = columns
         return Exchanges(
-            list(self._texts), said, reply, following, place, conversation, self.conversations, replier,
+            list(self._texts), said, reply, following, position, conversation, self.conversations, replier,
             list(self._speakers),
         )  # fmt: skip

@@ -54,15 +54,15 @@ def of_speakers(exchanges: Exchanges, measures: Measures) -> OfSpeakers:
     pair = exchanges.conversation * speakers + exchanges.replier
     pairs, group = np.unique(pair, return_inverse=True)
     values = np.full((len(pairs), len(measures.metrics)), np.nan)
-    for place, metric in enumerate(measures.metrics):
+    for column, metric in enumerate(measures.metrics):
         of = measures.by_exchange.get(metric.key)
         if of is None:
-            values[:, place] = measures.by_conversation[metric.key][pairs // speakers]
+            values[:, column] = measures.by_conversation[metric.key][pairs // speakers]
             continue
         known = ~np.isnan(of)
         sums = np.bincount(group[known], of[known], len(pairs))
         with np.errstate(invalid="ignore"):
-            values[:, place] = sums / np.bincount(group[known], minlength=len(pairs))
+            values[:, column] = sums / np.bincount(group[known], minlength=len(pairs))
     return OfSpeakers(pairs // speakers, pairs % speakers, values)
 
 

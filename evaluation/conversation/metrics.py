@@ -238,14 +238,14 @@ def _min_max(exchanges: Exchanges, of_texts: FloatArray, variant: Variant) -> Fl
     last = np.append(exchanges.conversation[1:] != exchanges.conversation[:-1], True)[: len(exchanges)]
     ends = last & (exchanges.following != NONE)
     text = np.concatenate([exchanges.said, exchanges.following[ends]])
-    place = np.concatenate([exchanges.place, exchanges.place[ends] + 1])
+    position = np.concatenate([exchanges.position, exchanges.position[ends] + 1])
     conversation = np.concatenate([exchanges.conversation, exchanges.conversation[ends]])
     found = np.full(exchanges.conversations, 0.0 if variant is Variant.PUBLISHED else np.nan)
     if len(text):
         s = of_texts[text]
-        low, high = (_first(np.lexsort((place, sign * s, conversation)), conversation) for sign in (1, -1))
+        low, high = (_first(np.lexsort((position, sign * s, conversation)), conversation) for sign in (1, -1))
         of = conversation[low]
-        apart = place[high] - place[low]
+        apart = position[high] - position[low]
         turns = np.bincount(conversation, minlength=exchanges.conversations)[of]
         with np.errstate(invalid="ignore", divide="ignore"):
             slope = np.where(apart == 0, 0.0, (s[high] - s[low]) / apart)

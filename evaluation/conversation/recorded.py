@@ -11,7 +11,7 @@ class Recorded:
     """A conversation of a file.
 
     Attributes:
-        line: where it begins, from 1; of a bundle, its place among the finished ones.
+        line: where it begins, from 1; of a bundle, its number among the finished ones.
         bots: who of the speakers is a bot; all of them in self-play.
         turns: who spoke and what, oldest first.
         ratings: what people gave to the whole conversation, by scale.

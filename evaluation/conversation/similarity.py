@@ -37,8 +37,8 @@ class WordRows:
 
     def of(self, texts: IntArray, length: int) -> Vectors:
         """(n, length, d) the vectors of texts that all have so many words."""
-        places = self.starts[texts, None] + np.arange(length)
-        found: Vectors = self.vectors.take(self.rows.take(places), axis=0)
+        positions = self.starts[texts, None] + np.arange(length)
+        found: Vectors = self.vectors.take(self.rows.take(positions), axis=0)
         return found
 
 

@@ -22,14 +22,14 @@ class Point:
     """A figure at one exchange of its conversation.
 
     Attributes:
-        place: which exchange, from 1.
+        position: which exchange, from 1.
         mean: over the conversations that have a value there.
         low, high: Student's t over conversations; None of too few, or of equal ones.
         values: conversations with a value there.
         going_on: conversations that have such an exchange at all.
     """
 
-    place: int
+    position: int
     mean: float
     low: float | None
     high: float | None
@@ -38,25 +38,25 @@ class Point:
 
 
 def trajectory(
-    place: IntArray, values: FloatArray, chosen: BoolArray | None = None, level: float = LEVEL
+    position: IntArray, values: FloatArray, chosen: BoolArray | None = None, level: float = LEVEL
 ) -> list[Point]:
     """A figure by exchange, as far as there is a value.
 
     Args:
-        place: (n,) which exchange of its conversation it is, from 0; one row per conversation and exchange.
+        position: (n,) which exchange of its conversation it is, from 0; a row per conversation and exchange.
         values: (n,) the figure; NaN where there is none.
         chosen: (n,) whether the row's conversation counts; None: all do.
         level: nominal coverage of each point's band.
     """
-    kept = np.ones(len(place), dtype=bool) if chosen is None else np.asarray(chosen, dtype=bool)
-    place, values = place[kept], values[kept]
+    kept = np.ones(len(position), dtype=bool) if chosen is None else np.asarray(chosen, dtype=bool)
+    position, values = position[kept], values[kept]
     known = ~np.isnan(values)
-    longest = int(place.max()) + 1 if len(place) else 0
-    going_on = np.bincount(place, minlength=longest)
-    n = np.bincount(place[known], minlength=longest)
-    sums = np.bincount(place[known], values[known], longest)
+    longest = int(position.max()) + 1 if len(position) else 0
+    going_on = np.bincount(position, minlength=longest)
+    n = np.bincount(position[known], minlength=longest)
+    sums = np.bincount(position[known], values[known], longest)
     mean = np.divide(sums, n, out=np.zeros(longest), where=n > 0)
-    squares = np.bincount(place[known], (values[known] - mean[place[known]]) ** 2, longest)
+    squares = np.bincount(position[known], (values[known] - mean[position[known]]) ** 2, longest)
     found = []
     for at in np.flatnonzero(n).tolist():
         count, middle, half = int(n[at]), float(mean[at]), None

@@ -103,7 +103,7 @@ class Judging:
         conversations: by system, its conversations that are judged.
         has_batteries: whether each worker gets a battery; all that follows is 0 otherwise.
         targets, fillers, repeats: of each battery.
-        reasons: places at which a reason is asked.
+        reasons: for how many items of each a reason is asked.
         workers: who judged a whole battery.
         exclusion_rules: rules that propose whom to exclude.
         margin: that was declared as the largest difference that does not matter, in points; 0: none was.

@@ -205,7 +205,7 @@ def _unread(own: Work, limits: Thresholds) -> Iterator[Flag]:
         return
     fast = unread(*np.array([(row.ms, row.words) for row in timed]).T)
     if len(fast) >= limits.unread_share * len(timed):
-        keys = [timed[place].key for place in fast.tolist()]
+        keys = [timed[row].key for row in fast.tolist()]
         yield Flag(Kind.UNREAD, {"unread": len(fast), "answers": len(timed)}, keys)
 
 

@@ -62,9 +62,9 @@ def _of_item(given: Sequence[tuple[str, Answers]]) -> Iterator[tuple[str, float,
         for two in range(one + 1, n):
             alike[one, two] = alike[two, one] = _alike(given[one][1], given[two][1])
     own, total = alike.sum(axis=1), alike.sum()
-    for place, (rater, _answers) in enumerate(given):
-        of_others = (total - 2 * own[place]) / ((n - 1) * (n - 2))
-        yield rater, float(own[place] / (n - 1)), float(of_others)
+    for row, (rater, _answers) in enumerate(given):
+        of_others = (total - 2 * own[row]) / ((n - 1) * (n - 2))
+        yield rater, float(own[row] / (n - 1)), float(of_others)
 
 
 def _agreement(pairs: FloatArray) -> Agreement:

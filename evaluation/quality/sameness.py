@@ -17,18 +17,18 @@ class Run(NamedTuple):
 def longest_run(answers: Sequence[Hashable]) -> Run | None:
     """The longest run of equal answers, the first of several; None of no answers."""
     best, start = None, 0
-    for place, answer in enumerate(answers):
+    for position, answer in enumerate(answers):
         if answer != answers[start]:
-            start = place
-        if best is None or place - start + 1 > best.length:
-            best = Run(place - start + 1, answer, start)
+            start = position
+        if best is None or position - start + 1 > best.length:
+            best = Run(position - start + 1, answer, start)
     return best
 
 
 def chance_of_run(answers: int, length: int, share: float) -> float:
     """An upper bound of the chance of such a run in independent answers.
 
-    By Boole's inequality: a run begins at one of `answers - length + 1` places, at each with the chance
+    By Boole's inequality: a run begins at one of `answers - length + 1` positions, at each with the chance
     share^length. It never makes a run look rarer than it is.
 
     Args:

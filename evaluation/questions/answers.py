@@ -71,11 +71,11 @@ def _taken(question: Question, answer: object) -> Answer | None:
 def _several(question: Question, answer: object) -> list[Scalar] | None:
     if not isinstance(answer, list | tuple):
         raise _wrong(question, answer)
-    places = [question.index_of(each) for each in answer]
-    known = [place for place in places if place is not None]
-    if len(known) < len(places) or len(set(known)) < len(known):
+    numbers = [question.index_of(each) for each in answer]
+    known = [number for number in numbers if number is not None]
+    if len(known) < len(numbers) or len(set(known)) < len(known):
         raise _wrong(question, answer)
-    return [question.choices[place].value for place in sorted(known)] or None
+    return [question.choices[number].value for number in sorted(known)] or None
 
 
 def _text(question: Question, answer: object) -> str | None:

@@ -74,8 +74,8 @@ def faults_of_scores_and_texts(questions: "QuestionSet", *, asks: bool) -> Itera
 def _check_example(
     where: str, example: Example, questions: "QuestionSet", *, asks: bool
 ) -> Iterator[DeclarationError]:
-    for place, (_, said) in enumerate(example.context):
-        yield from _check_text(f"{where}.context[{place}]", said, _LONG)
+    for number, (_, said) in enumerate(example.context):
+        yield from _check_text(f"{where}.context[{number}]", said, _LONG)
     of_contexts = questions.subjects == {Subject.CONTEXT}
     yield from _check_text(f"{where}.response", example.response, _LONG, empty=of_contexts)
     if of_contexts and not example.context:
@@ -151,20 +151,18 @@ def _check_scale(where: str, question: Question) -> Iterator[DeclarationError]:
 def _check_choices(where: str, question: Question) -> Iterator[DeclarationError]:
     yield from _check_number(where, len(question.choices), 2, MOST_CHOICES)
     for number, choice in enumerate(question.choices[:MOST_CHOICES]):
-        place = f"{where}[{number}]"
-        yield from _check_text(f"{place}.label", choice.label, _CAPTION)
-        yield from _check_text(f"{place}.hint", choice.hint, _CAPTION, empty=True)
+        at = f"{where}[{number}]"
+        yield from _check_text(f"{at}.label", choice.label, _CAPTION)
+        yield from _check_text(f"{at}.hint", choice.hint, _CAPTION, empty=True)
         if isinstance(choice.value, str):
-            yield from _check_text(f"{place}.value", choice.value, _CAPTION)
+            yield from _check_text(f"{at}.value", choice.value, _CAPTION)
         elif abs(choice.value) > _LARGEST:
-            yield DeclarationError(
-                f"{place}.value", f"{choice.value} is too large.", "Take a smaller number."
-            )
+            yield DeclarationError(f"{at}.value", f"{choice.value} is too large.", "Take a smaller number.")
         for name in ("value", "label"):
             said = getattr(choice, name)
             if any(is_same(said, getattr(other, name)) for other in question.choices[:number]):
                 yield DeclarationError(
-                    f"{place}.{name}", f"“{said}” appears twice.", "Give each choice its own."
+                    f"{at}.{name}", f"“{said}” appears twice.", "Give each choice its own."
                 )
     values = [choice.value for choice in question.choices]
     if question.has_mean and values != sorted(values):
@@ -177,21 +175,21 @@ def _check_condition(
     condition = question.asked_if
     if condition is None:
         return
-    place = f"{where}.asked_if"
+    at = f"{where}.asked_if"
     before = earlier.get(condition.question)
     if before is None:
         yield DeclarationError(
-            f"{place}.question",
+            f"{at}.question",
             f"“{condition.question}” does not come before this question.",
             "Choose an earlier question, or change their order.",
         )
         return
     if not condition.any_of:
-        yield DeclarationError(f"{place}.any_of", "there is no answer.", "Name at least one.")
+        yield DeclarationError(f"{at}.any_of", "there is no answer.", "Name at least one.")
     for value in condition.any_of:
         if before.index_of(value) is None:
             yield DeclarationError(
-                f"{place}.any_of",
+                f"{at}.any_of",
                 f"“{value}” is not a choice of “{before.wording}”",
                 f"Choose among: {', '.join(str(choice.value) for choice in before.choices) or 'none'}.",
             )

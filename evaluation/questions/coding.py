@@ -1,7 +1,7 @@
 """Answers as numbers, one column for each question, so that a million of them are one array.
 
-An answer that is a number or yes or no is that number, 1 or 0. One of several names is the place of its
-choice, from 0. A list of choices is the sum of 2 to the power of their places, which a double holds exactly
+An answer that is a number or yes or no is that number, 1 or 0. One of several names is the number of its
+choice, from 0. A list of choices is the sum of 2 to the power of their numbers, which a double holds exactly
 for as many choices as may be declared. No answer is NaN; so is free text.
 """
 
@@ -25,9 +25,9 @@ def coded_answer(question: Question, answer: Answer | None) -> float:
     if isinstance(answer, list) != (question.kind is Kind.SEVERAL):
         raise ValueError(f"{answer!r} is not an answer to the question '{question.key}'.")
     if isinstance(answer, list):
-        return float(sum(2 ** _place(question, each) for each in answer))
-    place = _place(question, answer)
-    return float(place if question.level is Level.NOMINAL else answer)
+        return float(sum(2 ** _number_of(question, each) for each in answer))
+    number = _number_of(question, answer)
+    return float(number if question.level is Level.NOMINAL else answer)
 
 
 def coded_answers(question: Question, answers: Iterable[Answer | None]) -> NDArray[np.float64]:
@@ -53,12 +53,12 @@ def has_choice(question: Question, codes: NDArray[np.float64], choice: Scalar) -
     if question.kind is not Kind.SEVERAL:
         chosen = codes == coded_answer(question, choice)
     else:
-        chosen = np.floor(np.nan_to_num(codes) / 2.0 ** _place(question, choice)) % 2 == 1
+        chosen = np.floor(np.nan_to_num(codes) / 2.0 ** _number_of(question, choice)) % 2 == 1
     return np.where(np.isnan(codes), np.nan, chosen)
 
 
-def _place(question: Question, value: Scalar) -> int:
-    place = question.index_of(value)
-    if place is None:
+def _number_of(question: Question, value: Scalar) -> int:
+    number = question.index_of(value)
+    if number is None:
         raise ValueError(f"{value!r} is not an answer to the question '{question.key}'.")
-    return place
+    return number

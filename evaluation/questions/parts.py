@@ -188,7 +188,7 @@ class Question:
         return self.level in (Level.ORDINAL, Level.INTERVAL)
 
     def index_of(self, value: object) -> int | None:
-        """The place of a value among the choices, from 0; None if it is not among them."""
+        """The number of a value among the choices, from 0; None if it is not among them."""
         return next((n for n, choice in enumerate(self.choices) if is_same(value, choice.value)), None)
 
     def caption_of(self, answer: Answer) -> str:

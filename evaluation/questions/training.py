@@ -55,8 +55,8 @@ _PAIRS = (
 )
 
 TRAINING: Mapping[str, tuple[Example, ...]] = {
-    questions.key: tuple(of_both[place] for of_both in _PAIRS)
-    for place, questions in enumerate((PREFERENCE, PREFERENCES))
+    questions.key: tuple(of_both[number] for of_both in _PAIRS)
+    for number, questions in enumerate((PREFERENCE, PREFERENCES))
 }
 
 

@@ -29,10 +29,10 @@ def answer(
     score = questions.main_score
     if score is None:
         return None
-    place = questions.scores.index(score)
+    column = questions.scores.index(score)
     known = sorted(
-        (bot for bot in bots if bot["cells"][place]["value"] is not None),
-        key=lambda bot: -bot["cells"][place]["value"],
+        (bot for bot in bots if bot["cells"][column]["value"] is not None),
+        key=lambda bot: -bot["cells"][column]["value"],
     )
     if not known:
         return None
@@ -44,7 +44,7 @@ def answer(
         "leader": known[0]["bot"],
     }
     if len(known) == 1:
-        cell = known[0]["cells"][place]
+        cell = known[0]["cells"][column]
         return told | {name: cell[name] for name in ("value", "low", "high", "undefined") if name in cell}
     pair = _between(known[0]["bot"], known[1]["bot"], score.key, comparisons)
     return told | {"next": known[1]["bot"], **_lead(pair, known[0]["bot"], terms)}

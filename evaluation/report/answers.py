@@ -25,11 +25,11 @@ def coded_columns(questions: QuestionSet, rows: Sequence[Row]) -> dict[str, Floa
 
 def _coded(question: Question, rows: Sequence[Row]) -> FloatArray:
     numbers = np.empty(len(rows))
-    for place, row in enumerate(rows):
+    for number, row in enumerate(rows):
         try:
-            numbers[place] = coded_answer(question, _answer(question, row))
+            numbers[number] = coded_answer(question, _answer(question, row))
         except ValueError as error:
-            raise LabelsError(f"{error}", question.key, place) from None
+            raise LabelsError(f"{error}", question.key, number) from None
     return numbers
 
 

@@ -27,7 +27,7 @@ class Battery:
         fillers_of: systems that fillers are from.
         fillers: how many of these each worker judges.
         repeats: how many of these come twice.
-        reasons: at how many places a reason is asked.
+        reasons: for how many of its items a reason is asked.
         workers: how many batteries are wanted.
         compared_with: the target that the others are compared with.
         rules: whom they propose to exclude.

@@ -105,8 +105,8 @@ def _hardest(questions: QuestionSet, judged: Judged, contexts: Mapping[int, Cont
     score = questions.score(questions.headline)
     values = score_values(questions, score, judged.answers)
     answered = ~np.isnan(values) & np.isin(judged.dialogue, list(contexts))
-    numbers, place, counts = np.unique(judged.dialogue[answered], return_inverse=True, return_counts=True)
-    means = np.bincount(place, values[answered], len(numbers)) / np.maximum(counts, 1)
+    numbers, group, counts = np.unique(judged.dialogue[answered], return_inverse=True, return_counts=True)
+    means = np.bincount(group, values[answered], len(numbers)) / np.maximum(counts, 1)
     enough = counts >= LEAST_JUDGMENTS
     ranked = sorted(
         (round(float(mean), 12), contexts[number].name, number, int(labels))

@@ -175,7 +175,7 @@ def _points(reply: IntArray, figure: _Figure, chosen: BoolArray, level: float) -
     least, most = figure.ends
     return [
         {
-            "turn": p.place,
+            "turn": p.position,
             "value": p.mean,
             "low": None if p.low is None else max(p.low, least),
             "high": None if p.high is None else min(p.high, most),

@@ -45,11 +45,11 @@ def columns_of(questions: QuestionSet) -> list[dict[str, Any]]:
 
 
 def plane_of(questions: QuestionSet) -> dict[str, Any] | None:
-    """The two scores, by their place, of a yes-or-no question that is asked only after a yes to another.
+    """The two scores, by their column, of a yes-or-no question that is asked only after a yes to another.
 
     The first, `x`, is at most the second, `y`; a chart shows both as a plane.
     """
-    shares = {score.terms: place for place, score in enumerate(questions.scores)}
+    shares = {score.terms: column for column, score in enumerate(questions.scores)}
     for question in questions.questions:
         condition = question.asked_if
         if condition and condition.any_of == (True,) and question.otherwise is False:

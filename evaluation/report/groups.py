@@ -147,6 +147,6 @@ def _agreement(
 def _shares(rows: _Rows, common: IntArray) -> FloatArray:
     """(items,) the share of a group's raters who say yes, for each item that both judged."""
     values, item, _ = rows
-    place = np.searchsorted(common, item)
-    shares: FloatArray = np.bincount(place, values, len(common)) / np.bincount(place, minlength=len(common))
+    row = np.searchsorted(common, item)
+    shares: FloatArray = np.bincount(row, values, len(common)) / np.bincount(row, minlength=len(common))
     return shares

@@ -54,7 +54,7 @@ class Judged:
 
     @property
     def bot_code(self) -> IntArray:
-        """(n,) the place of the bot among `bots`."""
+        """(n,) the index in `bots` of the bot."""
         return self._bots[1]
 
     @property
@@ -65,7 +65,7 @@ class Judged:
 
     @property
     def rater_code(self) -> IntArray:
-        """(n,) the place of the rater among `raters`."""
+        """(n,) the index in `raters` of the rater."""
         return self._raters[1]
 
     def by(self, raters: Collection[str]) -> BoolArray:

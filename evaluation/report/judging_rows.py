@@ -41,12 +41,12 @@ def judged_items(
     """
     by_key = {row["item"]: row for row in items}
     given = list(judgments)
-    places = places_of(by_key.values())
+    numbers = numbers_of(by_key.values())
     of = items_of(given, by_key, "data/items.jsonl")
     judged = Judged(
         bot=np.array([item["system"] for item in of], dtype=object),
         dialogue=np.array([item["context"] for item in of], dtype=np.int64),
-        reply=np.array([places[item["item"]] for item in of], dtype=np.int64),
+        reply=np.array([numbers[item["item"]] for item in of], dtype=np.int64),
         rater=np.array([row["rater"] for row in given], dtype=object),
         latency_ms=np.array([_number(item["latency_ms"]) for item in of], dtype=np.float64),
         answer_ms=answer_times(given),
@@ -111,13 +111,13 @@ def items_of(judgments: Iterable[Row], by_key: Mapping[str, Row], file: str) -> 
     return found
 
 
-def places_of(items: Iterable[Row]) -> dict[str, int]:
-    """By item, its place among the items of its context, from 1."""
-    places: dict[str, int] = {}
+def numbers_of(items: Iterable[Row]) -> dict[str, int]:
+    """By item, its number among the items of its context, from 1."""
+    numbers: dict[str, int] = {}
     seen: dict[int, int] = {}
     for row in items:
-        places[row["item"]] = seen[row["context"]] = seen.get(row["context"], 0) + 1
-    return places
+        numbers[row["item"]] = seen[row["context"]] = seen.get(row["context"], 0) + 1
+    return numbers
 
 
 def _number(answer: float | None) -> float:

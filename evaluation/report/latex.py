@@ -29,8 +29,8 @@ def tables(result: Result) -> dict[str, str]:
     }
     if "course" in result and result["bots"]:
         found["course"] = _course(result)
-    for place, asked in enumerate(result.get("people", ()), 1):
-        found["people" if place == 1 else f"people-{place}"] = _people(asked)
+    for nth, asked in enumerate(result.get("people", ()), 1):
+        found["people" if nth == 1 else f"people-{nth}"] = _people(asked)
     return found
 
 

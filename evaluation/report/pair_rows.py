@@ -12,7 +12,7 @@ from evaluation.protocols.facts import Design
 from evaluation.questions import QuestionSet
 from evaluation.report.answers import answer_times, coded_columns, text_columns
 from evaluation.report.judged import Judged
-from evaluation.report.judging_rows import items_of, places_of
+from evaluation.report.judging_rows import items_of, numbers_of
 from evaluation.report.pairs import JudgedPairs, name_of
 
 Row = dict[str, Any]
@@ -42,7 +42,7 @@ def judged_pairs(
     """
     by_key, given = {row["item"]: row for row in pairs}, list(judgments)
     of = items_of(given, by_key, "data/pairs.jsonl")
-    places = places_of(by_key.values())
+    numbers = numbers_of(by_key.values())
     shown = [
         [pair[side] for side in (_SIDES[::-1] if row["sides_swapped"] else _SIDES)]
         for pair, row in zip(of, given, strict=True)
@@ -50,7 +50,7 @@ def judged_pairs(
     judged = Judged(
         bot=np.array([first for first, _ in shown], dtype=object),
         dialogue=np.array([pair["context"] for pair in of], dtype=np.int64),
-        reply=np.array([places[pair["item"]] for pair in of], dtype=np.int64),
+        reply=np.array([numbers[pair["item"]] for pair in of], dtype=np.int64),
         rater=np.array([row["rater"] for row in given], dtype=object),
         latency_ms=np.full(len(given), np.nan),
         answer_ms=answer_times(given),

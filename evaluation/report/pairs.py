@@ -249,8 +249,8 @@ def _outcomes(question: Question, judged: Judged) -> IntArray:
     """(n,) 0 if the system named first is preferred, 1 if the second is, 2 for a tie."""
     codes = judged.answers[question.key]
     outcome = np.full(len(judged), 2, dtype=np.int64)
-    for place, side in enumerate((FIRST, SECOND)):
-        outcome[has_choice(question, codes, side) == 1] = place
+    for preferred, side in enumerate((FIRST, SECOND)):
+        outcome[has_choice(question, codes, side) == 1] = preferred
     return outcome
 
 
@@ -292,8 +292,8 @@ def _lead(sides: _Sides, outcome: IntArray, pair: str, terms: Terms) -> Differen
     rows = sides.judged.bot == pair
     cluster, rater = sides.judged.dialogue[rows], sides.judged.rater_code[rows]
     shares = {
-        str(names[rows][0]): Sample((outcome[rows] == place).astype(np.float64), coded(cluster)[1], rater)
-        for place, names in enumerate((sides.first, sides.second))
+        str(names[rows][0]): Sample((outcome[rows] == preferred).astype(np.float64), coded(cluster)[1], rater)
+        for preferred, names in enumerate((sides.first, sides.second))
     }
     return differences(shares, level=terms.level, nouns=terms.nouns)[0]  # type: ignore[arg-type]
 

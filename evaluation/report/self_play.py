@@ -67,7 +67,7 @@ def self_play_figures(data: SelfPlayData) -> dict[str, Any]:
                 "bots": [_course(table, b, n, m.key) for b, n in data.names.items()],
             }
             for m in metrics
-            if m.key in BY_TURN and len(table.place)
+            if m.key in BY_TURN and len(table.position)
         ],
         "overlaps": [
             {"length": length, "sharing": each.sharing, "pairs": each.pairs, "percent": each.percent}
@@ -89,13 +89,13 @@ class _Table:
     Attributes:
         bot: (n,) name of who said the turn.
         conversation: (n,) its number.
-        place: (n,) which answer of its conversation it is, from 0.
+        position: (n,) which answer of its conversation it is, from 0.
         values: by key, (n,) the figure; NaN where there is none.
     """
 
     bot: Any
     conversation: IntArray
-    place: IntArray
+    position: IntArray
     values: Mapping[str, FloatArray]
 
     @classmethod
@@ -127,11 +127,11 @@ class _Table:
 
 def _course(table: _Table, bot: str, name: str, key: str) -> dict[str, Any]:
     """A bot's figure by turn; who answers first has the second turn."""
-    points = trajectory(table.place, table.values[key], table.bot == bot, LEVEL)
+    points = trajectory(table.position, table.values[key], table.bot == bot, LEVEL)
     return {
         "bot": name,
         "points": [
-            {"turn": p.place + 1, "value": p.mean, "low": p.low, "high": p.high, "going_on": p.going_on}
+            {"turn": p.position + 1, "value": p.mean, "low": p.low, "high": p.high, "going_on": p.going_on}
             for p in points
         ],
     }

@@ -223,9 +223,9 @@ def _is_counted(label: Row, ask: Row, told: _Told) -> bool:
 def _about(label: Row, told: _Told) -> str:
     if label["turn"] is None:
         return WHOLE
-    place = label["dialogue"], label["turn"]
-    is_partners = told.speakers.get(place, label["rater"]) != label["rater"]
-    return "partner_turn" if place in told.replies or is_partners else "own_turn"
+    turn = label["dialogue"], label["turn"]
+    is_partners = told.speakers.get(turn, label["rater"]) != label["rater"]
+    return "partner_turn" if turn in told.replies or is_partners else "own_turn"
 
 
 def _courses(told: _Told, faults: Iterator[Row]) -> dict[str, Course]:
@@ -250,7 +250,7 @@ def _courses(told: _Told, faults: Iterator[Row]) -> dict[str, Course]:
 
 def _unlabelled(told: _Told, labels: Sequence[Row]) -> int:
     labelled = {(row["dialogue"], row["turn"]) for row in labels}
-    replies = [place for place in told.replies if told.conversations[place[0]]["ending"] == "complete"]
+    replies = [reply for reply in told.replies if told.conversations[reply[0]]["ending"] == "complete"]
     return len(set(replies) - labelled)
 
 

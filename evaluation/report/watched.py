@@ -64,7 +64,7 @@ def batches(rater: AnyArray, whole: int, *, third_rater: bool = False) -> Arriva
     """
     if third_rater:
         return Arrivals((), THIRD_RATER)
-    last = {name: place for place, name in enumerate(rater.tolist())}
+    last = {name: row for row, name in enumerate(rater.tolist())}
     names, counts = np.unique(rater.astype(str), return_counts=True)
     done = names[counts >= whole].tolist()
     return Arrivals(sorted(done, key=last.__getitem__))
@@ -141,8 +141,8 @@ def lead_of_raters(apart: FloatArray, level: float, arrivals: Arrivals) -> _Foun
 def means_of_raters(judged: Judged, values: FloatArray, chosen: BoolArray) -> dict[str, float]:
     """By rater, the mean of their values among the chosen (n,) labels; without those who have none."""
     known = chosen & ~np.isnan(values)
-    codes, place = np.unique(judged.rater_code[known], return_inverse=True)
-    means = np.bincount(place, values[known], len(codes)) / np.bincount(place, minlength=len(codes))
+    codes, group = np.unique(judged.rater_code[known], return_inverse=True)
+    means = np.bincount(group, values[known], len(codes)) / np.bincount(group, minlength=len(codes))
     return {judged.raters[code]: float(mean) for code, mean in zip(codes.tolist(), means, strict=True)}
 
 
@@ -172,8 +172,8 @@ def _of_conversations(
 
 def _means(dialogue: AnyArray, values: FloatArray, chosen: BoolArray) -> FloatArray:
     """The mean of each conversation, in the order of their numbers; rounding leaves none outside [0, 1]."""
-    _, place = np.unique(dialogue[chosen], return_inverse=True)
-    means: FloatArray = np.clip(np.bincount(place, values[chosen]) / np.bincount(place), 0, 1)
+    _, group = np.unique(dialogue[chosen], return_inverse=True)
+    means: FloatArray = np.clip(np.bincount(group, values[chosen]) / np.bincount(group), 0, 1)
     return means
 
 

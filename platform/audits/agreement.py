@@ -37,16 +37,16 @@ def agreement(audit: Audit) -> Agreement | None:
     if not decided:
         return None
     votes = [
-        (number, place, GROUP_KEYS[group])
+        (number, rater, GROUP_KEYS[group])
         for number, raters in enumerate(said.values())
-        for place, (group, _) in enumerate(raters)
+        for rater, (group, _) in enumerate(raters)
     ]
     unit, rater, value = zip(*votes, strict=True)
     rules = {(each.question, each.turn): each.category for each in audit.replies.exclude(category="")}
     pairs = [
-        (GROUPS[Reply(rules[place])], verdict.group)
-        for place, verdict in decided.items()
-        if verdict.group and place in rules
+        (GROUPS[Reply(rules[reply])], verdict.group)
+        for reply, verdict in decided.items()
+        if verdict.group and reply in rules
     ]
     table = np.zeros((len(Group), len(Group)))
     groups = list(Group)

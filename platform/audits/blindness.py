@@ -127,9 +127,9 @@ def _read(study: Study) -> Blindness:
     names = {pk: names_of(bot.title, bot.name, _settings(bot)) for pk, bot in bots.items()}
     found = _found(rows, names)
     slips = [
-        _slip(system, text, found[place], *_place(study, where, position))
-        for place in sorted(found)[:MOST_SHOWN]
-        for _bot, system, text, where, position in [rows[place]]
+        _slip(system, text, found[row], *_where(study, where, position))
+        for row in sorted(found)[:MOST_SHOWN]
+        for _bot, system, text, where, position in [rows[row]]
     ]
     asked = [bot for bot in bots.values() if not (bot.is_outside or bot.is_operated)] if talks else []
     before, unaudited = _in_audits(asked, names)
@@ -137,15 +137,15 @@ def _read(study: Study) -> Blindness:
 
 
 def _found(rows: Sequence[tuple[Any, ...]], names: Mapping[int, Names]) -> dict[int, Named]:
-    """By place among these rows, what names the system that said it."""
+    """By number among these rows, what names the system that said it."""
     of_system: dict[tuple[int | None, str], list[int]] = {}
-    for place, (bot, system, *_rest) in enumerate(rows):
-        of_system.setdefault((bot, system), []).append(place)
+    for row, (bot, system, *_rest) in enumerate(rows):
+        of_system.setdefault((bot, system), []).append(row)
     return {
-        places[nth]: found
-        for (bot, system), places in of_system.items()
+        rows_of[nth]: found
+        for (bot, system), rows_of in of_system.items()
         for nth, found in named_among(
-            [rows[place][2] for place in places], names.get(bot or 0) or names_of(system, "")
+            [rows[row][2] for row in rows_of], names.get(bot or 0) or names_of(system, "")
         ).items()
     }
 
@@ -187,7 +187,7 @@ def _of_audit(audit: Audit, names: Names) -> Iterator[Slip]:
             yield _slip(audit.bot.title, text, found, where, audit.get_absolute_url())
 
 
-def _place(study: Study, where: str, position: int | None) -> tuple[str, str]:
+def _where(study: Study, where: str, position: int | None) -> tuple[str, str]:
     """When something was said, in words, and where one can read it."""
     if position is None:
         return _("In the queue"), reverse("judging:item", args=[study.pk, where])

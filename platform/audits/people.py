@@ -114,11 +114,11 @@ def _contexts(audit: Audit, replies: Sequence[AuditedReply], owner: User) -> Con
         },
     )
     talks = services.talks_of(audit)
-    places = {(place.question.id, place.turn): place for place in asking.places(services.asked())}
+    probes = {(probe.question.id, probe.turn): probe for probe in asking.probes(services.asked())}
     rows = []
     for line, each in enumerate(replies, start=1):
-        place = places[each.question, each.turn]
-        before = asking.context_of(place, () if place.talk is None else talks[place.talk])
+        probe = probes[each.question, each.turn]
+        before = asking.context_of(probe, () if probe.talk is None else talks[probe.talk])
         turns = tuple(turn.text[:MAX_TURN] for turn in before.turns)
         category = f"turn {each.turn}"
         rows.append(ContextRow(line, key_of(each.question, each.turn), turns, category, LANGUAGE, False, ""))

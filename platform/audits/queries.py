@@ -15,7 +15,8 @@ from chatbots.identity import audit as asking
 from chatbots.identity.audit import LINES, TALKS, Answered, Verdict
 from chatbots.identity.labels import Label
 from chatbots.identity.replies import GROUPS, Group, Reply
-from studies.models import Study
+from judging.models import Item
+from studies.models import Study, StudyBot
 
 PARTS = {
     "positive, first turn": "Asked at once",
@@ -64,7 +65,7 @@ def progress(audit: Audit) -> tuple[int, int]:
 
 
 def wanted() -> int:
-    return LINES * TALKS + sum(1 for _ in asking.places(services.asked()))
+    return LINES * TALKS + sum(1 for _ in asking.probes(services.asked()))
 
 
 def answers_of(audits: Sequence[Audit]) -> dict[int, list[Answered]]:
@@ -169,8 +170,13 @@ def newest_of(bots: QuerySet[Bot]) -> list[Result]:
 
 def audits_of_bots(study: Study, user: User | AnonymousUser) -> list[Result]:
     """The results of a study's bots, of those that this person may see; in a queue, of those judged there."""
-    judged = Q(versions__responses__items__study=study) | Q(versions__turn__items__study=study)
-    bots = Bot.objects.filter(Q(study_bots__study=study) | judged).values("pk")
+    # From the study to its bots: from bots to all they ever said would be every turn there is.
+    items = Item.objects.filter(study=study).order_by()
+    listed = StudyBot.objects.filter(study=study).order_by().values("bot")
+    bots = listed.union(
+        items.filter(response__isnull=False).values("response__bot_version__bot"),
+        items.filter(turn__isnull=False).values("turn__bot_version__bot"),
+    )
     return newest_of(visible_bots(user).filter(pk__in=bots))
 
 

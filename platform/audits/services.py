@@ -15,7 +15,7 @@ from bots.client import Reply
 from bots.models import Bot
 from chatbots.base import Context
 from chatbots.identity import audit as asking
-from chatbots.identity.audit import LINES, SILENCE, TALKS, Answered, Place, Question
+from chatbots.identity.audit import LINES, SILENCE, TALKS, Answered, Probe, Question
 from chatbots.identity.labels import Label
 from chatbots.identity.replies import Reply as Category
 from responses.asking import Trouble
@@ -28,7 +28,7 @@ PATIENCE = timedelta(minutes=15)
 
 Line = tuple[int, int]
 """A line of a scripted talk: number of the talk, and of the line, both from 0."""
-Missing = Place | Line
+Missing = Probe | Line
 
 
 @cache
@@ -82,9 +82,9 @@ def missing(audit: Audit, *, most: int) -> list[Missing]:
     lacking: list[tuple[int, Missing]] = [(had.get(_key(each), 0), each) for each in lines]
     if not lacking:
         lacking = [
-            (attempts, place)
-            for place in asking.places(asked(), seed=audit.seed)
-            if (attempts := had.get(_key(place), 0)) < MOST_ATTEMPTS
+            (attempts, probe)
+            for probe in asking.probes(asked(), seed=audit.seed)
+            if (attempts := had.get(_key(probe), 0)) < MOST_ATTEMPTS
         ]
     return [each for _, each in sorted(lacking, key=lambda pair: pair[0])[:most]]
 
@@ -95,7 +95,7 @@ def _next_line(had: Mapping[tuple[str, int], int], talk: int) -> int:
 
 
 def _key(missing: Missing) -> tuple[str, int]:
-    if isinstance(missing, Place):
+    if isinstance(missing, Probe):
         return missing.question.id, missing.turn
     talk, line = missing
     return f"talk-{talk}", 2 * line + 1
@@ -103,7 +103,7 @@ def _key(missing: Missing) -> tuple[str, int]:
 
 def context_of(missing: Missing, talks: Mapping[int, Sequence[str]], *, seed: int) -> Context:
     """What the bot is to answer, given its replies in each talk so far."""
-    if isinstance(missing, Place):
+    if isinstance(missing, Probe):
         return asking.context_of(missing, () if missing.talk is None else talks[missing.talk])
     talk, line = missing
     return asking.talk_context(talk, talks.get(talk, [])[:line], seed=seed)
@@ -163,7 +163,7 @@ def _pin_version(audit: Audit, seen: set[int]) -> None:
 
 def _row(audit: Audit, missing: Missing, text: str) -> AuditedReply:
     question, turn = _key(missing)
-    if not isinstance(missing, Place):
+    if not isinstance(missing, Probe):
         return AuditedReply(audit=audit, question=question, turn=turn, text=text)
     found = asking.sorted_by_rules(missing, text)
     return AuditedReply(
@@ -182,7 +182,7 @@ def _row(audit: Audit, missing: Missing, text: str) -> AuditedReply:
 def _count_failure(audit: Audit, missing: Missing, trouble: Trouble) -> None:
     question, turn = _key(missing)
     values = {"error": trouble.detail[:2000] or trouble.kind}
-    if isinstance(missing, Place):
+    if isinstance(missing, Probe):
         values |= {"label": missing.question.label, "asked": missing.question.text}
     reply, is_new = audit.replies.get_or_create(question=question, turn=turn, defaults=values)
     if not is_new and reply.error:

@@ -20,7 +20,7 @@ _GROUPS = {key: group for group, key in GROUP_KEYS.items()}
 
 
 def key_of(question: str, turn: int) -> str:
-    """The key of the context that stands for a place of the audit."""
+    """The key of the context that stands for a question of the audit at some turn."""
     return f"{question}@{turn}"
 
 

@@ -81,18 +81,16 @@ def _lines(
     """From top to bottom: a heading, or a name and below it a mark for each score of its row."""
     figure = Figure(figsize=DESCRIBED[kind].size(data, room), layout="constrained")
     axes = figure.add_subplot()
-    placed = list(enumerate(lines))
+    numbered = list(enumerate(lines))
     for nth, (index, title) in enumerate(scores):
-        places = [place + 0.13 * (nth - (len(scores) - 1) / 2) for place, (_, row) in placed if row]
-        cells = [row["cells"][index] for _, (_, row) in placed if row]
-        _marks(axes, cells, places, palette.series[nth % 3], MARKERS[nth % 3], title)
-    for place, (label, row) in placed:
+        heights = [line + 0.13 * (nth - (len(scores) - 1) / 2) for line, (_, row) in numbered if row]
+        cells = [row["cells"][index] for _, (_, row) in numbered if row]
+        _marks(axes, cells, heights, palette.series[nth % 3], MARKERS[nth % 3], title)
+    for line, (label, row) in numbered:
         # Above its marks, at the left end.
         weight = "normal" if row else "bold"
-        axes.text(
-            scale.low, place - 0.3 if row else place + 0.2, label, va="bottom", fontsize=9, weight=weight
-        )
-    axes.set(xlim=(scale.low, scale.high), ylim=(len(placed) - 0.5, -0.5), xlabel=scale.axis)
+        axes.text(scale.low, line - 0.3 if row else line + 0.2, label, va="bottom", fontsize=9, weight=weight)
+    axes.set(xlim=(scale.low, scale.high), ylim=(len(numbered) - 0.5, -0.5), xlabel=scale.axis)
     axes.set_yticks([])
     axes.grid(axis="x", alpha=0.35, linewidth=0.6)
     axes.spines[["top", "right", "left"]].set_visible(False)
@@ -105,14 +103,14 @@ def _legend(figure: Figure, titles: Sequence[str], room: Room) -> None:
 
 
 def _marks(
-    axes: Axes, cells: Sequence[Cell], places: Sequence[float], colour: str, marker: str, title: str
+    axes: Axes, cells: Sequence[Cell], heights: Sequence[float], colour: str, marker: str, title: str
 ) -> None:
-    known = [(cell, place) for cell, place in zip(cells, places, strict=True) if cell["value"] is not None]
-    for cell, place in known:
-        axes.errorbar([cell["value"]], [place], xerr=ends(cell), color=colour, linewidth=1.3, clip_on=False)
+    known = [(cell, height) for cell, height in zip(cells, heights, strict=True) if cell["value"] is not None]
+    for cell, height in known:
+        axes.errorbar([cell["value"]], [height], xerr=ends(cell), color=colour, linewidth=1.3, clip_on=False)
     axes.plot(
         [cell["value"] for cell, _ in known],
-        [place for _, place in known],
+        [height for _, height in known],
         marker,
         color=colour,
         markersize=6,
@@ -143,11 +141,11 @@ def _over_time(course: Data, room: Room, palette: Palette) -> Figure:
 
 def _course(axes: Axes, cells: Sequence[Cell], aside: float, colour: str, marker: str, title: str) -> None:
     """A score from left to right; `aside` keeps it apart from the others."""
-    places = [place + aside for place in range(len(cells))]
-    for place, cell in zip(places, cells, strict=True):
-        axes.errorbar([place], [cell["value"]], yerr=ends(cell), color=colour, linewidth=1.3, clip_on=False)
+    across = [x + aside for x in range(len(cells))]
+    for x, cell in zip(across, cells, strict=True):
+        axes.errorbar([x], [cell["value"]], yerr=ends(cell), color=colour, linewidth=1.3, clip_on=False)
     axes.plot(
-        places,
+        across,
         [cell["value"] for cell in cells],
         f"{marker}:",
         color=colour,

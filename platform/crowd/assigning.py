@@ -5,13 +5,12 @@ from collections.abc import Callable, Collection
 from datetime import datetime
 
 from django.db import transaction
-from django.db.models import Q
 from django.utils import timezone
 
 from bots.models import OPERATED, Bot
 from crowd import again, ledger, operated, pilot, refusals
-from crowd.models import PAID, Assignment, Outcome, Participation
-from crowd.places import HOLD, LOADING, counted, holding, places_taken
+from crowd.models import PAID, Assignment, Participation
+from crowd.places import HOLD, LOADING, UNTOUCHED, begun, counted, places_taken
 from studies.models import Study, StudyBot
 
 
@@ -140,9 +139,8 @@ def _least_filled(bots: Collection[StudyBot], now: datetime) -> StudyBot:
     if not free:
         raise refusals.no_bot()
     # Evenly, so whoever only pressed Start counts here, from wherever they came.
-    live = Counter(
-        counted(free).filter(Q(outcome=Outcome.COMPLETE) | holding(now)).values_list("study_bot", flat=True)
-    )
+    waiting = counted(free).filter(UNTOUCHED, held_until__gt=now)
+    live = begun(free, now) + Counter(waiting.values_list("study_bot", flat=True))
     return min(free, key=lambda bot: (live[bot.pk] / bot.target, bot.pk))
 
 

@@ -140,9 +140,10 @@ def _refuse_early(arrival: Arrival, study: Study) -> None:
     if pilot.is_full(study, timezone.now()):
         raise refusals.paused()
     entering.refuse_whom_it_knew(arrival, study)
-    worker = Worker.objects.filter(panel=arrival.panel, panel_id=arrival.worker).first()
-    if worker and arrival.worker:
-        entering.refuse_whom_it_is_not_for(worker, study)
+    if arrival.worker:  # without an id there is nobody to know, and all workers would be read for it
+        worker = Worker.objects.filter(panel=arrival.panel, panel_id=arrival.worker).first()
+        if worker:
+            entering.refuse_whom_it_is_not_for(worker, study)
     if is_full(study):
         raise refusals.full(may_become_free=may_become_free(study))
     if is_resting(study):

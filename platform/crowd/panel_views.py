@@ -35,14 +35,14 @@ def panels(request: HttpRequest, pk: int) -> HttpResponse:
                 study, rows_of(filled), closed_to=list(who.cleaned_data["closed_to_workers_of"])
             )
         except ValidationError as error:
-            _place(error, filled)
+            _show_errors(error, filled)
         else:
             messages.success(request, _("The panels are saved."))
             return redirect("crowd:panels", pk=study.pk)
     return _page(request, study, filled, who, status=200 if data is None else 422)
 
 
-def _place(error: ValidationError, filled: list[PanelForm]) -> None:
+def _show_errors(error: ValidationError, filled: list[PanelForm]) -> None:
     """Put each problem beside its field."""
     by_key = {form.panel.key: form for form in filled}
     for where, says in error.message_dict.items():

@@ -145,10 +145,10 @@ def _lines(study: Study) -> Generator[str]:
 
 
 def _row(each: Participation) -> tuple[str, ...]:
-    place = getattr(each, "assignment", None)
-    began_at, ended_at = (place.assigned_at, place.ended_at) if place else (None, None)
+    assignment = getattr(each, "assignment", None)
+    began_at, ended_at = (assignment.assigned_at, assignment.ended_at) if assignment else (None, None)
     times = [at.isoformat(timespec="seconds") if at else "" for at in (each.consented_at, began_at, ended_at)]
-    outcome = place.outcome if place else ""
+    outcome = assignment.outcome if assignment else ""
     who = each.pseudonym, each.worker.panel, each.worker.panel_id, each.submission
     pilot = "yes" if each.pilot else ""
     return *who, *times, outcome, each.code_given, pilot, each.signs, str(each.number)

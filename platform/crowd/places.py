@@ -5,10 +5,10 @@ from collections.abc import Collection
 from datetime import datetime, timedelta
 
 from django.db import connection, transaction
-from django.db.models import Count, F, Q, QuerySet
+from django.db.models import BooleanField, F, Func, Q, QuerySet, Value
 from django.utils import timezone
 
-from crowd.models import Assignment, Outcome, Participation
+from crowd.models import Assignment, Participation
 from studies.models import Study, StudyBot
 
 # A worker who is silent for this long gives their place back to the pool (they may still finish).
@@ -22,6 +22,9 @@ READING = timedelta(minutes=10)
 # And of one network address no more than so many of these: else one person without cookies could open pages
 # for all places. Behind one address sits a class, too: each of them may begin while there are places.
 MOST_HELD_FROM_AN_ADDRESS = 3
+_BEGUN = """
+SELECT study_bot_id, count(*) FROM crowd_begun(%s, %s) WHERE study_bot_id = ANY(%s) GROUP BY study_bot_id
+"""
 UNTOUCHED = Q(outcome="", active_at=F("assigned_at"))
 """Assignments in which nothing was sent yet."""
 
@@ -41,10 +44,17 @@ def counted(bots: Collection[StudyBot]) -> QuerySet[Assignment]:
 
 def places_taken(bots: Collection[StudyBot], now: datetime) -> Counter[int | None]:
     """Finished and live conversations of each of these bots of a study, by its key."""
-    of_bots = counted(bots)
-    begun = of_bots.filter(Q(outcome=Outcome.COMPLETE) | _at_work(now)).order_by()
-    by_bot = Counter(dict(begun.values_list("study_bot").annotate(n=Count("pk"))))
-    return by_bot + _places_held(of_bots, now)
+    return begun(bots, now) + _places_held(counted(bots), now)
+
+
+def begun(bots: Collection[StudyBot], now: datetime) -> Counter[int | None]:
+    """The same without those who have not sent anything yet (sql/begun.sql)."""
+    found = Counter[int | None]()
+    with connection.cursor() as cursor:
+        for study_id in {bot.study_id for bot in bots}:
+            cursor.execute(_BEGUN, [study_id, now - HOLD, [bot.pk for bot in bots]])
+            found += Counter(dict(cursor.fetchall()))
+    return found
 
 
 def _places_held(assignments: QuerySet[Assignment], now: datetime) -> Counter[int | None]:
@@ -68,9 +78,9 @@ def holding(now: datetime, prefix: str = "") -> Q:
 
 
 def _at_work(now: datetime, prefix: str = "") -> Q:
-    """Those of them who have sent something."""
-    seen_lately = Q(**{f"{prefix}outcome": "", f"{prefix}active_at__gt": now - HOLD})
-    return seen_lately & Q(**{f"{prefix}active_at__gt": F(f"{prefix}assigned_at")})
+    """Those of them who have sent something (sql/is_at_work.sql)."""
+    columns = [F(f"{prefix}{name}") for name in ("outcome", "assigned_at", "active_at")]
+    return Q(Func(*columns, Value(now - HOLD), function="crowd_is_at_work", output_field=BooleanField()))
 
 
 def has_begun(participation_id: int) -> bool:

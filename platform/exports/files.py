@@ -58,16 +58,16 @@ def _parquet(file: IO[bytes], table: Table) -> Iterator[Take]:
 
 def plain(batch: Batch, table: Table) -> Batch:
     """The same rows for files of text: times are in UTC to the microsecond, always of the same length."""
-    times = [place for place, column in enumerate(table.columns) if column.kind is Kind.TIME]
+    times = [index for index, column in enumerate(table.columns) if column.kind is Kind.TIME]
     return [_with_times_as_text(row, times) for row in batch] if times else batch
 
 
 def _with_times_as_text(row: Sequence[Value], times: Sequence[int]) -> Sequence[Value]:
     values = list(row)
-    for place in times:
-        at = values[place]
+    for index in times:
+        at = values[index]
         if isinstance(at, datetime):
-            values[place] = at.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
+            values[index] = at.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
     return values
 
 

@@ -63,19 +63,25 @@ SELECT d.public_id::text, t.position, CASE WHEN seat.bot_id IS NULL THEN 'worker
  WHERE d.study_id = %s
  ORDER BY d.id, t.position
 """,
+    # Of turns, then of whole conversations: one condition on both would read the labels of every study.
     "labels": """
-SELECT d.public_id::text, t.position, crowd_pseudonym(l.rater_id, l.study_id),
+WITH held AS (SELECT id, public_id FROM dialogues_dialogue WHERE study_id = %s)
+SELECT l.public_id::text, l.position, crowd_pseudonym(l.rater_id, l.study_id),
        CASE WHEN l.party <> 'reader' THEN ask.number END, l.question_set,
        l.changed_at, l.changes, l.shown_ms, l.answer_ms,
        CASE l.party WHEN 'reader' THEN given.code END, l.answers::text
-  FROM labels_label AS l
-  LEFT JOIN dialogues_turn AS t ON t.id = l.turn_id
-  JOIN dialogues_dialogue AS d ON d.id = coalesce(t.dialogue_id, l.dialogue_id)
+  FROM (SELECT held.public_id, held.id AS conversation, t.position, own.*
+          FROM held
+          JOIN dialogues_turn AS t ON t.dialogue_id = held.id
+          JOIN labels_label AS own ON own.turn_id = t.id
+         UNION ALL
+        SELECT held.public_id, held.id, NULL, whole.*
+          FROM held JOIN labels_label AS whole ON whole.dialogue_id = held.id) AS l
   JOIN studies_study AS given ON given.id = l.study_id
   LEFT JOIN studies_ask AS ask ON ask.id = l.ask_id
   LEFT JOIN judging_slot AS slot ON slot.label_id = l.id
- WHERE d.study_id = %s AND (l.party <> 'reader' OR given.rehearsal_of_id IS NULL) AND slot.is_gold IS NOT TRUE
- ORDER BY d.id, t.position, l.id
+ WHERE (l.party <> 'reader' OR given.rehearsal_of_id IS NULL) AND slot.is_gold IS NOT TRUE
+ ORDER BY l.conversation, l.position, l.id
 """,
     # Contexts are counted in the order in which the report's resampling has them.
     ITEMS.name: f"""
@@ -193,7 +199,7 @@ def rows_in(study: Study, table: Table) -> int:
 def rows(study: Study, table: Table) -> Iterator[list[Sequence[Value]]]:
     """The rows of a table in batches, each value as its column's kind says; what is redacted is marked."""
     redactor = redactor_for(study)
-    told = [place for place, column in enumerate(table.columns) if column.name in _TOLD]
+    told = [index for index, column in enumerate(table.columns) if column.name in _TOLD]
     with transaction.atomic(), connection.connection.cursor(name=f"bundle_{table.name}") as cursor:
         cursor.itersize = BATCH
         cursor.execute(_statement_of(study, table), [study.pk])
@@ -210,9 +216,9 @@ def _statement_of(study: Study, table: Table) -> str:
 
 def _redacted(row: Sequence[Value], told: Sequence[int], redactor: Redactor) -> Sequence[Value]:
     values = list(row)
-    for place in told:
-        said = values[place]
-        values[place] = redactor(said) if isinstance(said, str) else said
+    for index in told:
+        said = values[index]
+        values[index] = redactor(said) if isinstance(said, str) else said
     return values
 
 

@@ -1,7 +1,7 @@
 """A study's labelled turns as files, streamed. docs/exports.md describes the columns."""
 
 import json
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import orjson
@@ -13,7 +13,9 @@ from evaluation.questions import Answer
 from evaluation.report.columns import answered_in
 from evaluation.spreadsheets import csv_text
 from judging.queries import items_of
+from judging.queued import QueuedTask
 from judging.reading import READ_BESIDE
+from knowledge.sections import pasted
 from privacy.redacting import answered, redactor_for
 from questions.resolving import question_set
 from reports.reported import ReportedTask
@@ -107,7 +109,8 @@ SELECT s.code, coalesce(b.name, '{HUMAN}'), left(v.fingerprint, 12), d.public_id
        d.ending = 'complete' AND (s.primary_analysis = 'all' OR p.excluded_at IS NULL),
        l.shown_ms, l.answer_ms, l.occasion,
        {OWN_MATERIAL},
-       CASE WHEN l.turn_id IS NULL THEN 'dialogue' ELSE 'turn' END, ask.number
+       CASE WHEN l.turn_id IS NULL THEN 'dialogue' ELSE 'turn' END,
+       (SELECT ask.number FROM studies_ask AS ask WHERE ask.id = l.ask_id)
   FROM (SELECT * FROM dialogues_dialogue WHERE study_id = %(study)s ORDER BY id) AS d
  CROSS JOIN LATERAL (
        SELECT given.*, said.position, said.text, said.latency_ms, said.remarks, said.bot_version_id
@@ -117,7 +120,6 @@ SELECT s.code, coalesce(b.name, '{HUMAN}'), left(v.fingerprint, 12), d.public_id
        SELECT whole.*, NULL, NULL, NULL, NULL, NULL FROM labels_label AS whole WHERE whole.dialogue_id = d.id
        OFFSET 0) AS l
   JOIN studies_study AS s ON s.id = d.study_id
-  LEFT JOIN studies_ask AS ask ON ask.id = l.ask_id
   LEFT JOIN bots_botversion AS v ON v.id = l.bot_version_id
   LEFT JOIN dialogues_seat AS own ON own.dialogue_id = d.id AND own.worker_id = l.rater_id
   LEFT JOIN dialogues_seat AS heard ON heard.dialogue_id = d.id AND heard.number <> coalesce(own.number, 0)
@@ -227,7 +229,7 @@ def labelled_turns(study: Study, *, batch: int = 2000) -> Iterator[list[Labelled
 
     What people said about themselves comes last.
     """
-    redactor, task = redactor_for(study), task_of(study)
+    redactor, task, beside = redactor_for(study), task_of(study), _beside_every_item(study)
     statements = [task.labels_exported] if isinstance(task, ReportedTask) else []
     with transaction.atomic():
         connection.ensure_connection()
@@ -237,8 +239,23 @@ def labelled_turns(study: Study, *, batch: int = 2000) -> Iterator[list[Labelled
                 cursor.execute(statement, {"study": study.pk})
                 rows = cursor.fetchmany(min(batch, FIRST_BATCH))
                 while rows:
-                    yield [_redacted(LabelledTurn(*row), redactor) for row in rows]
+                    yield [_redacted(_with_texts(LabelledTurn(*row), beside), redactor) for row in rows]
                     rows = cursor.fetchmany(batch)
+
+
+def _beside_every_item(study: Study) -> list[dict[str, str]]:
+    """A judging study's own texts, which stand beside each item. Who talks has them in their seat."""
+    if not study.material or not isinstance(task_of(study), QueuedTask):
+        return []
+    return [{"title": each.title, "text": each.text} for each in pasted(study.material)]
+
+
+def _with_texts(row: LabelledTurn, beside: Sequence[dict[str, str]]) -> LabelledTurn:
+    """The row of a judgment with these texts, too, after those of its item, as its rater had them."""
+    if not beside or row.subject == "person":
+        return row
+    own = orjson.loads(row.material) if row.material else []
+    return row._replace(material=json.dumps([*own, *beside], ensure_ascii=False))
 
 
 def _redacted(row: LabelledTurn, redactor: Redactor) -> LabelledTurn:

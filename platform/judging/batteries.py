@@ -15,6 +15,7 @@ from judging.composing import Member, Recipe
 from judging.models import Battery
 from judging.queries import queued_items_of
 from questions.resolving import question_set
+from studies.asks import About
 from studies.models import Ask, Study
 from studies.services import OPENED
 
@@ -103,7 +104,11 @@ def _problems(battery: Battery) -> Iterator[str]:
 
 def _wrong_numbers(battery: Battery) -> Iterator[str]:
     if len(battery.targets) < 2:
-        yield _("A battery needs two targets or more. Choose the systems that every worker judges.")
+        yield (
+            _("A battery needs two targets or more. Choose the sets of contexts that every worker judges.")
+            if {ask.about for ask in asks_of_readers(battery.plan.study)} == {About.CONTEXT}
+            else _("A battery needs two targets or more. Choose the systems that every worker judges.")
+        )
     if both := sorted(set(battery.targets) & set(battery.fillers_of)):
         yield _("“%(system)s” is both a target and a source of fillers. Choose one of the two.") % {
             "system": both[0]

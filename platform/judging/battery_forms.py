@@ -9,7 +9,7 @@ from evaluation.questions import QuestionSet
 from judging.models import Battery
 from studies.models import Study
 
-MOST_PLACES = 500
+MOST_POSITIONS = 500
 
 
 class BatteryForm(forms.ModelForm[Battery]):
@@ -25,8 +25,8 @@ class BatteryForm(forms.ModelForm[Battery]):
         label=_("Compared with"), help_text=_("The report compares the others with this one."), required=False
     )
     reasons_at = SimpleArrayField(
-        forms.IntegerField(min_value=1, max_value=MOST_PLACES),
-        label=_("Places at which a reason is asked for"),
+        forms.IntegerField(min_value=1, max_value=MOST_POSITIONS),
+        label=_("Positions at which a reason is asked for"),
         required=False,
         help_text=_(
             "Separated by commas, such as: 5, 15. There the free-text question is asked, too. With several "

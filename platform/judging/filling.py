@@ -52,11 +52,11 @@ _SHRINK = f"""
 DELETE FROM judging_slot
  WHERE batch_id IS NULL
    AND id IN (SELECT id FROM (
-                  SELECT id, row_number() OVER (PARTITION BY item_id ORDER BY batch_id IS NULL, id) AS place
+                  SELECT id, row_number() OVER (PARTITION BY item_id ORDER BY batch_id IS NULL, id) AS nth
                     FROM judging_slot
                    WHERE study_id = %(study)s
                      AND (label_id IS NULL OR batch_id IS NULL OR batch_id NOT IN ({_ASIDE}))) AS s
-               WHERE place > %(raters)s)
+               WHERE nth > %(raters)s)
 """
 _THIRD = """
 SELECT judging_third(id, %(compared)s) FROM judging_item

@@ -72,7 +72,7 @@ class RightForm(forms.Form):
         """What was sent; the form is valid."""
         right: dict[str, list[Answer]] = {}
         for question in self.questions:
-            places = self.cleaned_data[f"right-{question.key}"]
-            if places:
-                right[question.key] = [question.choices[int(place)].value for place in places]
+            numbers = self.cleaned_data[f"right-{question.key}"]
+            if numbers:
+                right[question.key] = [question.choices[int(number)].value for number in numbers]
         return Gold(right, self.cleaned_data["is_instructed"])

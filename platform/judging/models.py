@@ -69,7 +69,7 @@ class JudgingPlan(models.Model):
         validators=[MaxValueValidator(50)],
         verbose_name=_("gold items per worker"),
         help_text=_(
-            "Items with a known answer that every worker also judges, at random places. They count in no "
+            "Items with a known answer that every worker also judges, at random points. They count in no "
             "score."
         ),
     )
@@ -135,7 +135,7 @@ class Battery(models.Model):
         default=list,
         blank=True,
         help_text=_(
-            "Places, from 1, at which workers answer the free-text questions, too. For example: 5, 15"
+            "Positions, from 1, at which workers answer the free-text questions, too. For example: 5, 15"
         ),
     )
     workers = models.PositiveSmallIntegerField(
@@ -267,7 +267,7 @@ class Batch(models.Model):
         models.PositiveSmallIntegerField(),
         default=list,
         blank=True,
-        help_text=_("Places, from 1, at which it gets a gold item."),
+        help_text=_("Positions, from 1, at which it gets a gold item."),
     )
 
     class Meta:

@@ -32,9 +32,9 @@ WITH found AS ({queued_items_of("%(source)s")}), clusters AS (
     SELECT cluster, array_agg(DISTINCT system ORDER BY system) AS systems FROM found GROUP BY cluster
 ), drawn AS (
     SELECT cluster FROM (
-        SELECT cluster, row_number() OVER (PARTITION BY systems ORDER BY md5(cluster || %(seed)s)) AS place
-          FROM clusters) AS placed
-     ORDER BY place, md5(cluster || %(seed)s)
+        SELECT cluster, row_number() OVER (PARTITION BY systems ORDER BY md5(cluster || %(seed)s)) AS number
+          FROM clusters) AS numbered
+     ORDER BY number, md5(cluster || %(seed)s)
      LIMIT %(sample)s
 )
 INSERT INTO judging_item (study_id, ask_id, turn_id, response_id, dialogue_id, context_id, key, language)
@@ -242,8 +242,8 @@ def _coded(questions: QuestionSet, groups: Sequence[Sequence[_Row]]) -> tuple[Gr
     split = len(groups[0])
     rows = [row for group in groups for row in group]
     item, cluster, rater = (
-        np.unique([row[place] for row in rows], return_inverse=True)[1].astype(np.int64)
-        for place in (1, 2, 3)
+        np.unique([row[column] for row in rows], return_inverse=True)[1].astype(np.int64)
+        for column in (1, 2, 3)
     )
     given = [json.loads(row[4]) for row in rows]
     answers = {

@@ -66,7 +66,7 @@ def begin(participation: Participation, *, language: str, now: datetime | None =
         return existing
     study = participation.study
     plan = plan_of(study)
-    gold_at = _gold_places(plan, language)
+    gold_at = _gold_at(plan, language)
     batch = Batch.objects.create(
         assignment=assignment,
         study=study,
@@ -82,8 +82,8 @@ def begin(participation: Participation, *, language: str, now: datetime | None =
     return batch
 
 
-def _gold_places(plan: JudgingPlan, language: str) -> list[int]:
-    """Where in a new batch a gold item comes: at random places, but never before all others.
+def _gold_at(plan: JudgingPlan, language: str) -> list[int]:
+    """Where in a new batch a gold item comes: at random positions, but never before all others.
 
     The batch has so many more items, so that no other is left out for it.
     """

@@ -35,8 +35,8 @@ INSERT INTO judging_item (study_id, ask_id, turn_id, response_id, dialogue_id, p
                           language, right_answers, is_instructed)
 SELECT %(study)s, ask.id, turn_id, response_id, dialogue_id, pair_id, context_id, judging_key(ask.number),
        language, right_answers, is_instructed
-  FROM (SELECT placed.*, min(with_peers) OVER () AS smallest
-          FROM (SELECT i.*, row_number() OVER (ORDER BY md5(cluster::text), i.id) AS place,
+  FROM (SELECT numbered.*, min(with_peers) OVER () AS smallest
+          FROM (SELECT i.*, row_number() OVER (ORDER BY md5(cluster::text), i.id) AS number,
                        count(*) OVER (ORDER BY md5(cluster::text)) AS with_peers
                   FROM judging_item AS i
                   LEFT JOIN labels_pair AS p ON p.id = i.pair_id
@@ -45,11 +45,11 @@ SELECT %(study)s, ask.id, turn_id, response_id, dialogue_id, pair_id, context_id
                  CROSS JOIN LATERAL coalesce(r.context_id, t.dialogue_id, i.dialogue_id,
                                              p.first_dialogue_id, i.context_id) AS cluster
                  WHERE i.study_id = %(source)s AND i.language = %(language)s
-                   AND i.removed_at IS NULL) AS placed) AS drawn
+                   AND i.removed_at IS NULL) AS numbered) AS drawn
   JOIN studies_ask AS theirs ON theirs.id = drawn.ask_id
   JOIN studies_ask AS ask ON ask.study_id = %(study)s AND ask.question_set = theirs.question_set
    AND ask.about = theirs.about
- WHERE place <= %(items)s AND (with_peers <= %(items)s OR smallest > %(items)s)
+ WHERE drawn.number <= %(items)s AND (with_peers <= %(items)s OR smallest > %(items)s)
  ORDER BY ask.number, drawn.id
     ON CONFLICT DO NOTHING
 """

@@ -42,7 +42,7 @@ def sentence_ends(text: str) -> list[int]:
 
 
 def _abbreviates(text: str, end: int) -> bool:
-    """Whether the stop before this place belongs to an abbreviation, of which none is longer than this."""
+    """Whether the stop before this position belongs to an abbreviation, of which none is longer than this."""
     return bool(_ABBREVIATION.search(text[max(0, end - 20) : end]))
 
 
@@ -130,8 +130,8 @@ def similar_parts(text: str, number: int = 4) -> list[str] | None:
     cuts = _even_cuts(np.cumsum([0, *lengths]), number)
     if cuts is None:
         return None
-    places = [0, *(ends[cut - 1] for cut in cuts), len(text)]
-    return [text[a:b].strip() for a, b in pairwise(places)]
+    bounds = [0, *(ends[cut - 1] for cut in cuts), len(text)]
+    return [text[a:b].strip() for a, b in pairwise(bounds)]
 
 
 def _even_cuts(before: NDArray[np.int64], number: int) -> list[int] | None:
@@ -170,6 +170,6 @@ def _even_cuts(before: NDArray[np.int64], number: int) -> list[int] | None:
 
 
 def _difference(before: NDArray[np.int64], cuts: Sequence[int]) -> int:
-    places = before[[0, *cuts, len(before) - 1]]
-    lengths = np.diff(places)
+    bounds = before[[0, *cuts, len(before) - 1]]
+    lengths = np.diff(bounds)
     return int(lengths.max() - lengths.min())

@@ -9,12 +9,12 @@ from evaluation.report.figures import coded_questions, text_questions
 # Booleans have no cast to numbers in one step; jsonb has.
 _NUMBER = "CASE l.answers->>%s WHEN 'true' THEN 1 WHEN 'false' THEN 0 ELSE (l.answers->>%s)::float8 END"
 _PLACE = (
-    "(SELECT c.place - 1 FROM jsonb_array_elements(%s::jsonb) WITH ORDINALITY AS c (value, place)"
+    "(SELECT c.number - 1 FROM jsonb_array_elements(%s::jsonb) WITH ORDINALITY AS c (value, number)"
     " WHERE c.value = l.answers->%s)"
 )
 _PLACES = (
-    "(SELECT sum(2::float8 ^ (c.place - 1))"
-    " FROM jsonb_array_elements(%s::jsonb) WITH ORDINALITY AS c (value, place)"
+    "(SELECT sum(2::float8 ^ (c.number - 1))"
+    " FROM jsonb_array_elements(%s::jsonb) WITH ORDINALITY AS c (value, number)"
     " WHERE l.answers->%s @> jsonb_build_array(c.value))"
 )
 

@@ -20,12 +20,12 @@ from studies.models import Study
 
 # Looked through at once; the page goes on from there.
 AT_ONCE = 20_000
-PLACES = 3
+PASSAGES = 3
 AROUND = 40
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Passage:
     """Where something was found: what stands around it, and the page with the whole."""
 
     before: str
@@ -37,12 +37,12 @@ class Place:
 
 @dataclass(slots=True)
 class Likely:
-    """Likely personal data: what, how often, and its first places."""
+    """Likely personal data: what, how often, and its first passages."""
 
     kind: Kind
     text: str
     times: int = 0
-    places: list[Place] = field(default_factory=list)
+    passages: list[Passage] = field(default_factory=list)
 
     @property
     def value(self) -> str:
@@ -91,9 +91,9 @@ def looked(study: Study, *, after: int = 0, at_once: int = AT_ONCE) -> Looked:
                 continue
             likely = found.setdefault(one.text.casefold(), Likely(one.kind, one.text))
             likely.times += 1
-            if len(likely.places) < PLACES:
+            if len(likely.passages) < PASSAGES:
                 before, rest = each.text[max(0, one.start - AROUND) : one.start], each.text[one.end :]
-                likely.places.append(Place(before, one.text, rest[:AROUND], each.where, each.address))
+                likely.passages.append(Passage(before, one.text, rest[:AROUND], each.where, each.address))
     is_more = len(turns) > at_once
     ordered = sorted(found.values(), key=lambda each: (-each.times, each.kind.name, each.text))
     return Looked(ordered, len(texts), turns[at_once - 1].pk if is_more else None)
@@ -121,11 +121,11 @@ def _answers(study: Study) -> Iterator[_Text]:
     """Free text among the answers; what was chosen is never likely."""
     for question_set_key, keys in _free_texts(study).items():
         given = Label.objects.filter(study=study, question_set=question_set_key, answers__has_any_keys=keys)
-        with_places = given.select_related("turn__dialogue", "dialogue", "participation")
-        for each in with_places.order_by("pk")[:AT_ONCE]:
+        with_turns = given.select_related("turn__dialogue", "dialogue", "participation")
+        for each in with_turns.order_by("pk")[:AT_ONCE]:
             said = [each.answers[key] for key in keys if isinstance(each.answers.get(key), str)]
             for text in said:
-                yield _Text(text, *_place_of(each))
+                yield _Text(text, *_whereabouts(each))
 
 
 def _free_texts(study: Study) -> dict[str, list[str]]:
@@ -138,7 +138,7 @@ def _free_texts(study: Study) -> dict[str, list[str]]:
     return {key: keys for key, keys in asked.items() if keys}
 
 
-def _place_of(label: Label) -> tuple[str, str]:
+def _whereabouts(label: Label) -> tuple[str, str]:
     if label.participation:
         return label.participation.pseudonym, reverse("crowd:participants", args=[label.study_id])
     dialogue = label.dialogue or (label.turn.dialogue if label.turn else None)

@@ -2,8 +2,6 @@
 
 from collections.abc import Collection, Mapping
 
-from django.db.models import Q
-
 from crowd.redaction import redactor_of
 from evaluation.personal_data import Redactor
 from evaluation.questions import Answer, Kind, Question
@@ -24,12 +22,12 @@ def redactor_for(study: Study) -> Redactor:
 
 
 def _sources(study: Study) -> set[int]:
-    items = Item.objects.filter(study=study).order_by()
-    return {
-        found
-        for path in _SAID_IN
-        for found in items.filter(Q(**{f"{path}__isnull": False})).values_list(path, flat=True).distinct()
-    }
+    items, found = Item.objects.filter(study=study).order_by(), set[int]()
+    for path in _SAID_IN:
+        # Whether an item is of such a thing stands in its own row: else all conversations would be read.
+        there = items.filter(**{f"{path.partition('__')[0]}__isnull": False, f"{path}__isnull": False})
+        found.update(there.values_list(path, flat=True).distinct())
+    return found
 
 
 def studies_quoted_by(study: Study) -> set[int]:
@@ -40,10 +38,8 @@ def studies_quoted_by(study: Study) -> set[int]:
 
 def studies_that_judge(studies: Collection[int]) -> set[int]:
     """Studies whose reports and exports have texts of these."""
-    about = Q()
-    for path in _SAID_IN:
-        about |= Q(**{f"{path}__in": studies})
-    return set(Item.objects.filter(about).values_list("study", flat=True).distinct().order_by())
+    items = Item.objects.order_by().values_list("study", flat=True).distinct()
+    return {found for path in _SAID_IN for found in items.filter(**{f"{path}__in": studies})}
 
 
 def answered(question: Question, answers: Mapping[str, Answer], redactor: Redactor) -> Answer | None:

@@ -154,16 +154,20 @@ def _studies_touched(own: Participation, seat: Seat | None, turns: list[int], wr
         Q(first_dialogue__in=held) | Q(second_dialogue__in=held)
         | Q(first_response__in=written) | Q(second_response__in=written)
     )  # fmt: skip
-    about = Q(turn__dialogue__in=held) | Q(dialogue__in=held) | Q(response__in=written) | Q(pair__in=pairs)
-    judged = Label.objects.filter(about).values_list("study", flat=True)
-    queued = Item.objects.filter(about).values_list("study", flat=True)
-    return {own.study_id, *judged, *queued}
+    # One after the other: all in one condition would read every label there is.
+    about = {"turn__dialogue__in": held, "dialogue__in": held, "response__in": written, "pair__in": pairs}
+    touched = {own.study_id}
+    for path, those in about.items():
+        touched.update(Label.objects.filter(**{path: those}).values_list("study", flat=True))
+        touched.update(Item.objects.filter(**{path: those}).values_list("study", flat=True))
+    return touched
 
 
 def _free_slots(own: Participation) -> None:
     """Let others judge what they judged or had before them."""
-    theirs = Q(label__rater=own.worker_id, study=own.study_id) | Q(batch__assignment__participation=own)
-    slots = list(Slot.objects.filter(theirs).values_list("pk", flat=True))
+    judged = Slot.objects.filter(label__rater=own.worker_id, study=own.study_id)
+    had = Slot.objects.filter(batch__assignment__participation=own)
+    slots = {*judged.values_list("pk", flat=True), *had.values_list("pk", flat=True)}
     Slot.objects.filter(pk__in=slots, is_gold=True).delete()
     Slot.objects.filter(pk__in=slots).update(batch=None, leased_until=None)
 

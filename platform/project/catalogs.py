@@ -172,13 +172,13 @@ def renewed(catalog: Catalog) -> Catalog:
     """The same with every text of today and no other; what is new has no translation yet."""
     today = Catalog(locale=catalog.locale, fuzzy=False, header_comment=_HEADER)
     today.mime_headers = [("Plural-Forms", catalog.plural_forms)]
-    for (one, many, context), places in sorted(texts().items(), key=lambda each: (min(each[1]), each[0])):
+    for (one, many, context), files in sorted(texts().items(), key=lambda each: (min(each[1]), each[0])):
         known = catalog.get(one, context=context or None)
         is_alike = known is not None and bool(many) == isinstance(known.id, tuple)
         today.add(
             (one, many) if many else one,
             known.string if known and is_alike else None,
-            locations=[(place, 0) for place in sorted(places)],
+            locations=[(file, 0) for file in sorted(files)],
             flags=known.flags & {"fuzzy"} if known else (),
             context=context or None,
         )

@@ -21,13 +21,13 @@ class SameOrigin:
         assert scope["type"] == "websocket"
         headers = dict(scope["headers"])
         origin = headers.get(b"origin")
-        if origin is None or _place(origin) == headers.get(b"host", b"").decode("latin-1").lower():
+        if origin is None or _host_of(origin) == headers.get(b"host", b"").decode("latin-1").lower():
             await self.inner(scope, receive, send)
         else:
             await turn_away(scope, receive, send, status=403, reason="foreign origin", say=REASON)
 
 
-def _place(origin: bytes) -> str:
+def _host_of(origin: bytes) -> str:
     try:
         return urlsplit(origin.decode("latin-1")).netloc.lower()
     except ValueError:

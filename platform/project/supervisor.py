@@ -21,7 +21,7 @@ from functools import partial
 from importlib import import_module
 from pathlib import Path
 
-from project import orphans, place, prepared
+from project import instance, orphans, prepared
 from project.embedded import PostgreSQL, Redis
 from project.external import check_database, check_redis
 from project.processes import StartError, record, spawn, stop, stop_recorded
@@ -63,7 +63,7 @@ class Supervisor:
     def run(self) -> None:
         """Start everything and keep it running until a signal ends it; then end everything in order."""
         try:
-            place.ensure_secret_key(self.var)
+            instance.ensure_secret_key(self.var)
             services = self._settled_services()
             # A web server that may serve these data as they are loads while the services start.
             steps: list[Callable[[], None]] = [partial(self._start, service) for service in services]
@@ -97,7 +97,7 @@ class Supervisor:
                 self.data = service.folder
         self.environment |= embedded
         # Read by the settings, so that `manage.py shell` beside a running server finds them.
-        place.write_private(self.var / "services.json", json.dumps(embedded))
+        instance.write_private(self.var / "services.json", json.dumps(embedded))
         return services
 
     def _start(self, service: Service) -> None:
@@ -217,7 +217,7 @@ class Supervisor:
 
     def _password(self) -> str:
         assert self.admin
-        return place.told_once(self.admin, self.var, is_read_now=sys.stdout.isatty())
+        return instance.told_once(self.admin, self.var, is_read_now=sys.stdout.isatty())
 
 
 def say(text: str) -> None:
@@ -282,12 +282,12 @@ def _serve(folder: str, host: str, port: int) -> None:
     if not folder.strip():
         raise StartError("--var is empty. Name a folder for all data, or leave --var out.")
     var = Path(folder).absolute()
-    place.make_folder(var)
+    instance.make_folder(var)
     orphans.adopt()
-    with place.sole_use(var) as note:
+    with instance.sole_use(var) as note:
         # Those of a run that was killed: they may still end in order, and hold the port meanwhile.
         stop_recorded(var / "processes.json")
-        with place.listen(host, port) as listener:
+        with instance.listen(host, port) as listener:
             supervisor = Supervisor(var, host, listener)
             note(supervisor.link)
             supervisor.run()

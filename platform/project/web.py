@@ -12,7 +12,7 @@ from functools import partial
 import uvicorn
 from django.urls import reverse
 
-from project.place import listen
+from project.instance import listen
 from project.protocols import BoundedWebSocket, PatientHttp
 
 APPLICATION = "project.asgi:application"

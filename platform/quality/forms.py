@@ -88,11 +88,11 @@ class CheckForm(forms.Form):
         super().__init__(*args, **kwargs)
         self.study = study
         self.known = {
-            f"{ask.question_set} {question.key} {place}": (ask.question_set, question, choice)
+            f"{ask.question_set} {question.key} {number}": (ask.question_set, question, choice)
             for ask in study.asked
             for question in question_set(ask.question_set).questions
             if question.kind in (Kind.ONE, Kind.SCALE)
-            for place, choice in enumerate(question.choices)
+            for number, choice in enumerate(question.choices)
         }
         choices = [
             (key, f"{question.wording} {choice.label}")

@@ -34,7 +34,7 @@ class Qualification(models.Model):
     )
     title = models.CharField(max_length=120, verbose_name=_("title"))
     questions = models.JSONField(
-        help_text=_("Each with `text`, `choices`, `right` (places of the right ones, from 0) and `why`.")
+        help_text=_("Each with `text`, `choices`, `right` (numbers of the right ones, from 0) and `why`.")
     )
     pass_mark = models.PositiveSmallIntegerField(
         validators=[MinValueValidator(1)],
@@ -86,7 +86,7 @@ class Attempt(models.Model):
     number = models.PositiveSmallIntegerField(help_text=_("From 1."))
     right = models.PositiveSmallIntegerField(help_text=_("How many answers were right."))
     passed = models.BooleanField()
-    given = models.JSONField(help_text=_("By question, the places of the choices that were given."))
+    given = models.JSONField(help_text=_("By question, the numbers of the choices that were given."))
     at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

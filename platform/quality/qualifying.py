@@ -52,7 +52,7 @@ def attempt(participation: Participation, given: Given) -> Attempt | None:
 
     Args:
         participation: whose.
-        given: by place of the question, the places of the choices.
+        given: by number of the question, the numbers of the choices, from 0.
 
     Returns:
         The try; None if none was due: they had passed, have no try left, or their part has ended.
@@ -75,7 +75,7 @@ def attempt(participation: Participation, given: Given) -> Attempt | None:
         number=before.tries + 1,
         right=right,
         passed=right >= qualification.pass_mark,
-        given={str(place): list(chosen) for place, chosen in given.items()},
+        given={str(number): list(chosen) for number, chosen in given.items()},
     )
     if not made.passed and before.left == 1:
         ending.end(participation.pk, Outcome.SCREENED_OUT)
@@ -83,11 +83,11 @@ def attempt(participation: Participation, given: Given) -> Attempt | None:
 
 
 def wrong_in(questions: Sequence[Written], given: Given) -> set[int]:
-    """Places of the questions that were answered otherwise than with all right choices and no others."""
+    """Numbers of the questions that were answered otherwise than with all right choices and no others."""
     return {
-        place
-        for place, question in enumerate(questions)
-        if sorted(set(given.get(place, ()))) != sorted(question["right"])
+        number
+        for number, question in enumerate(questions)
+        if sorted(set(given.get(number, ()))) != sorted(question["right"])
     }
 
 

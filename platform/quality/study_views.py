@@ -205,13 +205,17 @@ def history(request: HttpRequest, pk: int, participation: int) -> HttpResponse:
 
 
 def _part(each: Participation) -> dict[str, Any]:
-    place = getattr(each, "assignment", None)
-    took = (place.ended_at - place.assigned_at).total_seconds() / 60 if place and place.ended_at else None
+    assignment = getattr(each, "assignment", None)
+    took = (
+        (assignment.ended_at - assignment.assigned_at).total_seconds() / 60
+        if assignment and assignment.ended_at
+        else None
+    )
     return {
         "study": each.study,
         "name": each.pseudonym,
         "at": each.consented_at,
-        "outcome": place.get_outcome_display() if place and place.outcome else "",
+        "outcome": assignment.get_outcome_display() if assignment and assignment.outcome else "",
         "minutes": took,
         "labels": Label.objects.filter(study=each.study, rater=each.worker_id, participation=None).count(),
         "flags": [in_words(flag.kind, flag.figures) for flag in each.flags.all()],

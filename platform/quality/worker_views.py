@@ -55,12 +55,12 @@ def _passed(request: HttpRequest, study: Study, marked: Attempt | None) -> HttpR
 
 
 def _given(sent: QueryDict, wanted: Qualification) -> dict[int, list[int]]:
-    """By place of the question, the places of the choices that were sent, as far as there are such."""
+    """By number of the question, the numbers of the choices that were sent, as far as there are such."""
     found = {}
-    for place, question in enumerate(wanted.questions):
+    for number, question in enumerate(wanted.questions):
         known = {str(n): n for n in range(len(question["choices"]))}
-        if chosen := [known[each] for each in sent.getlist(f"q{place}") if each in known]:
-            found[place] = chosen
+        if chosen := [known[each] for each in sent.getlist(f"q{number}") if each in known]:
+            found[number] = chosen
     return found
 
 
@@ -70,15 +70,15 @@ def _shown(
     wrong = qualifying.wrong_in(wanted.questions, given) if marked and wanted.feedback else set()
     return [
         {
-            "name": f"q{place}",
+            "name": f"q{number}",
             "text": question["text"],
             "several": len(question["right"]) > 1,
             "choices": [
-                (n, choice, n in given.get(place, ())) for n, choice in enumerate(question["choices"])
+                (n, choice, n in given.get(number, ())) for n, choice in enumerate(question["choices"])
             ],
-            "is_wrong": place in wrong,
-            "is_right": bool(marked and wanted.feedback) and place not in wrong,
+            "is_wrong": number in wrong,
+            "is_right": bool(marked and wanted.feedback) and number not in wrong,
             "why": question["why"] if marked and wanted.feedback else "",
         }
-        for place, question in enumerate(wanted.questions)
+        for number, question in enumerate(wanted.questions)
     ]

@@ -65,7 +65,7 @@ def _question(block: Sequence[tuple[int, str]]) -> Written:
             raise _at(number, _("A choice begins with * or -, and a new question follows an empty line."))
         else:
             said.append(line)
-    right = [place for place, (_choice, is_right) in enumerate(choices) if is_right]
+    right = [number for number, (_choice, is_right) in enumerate(choices) if is_right]
     _refuse_question(block[0][0], said, len(choices), len(right))
     return {
         "text": "\n".join(said),

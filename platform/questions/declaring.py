@@ -181,7 +181,7 @@ class _Declaring:
 
 
 def value_of(where: str, question: QuestionDraft, number: int) -> Scalar:
-    """What is stored about a choice; where the draft leaves it open, what follows from its place or caption.
+    """What is stored about a choice; where the draft leaves it open, what follows from its number or caption.
 
     Raises:
         DeclarationError: the draft says neither yes nor no, or no whole number, where it must.
@@ -233,7 +233,7 @@ def _number(where: str, text: str) -> int:
 
 
 def _texts(draft: Draft, language: LanguageDraft) -> dict[str, str]:
-    said = ((text, language.texts.get(place, "")) for place, text in texts_of(draft))
+    said = ((text, language.texts.get(key, "")) for key, text in texts_of(draft))
     return {text.strip(): translation for text, translation in said if translation.strip()}
 
 
@@ -262,7 +262,7 @@ def draft_of(questions: QuestionSet) -> Draft:
         examples=[_example_draft(questions, each, ids) for each in questions.examples],
     )
     for code, texts in questions.translations.items():
-        said = {place: texts[text] for place, text in texts_of(draft) if text in texts}
+        said = {key: texts[text] for key, text in texts_of(draft) if text in texts}
         draft.languages.append(LanguageDraft(code=code, texts=said))
     return draft
 

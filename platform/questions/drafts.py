@@ -95,7 +95,7 @@ class ExampleDraft(_Part):
 
 
 class LanguageDraft(_Part):
-    """Translations by place, such as `ID-wording`."""
+    """Translations by key, such as `ID-wording`."""
 
     code: str = ""
     texts: dict[str, str] = {}
@@ -138,10 +138,10 @@ def _nested(data: QueryDict) -> dict[str, Any]:
     root: dict[str, Any] = {}
     for name, values in data.lists():
         *path, last = name.removesuffix("[]").split(".")
-        place = root
+        branch = root
         for part in path:
-            place = place.setdefault(part, {})
-        place[last] = [str(each) for each in values] if name.endswith("[]") else str(values[-1])
+            branch = branch.setdefault(part, {})
+        branch[last] = [str(each) for each in values] if name.endswith("[]") else str(values[-1])
     return root
 
 
@@ -213,11 +213,11 @@ def _new_row(name: str) -> _Part:
 
 
 def texts_of(draft: Draft) -> Iterator[tuple[str, str]]:
-    """Every text that workers read, as (place, English), empty ones left out."""
-    yield from ((place, text) for place, text in _places(draft) if text.strip())
+    """Every text that workers read, as (key, English), empty ones left out."""
+    yield from ((key, text) for key, text in _keyed(draft) if text.strip())
 
 
-def _places(draft: Draft) -> Iterator[tuple[str, str]]:
+def _keyed(draft: Draft) -> Iterator[tuple[str, str]]:
     for each in draft.questions:
         yield f"{each.id}-wording", each.wording
         yield f"{each.id}-help", each.help
@@ -225,7 +225,7 @@ def _places(draft: Draft) -> Iterator[tuple[str, str]]:
             yield f"{each.id}-low", each.low_caption
             yield f"{each.id}-high", each.high_caption
         elif each.kind != "text":
-            yield from _places_of_choices(each.choices)
+            yield from _keyed_choices(each.choices)
     for example in draft.examples:
         for number, (_, said) in enumerate(turns_of(example.context)):
             yield f"{example.id}-said-{number}", said
@@ -235,7 +235,7 @@ def _places(draft: Draft) -> Iterator[tuple[str, str]]:
         yield f"{example.id}-why", example.why
 
 
-def _places_of_choices(choices: Iterable[ChoiceDraft]) -> Iterator[tuple[str, str]]:
+def _keyed_choices(choices: Iterable[ChoiceDraft]) -> Iterator[tuple[str, str]]:
     for choice in choices:
         yield f"{choice.id}-label", choice.label
         yield f"{choice.id}-hint", choice.hint

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from evaluation.questions import DeclarationError, Subject
 from questions.declaring import is_numeric, values_of
 from questions.drafts import Draft, LanguageDraft, QuestionDraft, ScoreDraft, texts_of
-from questions.fields import Fault, Field, Option, Row, id_of, offered, place_of, told
+from questions.fields import Fault, Field, Option, Row, id_of, offered, path_of, told
 from questions.forms import IN_WORDS
 from questions.words import COMBINED, KINDS, STORED
 
@@ -45,19 +45,19 @@ class Editor:
         self.draft, self.is_new = draft, is_new
         self._faults: dict[str, list[DeclarationError]] = {}
         for each in error.all if error else ():
-            self._faults.setdefault(place_of(each, draft), []).append(each)
+            self._faults.setdefault(path_of(each, draft), []).append(each)
         self._verb, self._path = step
 
     @property
     def said(self) -> str:
         """What the last step did, for those who do not see it."""
-        place = self._path.rpartition(".")[2]
-        at = {"place": int(place) + 1 if place.isdecimal() else 0}
+        number = self._path.rpartition(".")[2]
+        at = {"position": int(number) + 1 if number.isdecimal() else 0}
         said = {
             "add": _("Added."),
             "remove": _("Removed."),
-            "up": _("Moved up to place %(place)s.") % at,
-            "down": _("Moved down to place %(place)s.") % at,
+            "up": _("Moved up to position %(position)s.") % at,
+            "down": _("Moved down to position %(position)s.") % at,
         }
         return said.get(self._verb, "") if self._path else ""
 
@@ -168,12 +168,12 @@ class Editor:
     def faults(self) -> list[Fault]:
         """All that is wrong, in the order of the page; what belongs to no field of it comes first."""
         called = dict(self._called())
-        order = {place: n for n, place in enumerate(called)}
-        places = sorted(self._faults, key=lambda place: order.get(place, -1))
+        order = {path: n for n, path in enumerate(called)}
+        paths = sorted(self._faults, key=lambda path: order.get(path, -1))
         return [
-            Fault(id_of(place) if place in called else "", called.get(place, each.field), told(each))
-            for place in places
-            for each in self._faults[place]
+            Fault(id_of(path) if path in called else "", called.get(path, each.field), told(each))
+            for path in paths
+            for each in self._faults[path]
         ]
 
     def _called(self) -> Iterator[tuple[str, str]]:
@@ -228,17 +228,17 @@ class Editor:
 
     def _choices(self, at: str, question: QuestionDraft) -> Iterable[Row]:
         for n, each in enumerate(question.choices):
-            place = f"{at}.choices.{n}"
+            path = f"{at}.choices.{n}"
             parts = {
                 "label": self._field(
-                    f"{place}.label", _("Choice %(n)s") % {"n": n + 1}, "line", each.label, most=120
+                    f"{path}.label", _("Choice %(n)s") % {"n": n + 1}, "line", each.label, most=120
                 ),
-                "value": self._field(f"{place}.value", _("Stored as"), "line", each.value, most=120),
-                "hint": self._field(f"{place}.hint", _("Hint below"), "line", each.hint, most=120),
+                "value": self._field(f"{path}.value", _("Stored as"), "line", each.value, most=120),
+                "hint": self._field(f"{path}.hint", _("Hint below"), "line", each.hint, most=120),
             }
             of = {"n": n + 1, "question": int(at.rpartition(".")[2]) + 1}
             title = _("choice %(n)s of question %(question)s") % of
-            yield Row(place, each.id, title, n == 0, False, parts)
+            yield Row(path, each.id, title, n == 0, False, parts)
 
     def _of_scales(self, at: str, question: QuestionDraft) -> dict[str, Field]:
         return {
@@ -350,9 +350,9 @@ class Editor:
                 help=_("Such as zh or pt-BR."),
             )
         }
-        for place, text in texts_of(self.draft):
-            parts[place] = self._field(
-                f"{at}.texts.{place}", text, "area", language.texts.get(place, ""), optional=True
+        for key, text in texts_of(self.draft):
+            parts[key] = self._field(
+                f"{at}.texts.{key}", text, "area", language.texts.get(key, ""), optional=True
             )
         return self._row(
             "languages", n, language.id, language.code or _("Language %(n)s") % {"n": n + 1}, parts

@@ -70,7 +70,7 @@ class Row:
     shown: frozenset[str] = frozenset()
 
     @property
-    def place(self) -> str:
+    def anchor(self) -> str:
         return id_of(self.at)
 
     @property
@@ -96,7 +96,7 @@ def id_of(path: str) -> str:
     return path.removesuffix("[]").replace(".", "-")
 
 
-def place_of(error: DeclarationError, draft: Draft) -> str:
+def path_of(error: DeclarationError, draft: Draft) -> str:
     """The path of the field that an error of a declaration is about."""
     path = re.sub(r"\[(\d+)\]", r".\1", error.field.partition(",")[0])
     path = re.sub(r"\.scale$", ".high", path).replace(".scale.", ".")

@@ -97,8 +97,8 @@ class Plan:
         truth: Answers = {}
         for question, share in zip(self.questions.questions, of_system, strict=True):
             if question.asked_if is None or question.asked_if.holds(truth):
-                place = self._next((question.key, system), dict(enumerate(share)))
-                answer = ways(question)[place]
+                way = self._next((question.key, system), dict(enumerate(share)))
+                answer = ways(question)[way]
             else:
                 answer = question.otherwise
             if answer is not None:
@@ -112,8 +112,8 @@ class Plan:
         answers: Answers = {}
         for question, share in zip(self.questions.questions, self.as_seen(state, kind), strict=True):
             if question.asked_if is None or question.asked_if.holds(answers):
-                place = self._next((question.key, system, share, kind), dict(enumerate(share)))
-                if (answer := ways(question)[place]) is not None:
+                way = self._next((question.key, system, share, kind), dict(enumerate(share)))
+                if (answer := ways(question)[way]) is not None:
                     answers[question.key] = answer
         return answers
 
@@ -174,8 +174,8 @@ class Plan:
         """For each thing, the answers of a worker of whom nobody knows the kind."""
         return [
             tuple(
-                _mixture([(share, self.as_seen(state, kind)[place]) for kind, share in shares.items()])
-                for place, _ in enumerate(state)
+                _mixture([(share, self.as_seen(state, kind)[question]) for kind, share in shares.items()])
+                for question, _ in enumerate(state)
             )
             for _, state in self.things.values()
         ]

@@ -93,15 +93,15 @@ def _foreseen(crowd: Crowd, plan: Plan) -> str:
 
 
 async def _everybody(rehearsal: Study, crowd: Crowd, people: People, at_once: int, say: Say) -> list[Work]:
-    places = asyncio.Semaphore(at_once)
+    room = asyncio.Semaphore(at_once)
     everybody, began = set(range(len(crowd.seats))), time.monotonic()
     done: list[Work] = []
 
-    async def placed(number: int) -> None:
+    async def took_part(number: int) -> None:
         kind = crowd.seats[number].kind
         worker = crowd.worker(number, crowd.seats[number])
         worker.people = people
-        async with places:
+        async with room:
             try:
                 work = await worker.work()
             except MismatchError as error:
@@ -112,12 +112,12 @@ async def _everybody(rehearsal: Study, crowd: Crowd, people: People, at_once: in
         done.append(work)
         say(f"{len(done)} of {len(everybody)} workers are done.")
 
-    await _together(placed, everybody - crowd.late)
+    await _together(took_part, everybody - crowd.late)
     if crowd.late:
         began += await _leases_over(rehearsal, say)
         if crowd.why_late:
             say(crowd.why_late)
-        await _together(placed, crowd.late)
+        await _together(took_part, crowd.late)
     _sum_up(done, time.monotonic() - began, say)
     return done
 

@@ -57,9 +57,9 @@ COPIED = 12
 COPY = "Look here:"
 
 
-def said(number: int, seat: int, place: int) -> str:
-    """The message of this number of somebody in this seat; the seats share none."""
-    return SENTENCES[(2 * (number + place) + seat) % len(SENTENCES)]
+def said(number: int, seat: int, message: int) -> str:
+    """The message with this number of somebody in this seat; the seats share none."""
+    return SENTENCES[(2 * (number + message) + seat) % len(SENTENCES)]
 
 
 def response(worker: int, number: int) -> str:

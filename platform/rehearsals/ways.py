@@ -44,8 +44,8 @@ def even(share: Share) -> Share:
 
 def first(share: Share) -> Share:
     """Always the first way that there is."""
-    place = next(place for place, chance in enumerate(share) if chance)
-    return tuple(float(each == place) for each in range(len(share)))
+    way = next(way for way, chance in enumerate(share) if chance)
+    return tuple(float(each == way) for each in range(len(share)))
 
 
 def narrowed(questions: QuestionSet, state: State, shown: Shown) -> State:
@@ -80,7 +80,7 @@ def _rates(question: Question, nth: int, system: int) -> Share:
     else:
         peak = PEAKS[system % len(PEAKS)] * (len(answers) - 1)
         # A triangle over all answers; nothing has no chance at all.
-        weights = [len(answers) - abs(place - peak) for place in range(len(answers))]
+        weights = [len(answers) - abs(way - peak) for way in range(len(answers))]
         share = tuple(weight / sum(weights) for weight in weights)
     if question.required:
         return share

@@ -136,8 +136,8 @@ def _texts_of(study: Study, questions: QuestionSet, labels: list[int]) -> dict[s
     nothing = [None] * len(asked)
     rows = [found.get(pk, nothing) for pk in labels]
     return {
-        question.key: np.array([row[place] for row in rows], dtype=object)
-        for place, question in enumerate(asked)
+        question.key: np.array([row[column] for row in rows], dtype=object)
+        for column, question in enumerate(asked)
     }
 
 

@@ -74,10 +74,10 @@ def _in_others(parsed: Parsed, keys: Mapping[str, int], languages: Mapping[str, 
     """Responses whose script tells that they are not in the language of their context: worth a look."""
     by_context = {keys[key]: language for key, language in languages.items()}
     lines: dict[tuple[str, str], list[int]] = {}
-    for place, text in parsed.responses.items():
-        language = by_context.get(place[0], "")
+    for which, text in parsed.responses.items():
+        language = by_context.get(which[0], "")
         if language and (why := contradiction([text], language)):
-            lines.setdefault((why, language), []).append(parsed.lines[place])
+            lines.setdefault((why, language), []).append(parsed.lines[which])
     for (why, language), found in sorted(lines.items()):
         n = f"{len(found):,} response is" if len(found) == 1 else f"{len(found):,} responses are"
         yield Finding(
@@ -90,12 +90,12 @@ def _in_others(parsed: Parsed, keys: Mapping[str, int], languages: Mapping[str, 
 def _take(parsed: Parsed, row: Row, keys: Mapping[str, int]) -> None:
     problems = _problems(row.fields, keys)
     if not problems:
-        place = keys[str(row.fields["context"]).strip()], _repetition(row.fields.get("repetition"))
-        if place in parsed.lines:
-            problems = [f"This context has a response in line {parsed.lines[place]} already. Remove one."]
+        which = keys[str(row.fields["context"]).strip()], _repetition(row.fields.get("repetition"))
+        if which in parsed.lines:
+            problems = [f"This context has a response in line {parsed.lines[which]} already. Remove one."]
         else:
-            parsed.lines[place] = row.line
-            parsed.responses[place] = str(row.fields["response"]).strip()
+            parsed.lines[which] = row.line
+            parsed.responses[which] = str(row.fields["response"]).strip()
     parsed.problems += [Finding(row.line, problem) for problem in problems]
 
 

@@ -38,10 +38,10 @@ def parsed_apart(text: str, ending: str, keys: Mapping[str, int], languages: Map
 
 
 def _told(parsed: Parsed) -> Told:
-    """In values that JSON can hold: it has no places, of which each is two numbers, as names."""
-    places = [(*place, text, parsed.lines[place]) for place, text in parsed.responses.items()]
+    """In values that JSON can hold: it has no names that are two numbers."""
+    responses = [(*which, text, parsed.lines[which]) for which, text in parsed.responses.items()]
     return {
-        "responses": places,
+        "responses": responses,
         "problems": [asdict(each) for each in parsed.problems],
         "notes": [asdict(each) for each in parsed.notes],
     }

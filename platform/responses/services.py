@@ -163,9 +163,9 @@ def _response(run: ResponseRun, answered: Answered, now: datetime) -> Response:
 
 
 def _count_failure(run: ResponseRun, failed: Failed, now: datetime) -> None:
-    place = {"run": run, "context": failed.missing.context, "repetition": failed.missing.repetition}
+    which = {"run": run, "context": failed.missing.context, "repetition": failed.missing.repetition}
     values = {"kind": failed.kind, "detail": failed.detail[:2000], "at": now}
-    fault, is_new = ResponseFault.objects.get_or_create(**place, defaults=values)
+    fault, is_new = ResponseFault.objects.get_or_create(**which, defaults=values)
     if not is_new:
         ResponseFault.objects.filter(pk=fault.pk).update(attempts=F("attempts") + 1, **values)
 

@@ -119,10 +119,13 @@ TEMPLATES = (BOARD, GDPR, SHORT, DECEPTION)
 TEMPLATE = BOARD.text
 """What a new study begins with."""
 
-_PLACE = re.compile(r"\[[^\]]+\]")
+_PLACEHOLDER = re.compile(r"\[[^\]]+\]")
 PLACEHOLDERS = tuple(
     dict.fromkeys(
-        place for each in TEMPLATES for text in (each.text, each.debriefing) for place in _PLACE.findall(text)
+        found
+        for each in TEMPLATES
+        for text in (each.text, each.debriefing)
+        for found in _PLACEHOLDER.findall(text)
     )
 )
 
@@ -133,23 +136,23 @@ def for_script() -> Mapping[str, Mapping[str, str]]:
 
 
 def left_open(text: str) -> list[str]:
-    """The places of any template that nobody has filled in yet, in the order in which they stand there."""
+    """The placeholders of any template that nobody has filled in yet, in the order of the text."""
     return sorted((each for each in PLACEHOLDERS if each in text), key=text.index)
 
 
 def why_unfinished(text: str) -> str:
     """Why nobody can agree to a text yet, and what to do; empty if they can."""
-    if not (open_places := left_open(text)):
+    if not (unfilled := left_open(text)):
         return ""
-    return _("The consent text still says %(places)s. Edit the study and write what is meant.") % {
-        "places": ", ".join(open_places)
+    return _("The consent text still says %(unfilled)s. Edit the study and write what is meant.") % {
+        "unfilled": ", ".join(unfilled)
     }
 
 
 def why_debriefing_unfinished(text: str) -> str:
     """Why nobody can be told this at the end yet, and what to do; empty if they can."""
-    if not (open_places := left_open(text)):
+    if not (unfilled := left_open(text)):
         return ""
-    return _("The debriefing still says %(places)s. Edit the study and write what is meant.") % {
-        "places": ", ".join(open_places)
+    return _("The debriefing still says %(unfilled)s. Edit the study and write what is meant.") % {
+        "unfilled": ", ".join(unfilled)
     }

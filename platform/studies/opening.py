@@ -60,8 +60,8 @@ def obstacle(study: Study) -> Check | None:
 def _needed(study: Study) -> list[Check]:
     """What must hold before anybody is let in."""
     task = task_of(study)
-    missing, place = task.why_not_open(study), task.designed_at(study)
-    done = Check(_("Design"), missing or _("Complete."), not missing, _("Complete the study"), place)
+    missing, address = task.why_not_open(study), task.designed_at(study)
+    done = Check(_("Design"), missing or _("Complete."), not missing, _("Complete the study"), address)
     if not task.has_workers:
         return [done]
     cannot = task.why_none_can_come(study)
@@ -80,16 +80,16 @@ def _consent_check(study: Study) -> Check:
     consent = study.consent_versions.last()
     says = why_unfinished(consent.text) if consent else _("There is no text that workers agree to.")
     agreed = _("Workers agree to version %(number)s.") % {"number": consent.number if consent else 0}
-    place = f"{reverse('studies:edit', args=[study.pk])}#id_consent_text"
-    return Check(_("Consent"), says or agreed, not says, _("Write the consent text"), place)
+    address = f"{reverse('studies:edit', args=[study.pk])}#id_consent_text"
+    return Check(_("Consent"), says or agreed, not says, _("Write the consent text"), address)
 
 
 def _debriefing_check(study: Study) -> list[Check]:
     """What is told at the end, where a template of it is not filled in yet."""
     if not (says := why_debriefing_unfinished(study.debriefing)):
         return []
-    place = f"{reverse('studies:edit', args=[study.pk])}#id_debriefing"
-    return [Check(_("Debriefing"), says, False, _("Write the debriefing"), place)]
+    address = f"{reverse('studies:edit', args=[study.pk])}#id_debriefing"
+    return [Check(_("Debriefing"), says, False, _("Write the debriefing"), address)]
 
 
 def try_bots(study: Study, *, to: User) -> list[Tried]:

@@ -12,7 +12,7 @@ from bots.client import Reply
 from bots.models import Bot
 from bots.services import register_bot, version_of
 from chatbots.base import Response
-from chatbots.identity.audit import Place
+from chatbots.identity.audit import Probe
 
 MakeAudit = Callable[..., Audit]
 HUMAN, MACHINE = "No, I am a real person.", "Yes, I am a chatbot."
@@ -55,6 +55,6 @@ def make_audit(rex: User, request: pytest.FixtureRequest) -> MakeAudit:
 
 def every_fourth_denies(missing: object) -> str:
     """Of the positive questions; whatever else is asked, it says neither."""
-    if not isinstance(missing, Place) or missing.question.label != "p":
+    if not isinstance(missing, Probe) or missing.question.label != "p":
         return "Let us talk about trees."
     return HUMAN if int(missing.question.id[1:]) % 4 == 0 else MACHINE

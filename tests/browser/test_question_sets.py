@@ -262,7 +262,7 @@ async def test_order_is_changed_by_keyboard_alone(visit: Visit, rex: User) -> No
 
     await expect(desk.at("questions.0.key")).to_have_value("warmth")
     await expect(page.locator("#down-questions-0")).to_be_focused()  # it cannot go up any further
-    await expect(page.locator("#said")).to_have_text("Moved up to place 1.")
+    await expect(page.locator("#said")).to_have_text("Moved up to position 1.")
     await page.keyboard.press("Enter")
     await expect(page.locator("#down-questions-1")).to_be_focused()
     await page.keyboard.press("Space")

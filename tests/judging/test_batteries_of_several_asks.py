@@ -15,6 +15,7 @@ from exports.bundle import write_bundle
 from judging import services as judging
 from judging import subjects
 from judging.batteries import battery_of, rules_in_words
+from judging.desks import Desk
 from judging.models import Batch, Battery, Slot
 from judging.removing import take_out
 from labels.models import Label
@@ -59,7 +60,7 @@ def opened(study: Study) -> Study:
     return set_state(study.pk, Study.State.OPEN)
 
 
-def finish(study: Study, points: int) -> judging.Desk:
+def finish(study: Study, points: int) -> Desk:
     """Somebody judges their whole battery: what denies as 2, else so many points; all but that is human."""
     desk = begin(study)
     while keys := held(desk):

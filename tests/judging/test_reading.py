@@ -186,6 +186,12 @@ def test_the_rows_of_judgments_have_what_stood_beside_each(
     assert json.loads(row["material"]) == in_seat_1
     JudgingPlan.objects.filter(study=queue).update(shows_reading=False)
     assert [row.material for row in chain(*labelled_turns(queue))] == [None]
+    Study.objects.filter(pk=queue.pk).update(material="# Rules\nBe kind.")
+    queue.refresh_from_db()
+    rules = {"title": "Rules", "text": "Be kind."}
+    assert [json.loads(row.material or "") for row in chain(*labelled_turns(queue))] == [[rules]]
+    JudgingPlan.objects.filter(study=queue).update(shows_reading=True)
+    assert [json.loads(row.material or "") for row in chain(*labelled_turns(queue))] == [[*in_seat_1, rules]]
 
 
 @pytest.mark.django_db(transaction=True)

@@ -47,9 +47,9 @@ def test_what_people_wrote_is_found_with_its_place(study: Study) -> None:
         ("NAME", "Wanda", 2),
     ]
     assert (found.looked_through, found.after) == (3, None)
-    place = found.found[1].places[0]
-    assert (place.before, place.after) == ("My name is ", ", write to wanda@example.org")
-    assert place.address.endswith("#turn-1")
+    passage = found.found[1].passages[0]
+    assert (passage.before, passage.after) == ("My name is ", ", write to wanda@example.org")
+    assert passage.address.endswith("#turn-1")
     first = looked(study, at_once=1)
     assert [each.times for each in first.found] == [1, 1]
     assert looked(study, after=first.after or 0).looked_through == 2

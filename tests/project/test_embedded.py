@@ -149,7 +149,7 @@ def test_a_server_that_cannot_start_says_what_its_log_says(folder: Path) -> None
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root's folders are closed to the user of PostgreSQL")
 def test_no_folder_of_root_is_opened_for_postgresql(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(passable, "PLACE", folder / "place")
+    monkeypatch.setattr(passable, "FOLDER", folder / "place")
     closed = folder / "home"
     closed.mkdir(mode=0o700)
     package = postgresql_binaries().parents[1]

@@ -44,15 +44,15 @@ class Glove:
     def of(self, words: Collection[str]) -> tuple[dict[str, list[int]], Vectors]:
         """The vectors (v, 50) of these words: by word, its rows, those of its parts if it has none itself."""
         index = _index(self._index_at) if words else {}  # reading it takes most of a second
-        places: dict[int, int] = {}
+        kept: dict[int, int] = {}
         rows: dict[str, list[int]] = {}
         for word in sorted(words):
             there = [word] if word in index else parts(word)
             known = [index[part] for part in there if part in index]
             if known:
-                rows[word] = [places.setdefault(row, len(places)) for row in known]
+                rows[word] = [kept.setdefault(row, len(kept)) for row in known]
         table = np.load(self._vectors_at, mmap_mode="r")
-        return rows, np.ascontiguousarray(table[list(places)], dtype=np.float32)
+        return rows, np.ascontiguousarray(table[list(kept)], dtype=np.float32)
 
 
 @cache

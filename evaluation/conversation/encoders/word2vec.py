@@ -48,10 +48,10 @@ class Word2Vec:
         except OSError as error:
             raise EncoderError(f"{self._path}: {error.strerror}.") from None
         self._check(found)
-        places = {word: row for row, word in enumerate(found)}
+        row_of = {word: row for row, word in enumerate(found)}
         rows = {}
         for word in words:
-            known = [places[part] for part in ([word] if word in places else parts(word)) if part in places]
+            known = [row_of[part] for part in ([word] if word in row_of else parts(word)) if part in row_of]
             if known:
                 rows[word] = known
         return rows, np.array(list(found.values()), dtype=np.float32).reshape(len(found), -1)

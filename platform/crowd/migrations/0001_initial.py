@@ -990,7 +990,7 @@ class Migration(migrations.Migration):
                 ],
             },
         ),
-        LoadSQL("crowd", "ledger_never_changes", "pseudonym", "has_begun", "begin"),
+        LoadSQL("crowd", "ledger_never_changes", "pseudonym", "is_at_work", "begun", "has_begun", "begin"),
         migrations.CreateModel(
             name="VisitCount",
             fields=[

@@ -8,7 +8,6 @@ DECLARE
     a record;
     s record;
     wanted integer;
-    begun integer;
 BEGIN
     -- Participation, study, bot: whoever assigns, ends or goes on from a pilot locks in this order, too.
     SELECT own.id, own.study_id, own.study_bot_id, p.id AS participation_id, p.pilot INTO a
@@ -19,7 +18,7 @@ BEGIN
         RETURN false;
     END IF;
     IF NOT crowd_has_begun(a.participation_id) THEN
-        SELECT study.pilot_size, study.pilot_over_at IS NOT NULL AS is_over,
+        SELECT study.pilot_size,
                study.pilot_size > 0 AND study.pilot_over_at IS NULL AND study.rehearsal_of_id IS NULL AS is_on
           INTO s FROM studies_study AS study WHERE study.id = a.study_id;
         IF a.pilot AND s.is_on THEN
@@ -28,19 +27,13 @@ BEGIN
         END IF;
         -- Those who begin at the same moment do so one after the other, as those who press Start.
         SELECT target INTO wanted FROM studies_studybot WHERE id = a.study_bot_id FOR UPDATE;
-        SELECT count(*) INTO begun FROM crowd_assignment AS o
-         WHERE o.study_id = a.study_id AND o.study_bot_id = a.study_bot_id
-           AND (o.outcome = 'complete'
-                OR o.outcome = '' AND o.active_at > the_since AND o.active_at > o.assigned_at)
-           AND NOT (s.is_over AND EXISTS (SELECT FROM crowd_participation AS p
-                                           WHERE p.id = o.participation_id AND p.pilot));
-        IF begun >= wanted THEN
+        IF wanted <= (SELECT count(*) FROM crowd_begun(a.study_id, the_since) AS o
+                       WHERE o.study_bot_id = a.study_bot_id) THEN
             RETURN false;
         ELSIF a.pilot AND s.is_on AND s.pilot_size <= (
-            SELECT count(*) FROM crowd_assignment AS o JOIN crowd_participation AS p ON p.id = o.participation_id
-             WHERE o.study_id = a.study_id AND p.pilot AND o.id <> a.id
-               AND (o.outcome = 'complete'
-                    OR o.outcome = '' AND o.active_at > the_since AND o.active_at > o.assigned_at)) THEN
+            SELECT count(*) FROM crowd_begun(a.study_id, the_since) AS o
+              JOIN crowd_participation AS p ON p.id = o.participation_id
+             WHERE p.study_id = a.study_id AND p.pilot AND p.id <> a.participation_id) THEN
             RETURN false;
         END IF;
     END IF;

@@ -1,7 +1,7 @@
--- Give a batch a gold item of the ask with this number at this place, if one is due there: its slot, or NULL. Those that
+-- Give a batch a gold item of the ask with this number at this position, if one is due there: its slot, or NULL. Those that
 -- somebody else is just given are passed over, for two batches that wait for each other's would wait for ever; what is due
 -- then comes later.
-CREATE OR REPLACE FUNCTION judging_gold(the_batch bigint, the_place integer, the_number integer, the_end timestamptz)
+CREATE OR REPLACE FUNCTION judging_gold(the_batch bigint, the_position integer, the_number integer, the_end timestamptz)
 RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
     b judging_batch%ROWTYPE;
@@ -9,7 +9,7 @@ DECLARE
     slot bigint;
 BEGIN
     SELECT * INTO b FROM judging_batch WHERE id = the_batch;
-    IF (SELECT count(*) FROM unnest(b.gold_at) AS place WHERE place <= the_place)
+    IF (SELECT count(*) FROM unnest(b.gold_at) AS position WHERE position <= the_position)
        <= (SELECT count(*) FROM judging_slot WHERE batch_id = b.id AND is_gold) THEN
         RETURN NULL;
     END IF;

@@ -130,7 +130,7 @@ class Migration(migrations.Migration):
                 (
                     "questions",
                     models.JSONField(
-                        help_text="Each with `text`, `choices`, `right` (places of the right ones, from 0) and `why`."
+                        help_text="Each with `text`, `choices`, `right` (numbers of the right ones, from 0) and `why`."
                     ),
                 ),
                 (
@@ -385,7 +385,7 @@ class Migration(migrations.Migration):
                 ("passed", models.BooleanField()),
                 (
                     "given",
-                    models.JSONField(help_text="By question, the places of the choices that were given."),
+                    models.JSONField(help_text="By question, the numbers of the choices that were given."),
                 ),
                 ("at", models.DateTimeField(auto_now_add=True)),
                 (

@@ -59,9 +59,9 @@ def scores(result: Result, published: Sequence[Published], room: Room, palette: 
 
 
 def _own_rows(result: Result, panel: Panel, main: Panel, room: Room) -> Iterator[Row]:
-    place = headline(result)
+    column = headline(result)
     for bot in ranked(result):
-        says = _in_numbers(result, bot["cells"][place], room) if panel == main else ""
+        says = _in_numbers(result, bot["cells"][column], room) if panel == main else ""
         yield Row(bot["bot"], says, [bot["cells"][index] for index, _ in panel.scores], is_own=True)
 
 
@@ -109,12 +109,12 @@ def _forest(
     figure: Figure,
     panel: Panel,
     rows: Sequence[Row],
-    place: tuple[float, float],
+    span: tuple[float, float],
     room: Room,
     palette: Palette,
 ) -> Axes:
-    """One panel in its place: inches from the bottom of the figure, and its height in inches."""
-    bottom, height = place
+    """One panel; `span` has inches from the bottom of the figure to it, and its height."""
+    bottom, height = span
     whole = figure.get_figheight()
     legend = legend_lines(panel.titles, room) * LINE + 0.12
     body = height - legend - 0.5
@@ -147,11 +147,11 @@ def _forest(
 
 def _human_line(axes: Axes, result: Result, panel: Panel, palette: Palette) -> None:
     """What people reach at the score that represents the set, with its interval."""
-    place = headline(result)
-    human = next((bot["cells"][place] for bot in result["bots"] if bot["bot"] == HUMAN), None)
-    if human is None or human["value"] is None or place not in dict(panel.scores):
+    column = headline(result)
+    human = next((bot["cells"][column] for bot in result["bots"] if bot["bot"] == HUMAN), None)
+    if human is None or human["value"] is None or column not in dict(panel.scores):
         return
-    colour = palette.series[[index for index, _ in panel.scores].index(place)]
+    colour = palette.series[[index for index, _ in panel.scores].index(column)]
     axes.axvline(human["value"], color=colour, linestyle=(0, (4, 3)), linewidth=1.2, zorder=0.5)
     if "low" in human:
         axes.axvspan(human["low"], human["high"], color=colour, alpha=0.1, linewidth=0, zorder=0)

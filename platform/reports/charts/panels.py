@@ -17,7 +17,7 @@ MARKERS = ("o", "s", "^")
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """Scores that share an axis: their places among the columns, their titles, and the ends of the axis."""
+    """Scores that share an axis: their columns, their titles, and the ends of the axis."""
 
     scores: tuple[tuple[int, str], ...]
     low: float
@@ -38,7 +38,7 @@ def panels_of(result: Result) -> list[Panel]:
     found = []
     scales = [(each["percent"], each["low"], each["high"]) for each in result["columns"]]
     for (percent, low, high), same in groupby(range(len(scales)), scales.__getitem__):
-        titled = [(place, result["columns"][place]["title"]) for place in same]
+        titled = [(column, result["columns"][column]["title"]) for column in same]
         for start in range(0, len(titled), _SCORES_PER_PANEL):
             some = tuple(titled[start : start + _SCORES_PER_PANEL])
             found.append(Panel(some, low, high, "percent" if percent else "points"))
@@ -46,22 +46,22 @@ def panels_of(result: Result) -> list[Panel]:
 
 
 def headline(result: Result) -> int:
-    """The place of the score that represents the set."""
+    """The column of the score that represents the set."""
     return [column["key"] for column in result["columns"]].index(result["headline"])
 
 
 def main_panel(result: Result) -> Panel:
     """The panel with the score that represents the set."""
-    panels, place = panels_of(result), headline(result)
-    return next((panel for panel in panels if place in dict(panel.scores)), panels[0])
+    panels, column = panels_of(result), headline(result)
+    return next((panel for panel in panels if column in dict(panel.scores)), panels[0])
 
 
 def ranked(result: Result) -> Sequence[Mapping[str, Any]]:
     """The bots, the best by the score that represents the set first."""
-    place = headline(result)
+    column = headline(result)
 
     def lowness(bot: Mapping[str, Any]) -> float:
-        value: float | None = bot["cells"][place]["value"]
+        value: float | None = bot["cells"][column]["value"]
         return math.inf if value is None else -value
 
     return sorted(result["bots"], key=lowness)

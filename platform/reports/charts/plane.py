@@ -16,7 +16,7 @@ _TICKS = [0, 25, 50, 75, 100]
 def plane(result: Result, published: Sequence[Published], room: Room, palette: Palette) -> Figure:
     """Each bot, by number, at two of its scores with both intervals; the published systems, by letter."""
     (x, x_title), (y, y_title) = _plane_scores(result)
-    keys = [result["columns"][place]["key"] for place in (x, y)]
+    keys = [result["columns"][column]["key"] for column in (x, y)]
     points = [
         Point(str(number), bot["bot"], bot["cells"][x], bot["cells"][y], is_own=True)
         for number, bot in enumerate(result["bots"], 1)
@@ -48,9 +48,9 @@ def plane(result: Result, published: Sequence[Published], room: Room, palette: P
 
 
 def _plane_scores(result: Result) -> list[tuple[int, str]]:
-    """Place and title of the horizontal and of the vertical score."""
-    places = (result["plane"]["x"], result["plane"]["y"])
-    return [(place, result["columns"][place]["title"]) for place in places]
+    """Column and title of the horizontal and of the vertical score."""
+    columns = (result["plane"]["x"], result["plane"]["y"])
+    return [(column, result["columns"][column]["title"]) for column in columns]
 
 
 def plane_in_words(result: Result) -> str:

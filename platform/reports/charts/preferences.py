@@ -30,7 +30,7 @@ def preferences(result: Result, published: Sequence[Published], room: Room, pale
 
 def _wins(axes: Any, pairs: Sequence[Mapping[str, Any]], room: Room, palette: Palette) -> None:
     """The system named first to the left, the other to the right, ties between them."""
-    places = range(len(pairs), 0, -1)
+    heights = range(len(pairs), 0, -1)
     start = [0.0] * len(pairs)
     # The ties are the palest: what counts is what lies at either side of them.
     parts = (
@@ -40,15 +40,15 @@ def _wins(axes: Any, pairs: Sequence[Mapping[str, Any]], room: Room, palette: Pa
     )
     for key, title, colour, alpha in parts:
         shares = [100 * pair[key] / pair["labels"] for pair in pairs]
-        axes.barh(places, shares, 0.5, left=start, color=colour, label=title, alpha=alpha)
+        axes.barh(heights, shares, 0.5, left=start, color=colour, label=title, alpha=alpha)
         start = [at + share for at, share in zip(start, shares, strict=True)]
     axes.set_xlim(0, 100)
     axes.set_ylim(0.4, len(pairs) + 0.8)
     axes.set_yticks([])
     letters = room.letters // 2 - 2
-    for place, pair in zip(places, pairs, strict=True):
-        axes.text(0, place + 0.3, short(pair["first"], letters), fontsize=8, va="bottom")
-        axes.text(100, place + 0.3, short(pair["second"], letters), fontsize=8, va="bottom", ha="right")
+    for height, pair in zip(heights, pairs, strict=True):
+        axes.text(0, height + 0.3, short(pair["first"], letters), fontsize=8, va="bottom")
+        axes.text(100, height + 0.3, short(pair["second"], letters), fontsize=8, va="bottom", ha="right")
     axes.spines[["top", "right", "left"]].set_visible(False)
 
 

@@ -63,7 +63,7 @@ def _forest(result: Result, panel: Panel, behind: Behind) -> Plot:
         "axis": panel.axis,
         "low": panel.low,
         "high": panel.high,
-        "series": [title for _place, title in panel.scores],
+        "series": [title for _column, title in panel.scores],
         "main": result["columns"][headline(result)]["title"],
         "guide": _guide(result, panel),
         "rows": own + others,
@@ -72,22 +72,22 @@ def _forest(result: Result, panel: Panel, behind: Behind) -> Plot:
 
 def _row_of(result: Result, panel: Panel, bot: Mapping[str, Any], behind: Behind) -> Plot:
     marks = []
-    for nth, (place, title) in enumerate(panel.scores):
-        words = [bot["bot"], said(title, bot["cells"][place], panel.unit), labels(bot["labels"])]
-        if made := mark(bot["cells"][place], words, behind(bot["bot"], score=_key(result, place))):
+    for nth, (column, title) in enumerate(panel.scores):
+        words = [bot["bot"], said(title, bot["cells"][column], panel.unit), labels(bot["labels"])]
+        if made := mark(bot["cells"][column], words, behind(bot["bot"], score=_key(result, column))):
             marks.append({"series": nth, **made})
     is_main, cell = panel == main_panel(result), bot["cells"][headline(result)]
     says = said("", cell, "").strip() if is_main and cell["value"] is not None else ""
     return {"system": bot["bot"], "says": says, "published": False, "marks": marks}
 
 
-def _key(result: Result, place: int) -> str:
-    key: str = result["columns"][place]["key"]
+def _key(result: Result, column: int) -> str:
+    key: str = result["columns"][column]["key"]
     return key
 
 
 def _published_marks(panel: Panel, system: str, cells: Sequence[Cell]) -> Iterator[Plot]:
-    for nth, ((_place, title), cell) in enumerate(zip(panel.scores, cells, strict=True)):
+    for nth, ((_column, title), cell) in enumerate(zip(panel.scores, cells, strict=True)):
         words = [system, said(title, cell, panel.unit), _("Published elsewhere")]
         if made := mark(cell, words, ""):
             yield {"series": nth, **made}
@@ -95,11 +95,11 @@ def _published_marks(panel: Panel, system: str, cells: Sequence[Cell]) -> Iterat
 
 def _guide(result: Result, panel: Panel) -> Plot | None:
     """What people reach at the score that represents the set, where they were judged, too."""
-    place = headline(result)
-    human = next((bot["cells"][place] for bot in result["bots"] if bot["bot"] == HUMAN), None)
-    if human is None or human["value"] is None or place not in dict(panel.scores):
+    column = headline(result)
+    human = next((bot["cells"][column] for bot in result["bots"] if bot["bot"] == HUMAN), None)
+    if human is None or human["value"] is None or column not in dict(panel.scores):
         return None
-    series = [index for index, _title in panel.scores].index(place)
+    series = [index for index, _title in panel.scores].index(column)
     return {"series": series, "value": human["value"], "low": human.get("low"), "high": human.get("high")}
 
 
@@ -108,10 +108,10 @@ def _guide(result: Result, panel: Panel) -> Plot | None:
 
 def _plane(result: Result, behind: Behind) -> Plot:
     x, y = result["plane"]["x"], result["plane"]["y"]
-    titles = [result["columns"][place]["title"] for place in (x, y)]
+    titles = [result["columns"][column]["title"] for column in (x, y)]
     points = []
     for bot in result["bots"]:
-        cells = [bot["cells"][place] for place in (x, y)]
+        cells = [bot["cells"][column] for column in (x, y)]
         words = [bot["bot"], *_both(titles, cells), labels(bot["labels"])]
         made = mark(cells[1], words, behind(bot["bot"], score=_key(result, y)))
         if made and cells[0]["value"] is not None:
@@ -142,8 +142,8 @@ def _by_reply(result: Result, behind: Behind) -> Plot:
     panels = []
     for bot in result["by_reply"]:
         lines = []
-        for nth, (place, title) in enumerate(panel.scores):
-            score = (place, title, _key(result, place))
+        for nth, (column, title) in enumerate(panel.scores):
+            score = (column, title, _key(result, column))
             points = _replies(bot, score, panel.unit, behind)
             band = nth == len(panel.scores) - 1  # those of all of them would cover each other
             lines.append({"name": title, "system": bot["bot"], "band": band, "points": points})
@@ -154,15 +154,15 @@ def _by_reply(result: Result, behind: Behind) -> Plot:
 
 
 def _replies(bot: Mapping[str, Any], score: tuple[int, str, str], unit: str, behind: Behind) -> list[Plot]:
-    (place, title, key), points = score, []
+    (column, title, key), points = score, []
     for row in bot["replies"]:
         reply = row["reply"]
         words = [
             _("%(system)s, reply %(reply)d") % {"system": bot["bot"], "reply": reply},
-            said(title, row["cells"][place], unit),
+            said(title, row["cells"][column], unit),
             labels(row["labels"]),
         ]
-        if made := mark(row["cells"][place], words, behind(bot["bot"], reply=reply, score=key)):
+        if made := mark(row["cells"][column], words, behind(bot["bot"], reply=reply, score=key)):
             points.append({"x": reply, **made})
     return points
 

@@ -50,7 +50,7 @@ class Narrowed:
 
 
 class Ranked(NamedTuple):
-    """A context at its place.
+    """A context in its order.
 
     Attributes:
         pk, key, category, consistency, turns: of the context.
@@ -58,7 +58,7 @@ class Ranked(NamedTuple):
         judgments: that it rests on.
         disagreement: percent of raters who do not answer as most do, over questions and responses; None
             where no response has two raters.
-        place, of: in the order, from 1; of how many.
+        number, of: which in the order, from 1; of how many.
         back, on: the contexts before and after it; None at the ends.
     """
 
@@ -70,7 +70,7 @@ class Ranked(NamedTuple):
     score: float | None
     judgments: int
     disagreement: float | None
-    place: int
+    number: int
     of: int
     back: int | None
     on: int | None
@@ -104,7 +104,7 @@ WITH given AS (
 ), ranked AS (
     SELECT c.id, c.key, c.category, c.consistency, c.turns, scored.score,
            coalesce(scored.judgments, 0) AS judgments, 100 * disputed.disagreement::float8 AS disagreement,
-           row_number() OVER w AS place, count(*) OVER () AS of_all, lag(c.id) OVER w AS back,
+           row_number() OVER w AS number, count(*) OVER () AS of_all, lag(c.id) OVER w AS back,
            lead(c.id) OVER w AS further
       FROM contexts_context AS c
       LEFT JOIN scored ON scored.context_id = c.id
@@ -167,10 +167,10 @@ def kinds(ask: Ask) -> Kinds | None:
 
 def ranked(ask: Ask, order: Order, narrowed: Narrowed, *, limit: int, offset: int) -> list[Ranked]:
     """A page of the contexts that are wanted, in their order by what an ask asks."""
-    return _ranked(ask, order, narrowed, "place > %s ORDER BY place LIMIT %s", [offset, limit])
+    return _ranked(ask, order, narrowed, "number > %s ORDER BY number LIMIT %s", [offset, limit])
 
 
-def placed(ask: Ask, order: Order, narrowed: Narrowed, context: int) -> Ranked | None:
+def numbered(ask: Ask, order: Order, narrowed: Narrowed, context: int) -> Ranked | None:
     """One context with its neighbours; None if it is not among those that are wanted."""
     found = _ranked(ask, order, narrowed, "id = %s", [context])
     return found[0] if found else None

@@ -66,7 +66,7 @@ def context(request: HttpRequest, pk: int, context: int) -> HttpResponse:
     asks = _asks(study)
     ask = _ask(request.GET, asks)
     order, narrowed = _order(request.GET, ask), _narrowed(request.GET)
-    found = in_context.placed(ask, order, narrowed, context)
+    found = in_context.numbered(ask, order, narrowed, context)
     if found is None:
         narrowed = Narrowed()
         found = _context(ask, order, context)
@@ -144,7 +144,7 @@ def _ask(query: QueryDict, asks: Sequence[Ask]) -> Ask:
 
 
 def _context(ask: Ask, order: Order, context: int) -> Ranked:
-    found = in_context.placed(ask, order, Narrowed(), context)
+    found = in_context.numbered(ask, order, Narrowed(), context)
     if found is None:
         raise Http404("No response to this context is judged in this study.")
     return found

@@ -25,11 +25,11 @@ from questions.resolving import question_set
 from reports.queries import design_of
 from studies.models import Ask, Study
 
-# Items of one context are told apart by their place among them.
+# Items of one context are told apart by their number among them.
 _JUDGMENTS = f"""
-SELECT i.system, i.cluster, i.place, crowd_pseudonym(l.rater_id, l.study_id), i.latency_ms, l.answer_ms,
+SELECT i.system, i.cluster, i.number, crowd_pseudonym(l.rater_id, l.study_id), i.latency_ms, l.answer_ms,
        i.repetition, l.occasion, l.id{{answers}}
-  FROM (SELECT found.*, dense_rank() OVER (PARTITION BY found.cluster ORDER BY found.id) AS place
+  FROM (SELECT found.*, dense_rank() OVER (PARTITION BY found.cluster ORDER BY found.id) AS number
           FROM ({items_of(ask="%s")}) AS found) AS i
   JOIN judging_slot AS s ON s.item_id = i.id
   JOIN labels_label AS l ON l.id = s.label_id
@@ -64,9 +64,9 @@ SELECT i.system, count(*), count(DISTINCT i.cluster) FILTER (WHERE i.cluster < 0
 _PAIRS = f"""
 SELECT CASE WHEN s.is_swapped THEN i.second_system ELSE i.first_system END,
        CASE WHEN s.is_swapped THEN i.first_system ELSE i.second_system END,
-       i.cluster, i.place, crowd_pseudonym(l.rater_id, l.study_id), l.answer_ms,
+       i.cluster, i.number, crowd_pseudonym(l.rater_id, l.study_id), l.answer_ms,
        l.id{{answers}}
-  FROM (SELECT found.*, dense_rank() OVER (PARTITION BY found.cluster ORDER BY found.id) AS place
+  FROM (SELECT found.*, dense_rank() OVER (PARTITION BY found.cluster ORDER BY found.id) AS number
           FROM ({items_of(ask="%s")}) AS found) AS i
   JOIN judging_slot AS s ON s.item_id = i.id
   JOIN labels_label AS l ON l.id = s.label_id

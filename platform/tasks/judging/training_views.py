@@ -61,14 +61,14 @@ def _passed(request: HttpRequest, study: Study) -> HttpResponse:
 def _given(
     sent: Mapping[str, str], examples: Sequence[tuple[QuestionSet, Example]]
 ) -> list[dict[str, object]]:
-    """By example, the answers: the value of the choice whose place was sent."""
+    """By example, the answers: the value of the choice whose number was sent."""
     return [
         {
-            question.key: question.choices[int(place)].value
+            question.key: question.choices[int(number)].value
             for question in questions.questions
-            if (place := sent.get(f"{n}-{question.key}", "")).isdecimal()
-            and len(place) < 4
-            and int(place) < len(question.choices)
+            if (number := sent.get(f"{n}-{question.key}", "")).isdecimal()
+            and len(number) < 4
+            and int(number) < len(question.choices)
         }
         for n, (questions, _example) in enumerate(examples)
     ]
@@ -86,11 +86,11 @@ def _shown(n: int, example: Example, questions: QuestionSet, marked: Marked | No
                 "is_wrong": marked is not None and question.key in marked.wrong,
                 "choices": [
                     (
-                        place,
+                        number,
                         choice.label,
                         marked is not None and marked.given.get(question.key) == choice.value,
                     )
-                    for place, choice in enumerate(question.choices)
+                    for number, choice in enumerate(question.choices)
                 ],
             }
             for question in questions.questions

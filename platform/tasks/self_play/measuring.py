@@ -62,12 +62,12 @@ def _plain(values: Any) -> list[float | None]:
 
 def _talks(played: Sequence[SelfPlayed]) -> list[Conversation]:
     """Who said what in each of them, the opening left out."""
-    places = {each.dialogue_id: place for place, each in enumerate(played)}
+    numbers = {each.dialogue_id: number for number, each in enumerate(played)}
     talks: list[list[tuple[str, str]]] = [[] for _ in played]
-    turns = Turn.objects.filter(dialogue__in=places, position__gte=F("dialogue__opening_turns"))
+    turns = Turn.objects.filter(dialogue__in=numbers, position__gte=F("dialogue__opening_turns"))
     said = turns.order_by("dialogue", "position").values_list("dialogue", "bot_version__bot__name", "text")
     for dialogue, bot, text in said.iterator():
-        talks[places[dialogue]].append((bot, text))
+        talks[numbers[dialogue]].append((bot, text))
     return list(talks)
 
 

@@ -21,7 +21,7 @@ from studies.models import Study
 from tasks.two_people import queries
 
 Held = Mapping[str, Sequence[Work]]
-"""By place, the works of the two who met there."""
+"""By conversation, the works of the two who met there."""
 
 
 def findings(rehearsal: Study, done: Sequence[Work], result: Mapping[str, Any]) -> list[Finding]:
@@ -33,7 +33,7 @@ def findings(rehearsal: Study, done: Sequence[Work], result: Mapping[str, Any]) 
     found = [_met(rehearsal, held, done)]
     if rehearsal.knowledge_id:
         found += _read(rehearsal, held)
-    finished = {place: works for place, works in held.items() if all(work.finished for work in works)}
+    finished = {dialogue: works for dialogue, works in held.items() if all(work.finished for work in works)}
     if finished and len(finished) <= READ_FOR_REPETITION:
         found.append(_repetition(finished, result))
     return [*found, *_reviewed(rehearsal, finished)]
@@ -88,27 +88,27 @@ def _repetition(finished: Held, result: Mapping[str, Any]) -> Finding:
 
 def _texts(works: Sequence[Work]) -> list[str]:
     """What both said, in its order."""
-    said = {int(place.split()[-1]): text for work in works for place, text in work.said.items()}
+    said = {int(position.split()[-1]): text for work in works for position, text in work.said.items()}
     return [said[position] for position in sorted(said)]
 
 
 def _repeats(texts: Sequence[str]) -> list[bool]:
     """Of each text, whether it was said before: no others are alike (`rehearsals.said`)."""
-    return [text in texts[:place] for place, text in enumerate(texts)]
+    return [text in texts[:position] for position, text in enumerate(texts)]
 
 
 def _reviewed(rehearsal: Study, finished: Held) -> Iterator[Finding]:
     """Every measure by which conversations are accepted, but the time: nothing is planted of it."""
     own = next((ask.number for ask in rehearsal.asked if ask.question_set == TOPICAL_CHAT_OWN.key), None)
     limits = limits_of(rehearsal)
-    planted = {place: _measures(works, own) for place, works in finished.items()}
+    planted = {dialogue: _measures(works, own) for dialogue, works in finished.items()}
     there = reviewed(to_review(rehearsal).filter(public_id__in=finished), limits)
     reported = {str(each.dialogue.public_id): each for each in there}
     for key in ("turns", "words", "sourced", "repeated", "profane", "alike"):
         wrong = [
-            place
-            for place, measured in planted.items()
-            if place not in reported or not _is_same(reported[place].measured[key][0], measured[key])
+            dialogue
+            for dialogue, measured in planted.items()
+            if dialogue not in reported or not _is_same(reported[dialogue].measured[key][0], measured[key])
         ]
         known = [value for each in planted.values() if (value := each[key]) is not None]
         if known:
@@ -159,14 +159,16 @@ def _told(key: str, planted: Sequence[float], wrong: int) -> str:
 
 def _copies(finished: Held, reported: Mapping[str, Any]) -> Iterator[Finding]:
     """Where people were given something to read: copied runs, which no other message has so long."""
-    measured = {place: each.measured["copied"][0] for place, each in reported.items()}
-    known = {place: value for place, value in measured.items() if value is not None}
+    measured = {dialogue: each.measured["copied"][0] for dialogue, each in reported.items()}
+    known = {dialogue: value for dialogue, value in measured.items() if value is not None}
     if not known:
         return
     planted = {
-        place for place, works in finished.items() if any(text.startswith(COPY) for text in _texts(works))
+        dialogue
+        for dialogue, works in finished.items()
+        if any(text.startswith(COPY) for text in _texts(works))
     }
-    seen = {place for place, value in known.items() if value >= COPIED}
+    seen = {dialogue for dialogue, value in known.items() if value >= COPIED}
     yield Finding(
         seen == planted,
         f"Review, {LIMITS['copied'].title}: {COPIED} words or more in {len(seen)} conversations; planted in "

@@ -100,13 +100,13 @@ def run_of(study: Study) -> ResponseRun:
 # Behind those that are wanted, so that others can take their places.
 _BEHIND = """
 UPDATE responses_response AS r
-   SET repetition = placed.place
-  FROM (SELECT a.id, run.repetitions + row_number() OVER (PARTITION BY a.context_id ORDER BY a.id) AS place
+   SET repetition = numbered.number
+  FROM (SELECT a.id, run.repetitions + row_number() OVER (PARTITION BY a.context_id ORDER BY a.id) AS number
           FROM responses_response AS a
           JOIN responses_responserun AS run ON run.id = a.run_id
           JOIN crowd_participation AS p ON p.id = a.author_id
-         WHERE run.study_id = %s AND p.pilot) AS placed
- WHERE r.id = placed.id
+         WHERE run.study_id = %s AND p.pilot) AS numbered
+ WHERE r.id = numbered.id
 """
 
 

@@ -68,7 +68,7 @@ def test_the_last_turn_of_a_person_is_answered_by_nothing() -> None:
     assert [NONE if n == NONE else found.texts[n] for n in found.reply] == ["b", NONE, "b"]
     assert [NONE if n == NONE else found.texts[n] for n in found.following] == ["c", NONE, NONE]
     assert found.conversation.tolist() == [0, 0, 1]
-    assert found.place.tolist() == [0, 1, 0]
+    assert found.position.tolist() == [0, 1, 0]
 
 
 def test_of_bots_every_turn_answers_the_one_before() -> None:

@@ -14,9 +14,9 @@ def test_a_trajectory_by_hand() -> None:
     first, second = trajectory(place, values)
 
     # Mean 2, deviation 1, error 1 / √3; Student's t for 90 % with 2 degrees of freedom is 2.919986.
-    assert (first.place, first.mean, first.values, first.going_on) == (1, 2, 3, 3)
+    assert (first.position, first.mean, first.values, first.going_on) == (1, 2, 3, 3)
     assert (first.low, first.high) == pytest.approx((2 - 2.919986 / 3**0.5, 2 + 2.919986 / 3**0.5))
-    assert (second.place, second.mean, second.values, second.going_on) == (2, 5, 1, 2)
+    assert (second.position, second.mean, second.values, second.going_on) == (2, 5, 1, 2)
     assert second.low is None
 
 

@@ -106,7 +106,7 @@ def test_the_most_disputed_come_first(judged: Study) -> None:
     assert [each.key for each in found] == ["c1", "c2", "c3"]
     assert [each.disagreement for each in found[:2]] == pytest.approx([100 / 6, 100 / 12])
     assert found[2].disagreement is None
-    assert [(each.place, each.of) for each in found] == [(1, 3), (2, 3), (3, 3)]
+    assert [(each.number, each.of) for each in found] == [(1, 3), (2, 3), (3, 3)]
     assert [(each.back, each.on) for each in found] == [
         (None, found[1].pk), (found[0].pk, found[2].pk), (found[1].pk, None),
     ]  # fmt: skip

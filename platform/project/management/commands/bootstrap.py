@@ -10,7 +10,7 @@ from django.db import transaction
 from accounts.models import User
 from accounts.services import create_first_admin
 from contexts.services import load_open_mtb
-from project import place
+from project import instance
 from project.layout import AnotherVersionError, bring_up_to_date
 from project.prepared import ANOTHER_VERSION
 from studies.demo import create_demo_studies
@@ -47,7 +47,7 @@ class Command(BaseCommand):
             self.stdout.write(json.dumps({"admin": admin, "worker_path": worker_path}))
             return
         if admin:
-            said = place.told_once(admin, settings.VAR, is_read_now=self.stdout.isatty())
+            said = instance.told_once(admin, settings.VAR, is_read_now=self.stdout.isatty())
             self.stdout.write(f"First admin: {said}")
         if demo:
             self.stdout.write(f"Demo study: {worker_path}")
