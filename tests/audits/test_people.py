@@ -1,6 +1,7 @@
 """People judge the replies of an audit, and their word counts."""
 
 from collections.abc import Mapping
+from uuid import UUID
 
 import pytest
 from django.core.exceptions import ValidationError
@@ -71,7 +72,7 @@ def judge(desk: Desk, answers: Mapping[str, Mapping[str, str]]) -> None:
     while shown := judging.state(desk)["items"]:
         for item in shown:
             text = Item.objects.get(key=item["key"]).response.text
-            judging.judge(desk, key=item["key"], answers=answers[text])
+            judging.judge(desk, key=UUID(item["key"]), answers=answers[text])
 
 
 @pytest.mark.django_db

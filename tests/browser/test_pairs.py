@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Iterator
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 from asgiref.sync import sync_to_async
@@ -193,7 +194,7 @@ def judged(study: Study) -> Item:
         while items := judging.state(desk)["items"]:
             n = sum(map(ord, items[0]["key"]))
             answer = ("first", "second", "tied")[(n + rater) % 3] if rater < 4 else "first"
-            judging.judge(desk, key=items[0]["key"], answers={"better": answer})
+            judging.judge(desk, key=UUID(items[0]["key"]), answers={"better": answer})
     study.refresh_from_db()
     build_report(queue_report(study).pk)
     found = study.items.first()

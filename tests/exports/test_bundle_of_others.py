@@ -4,6 +4,7 @@ import io
 import json
 import zipfile
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 from django.core.management import call_command
@@ -35,7 +36,7 @@ def test_what_readers_say_of_the_same_turns_is_not_counted_again(
     subjects.add_turns(readers, study, language="en")
     desk = begin(readers)
     while shown := judging.state(desk)["items"]:
-        judging.judge(desk, key=shown[0]["key"], answers={"sensible": False, "specific": False})
+        judging.judge(desk, key=UUID(shown[0]["key"]), answers={"sensible": False, "specific": False})
 
     stored = computed(study).result
     found = recompute(bundle_of(study, tmp_path))

@@ -7,6 +7,7 @@ import random
 import zipfile
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 from django.core.management import call_command
@@ -38,7 +39,7 @@ def judge_all(study: Study, raters: int, better: str) -> None:
                 question: liked if rng.random() < 0.75 else rng.choice(("first", "second", "tied"))
                 for question in ("quality", "fluency", "relatedness", "empathy")
             }
-            judging.judge(desk, key=items[0]["key"], answers=given)
+            judging.judge(desk, key=UUID(items[0]["key"]), answers=given)
     study.refresh_from_db()
 
 

@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from typing import Any
+from uuid import UUID
 
 import pytest
 from django.core.exceptions import ValidationError
@@ -244,7 +245,7 @@ def test_the_items_that_come_with_an_answer_keep_their_sides(make_pairs: MakePai
     desk = begin(study)
     first = judging.state(desk)["items"][0]
 
-    (leased,) = judging.judge(desk, key=first["key"], answers={"better": "first"}).leased
+    (leased,) = judging.judge(desk, key=UUID(first["key"]), answers={"better": "first"}).leased
 
     again = {item["key"]: item for item in judging.state(desk)["items"]}
     assert again[leased["key"]] == leased
@@ -253,7 +254,7 @@ def test_the_items_that_come_with_an_answer_keep_their_sides(make_pairs: MakePai
 def test_a_label_knows_its_pair_rater_party_and_occasion(make_pairs: MakePairs) -> None:
     study = make_pairs(2)
     desk = begin(study)
-    key = judging.state(desk)["items"][0]["key"]
+    key = UUID(judging.state(desk)["items"][0]["key"])
 
     judging.judge(desk, key=key, answers={"better": "second"})
 
@@ -271,7 +272,7 @@ def test_nobody_judges_a_pair_twice_in_two_studies(make_pairs: MakePairs) -> Non
     second = make_pairs()
     pairs.add(second, Source.of_runs(runs_of(first)))
     desk = begin(first)
-    judging.judge(desk, key=judging.state(desk)["items"][0]["key"], answers={"better": "tied"})
+    judging.judge(desk, key=UUID(judging.state(desk)["items"][0]["key"]), answers={"better": "tied"})
 
     worker = Participation.objects.get(pk=desk.participation_id).worker
     consent = second.consent_versions.get()
@@ -304,7 +305,7 @@ def offered(desk: Desk) -> list[str]:
     keys = []
     while items := judging.state(desk)["items"]:
         keys.append(items[0]["key"])
-        judging.judge(desk, key=items[0]["key"], answers={"better": "tied"})
+        judging.judge(desk, key=UUID(items[0]["key"]), answers={"better": "tied"})
     return keys
 
 
@@ -318,7 +319,7 @@ def test_a_pair_goes_to_another_with_its_sides_as_they_were(make_pairs: MakePair
 
     assert before == after
     with pytest.raises(RefusedError, match="given to somebody else"):
-        judging.judge(desk, key=before["key"], answers={"better": "first"})
+        judging.judge(desk, key=UUID(before["key"]), answers={"better": "first"})
 
 
 # --- what the researcher sees ------------------------------------------------------------------------
@@ -339,7 +340,7 @@ def test_votes_name_the_systems_whatever_side_they_were_on(
         desk = begin(study)
         (shown,) = judging.state(desk)["items"]
         beta = [side["texts"][0].startswith("Beta") for side in shown["sides"]]
-        judging.judge(desk, key=shown["key"], answers={"better": "first" if beta[0] else "second"})
+        judging.judge(desk, key=UUID(shown["key"]), answers={"better": "first" if beta[0] else "second"})
     assert set(Label.objects.values_list("answers__better", flat=True)) == {"first", "second"}
 
     seen = pages(sign_in(rex), study, study.items.get())

@@ -2,6 +2,7 @@
 
 import threading
 from collections import Counter
+from uuid import UUID
 
 import pytest
 from django.db import connections
@@ -24,7 +25,7 @@ def work(participation: Participation, leaves: bool, refused: list[str]) -> None
         desk = begin(participation.study, participation)
         done = 0
         while items := judging.state(desk)["items"]:
-            judging.judge(desk, key=items[0]["key"], answers={"better": "first"})
+            judging.judge(desk, key=UUID(items[0]["key"]), answers={"better": "first"})
             done += 1
             if leaves and done == 3:
                 return
