@@ -46,7 +46,7 @@ def study(make_study: MakeStudy, rex: User) -> Study:
     return study
 
 
-def of_bundle(study: Study, folder: Path, *tables: str) -> tuple[Row, *tuple[list[Row], ...]]:
+def of_bundle(study: Study, folder: Path, *tables: str) -> tuple[Row, list[list[Row]]]:
     """The report that the bundle gives again, and these of its tables."""
     path = folder / "bundle.zip"
     call_command("bundle", str(study.pk), output=path)
@@ -54,7 +54,7 @@ def of_bundle(study: Study, folder: Path, *tables: str) -> tuple[Row, *tuple[lis
     assert again.differences == []
     with zipfile.ZipFile(path) as archive:
         texts = [archive.read(f"data/{table}.jsonl").decode() for table in tables]
-    return again.report, *([json.loads(line) for line in text.splitlines()] for text in texts)
+    return again.report, [[json.loads(line) for line in text.splitlines()] for text in texts]
 
 
 def rows_of(page: str) -> list[list[str]]:
@@ -65,7 +65,9 @@ def rows_of(page: str) -> list[list[str]]:
 
 
 def test_the_score_of_each_conversation(study: Study, rex: User, sign_in: SignIn, tmp_path: Path) -> None:
-    report, conversations, labels, workers = of_bundle(study, tmp_path, "conversations", "labels", "workers")
+    report, (conversations, labels, workers) = of_bundle(
+        study, tmp_path, "conversations", "labels", "workers"
+    )
     of_dialogue: dict[str, list[float]] = defaultdict(list)
     for label in labels:
         of_dialogue[label["dialogue"]].append(50 * (label["sensible"] + label["specific"]))
@@ -90,7 +92,7 @@ def test_the_score_of_each_conversation(study: Study, rex: User, sign_in: SignIn
 
 
 def test_what_the_monitor_says_of_bots(study: Study, rex: User, sign_in: SignIn, tmp_path: Path) -> None:
-    report, turns, conversations = of_bundle(study, tmp_path, "turns", "conversations")
+    report, (turns, conversations) = of_bundle(study, tmp_path, "turns", "conversations")
     page = sign_in(rex).get(f"/studies/{study.pk}/monitor/").text
 
     shown = {row[0]: row for row in rows_of(page)[1:]}
@@ -130,7 +132,7 @@ def test_the_votes_of_each_item(
     for rater in range(3):
         judge(study, answering(rater))
     computed(study)
-    report, items, judgments = of_bundle(study, tmp_path, "items", "judgments")
+    report, (items, judgments) = of_bundle(study, tmp_path, "items", "judgments")
     votes: dict[str, Counter[bool]] = defaultdict(Counter)
     for each in judgments:
         votes[each["item"]][each["sensible"]] += 1
