@@ -57,9 +57,12 @@ FOCUS = """(what) => {
   const stop = what.closest("a, button, input, select, textarea, summary, [tabindex]");
   const page = focused?.ownerDocument;
   if (!focused || focused === page.body) return [false, ""]; // at the end of the page
-  const { outlineStyle, outlineWidth } = page.defaultView.getComputedStyle(focused);
+  const style = (it) => page.defaultView.getComputedStyle(it);
+  const outlined = (it) => it && style(it).outlineStyle !== "none" && parseFloat(style(it).outlineWidth) >= 2;
+  const marked = (it) => it && parseFloat(style(it).strokeWidth) >= 4; // a mark of a chart
   const says = `${focused.tagName} ${focused.id} “${focused.textContent.trim().slice(0, 40)}”`;
-  if (outlineStyle === "none" || parseFloat(outlineWidth) < 2) return [false, `${says} has no outline`];
+  const is_shown = outlined(focused) || outlined(focused.closest(".dock__card"));
+  if (!is_shown && !marked(focused.querySelector(".mark__shape"))) return [false, `${says} has no outline`];
   const middle = (from, to, end) => (Math.max(from, 0) + Math.min(to, end)) / 2;
   const [box, view] = [focused.getBoundingClientRect(), page.documentElement];
   const x = middle(box.left, box.right, view.clientWidth), y = middle(box.top, box.bottom, view.clientHeight);
