@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import evaluation  # noqa: F401  # it decides how many threads NumPy has, which other plugins may import
 from project.embedded import PostgreSQL, Redis
 
 _stops: list[Callable[[], None]] = []

@@ -7,8 +7,6 @@ from datetime import UTC, datetime
 from typing import IO, Any, TypeAlias
 
 import orjson
-import pyarrow
-import pyarrow.parquet
 
 from evaluation.report.columns import Kind, Table
 from evaluation.spreadsheets import csv_text
@@ -17,14 +15,6 @@ from exports.rows import Value
 Batch: TypeAlias = list[Sequence[Value]]
 Take: TypeAlias = Callable[[Batch], object]
 """Writes a batch of rows."""
-
-_ARROW = {
-    Kind.TEXT: pyarrow.string(),
-    Kind.INTEGER: pyarrow.int64(),
-    Kind.NUMBER: pyarrow.float64(),
-    Kind.BOOLEAN: pyarrow.bool_(),
-    Kind.TIME: pyarrow.timestamp("us", tz="UTC"),
-}
 
 
 @contextmanager
@@ -42,18 +32,10 @@ def _csv(file: IO[bytes], table: Table) -> Iterator[Take]:
     yield lambda batch: file.write(csv_text(batch).encode())
 
 
-@contextmanager
-def _parquet(file: IO[bytes], table: Table) -> Iterator[Take]:
-    schema = pyarrow.schema(
-        [
-            pyarrow.field(column.name, _ARROW[column.kind], metadata={"meaning": column.meaning})
-            for column in table.columns
-        ]
-    )
-    with pyarrow.parquet.ParquetWriter(file, schema) as writer:
-        yield lambda batch: writer.write_table(
-            pyarrow.table([list(values) for values in zip(*batch, strict=True)], schema=schema)
-        )
+def _parquet(file: IO[bytes], table: Table) -> AbstractContextManager[Take]:
+    from exports.parquet import writing  # which says why it is not loaded before
+
+    return writing(file, table)
 
 
 def plain(batch: Batch, table: Table) -> Batch:
