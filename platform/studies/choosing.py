@@ -4,7 +4,7 @@ from collections.abc import Collection
 from typing import Any
 
 from django import forms
-from django.db.models import Q, QuerySet
+from django.db.models import Q, QuerySet, prefetch_related_objects
 from django.forms.utils import flatatt
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
@@ -31,11 +31,12 @@ def offer(
         How many that are sought are not listed.
     """
     assert field.queryset is not None
-    found = narrowed(field.queryset, sought).prefetch_related("asks")  # which labels name
+    found = narrowed(field.queryset, sought)
     newest = list(found.order_by("-created_at", "-pk")[: MOST_OFFERED + 1])
     shown = newest[:MOST_OFFERED]
     missing = set(chosen) - {study.pk for study in shown}
-    shown += field.queryset.filter(pk__in=missing).prefetch_related("asks") if missing else []
+    shown += field.queryset.filter(pk__in=missing) if missing else []
+    prefetch_related_objects(shown, "asks")  # which labels name
     field.widget.choices = [(study.pk, field.label_from_instance(study)) for study in shown]
     return max(0, found.count() - MOST_OFFERED) if len(newest) > MOST_OFFERED else 0
 
