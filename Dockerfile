@@ -12,7 +12,7 @@ RUN pip install --no-cache-dir --constraint constraints.txt $(python -c \
      + p['optional-dependencies']['deploy']))")
 
 COPY . .
-# Compiled here, once: the programs may not write, and each start would otherwise compile all for seconds.
+# Compiled here, once: the programs may not write, and each start would otherwise compile all anew.
 RUN pip install --no-cache-dir --no-deps --editable . \
     && python -m compileall -q chatbots evaluation platform \
     && useradd --system turnwise && install -d -o turnwise /var/lib/turnwise /var/lib/turnwise/static

@@ -55,19 +55,16 @@ settings.load_profile("no deadline")
 # Whole servers, other processes and long rehearsals. Where several processes run the tests, these files
 # begin first, the longest before all: beside one that began last the others would have nothing to do.
 LONG = (
-    "tests/faults/test_faults.py",
+    "tests/faults/",
     "tests/project/test_access.py",
     "tests/chatbots/test_every_bot.py",
-    "tests/rehearsals/test_judging_rehearsal.py",
     "tests/deploy/test_native.py",
     "tests/chatbots/test_exits.py",
     "tests/project/test_serve.py",
     "tests/chatbots/meena/test_training.py",
     "tests/browser/test_charts.py",
     "tests/browser/test_comparisons.py",
-    "tests/rehearsals/test_rehearsal.py",
-    "tests/rehearsals/test_battery_rehearsal.py",
-    "tests/rehearsals/test_attempts.py",
+    "tests/rehearsals/",
     "tests/operating/test_two_servers.py",
     "tests/project/test_dumps.py",
     "tests/responses/test_killed_worker.py",

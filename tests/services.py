@@ -14,6 +14,10 @@ import pytest
 import evaluation  # noqa: F401  # it decides how many threads NumPy has, which other plugins may import
 from project.embedded import PostgreSQL, Redis
 
+# Processes run the tests on every core: threads of PyTorch, which wait for each other by turning, would take
+# ten times as long as one alone.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 _stops: list[Callable[[], None]] = []
 
 
