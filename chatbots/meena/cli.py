@@ -79,12 +79,12 @@ def write_everyday(options: argparse.Namespace) -> None:
 
     check_range("conversations", options.conversations, least=1)
     count, seed = options.conversations, options.seed
+    real = overheard.overheard(options.overheard)
     if options.chitchat:
         talks = chitchat.conversations(options.chitchat)
     elif options.threads:
-        talks = threads.conversations(count, seed)
-    elif options.listening or options.overheard:
-        real = overheard.overheard(options.overheard, seed)
+        talks = threads.conversations(count, seed, real)
+    elif options.listening or real:
         talks = overheard.conversations(count, seed, real)
     else:
         talks = conversations.conversations(count, seed)

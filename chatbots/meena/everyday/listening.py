@@ -4,8 +4,8 @@ A rule is `pattern => replies`, or `what the bot had asked >> pattern => replies
 in the order of the files. Replies are separated by `|`, and `<1>` in one stands for what the first group
 of the pattern caught. A slot of the templates in a pattern, `{food}`, stands for any of its words.
 
-The rules answer coarsely, but they answer anything. Real lines, of which no template knows the wording, thus
-become training examples in which a model learns to listen.
+What no rule knows is answered by a remark (`remarks.py`). Real lines, of which no template knows the wording,
+thus become training examples in which a model learns to listen.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from chatbots.meena.everyday.templates import Slots, alternatives, expand, shipp
 
 YES_OR_NO = r"^(?:and |so |but )?(?:do|does|did|are|is|was|were|have|has|can|could|will|would|shall|should)\b"
 """How a question begins that is answered by yes or no; in rules, {question_yes}."""
-MOST_ANSWER_WORDS, MOST_CAUGHT_WORDS = 14, 4
+MOST_ANSWER_WORDS, MOST_CAUGHT_WORDS = 8, 4
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 _SLOT = re.compile(r"\{([a-z_]+)\}")
 _CAUGHT = re.compile(r"<(\d)>")
@@ -81,7 +81,7 @@ class Listener:
         answers: to answers of the bot's own question.
         topics: to what is told.
         questions: to questions, before the topics.
-        statements: to everything else, by its form.
+        statements: by their form, before the topics.
         names: how words of the slots are written, by their lower case.
     """
 
@@ -92,7 +92,7 @@ class Listener:
     names: dict[str, str]
 
     def hear(self, line: str, before: str = "") -> Heard | None:
-        """The first rule that fits a line, and the turn of the bot that was said before it."""
+        """The first rule that fits a line and the turn of the bot before it; None if none does."""
         text, asked = line.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'").strip(), question_in(before)
         sentences = _SENTENCE_END.split(text)
         asks = is_question(sentences[-1])
@@ -100,10 +100,13 @@ class Listener:
         if answers and (heard := self._first(self.answers, [text], asked)):
             return heard
         if asks:
-            kinds = (self.questions, self.topics, self.statements)
-            return next(filter(None, (self._first(kind, [sentences[-1]]) for kind in kinds)), None)
+            return self._first(self.questions, [sentences[-1]])
         last_first = [*reversed(sentences), text]
-        return self._first(self.topics, last_first) or self._first(self.statements, [text])
+        return self._first(self.statements, [text]) or self._first(self.topics, last_first)
+
+    def of_topic(self, heard: Heard) -> bool:
+        """Whether the rule only knows a word of the line."""
+        return self.topics[0].number <= heard.rule.number <= self.topics[-1].number
 
     def _first(self, rules: Sequence[Rule], texts: Sequence[str], asked: str = "") -> Heard | None:
         for text in texts:

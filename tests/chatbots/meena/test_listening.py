@@ -50,9 +50,9 @@ def test_questions_are_told_from_statements_with_or_without_their_mark():
 
 
 def test_the_same_seed_gives_the_same_conversations_and_the_person_is_context_only(tmp_path):
-    talks = list(conversations(30, 1, ["I repaired clocks for forty years."]))
+    talks = list(conversations(30, 1, [["I repaired clocks for forty years."]]))
 
-    assert talks == list(conversations(30, 1, ["I repaired clocks for forty years."]))
+    assert talks == list(conversations(30, 1, [["I repaired clocks for forty years."]]))
     assert all(
         [bool(turn.get("context")) for turn in talk["turns"]] == [True, False] * (len(talk["turns"]) // 2)
         for talk in talks
