@@ -68,7 +68,13 @@ def _add_everyday(parser: argparse.ArgumentParser) -> None:
     add("--seed", type=int, default=0, help="the same one gives the same file")
     add("--threads", action="store_true", help="the bot asks, and stays with a subject for several turns")
     add("--listening", action="store_true", help="the bot takes up what was said, whatever it was")
-    add("--overheard", type=Path, nargs="+", default=[], help="conversations whose lines it answers, too")
+    add(
+        "--overheard",
+        type=Path,
+        nargs="+",
+        default=[],
+        help="conversations whose lines it answers, too, also amid threads",
+    )
     add("--chitchat", type=Path, help="instead, convert the wheel of chitchat-dataset, or its dataset.json")
     parser.set_defaults(run=write_everyday)
 

@@ -91,8 +91,14 @@ class Listener:
     statements: Sequence[Rule]
     names: dict[str, str]
 
-    def hear(self, line: str, before: str = "") -> Heard | None:
-        """The first rule that fits a line and the turn of the bot before it; None if none does."""
+    def hear(self, line: str, before: str = "", *, topics: bool = True) -> Heard | None:
+        """The first rule that fits a line and the turn of the bot before it; None if none does.
+
+        Args:
+            line: what was said.
+            before: the bot's last turn; "" if there is none.
+            topics: whether rules count that only know a word of the line.
+        """
         text, asked = line.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'").strip(), question_in(before)
         sentences = _SENTENCE_END.split(text)
         asks = is_question(sentences[-1])
@@ -101,12 +107,9 @@ class Listener:
             return heard
         if asks:
             return self._first(self.questions, [sentences[-1]])
-        last_first = [*reversed(sentences), text]
-        return self._first(self.statements, [text]) or self._first(self.topics, last_first)
-
-    def of_topic(self, heard: Heard) -> bool:
-        """Whether the rule only knows a word of the line."""
-        return self.topics[0].number <= heard.rule.number <= self.topics[-1].number
+        if (heard := self._first(self.statements, [text])) or not topics:
+            return heard
+        return self._first(self.topics, [*reversed(sentences), text])
 
     def _first(self, rules: Sequence[Rule], texts: Sequence[str], asked: str = "") -> Heard | None:
         for text in texts:

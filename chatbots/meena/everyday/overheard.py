@@ -71,11 +71,11 @@ def conversations(count: int, seed: int, real: Sequence[Lines]) -> Iterator[dict
 def replied(line: str, earlier: Sequence[str], chance: random.Random) -> str:
     """What is said to a line after these turns: by a rule if one fits, else a remark; no repetition."""
     before = earlier[-1] if earlier else ""
-    heard = None if corrects(line) else listener().hear(line, before)
-    unsure = heard and listener().of_topic(heard)
     fits = len(line.split()) <= TOPIC_WORDS and _OWN.search(line) is not None
-    for _ in range(TRIES):
-        by_rule = heard and (not unsure or (fits and chance.random() < TOPIC))
+    topics = fits and chance.random() < TOPIC
+    heard = None if corrects(line) else listener().hear(line, before, topics=topics)
+    for number in range(TRIES):
+        by_rule = heard and number < TRIES // 2  # whose replies may all have been given
         said = listener().reply(heard, chance) if heard and by_rule else remark(line, chance)
         if not repeats(said, [*earlier, line]):
             break
