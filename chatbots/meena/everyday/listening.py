@@ -80,8 +80,9 @@ class Listener:
     Attributes:
         answers: to answers of the bot's own question.
         topics: to what is told.
-        questions: to questions, before the topics.
+        questions: to questions.
         statements: by their form, before the topics.
+        others: to questions that none of those know.
         names: how words of the slots are written, by their lower case.
     """
 
@@ -89,6 +90,7 @@ class Listener:
     topics: Sequence[Rule]
     questions: Sequence[Rule]
     statements: Sequence[Rule]
+    others: Sequence[Rule]
     names: dict[str, str]
 
     def hear(self, line: str, before: str = "", *, topics: bool = True) -> Heard | None:
@@ -106,10 +108,14 @@ class Listener:
         if answers and (heard := self._first(self.answers, [text], asked)):
             return heard
         if asks:
-            return self._first(self.questions, [sentences[-1]])
+            return self._first([*self.questions, *self.others], [sentences[-1]])
         if (heard := self._first(self.statements, [text])) or not topics:
             return heard
         return self._first(self.topics, [*reversed(sentences), text])
+
+    def is_general(self, heard: Heard) -> bool:
+        """Whether the rule would answer nearly any question the same."""
+        return heard.rule.number >= self.others[0].number
 
     def _first(self, rules: Sequence[Rule], texts: Sequence[str], asked: str = "") -> Heard | None:
         for text in texts:
@@ -199,7 +205,13 @@ def listener() -> Listener:
     """The rules of this package."""
     _, slots = shipped()
     kinds: list[list[Rule]] = []
-    for names in (("1_answers",), ("2_topics", "3_topics"), ("4_questions",), ("5_statements",)):
+    for names in (
+        ("1_answers",),
+        ("2_topics", "3_topics"),
+        ("4_questions",),
+        ("5_statements",),
+        ("6_questions",),
+    ):
         rules: list[Rule] = []
         for name in names:
             first = sum(map(len, kinds)) + len(rules)
@@ -207,8 +219,7 @@ def listener() -> Listener:
         kinds.append(rules)
     written = {entry.text.lower(): entry.text for entries in slots.values() for entry in entries}
     del written["friends"]  # seldom the show
-    answers, topics, questions, statements = kinds
-    return Listener(answers, topics, questions, statements, written)
+    return Listener(*kinds, names=written)
 
 
 @cache

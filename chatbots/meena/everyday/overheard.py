@@ -12,11 +12,11 @@ import random
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from chatbots.meena.everyday.conversations import LEADS, typed
 from chatbots.meena.everyday.listening import answering, listener, openings, pairs, question_in
-from chatbots.meena.everyday.remarks import corrects, remark
+from chatbots.meena.everyday.remarks import corrects, is_general, remark
 from chatbots.meena.everyday.templates import Filled, Slots, expand, fill, shipped
 from evaluation.repetition import repeats
 
@@ -31,6 +31,9 @@ WORDS = (1, 24)
 """Fewest and most words of a real line."""
 TRIES = 8
 """Replies that are tried until one repeats nothing."""
+KEPT = 0.3
+"""Share of the lines kept to which the reply takes up nothing; the others teach little and would be said to
+everything."""
 _OWN = re.compile(r"\b(?:i|i'm|im|i've|i'll|my|we|our|we're)\b", re.IGNORECASE)
 _WORD = re.compile(r"\b[a-z]{4,}\b")
 _REFUSALS = ("No, ", "", "", "What do you mean? ", "No. ", "I didn't say that. ")
@@ -65,21 +68,37 @@ def conversations(count: int, seed: int, real: Sequence[Lines]) -> Iterator[dict
         chance = random.Random(f"{seed}/overheard/{number}")
         follows = bool(real) and chance.random() < REAL
         turns = _following(chance.choice(real), chance) if follows else conversation(chance)
-        yield {"id": f"overheard-{seed}-{number}", "turns": turns}
+        if turns:
+            yield {"id": f"overheard-{seed}-{number}", "turns": turns}
 
 
-def replied(line: str, earlier: Sequence[str], chance: random.Random) -> str:
+class Reply(NamedTuple):
+    """What is said to a line, and whether it would be said to nearly any line."""
+
+    text: str
+    general: bool
+
+
+def replied(line: str, earlier: Sequence[str], chance: random.Random) -> Reply:
     """What is said to a line after these turns: by a rule if one fits, else a remark; no repetition."""
     before = earlier[-1] if earlier else ""
     fits = len(line.split()) <= TOPIC_WORDS and _OWN.search(line) is not None
     topics = fits and chance.random() < TOPIC
     heard = None if corrects(line) else listener().hear(line, before, topics=topics)
     for number in range(TRIES):
-        by_rule = heard and number < TRIES // 2  # whose replies may all have been given
-        said = listener().reply(heard, chance) if heard and by_rule else remark(line, chance)
-        if not repeats(said, [*earlier, line]):
+        if heard and number < TRIES // 2:  # later: all of its replies may have been given
+            reply = Reply(listener().reply(heard, chance), listener().is_general(heard))
+        else:
+            said = remark(line, chance)
+            reply = Reply(said, is_general(said))
+        if not repeats(reply.text, [*earlier, line]):
             break
-    return said
+    return reply
+
+
+def kept(reply: Reply, chance: random.Random) -> bool:
+    """Whether it is worth learning, as `KEPT` says."""
+    return not reply.general or chance.random() < KEPT
 
 
 def _following(lines: Lines, chance: random.Random) -> list[dict[str, Any]]:
@@ -90,7 +109,9 @@ def _following(lines: Lines, chance: random.Random) -> list[dict[str, Any]]:
     for line in lines[first : first + count]:
         earlier = [turn["text"] for turn in turns]
         said = _corrected(line, earlier[-1], chance) if earlier and chance.random() < CORRECTS else line
-        turns += [{"text": said, "context": True}, {"text": replied(said, earlier, chance)}]
+        reply = replied(said, earlier, chance)
+        if kept(reply, chance):
+            turns += [{"text": said, "context": True}, {"text": reply.text}]
     return turns
 
 
@@ -114,7 +135,7 @@ def conversation(chance: random.Random) -> list[dict[str, Any]]:
             turns += _pair(slots, chance, bool(turns))
             continue
         line = typed(_said(asked, slots, filled, chance), chance)
-        turns += [{"text": line, "context": True}, {"text": replied(line, earlier, chance)}]
+        turns += [{"text": line, "context": True}, {"text": replied(line, earlier, chance).text}]
     return turns
 
 

@@ -17,6 +17,8 @@ from chatbots.meena.everyday.templates import alternatives
 SAID_BACK, GOES_ON, MORE, TAKES_UP = 0.8, 0.7, 0.3, 0.5
 """Chances: that something is said back if it can be; that a remark follows what is said back; that it is one
 that asks for more; that an apology says back what was meant."""
+GENERAL = ("bad", "good", "opinion", "any", "yes", "no", "question")
+"""Kinds of remarks that take up nothing."""
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 _CORRECTS = re.compile(
     r"^(?:what|which|who|huh|(?:an?|my|the|your|no|not|in|on|at|so|but|oh,?) )?[\w' -]{2,40}\? "
@@ -75,6 +77,11 @@ def remarks() -> dict[str, list[str]]:
     lines = (line for line in file.read_text("utf-8").splitlines() if line and not line.startswith("#"))
     parted = (line.partition(" => ") for line in lines)
     return {kind: alternatives(said) for kind, _, said in parted}
+
+
+def is_general(text: str) -> bool:
+    """Whether a remark takes up nothing of what was said."""
+    return any(text in remarks()[kind] for kind in GENERAL)
 
 
 def corrects(line: str) -> bool:

@@ -28,7 +28,7 @@ from importlib import resources
 from typing import Any
 
 from chatbots.meena.everyday.conversations import LEADS, typed
-from chatbots.meena.everyday.overheard import Lines, replied
+from chatbots.meena.everyday.overheard import Lines, kept, replied
 from chatbots.meena.everyday.templates import Filled, Slots, alternatives, expand, fill, names, shipped
 
 EXCHANGES = (4, 10)
@@ -43,7 +43,7 @@ BOT_RAISES, LED_OVER, BEGUN, ADDED = 0.8, 0.2, 0.08, 0.12
 that an answer begins with a word of hesitation; that something is added to it that changes nothing."""
 GREETED, GOES_ON = 0.3, 0.1
 """Chances that the first line begins with a greeting; that an answer goes on with another subject."""
-OVERHEARD = 0.2
+OVERHEARD = 0.3
 """Chance that the person says a line of a real conversation, if there are any, whatever the bot has asked."""
 GREETINGS = ("Hi! ", "Hello! ", "Hey, ", "Hi, ", "Hello. ", "Good morning. ", "Good evening! ", "Hi there. ")
 AND_YOU = (
@@ -242,8 +242,11 @@ class Conversation:
     def _overheard(self, earlier: Sequence[str]) -> list[dict[str, Any]]:
         """A line that no node expects, and what the bot says to it; the open question is forgotten."""
         line = self.chance.choice(self.chance.choice(self.real))
+        reply = replied(line, earlier, self.chance)
+        if not kept(reply, self.chance):
+            return []
         self.open = None
-        return [{"text": line, "context": True}, {"text": replied(line, earlier, self.chance)}]
+        return [{"text": line, "context": True}, {"text": reply.text}]
 
     def _exchange(self) -> tuple[str, str]:
         """What the person says next, and the reply."""

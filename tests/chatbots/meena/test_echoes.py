@@ -95,6 +95,6 @@ def test_a_reply_repeats_nothing_that_was_said_while_there_is_another():
     earlier = []
     for number in range(6):
         line = f"Then number {number} came."
-        said = replied(line, earlier, random.Random(number))
+        said = replied(line, earlier, random.Random(number)).text
         assert said not in earlier
         earlier += [line, said]
