@@ -59,11 +59,11 @@ done
 second=$output/second
 [ -e "$second/model.safetensors" ] || $meena export --checkpoint "$output/second-run/step-0006500" --output "$second"
 
-talk interrupted --threads --conversations 30000 --seed 2 --overheard $people
+talk interrupted --threads --conversations 25000 --seed 2 --overheard $people
 talk less-everyday --conversations 3000
-talk more-listening --listening --conversations 60000 --overheard $people
+talk more-listening --listening --conversations 70000 --overheard $people
 corpus third-corpus "$output/interrupted.jsonl.gz" "$output/less-everyday.jsonl.gz" \
     "$output/more-listening.jsonl.gz"
-train third "$second" 6500
-$meena export --checkpoint "$output/third-run/step-0006500" --output "$output/model"
+train third "$second" 3000
+$meena export --checkpoint "$output/third-run/step-0003000" --output "$output/model"
 $meena perplexity --checkpoint "$output/model" --data "$output/third-corpus/heldout"

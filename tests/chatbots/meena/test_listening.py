@@ -2,6 +2,7 @@
 
 import json
 import random
+from collections import Counter
 
 import pytest
 
@@ -73,3 +74,10 @@ def test_the_command_answers_overheard_lines(tmp_path, capsys):
 
     assert json.loads(capsys.readouterr().out)["conversations"] == 60
     assert "I repaired clocks for forty years." in out.read_text()
+
+
+def test_most_lines_are_left_out_to_which_a_reply_takes_up_nothing():
+    real = [["Jumps, mostly"], ["I repaired clocks"]]
+    lines = Counter(talk["turns"][0]["text"] for talk in conversations(600, 1, real))
+
+    assert 0 < 2 * lines["Jumps, mostly"] < lines["I repaired clocks"]
