@@ -219,7 +219,8 @@ def listener() -> Listener:
         kinds.append(rules)
     written = {entry.text.lower(): entry.text for entries in slots.values() for entry in entries}
     del written["friends"]  # seldom the show
-    return Listener(*kinds, names=written)
+    answers, topics, questions, statements, others = kinds
+    return Listener(answers, topics, questions, statements, others, written)
 
 
 @cache
