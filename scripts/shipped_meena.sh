@@ -1,5 +1,6 @@
 #!/bin/sh
-# Makes a small Meena from raw data, in two stages: real conversations, then talk that stays with a subject.
+# Makes a small Meena from raw data, in three stages: real conversations, talk that stays with a subject, and
+# such talk amid which people say what no rule expects.
 #   scripts/shipped_meena.sh DATA OUTPUT
 # DATA has self_dialogue.jsonl.gz and topical_chat_train_part.jsonl.gz (docs/meena.md, "The shipped model").
 # What was finished is kept: run it again to go on. FIRST=FOLDER begins with a model instead of stage one.
@@ -32,23 +33,37 @@ talk() {
     shift
     [ -e "$output/$name.jsonl.gz" ] || $meena everyday --output "$output/$name.jsonl.gz" "$@"
 }
-talk chitchat --chitchat "$wheel"
-talk threads --threads --conversations 70000 --seed 2
-talk everyday --conversations 6000
-talk listening --listening --conversations 12000 \
-    --overheard "$output/chitchat.jsonl.gz" "$data/self_dialogue.jsonl.gz"
-$meena corpus --input "$output/threads.jsonl.gz" "$output/everyday.jsonl.gz" "$output/listening.jsonl.gz" \
-    --output "$output/corpus" --tokenizer "$first/tokenizer.model" --vocabulary 4096 --most-repeats 1000000 \
-    --heldout 0.01
+corpus() {
+    name=$1
+    shift
+    $meena corpus --input "$@" --output "$output/$name" --tokenizer "$first/tokenizer.model" --vocabulary 4096 \
+        --most-repeats 1000000 --heldout 0.01
+}
 train() {
-    $meena train --corpus "$output/corpus" --output "$output/run" --begin-with "$first" --preset small \
+    $meena train --corpus "$output/$1-corpus" --output "$output/$1-run" --begin-with "$2" --preset small \
         --decoder-blocks 3 --context-length 48 --response-length 32 --dropout 0 --optimizer adamw \
         --learning-rate 0.0012 --warmup 50 --positions 1536 --checkpoint-every 100 --validate-every 5000 \
-        --steps "$1"
+        --steps "$3"
 }
+talk chitchat --chitchat "$wheel"
+people="$output/chitchat.jsonl.gz $data/self_dialogue.jsonl.gz"
+
+talk threads --threads --conversations 70000 --seed 2
+talk everyday --conversations 6000
+talk listening --listening --conversations 12000 --overheard $people
+corpus second-corpus "$output/threads.jsonl.gz" "$output/everyday.jsonl.gz" "$output/listening.jsonl.gz"
 # The rate falls to zero three times; the held-out pairs are measured at the end of each time.
 for steps in 1500 2800 6500; do
-    grep -qs "^$steps," "$output/run/heldout.csv" || train "$steps"
+    grep -qs "^$steps," "$output/second-run/heldout.csv" || train second "$first" "$steps"
 done
-$meena export --checkpoint "$output/run/step-0006500" --output "$output/model"
-$meena perplexity --checkpoint "$output/model" --data "$output/corpus/heldout"
+second=$output/second
+[ -e "$second/model.safetensors" ] || $meena export --checkpoint "$output/second-run/step-0006500" --output "$second"
+
+talk interrupted --threads --conversations 25000 --seed 2 --overheard $people
+talk less-everyday --conversations 3000
+talk more-listening --listening --conversations 70000 --overheard $people
+corpus third-corpus "$output/interrupted.jsonl.gz" "$output/less-everyday.jsonl.gz" \
+    "$output/more-listening.jsonl.gz"
+train third "$second" 3000
+$meena export --checkpoint "$output/third-run/step-0003000" --output "$output/model"
+$meena perplexity --checkpoint "$output/model" --data "$output/third-corpus/heldout"

@@ -68,7 +68,13 @@ def _add_everyday(parser: argparse.ArgumentParser) -> None:
     add("--seed", type=int, default=0, help="the same one gives the same file")
     add("--threads", action="store_true", help="the bot asks, and stays with a subject for several turns")
     add("--listening", action="store_true", help="the bot takes up what was said, whatever it was")
-    add("--overheard", type=Path, nargs="+", default=[], help="conversations whose lines it answers, too")
+    add(
+        "--overheard",
+        type=Path,
+        nargs="+",
+        default=[],
+        help="conversations whose lines it answers, too, also amid threads",
+    )
     add("--chitchat", type=Path, help="instead, convert the wheel of chitchat-dataset, or its dataset.json")
     parser.set_defaults(run=write_everyday)
 
@@ -79,12 +85,12 @@ def write_everyday(options: argparse.Namespace) -> None:
 
     check_range("conversations", options.conversations, least=1)
     count, seed = options.conversations, options.seed
+    real = overheard.overheard(options.overheard)
     if options.chitchat:
         talks = chitchat.conversations(options.chitchat)
     elif options.threads:
-        talks = threads.conversations(count, seed)
-    elif options.listening or options.overheard:
-        real = overheard.overheard(options.overheard, seed)
+        talks = threads.conversations(count, seed, real)
+    elif options.listening or real:
         talks = overheard.conversations(count, seed, real)
     else:
         talks = conversations.conversations(count, seed)

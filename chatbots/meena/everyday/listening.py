@@ -4,8 +4,8 @@ A rule is `pattern => replies`, or `what the bot had asked >> pattern => replies
 in the order of the files. Replies are separated by `|`, and `<1>` in one stands for what the first group
 of the pattern caught. A slot of the templates in a pattern, `{food}`, stands for any of its words.
 
-The rules answer coarsely, but they answer anything. Real lines, of which no template knows the wording, thus
-become training examples in which a model learns to listen.
+What no rule knows is answered by a remark (`remarks.py`). Real lines, of which no template knows the wording,
+thus become training examples in which a model learns to listen.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from chatbots.meena.everyday.templates import Slots, alternatives, expand, shipp
 
 YES_OR_NO = r"^(?:and |so |but )?(?:do|does|did|are|is|was|were|have|has|can|could|will|would|shall|should)\b"
 """How a question begins that is answered by yes or no; in rules, {question_yes}."""
-MOST_ANSWER_WORDS, MOST_CAUGHT_WORDS = 14, 4
+MOST_ANSWER_WORDS, MOST_CAUGHT_WORDS = 8, 4
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 _SLOT = re.compile(r"\{([a-z_]+)\}")
 _CAUGHT = re.compile(r"<(\d)>")
@@ -80,8 +80,9 @@ class Listener:
     Attributes:
         answers: to answers of the bot's own question.
         topics: to what is told.
-        questions: to questions, before the topics.
-        statements: to everything else, by its form.
+        questions: to questions.
+        statements: by their form, before the topics.
+        others: to questions that none of those know.
         names: how words of the slots are written, by their lower case.
     """
 
@@ -89,10 +90,17 @@ class Listener:
     topics: Sequence[Rule]
     questions: Sequence[Rule]
     statements: Sequence[Rule]
+    others: Sequence[Rule]
     names: dict[str, str]
 
-    def hear(self, line: str, before: str = "") -> Heard | None:
-        """The first rule that fits a line, and the turn of the bot that was said before it."""
+    def hear(self, line: str, before: str = "", *, topics: bool = True) -> Heard | None:
+        """The first rule that fits a line and the turn of the bot before it; None if none does.
+
+        Args:
+            line: what was said.
+            before: the bot's last turn; "" if there is none.
+            topics: whether rules count that only know a word of the line.
+        """
         text, asked = line.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'").strip(), question_in(before)
         sentences = _SENTENCE_END.split(text)
         asks = is_question(sentences[-1])
@@ -100,10 +108,14 @@ class Listener:
         if answers and (heard := self._first(self.answers, [text], asked)):
             return heard
         if asks:
-            kinds = (self.questions, self.topics, self.statements)
-            return next(filter(None, (self._first(kind, [sentences[-1]]) for kind in kinds)), None)
-        last_first = [*reversed(sentences), text]
-        return self._first(self.topics, last_first) or self._first(self.statements, [text])
+            return self._first([*self.questions, *self.others], [sentences[-1]])
+        if (heard := self._first(self.statements, [text])) or not topics:
+            return heard
+        return self._first(self.topics, [*reversed(sentences), text])
+
+    def is_general(self, heard: Heard) -> bool:
+        """Whether the rule would answer nearly any question the same."""
+        return heard.rule.number >= self.others[0].number
 
     def _first(self, rules: Sequence[Rule], texts: Sequence[str], asked: str = "") -> Heard | None:
         for text in texts:
@@ -193,7 +205,13 @@ def listener() -> Listener:
     """The rules of this package."""
     _, slots = shipped()
     kinds: list[list[Rule]] = []
-    for names in (("1_answers",), ("2_topics", "3_topics"), ("4_questions",), ("5_statements",)):
+    for names in (
+        ("1_answers",),
+        ("2_topics", "3_topics"),
+        ("4_questions",),
+        ("5_statements",),
+        ("6_questions",),
+    ):
         rules: list[Rule] = []
         for name in names:
             first = sum(map(len, kinds)) + len(rules)
@@ -201,8 +219,8 @@ def listener() -> Listener:
         kinds.append(rules)
     written = {entry.text.lower(): entry.text for entries in slots.values() for entry in entries}
     del written["friends"]  # seldom the show
-    answers, topics, questions, statements = kinds
-    return Listener(answers, topics, questions, statements, written)
+    answers, topics, questions, statements, others = kinds
+    return Listener(answers, topics, questions, statements, others, written)
 
 
 @cache

@@ -28,6 +28,7 @@ from importlib import resources
 from typing import Any
 
 from chatbots.meena.everyday.conversations import LEADS, typed
+from chatbots.meena.everyday.overheard import Lines, kept, replied
 from chatbots.meena.everyday.templates import Filled, Slots, alternatives, expand, fill, names, shipped
 
 EXCHANGES = (4, 10)
@@ -42,6 +43,8 @@ BOT_RAISES, LED_OVER, BEGUN, ADDED = 0.8, 0.2, 0.08, 0.12
 that an answer begins with a word of hesitation; that something is added to it that changes nothing."""
 GREETED, GOES_ON = 0.3, 0.1
 """Chances that the first line begins with a greeting; that an answer goes on with another subject."""
+OVERHEARD = 0.3
+"""Chance that the person says a line of a real conversation, if there are any, whatever the bot has asked."""
 GREETINGS = ("Hi! ", "Hello! ", "Hey, ", "Hi, ", "Hello. ", "Good morning. ", "Good evening! ", "Hi there. ")
 AND_YOU = (
     *("and you?", "what about you?", "how about you?", "you?", "and what about you?", "how about yourself?"),
@@ -192,16 +195,17 @@ def threads() -> Nodes:
     return nodes
 
 
-def conversations(count: int, seed: int) -> Iterator[dict[str, Any]]:
+def conversations(count: int, seed: int, real: Sequence[Lines] = ()) -> Iterator[dict[str, Any]]:
     """Conversations in the form that a corpus is built from; the person's lines are context only.
 
     Args:
         count: how many.
         seed: the same one gives the same conversations.
+        real: lines as of `overheard`, with which the person interrupts.
     """
     for number in range(count):
         chance = random.Random(f"{seed}/threads/{number}")
-        yield {"id": f"threads-{seed}-{number}", "turns": Conversation(chance).turns()}
+        yield {"id": f"threads-{seed}-{number}", "turns": Conversation(chance, real).turns()}
 
 
 class Conversation:
@@ -209,10 +213,11 @@ class Conversation:
 
     Args:
         chance: everything is drawn from it.
+        real: lines as of `overheard`.
     """
 
-    def __init__(self, chance: random.Random) -> None:
-        self.chance, self.nodes, self.slots = chance, threads(), shipped()[1]
+    def __init__(self, chance: random.Random, real: Sequence[Lines] = ()) -> None:
+        self.chance, self.nodes, self.slots, self.real = chance, threads(), shipped()[1], real
         self.open: Node | None = None  # the node whose question was asked last
         self.asked: list[str] = []  # names of nodes that were asked
         self.filled: Filled = {}
@@ -225,11 +230,23 @@ class Conversation:
         """What was said, in turns."""
         turns: list[dict[str, Any]] = []
         for _ in range(self.chance.randint(*EXCHANGES)):
+            if self.real and self.chance.random() < OVERHEARD:
+                turns += self._overheard([turn["text"] for turn in turns])
+                continue
             line, reply = self._exchange()
             turns += [{"text": typed(line, self.chance), "context": True}, {"text": reply}]
             if self.over:
                 break
         return turns
+
+    def _overheard(self, earlier: Sequence[str]) -> list[dict[str, Any]]:
+        """A line that no node expects, and what the bot says to it; the open question is forgotten."""
+        line = self.chance.choice(self.chance.choice(self.real))
+        reply = replied(line, earlier, self.chance)
+        if not kept(reply, self.chance):
+            return []
+        self.open = None
+        return [{"text": line, "context": True}, {"text": reply.text}]
 
     def _exchange(self) -> tuple[str, str]:
         """What the person says next, and the reply."""

@@ -2,6 +2,7 @@
 
 import json
 import random
+from collections import Counter
 
 import pytest
 
@@ -50,9 +51,9 @@ def test_questions_are_told_from_statements_with_or_without_their_mark():
 
 
 def test_the_same_seed_gives_the_same_conversations_and_the_person_is_context_only(tmp_path):
-    talks = list(conversations(30, 1, ["I repaired clocks for forty years."]))
+    talks = list(conversations(30, 1, [["I repaired clocks for forty years."]]))
 
-    assert talks == list(conversations(30, 1, ["I repaired clocks for forty years."]))
+    assert talks == list(conversations(30, 1, [["I repaired clocks for forty years."]]))
     assert all(
         [bool(turn.get("context")) for turn in talk["turns"]] == [True, False] * (len(talk["turns"]) // 2)
         for talk in talks
@@ -73,3 +74,10 @@ def test_the_command_answers_overheard_lines(tmp_path, capsys):
 
     assert json.loads(capsys.readouterr().out)["conversations"] == 60
     assert "I repaired clocks for forty years." in out.read_text()
+
+
+def test_most_lines_are_left_out_to_which_a_reply_takes_up_nothing():
+    real = [["Jumps, mostly"], ["I repaired clocks"]]
+    lines = Counter(talk["turns"][0]["text"] for talk in conversations(600, 1, real))
+
+    assert 0 < 2 * lines["Jumps, mostly"] < lines["I repaired clocks"]

@@ -1,5 +1,6 @@
 """Conversations that stay with a subject: how nodes are read, what is asked next, and the shipped ones."""
 
+import itertools
 import json
 import random
 import re
@@ -184,3 +185,17 @@ def test_every_slot_is_used_by_a_template_or_a_node():
             used |= {slot for line in said.lines for slot, _ in names(line)}
             used |= {slot for reply in said.replies for slot, _ in names(reply.text)}
     assert used - {"topic"} <= set(shipped()[1])
+
+
+def test_people_interrupt_with_lines_that_no_node_expects():
+    talks = list(conversations(60, 1, [["I repaired clocks"]]))
+    replies = [
+        after["text"]
+        for talk in talks
+        for turn, after in itertools.pairwise(talk["turns"])
+        if turn["text"] == "I repaired clocks"
+    ]
+
+    assert len(replies) > 60
+    assert any("you repaired clocks" in reply.lower() for reply in replies)
+    assert all("context" in turn for talk in talks for turn in talk["turns"][::2])

@@ -1,0 +1,155 @@
+"""Remarks on lines that no rule knows: what was said is said back, or what is true of almost anything.
+
+They are written in `listening/remarks.txt`, by what they are said to.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from functools import cache
+from importlib import resources
+
+from chatbots.meena.everyday.echoes import Echo, echoes
+from chatbots.meena.everyday.listening import is_question
+from chatbots.meena.everyday.templates import alternatives
+
+SAID_BACK, GOES_ON, MORE, TAKES_UP = 0.8, 0.7, 0.3, 0.5
+"""Chances: that something is said back if it can be; that a remark follows what is said back; that it is one
+that asks for more; that an apology says back what was meant."""
+GENERAL = ("bad", "good", "opinion", "any", "yes", "no", "question")
+"""Kinds of remarks that take up nothing."""
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
+_CORRECTS = re.compile(
+    r"^(?:what|which|who|huh|(?:an?|my|the|your|no|not|in|on|at|so|but|oh,?) )?[\w' -]{2,40}\? "
+    r"(?:no\b|nope|nothing|not |i |i'm|it |it's|she|he|they|there|we|that|just|don't|never|my |what do you)|"
+    r"\b(?:not what i (?:said|meant|asked)|i (?:just |already )?(?:told|said to) you|"
+    r"you (?:seem|are|sound) (?:a bit |a little |very )?(?:confused|wrong|mistaken)|"
+    r"you (?:didn't|don't) (?:listen|understand|get|answer)|you(?:'re| are) not listening|"
+    r"(?:makes|making) no sense|doesn't make sense|you misunderst|i meant|what are you talking about|"
+    r"i never said|i didn't say|that's not (?:it|right|true)|that was not my)|"
+    r"^(?:no,? )?(?:i'm|i am|it's|it is|she's|he's) not an? \w+, (?:i'm|it's|she's|he's|but)|"
+    r"^(?:never ?mind|no, no)\b",
+    re.IGNORECASE,
+)
+_YES = re.compile(
+    r"^\W*(?:oh |well )?(?:yes|yeah|yep|yup|sure|of course|definitely|absolutely|i do|i did|i am|it is|"
+    r"it was|i think so|i guess so|certainly|indeed)\b[\w ']{0,12}\W*$",
+    re.IGNORECASE,
+)
+_NO = re.compile(
+    r"^\W*(?:oh |well )?(?:no|nope|nah|not really|never|i don't|i didn't|not yet|not at all|no way|not much|"
+    r"nothing|nobody|hardly)\b[\w ']{0,12}\W*$",
+    re.IGNORECASE,
+)
+_BAD = re.compile(
+    r"\b(?:die[ds]?|dead|death|sick|ill|cancer|pain\w*|hurts?|sad|lonely|lost|broken?|terrible|awful|horrible|"
+    r"stress\w*|tired|exhausted|unfortunately|sadly|miss(?:ed)? (?:her|him|them|my)|worried|afraid|scared|"
+    r"cry\w*|divorced?|fired|alone|depress\w*|hard for (?:me|us)|suffer\w*|accident|sucks|confused)\b",
+    re.IGNORECASE,
+)
+_GOOD = re.compile(
+    r"\b(?:love|loved|great|fun|enjoy\w*|wonderful|happy|excited|beautiful|favorite|favourite|awesome|amazing|"
+    r"fantastic|lovely|nice|perfect|delicious|excellent|can't wait|glad|proud)\b",
+    re.IGNORECASE,
+)
+_NOT = re.compile(r"\b(?:not|\w+n't|never|no|hardly|but|used to)\b", re.IGNORECASE)
+_OPINION = re.compile(
+    r"\b(?:i think|i believe|i guess|i feel like|in my opinion|i agree|people|everyone|everybody|should|"
+    r"better|worse|best|worst|true|exactly|probably|seems?|definitely)\b|"
+    r"^(?:it's|it is|they're|they are|that's|that is)\b",
+    re.IGNORECASE,
+)
+_OWN = re.compile(r"\b(?:i|my|our|i'm|i'll|i've|i'd|we|we're|me|us)\b", re.IGNORECASE)
+_TOLD = re.compile(r"\b(?:my|our|i'm|i was|i have|i'll|i've|we|me)\b", re.IGNORECASE)
+_BIT = re.compile(
+    r"^(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|\d+|every|once|twice|in|at|"
+    r"with|on|for|about|since|from|almost|over|both|mostly|near|just (?:me|my|a|the))\b[\w' -]{2,30}$",
+    re.IGNORECASE,
+)
+_TURNED = {"my": "your", "me": "you", "our": "your", "us": "you", "i": "you"}
+
+
+@cache
+def remarks() -> dict[str, list[str]]:
+    """The remarks of this package, by what they are said to."""
+    file = resources.files("chatbots.meena.everyday") / "listening" / "remarks.txt"
+    lines = (line for line in file.read_text("utf-8").splitlines() if line and not line.startswith("#"))
+    parted = (line.partition(" => ") for line in lines)
+    return {kind: alternatives(said) for kind, _, said in parted}
+
+
+def is_general(text: str) -> bool:
+    """Whether a remark takes up nothing of what was said."""
+    return any(text in remarks()[kind] for kind in GENERAL)
+
+
+def corrects(line: str) -> bool:
+    """Whether somebody says that they were misunderstood."""
+    return _CORRECTS.search(line.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")) is not None
+
+
+def remark(line: str, chance: random.Random) -> str:
+    """Something that may be said to a line, whatever it is about."""
+    text = line.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'").strip()
+    sentences = _SENTENCE_END.split(text)
+    heard = next((found for each in reversed(sentences) if (found := _heard(each))), None)
+    if corrects(text):
+        told = heard if heard and heard.when in ("past", "now", "future") else None
+        return (
+            _with(told, "corrected", chance) if told and chance.random() < 0.5 else _one("correction", chance)
+        )
+    if is_question(sentences[-1]):
+        return _one("question", chance)
+    if heard and chance.random() < SAID_BACK:
+        return _said_back(heard, text, chance)
+    return _one(_kind(text), chance)
+
+
+def _heard(sentence: str) -> Echo | None:
+    if is_question(sentence) and sentence.endswith("?"):
+        return None
+    if found := next(echoes(sentence), None):
+        return found
+    bit = sentence.strip(" .!")
+    if _BIT.match(bit) and len(bit.split()) <= 4:
+        turned = " ".join(_TURNED.get(word.lower(), word) for word in bit.split())
+        return Echo(turned[0].lower() + turned[1:], "bit")
+    return None
+
+
+def _said_back(heard: Echo, text: str, chance: random.Random) -> str:
+    if heard.when == "thing":
+        definite = heard.text.split()[0] in ("the", "your", "his", "her", "their")
+        return _with(heard, "known" if definite else "thing", chance)
+    if heard.when == "bit":
+        return _with(heard, "bit", chance)
+    said = _with(heard, "clause", chance)
+    if chance.random() > GOES_ON:
+        return said
+    kind = _kind(text) if _OWN.search(text) else "more"
+    if kind not in ("bad", "good"):
+        kind = "more" if kind == "more" or chance.random() < MORE else heard.when
+    return f"{said} {_one(kind, chance)}"
+
+
+def _kind(text: str) -> str:
+    """What a statement is like, as far as its words tell."""
+    if _BAD.search(text):
+        return "bad" if not _NOT.search(text) else "any"
+    if _YES.match(text):
+        return "yes"
+    if _NO.match(text):
+        return "no"
+    if _GOOD.search(text) and not _NOT.search(text):
+        return "good"
+    return "opinion" if _OPINION.search(text) and not _TOLD.search(text) else "any"
+
+
+def _one(kind: str, chance: random.Random) -> str:
+    return chance.choice(remarks()[kind])
+
+
+def _with(heard: Echo, kind: str, chance: random.Random) -> str:
+    upper = heard.text[0].upper() + heard.text[1:]
+    return _one(kind, chance).replace("<e>", heard.text).replace("<E>", upper)
