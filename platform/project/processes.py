@@ -228,6 +228,8 @@ def _die_with_parent(end: signal.Signals) -> Callable[[], None] | None:
     parent, number = os.getpid(), int(end)
 
     def arm() -> None:
+        if end is not signal.SIGUSR1:  # our parent's own handler would swallow it until the program begins
+            signal.signal(end, signal.SIG_DFL)
         prctl(PR_SET_PDEATHSIG, number, 0, 0, 0)
         if os.getppid() != parent:  # it died before it could be watched
             os.kill(os.getpid(), number)
