@@ -10,18 +10,15 @@ import ctypes
 import os
 import signal
 import sys
-import time
 from collections.abc import Callable, Collection, Mapping
-from contextlib import suppress
 from uuid import uuid4
 
 import psutil
 
+from project.processes import end_at_once
+
 PR_SET_CHILD_SUBREAPER = 36
 NAME = "TURNWISE_ADOPTED_AS"
-# To close sockets and finish pages. Whoever takes longer is killed, which loses nothing that was saved.
-SECONDS_TO_END = 1.0
-GLANCE_SECONDS = 0.02
 
 
 def adopt() -> None:
@@ -55,13 +52,7 @@ def own_mark() -> str:
 def end_those_of(mark: str) -> None:
     """End the copy that an earlier keeper with this mark left behind."""
     left = [each for each in psutil.Process(os.getppid()).children() if _has(each, mark)]
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        for each in left:
-            with suppress(psutil.NoSuchProcess):
-                each.send_signal(number)
-        until = time.monotonic() + SECONDS_TO_END
-        while not all(map(_is_gone, left)) and time.monotonic() < until:
-            time.sleep(GLANCE_SECONDS)
+    end_at_once(left)
 
 
 def _has(process: psutil.Process, mark: str) -> bool:
@@ -69,13 +60,6 @@ def _has(process: psutil.Process, mark: str) -> bool:
         return process.pid != os.getpid() and process.environ().get(NAME) == mark
     except psutil.Error:
         return False
-
-
-def _is_gone(process: psutil.Process) -> bool:
-    try:
-        return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return True
 
 
 def ends_unless_adopted(heir: int) -> Callable[..., None]:

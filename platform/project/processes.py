@@ -17,6 +17,8 @@ from typing import IO, Protocol
 import psutil
 
 STOP_SECONDS = 20.0
+# To close sockets and finish pages. Whoever takes longer is killed, which loses nothing that was saved.
+MOMENT_SECONDS = 1.0
 GLANCE_SECONDS = 0.02
 PR_SET_PDEATHSIG = 1
 # Those that end us in order.
@@ -173,19 +175,41 @@ def record(pids: Iterable[int], file: Path) -> None:
 
 
 def stop_recorded(file: Path) -> None:
-    """Stop those of the recorded processes that still run; a number that was given anew is left alone."""
+    """End those of the recorded processes that still run; a number that was given anew is left alone.
+
+    The database of a killed run has gone, so there is little that they could finish, and people wait.
+    """
     try:
         born: dict[str, float] = json.loads(file.read_text())
     except (FileNotFoundError, json.JSONDecodeError):
         return
+    left: list[psutil.Process] = []
     for pid, created in born.items():
-        try:
+        with suppress(psutil.NoSuchProcess):
             process = psutil.Process(int(pid))
             if process.create_time() == created:
-                _stop_orphan(process, signal.SIGTERM)
-        except psutil.NoSuchProcess:
-            continue
+                copies = [each for each in process.children() if each.cmdline() == process.cmdline()]
+                left += [process, *copies]
+    end_at_once(left)
     file.unlink()
+
+
+def end_at_once(left: Iterable[psutil.Process]) -> None:
+    """Let processes that are not our children end in order for a moment; kill those that take longer."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        for each in left:
+            with suppress(psutil.NoSuchProcess):
+                each.send_signal(number)
+        until = time.monotonic() + MOMENT_SECONDS
+        while not all(map(_is_gone, left)) and time.monotonic() < until:
+            time.sleep(GLANCE_SECONDS)
+
+
+def _is_gone(process: psutil.Process) -> bool:
+    try:
+        return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
 
 
 def _stop_orphan(process: psutil.Process, end: signal.Signals) -> None:
@@ -204,6 +228,8 @@ def _die_with_parent(end: signal.Signals) -> Callable[[], None] | None:
     parent, number = os.getpid(), int(end)
 
     def arm() -> None:
+        if end is not signal.SIGUSR1:  # our parent's own handler would swallow it until the program begins
+            signal.signal(end, signal.SIG_DFL)
         prctl(PR_SET_PDEATHSIG, number, 0, 0, 0)
         if os.getppid() != parent:  # it died before it could be watched
             os.kill(os.getpid(), number)
