@@ -136,7 +136,7 @@ def on_sockets(
     from crowd.models import Participation
     from crowd.sessions import COOKIE, signed
 
-    study = make_queue(4 * options.items, batch=500)
+    study = make_queue(8 * options.items, batch=500)  # none of which is left without items in the window
     sockets = []
     for _ in range(options.raters):
         batch = new_batch(study)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db import connection
-from django.db.models import Count, QuerySet, Sum
+from django.db.models import Count, QuerySet, Sum, prefetch_related_objects
 from django.db.models.functions import Now
 
 from evaluation.protocols.facts import HUMAN
@@ -308,11 +308,9 @@ def left_over() -> QuerySet[Slot]:
 
 def shares(studies: QuerySet[Study]) -> dict[int, Share]:
     """Of each judging study, by its key, how many items one judges, and how many judge each."""
-    plans = (
-        JudgingPlan.objects.filter(study__in=studies)
-        .select_related("battery", "study")
-        .prefetch_related("study__asks")
-    )
+    plans = JudgingPlan.objects.filter(study__in=studies).select_related("battery", "study")
+    # A battery is judged by each ask.
+    prefetch_related_objects([plan.study for plan in plans if hasattr(plan, "battery")], "asks")
     return {
         plan.study_id: Share(plan.battery.size)
         if hasattr(plan, "battery")

@@ -17,9 +17,7 @@ from studies.tasks import task_of
 @require_GET
 @login_required
 def monitor(request: HttpRequest, pk: int) -> HttpResponse:
-    study = get_object_or_404(
-        studies_of(request.user).select_related("requirement__qualification", "judging"), pk=pk
-    )
+    study = get_object_or_404(studies_of(request.user).select_related("requirement__qualification"), pk=pk)
     task = task_of(study)
     if not isinstance(task, WorkerTask):
         return redirect(study)

@@ -211,7 +211,7 @@ def test_erasure_keeps_what_they_said_and_nobody_knows_who(study: Study) -> None
 def test_free_text_is_looked_through_and_redacted(study: Study, rex: User, sign_in: SignIn) -> None:
     (found,) = (each for each in looked(study).found if each.kind is Kind.EMAIL)
     assert found.text == "wanda@example.org"
-    assert found.places[0].address == f"/studies/{study.pk}/participants/"
+    assert found.passages[0].address == f"/studies/{study.pk}/participants/"
 
     redact(study, [(Kind.EMAIL, "wanda@example.org")], by=rex)
 
