@@ -112,8 +112,8 @@ def test_gives_the_same_answer_to_the_same_context_and_seed(bot, context):
     assert bot.respond([context]) == bot.respond([context])
 
 
-# The same examples each time: sums are rounded otherwise in a batch (VHRED's probabilities by up to 2e-6), which
-# in one of some hundred thousand draws tips the choice between two words.
+# The same examples each time: in a batch sums are rounded otherwise (VHRED's probabilities by up to 2e-6),
+# which tips the choice between two words in one of some hundred thousand draws.
 @given(batch=st.lists(contexts, min_size=1, max_size=5))
 @settings(max_examples=EXAMPLES, derandomize=True)
 def test_answers_a_batch_as_it_answers_each_alone(bot, batch):
