@@ -118,20 +118,20 @@ def milliseconds(shown: str) -> float:
     return float(number) * {"s": 1000, "ms": 1}[unit]
 
 
-def test_the_votes_of_each_item(
-    make_queue: MakeQueue,
-    make_contexts: MakeContexts,
-    make_run: MakeRun,
-    rex: User,
-    sign_in: SignIn,
-    tmp_path: Path,
-) -> None:
+@pytest.fixture
+def judged(make_queue: MakeQueue, make_contexts: MakeContexts, make_run: MakeRun) -> Study:
+    """Two systems in six contexts, each response judged by three, with a report."""
     study, contexts = make_queue(raters=3), make_contexts(6)
     for system in ("Alpha", "Beta"):
         subjects.add_responses(study, make_run(contexts, system))
     for rater in range(3):
         judge(study, answering(rater))
     computed(study)
+    return study
+
+
+def test_the_votes_of_each_item(judged: Study, rex: User, sign_in: SignIn, tmp_path: Path) -> None:
+    study = judged
     report, (items, judgments) = of_bundle(study, tmp_path, "items", "judgments")
     votes: dict[str, Counter[bool]] = defaultdict(Counter)
     for each in judgments:
@@ -151,6 +151,22 @@ def test_the_votes_of_each_item(
     for bot in report["bots"]:
         of_bot = [each["sensible"] for each in judgments if systems[each["item"]] == bot["bot"]]
         assert 100 * fmean(of_bot) == pytest.approx(bot["cells"][place]["value"])
+
+
+def test_systems_side_by_side(judged: Study, rex: User, sign_in: SignIn, tmp_path: Path) -> None:
+    report, (items, judgments) = of_bundle(judged, tmp_path, "items", "judgments")
+    context_of = {each["item"]: each["name"] for each in items}
+    scores: dict[str, list[float]] = defaultdict(list)
+    for each in judgments:
+        scores[context_of[each["item"]]].append(50 * (each["sensible"] + bool(each["specific"])))
+    page = sign_in(rex).get(f"/studies/{judged.pk}/report/contexts/").text
+
+    shown = {row[0]: (row[2], row[4]) for row in rows_of(page)[1:]}
+    assert shown == {key: (f"{fmean(given):.1f}", str(len(given))) for key, given in scores.items()}
+    # All of them together are the recomputed report's score, to which both systems have as many judgments.
+    column = [each["key"] for each in report["columns"]].index("ssa")
+    of_bots = fmean(bot["cells"][column]["value"] for bot in report["bots"])
+    assert fmean(score for given in scores.values() for score in given) == pytest.approx(of_bots)
 
 
 def answering(rater: int) -> Callable[[Item], dict[str, bool]]:
