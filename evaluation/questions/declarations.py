@@ -11,7 +11,7 @@ from evaluation.questions.answers import checked
 from evaluation.questions.checks import faults_of_questions, faults_of_scores_and_texts
 from evaluation.questions.errors import MOST_FAULTS, refuse_with
 from evaluation.questions.json_form import FORMAT, as_json, read
-from evaluation.questions.parts import STRICT, Answer, Example, Question, Score, Subject
+from evaluation.questions.parts import STRICT, Answer, Example, Kind, Question, Score, Subject
 from evaluation.questions.scores import default_scores
 from evaluation.questions.translation import translated
 
@@ -80,6 +80,11 @@ class QuestionSet:
     def main_score(self) -> Score | None:
         """The score that represents the set; None if only free text is asked."""
         return self.score(self.headline) if self.headline else None
+
+    @property
+    def free_texts(self) -> list[str]:
+        """Keys of the questions that are answered in free text, in their order."""
+        return [question.key for question in self.questions if question.kind is Kind.TEXT]
 
     def check(self, answers: Mapping[str, object]) -> dict[str, Answer]:
         """Validate a complete set of answers and return what to store; see `answers.checked`."""

@@ -2,7 +2,7 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from evaluation.questions import Kind, QuestionSet, Subject
+from evaluation.questions import QuestionSet, Subject
 from judging.models import Item
 from questions.resolving import question_set
 from questions.shown import all_asked
@@ -37,11 +37,6 @@ def asked_by_number(study: Study, language: str) -> dict[int, list[dict[str, obj
 def questions_about(item: Item) -> QuestionSet:
     """What is asked about an item; its `ask` is read with it."""
     return question_set(item.ask.question_set)
-
-
-def has_free_text(questions: QuestionSet) -> bool:
-    """Whether one of them is answered in free text, as a reason is."""
-    return any(question.kind is Kind.TEXT for question in questions.questions)
 
 
 def subjects_asked(study: Study) -> set[Subject]:

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from evaluation.questions import QuestionSet
 from evaluation.report import battery as report
 from evaluation.report.exclusion import Rules, rated
-from judging.asks import asks_of_readers, has_free_text, sets_of
+from judging.asks import asks_of_readers, sets_of
 from judging.composing import Member, Recipe
 from judging.models import Battery
 from judging.queries import queued_items_of
@@ -66,7 +66,7 @@ def _recipe(battery: Battery, asks: Sequence[Ask], language: str) -> Recipe:
         [member for system in battery.fillers_of for member in there.get(system, [])],
         battery.fillers,
         battery.repeats,
-        [battery.reasons_at if has_free_text(question_set(ask.question_set)) else () for ask in asks],
+        [battery.reasons_at if question_set(ask.question_set).free_texts else () for ask in asks],
     )
 
 
@@ -135,7 +135,7 @@ def _wrong_numbers(battery: Battery) -> Iterator[str]:
 
 def _wrong_questions(battery: Battery, sets: Sequence[QuestionSet]) -> Iterator[str]:
     titles = "”, “".join(questions.title for questions in sets)
-    if battery.reasons_at and not any(map(has_free_text, sets)):
+    if battery.reasons_at and not any(questions.free_texts for questions in sets):
         yield _(
             "Reasons are asked for, but the questions “%(title)s” have none in free text. Choose other "
             "questions, or ask for no reasons."

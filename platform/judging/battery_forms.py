@@ -30,7 +30,7 @@ class BatteryForm(forms.ModelForm[Battery]):
         required=False,
         help_text=_(
             "Separated by commas, such as: 5, 15. There the free-text question is asked, too. With several "
-            "sets of questions: places among the items of each that has one."
+            "sets of questions: positions among the items of each that has one."
         ),
     )
     filler_question = forms.ChoiceField(label=_("Known rating of the fillers"), required=False)

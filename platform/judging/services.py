@@ -22,7 +22,7 @@ from crowd.assigning import admit
 from crowd.ending import complete
 from crowd.models import Assignment, Outcome, Participation
 from crowd.places import HOLD
-from evaluation.questions import Answer, AnswersError, Kind, QuestionSet
+from evaluation.questions import Answer, AnswersError
 from judging import training
 from judging.asks import asks_of_readers
 from judging.batteries import battery_of
@@ -204,7 +204,7 @@ async def judge_among_others(
         RefusedError: as for `judge`.
     """
     ask, checked = _checked(desk, key, answers)
-    if _free_texts(question_set(ask.question_set)):
+    if question_set(ask.question_set).free_texts:
         await in_database(_refuse_without_reason, desk, key, ask, checked)
     row = await JUDGE.row(**_step(desk, key, ask, checked, timing))
     judged = _judged(row, checked)
@@ -255,17 +255,13 @@ def _judged(row: Row | None, checked: dict[str, Answer]) -> Judged:
     return Judged(checked, found["leased"], _progress(found["done"], found["size"], found["held"]))
 
 
-def _free_texts(questions: QuestionSet) -> list[str]:
-    return [question.key for question in questions.questions if question.kind is Kind.TEXT]
-
-
 def _refuse_without_reason(desk: Desk, key: UUID, ask: Ask, answers: Mapping[str, Answer]) -> None:
     """Of a battery, free text is answered where a reason is asked, and nowhere else.
 
     Raises:
         RefusedError: it is missing, or nobody asked for it.
     """
-    free = _free_texts(question_set(ask.question_set))
+    free = question_set(ask.question_set).free_texts
     if not free:
         return
     card = Slot.objects.filter(batch=desk.batch_id, key=key).exclude(deck=None)

@@ -10,7 +10,6 @@ from django.urls import reverse
 from crowd.redaction import redactor_of
 from dialogues.models import Turn
 from evaluation.personal_data import Kind, found_in
-from evaluation.questions import Kind as QuestionKind
 from evaluation.text import WITHDRAWN
 from judging.models import Item
 from labels.models import Label
@@ -131,10 +130,7 @@ def _answers(study: Study) -> Iterator[_Text]:
 def _free_texts(study: Study) -> dict[str, list[str]]:
     """By question set that was answered, the keys of its free-text questions."""
     used = Label.objects.filter(study=study).values_list("question_set", flat=True).distinct().order_by()
-    asked = {
-        key: [each.key for each in question_set(key).questions if each.kind is QuestionKind.TEXT]
-        for key in used
-    }
+    asked = {key: question_set(key).free_texts for key in used}
     return {key: keys for key, keys in asked.items() if keys}
 
 

@@ -10,7 +10,6 @@ from django.utils import timezone
 from evaluation.quality.flags import Judgment, Known, Thresholds, Work, flags
 from evaluation.quality.gold import is_right
 from evaluation.quality.typing import Message
-from evaluation.questions import Kind as QuestionKind
 from quality.models import Flag, Limits
 from questions.resolving import question_set
 from studies.models import Study
@@ -95,7 +94,7 @@ def work_of(study: Study) -> dict[str, Work]:
         if is_gold:
             known[worker].append(Known(is_right(json.loads(right or "{}"), given), is_check, pk))
             continue
-        free = texts.setdefault(asked, _free_texts(asked))
+        free = texts.setdefault(asked, set(question_set(asked).free_texts))
         kept = {key: answer for key, answer in given.items() if key not in free}
         for question in [key for key in kept if (asked, key) in checks]:
             right_one = is_right({question: [checks[asked, question]]}, given)
@@ -109,10 +108,6 @@ def work_of(study: Study) -> dict[str, Work]:
         worker: Work(judgments[worker], known[worker], said[worker], typed[worker])
         for worker in {*judgments, *known, *said}
     }
-
-
-def _free_texts(key: str) -> set[str]:
-    return {each.key for each in question_set(key).questions if each.kind is QuestionKind.TEXT}
 
 
 def look(study: Study) -> int:

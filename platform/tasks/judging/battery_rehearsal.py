@@ -10,7 +10,6 @@ from typing import Any
 from channels.db import database_sync_to_async
 from typing_extensions import override
 
-from evaluation.questions import Kind as QuestionKind
 from evaluation.questions import QuestionSet
 from evaluation.report.analysis import of_all
 from evaluation.report.exclusion import FEWEST, rated
@@ -52,7 +51,7 @@ class BatteryRater(Rater):
 
     @override
     def sent(self, item: str, answers: Answers) -> Answers:
-        free = [each.key for each in self._plan(item).questions.questions if each.kind is QuestionKind.TEXT]
+        free = self._plan(item).questions.free_texts
         kept = {key: answer for key, answer in answers.items() if key not in free}
         return kept | (dict.fromkeys(free, TEXT) if self.asks_reason[item] else {})
 

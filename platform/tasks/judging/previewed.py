@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from typing_extensions import override
 
 from crowd.previewed import EXAMPLE_CODE, Answers, ItemsPreviewed
-from evaluation.questions import AnswersError, Kind, Subject
+from evaluation.questions import AnswersError, Subject
 from judging import training
 from judging.asks import asked_by_number, asks_of_readers
 from judging.batteries import battery_of
@@ -121,8 +121,7 @@ class JudgingPreviewed(ItemsPreviewed):
             answers = questions.check(field(frame, "answers", dict))
         except AnswersError as error:
             raise RefusedError(error.code, why_not_taken(error)) from error
-        free = [each.key for each in questions.questions if each.kind is Kind.TEXT]
-        if item.get("asks_reason") and not all(answers.get(each) for each in free):
+        if item.get("asks_reason") and not all(answers.get(each) for each in questions.free_texts):
             raise RefusedError("no_reason", REFUSALS["no_reason"])
         self.done[key] = answers
         yield {"type": "judged", "item": key, "answers": answers, "leased": [], "progress": self.progress}
