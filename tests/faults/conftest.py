@@ -55,6 +55,16 @@ def make_study(afar: str) -> str:
     return MAKE_STUDY.replace("AFAR", repr(afar))
 
 
+# Whoever enters before a host has taken up the new bots talks with one that was there before.
+WAIT_FOR_BOTS = """
+import time
+from bots import presence
+names = {"quick", "pondering", AFAR}
+until = time.monotonic() + PATIENCE
+while set(presence.states(names).values()) != {"ready"}:
+    assert time.monotonic() < until, presence.states(names)
+    time.sleep(0.1)
+"""
 BOTS = """
 import json
 from dialogues.models import Seat
@@ -93,6 +103,7 @@ class Stack:
 
     def begin(self, afar: str) -> None:
         """Three people, one for each bot."""
+        self.shell(WAIT_FOR_BOTS.replace("AFAR", repr(afar)).replace("PATIENCE", str(PATIENCE)))
         for number in range(3):
             self.send(f"Chatter {number}")
         self.bot_of = json.loads(self.shell(BOTS))
