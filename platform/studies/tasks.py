@@ -44,7 +44,7 @@ class FirstStep:
 
 
 class Stage(StrEnum):
-    """A step of a study's way; how it stands: `reports.journey`."""
+    """A step of a study's way; how it stands: `workspace.journey`."""
 
     DESIGN = "design"
     PREVIEW = "preview"
@@ -78,7 +78,7 @@ class StudyTask(ABC):
         menu: the same in a few words, for the page of a new study.
         order: among the tasks on that page, from 1; a new study has the first one if nobody says otherwise.
         form: the forms with which such a study is made and edited.
-        overview: template of the study's own page, which extends reports/overview.html.
+        overview: template of the study's own page, which extends workspace/overview.html.
         has_conversations: whether its studies hold conversations, which others can judge.
         has_workers: whether people do it, who agree to it before.
         has_rehearsals: whether simulated workers can do it.

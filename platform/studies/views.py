@@ -21,7 +21,7 @@ from studies.tasks import task_named, task_of, tasks
 
 
 def home(request: HttpRequest) -> HttpResponse:
-    return redirect("reports:home" if request.user.is_authenticated else "accounts:sign_in")
+    return redirect("workspace:home" if request.user.is_authenticated else "accounts:sign_in")
 
 
 @login_required
