@@ -1,10 +1,9 @@
 """Reads of studies in which people talk with each other."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from crowd.models import Assignment, Outcome, Waiting
 from crowd.places import holding
@@ -12,6 +11,8 @@ from crowd.waiting import THERE
 from dialogues.models import Dialogue, Seat
 from dialogues.queries import of_people
 from studies.models import Study
+from studies.progress import counts_of, number_of
+from studies.tasks import Rows
 from tasks.two_people.models import TwoPeoplePlan
 
 
@@ -31,21 +32,16 @@ def plan_of(study: Study) -> TwoPeoplePlan | None:
     return TwoPeoplePlan.objects.filter(study=study).first()
 
 
-def finished_and_wanted(studies: QuerySet[Study]) -> Mapping[int, tuple[int, int]]:
-    wanted = dict(TwoPeoplePlan.objects.filter(study__in=studies).values_list("study", "conversations"))
-    finished = dict(
-        _held_here(studies)
-        .filter(ending=Dialogue.Ending.COMPLETE)
-        .values_list("study")
-        .annotate(n=Count("pk"))
-        .order_by()
-    )
-    return {pk: (finished.get(pk, 0), each) for pk, each in wanted.items()}
+def finished_and_wanted(studies: QuerySet[Study]) -> Rows:
+    """Of each of these studies its key, its finished conversations of two people, and how many are wanted."""
+    finished = number_of(_held_here(studies).filter(ending=Dialogue.Ending.COMPLETE))
+    plans = TwoPeoplePlan.objects.filter(study__in=studies)
+    return plans.values_list("study", finished, "conversations")
 
 
 def progress(study: Study, *, now: datetime) -> Progress:
     only = Study.objects.filter(pk=study.pk)
-    finished, wanted = finished_and_wanted(only).get(study.pk, (0, 0))
+    finished, wanted = counts_of([study]).get(study.pk, (0, 0))
     held = _held_here(only)
     ended = Assignment.objects.filter(study=study, outcome=Outcome.NO_PARTNER)
     return Progress(
