@@ -55,8 +55,7 @@ def is_on(study: Study) -> bool:
 
 def standing(study: Study, now: datetime) -> Pilot:
     """How far the pilot is."""
-    of_pilot = _assignments([study])
-    return Pilot(study.pilot_size, is_on(study), finished([study]).count(), places.under_way(of_pilot, now))
+    return Pilot(study.pilot_size, is_on(study), *places.finished_and_under_way(_assignments([study]), now))
 
 
 def finished(studies: Collection[Study]) -> QuerySet[Assignment]:
@@ -73,8 +72,7 @@ def has_room_for(assignment: Assignment, study: Study, now: datetime) -> bool:
     if not is_on(study):
         return True
     others = _assignments([study]).exclude(pk=assignment.pk)
-    done = others.filter(outcome=Outcome.COMPLETE).count()
-    return done + places.under_way(others, now) < study.pilot_size
+    return sum(places.finished_and_under_way(others, now)) < study.pilot_size
 
 
 def is_full(study: Study, now: datetime) -> bool:

@@ -50,9 +50,9 @@ class QueuedTask(WorkerTask):
 
     @override
     def why_not_open(self, study: Study) -> str:
-        if not study.items.exists():
-            return gettext("There is nothing to judge yet. Add responses or conversations to the queue.")
         if unfilled := next((each.ask for each in ask_counts(study) if not each.items), None):
+            if not study.items.exists():
+                return gettext("There is nothing to judge yet. Add responses or conversations to the queue.")
             return gettext(
                 "There is nothing in the queue yet for %(ask)s. Add something to judge, or leave these "
                 "questions out."

@@ -18,7 +18,7 @@ from reports.services import covers
 from studies.models import LastExport, Study
 from studies.opening import obstacle
 from studies.progress import how_far
-from studies.tasks import Stage, task_of
+from studies.tasks import FirstStep, Stage, task_of
 
 READY = "ready"
 MOST_NAMED = 3
@@ -55,12 +55,13 @@ class Step:
 def journey(study: Study) -> Sequence[Step]:
     """The steps of a study in the order of its way; at most one is the next."""
     found, is_next = [], True
-    for each in task_of(study).first_steps(study):
+    first = task_of(study).first_steps(study)
+    for each in first:
         standing = _standing(each.is_done, is_next=is_next)
         is_next = is_next and standing is Standing.DONE
         found.append(Step(each.title, each.says, each.address, standing))
     for stage in _way_of(study):
-        title, says, address, done, warning = _STAGES[stage](study)
+        title, says, address, done, warning = _stands(stage, study, first)
         standing = _standing(done, is_next=is_next)
         is_next = is_next and standing in (Standing.DONE, Standing.PASSED)
         found.append(Step(title, says, address, standing, warning))
@@ -78,14 +79,15 @@ def next_step(study: Study) -> Step | None:
 
 def _not_done(study: Study) -> Iterator[Step]:
     has_opened = study.state != Study.State.DRAFT
-    for each in () if has_opened else task_of(study).first_steps(study):
+    first = () if has_opened else task_of(study).first_steps(study)
+    for each in first:
         if not each.is_done:
             yield Step(each.title, each.says, each.address, Standing.NEXT)
     for stage in _way_of(study):
         if stage in _BEFORE_OPENING and has_opened:
             continue
-        step = _collect if stage is Stage.RECRUIT and has_opened else _STAGES[stage]
-        title, says, address, done, warning = step(study)
+        goes_on = stage is Stage.RECRUIT and has_opened
+        title, says, address, done, warning = _collect(study) if goes_on else _stands(stage, study, first)
         if done is False:
             yield Step(title, says, address, Standing.NEXT, warning)
 
@@ -107,10 +109,15 @@ def _standing(done: bool | None, *, is_next: bool) -> Standing:
     return Standing.NEXT if is_next else Standing.LATER
 
 
-def _design(study: Study) -> _Found:
+def _stands(stage: Stage, study: Study, first: Sequence[FirstStep]) -> _Found:
+    """How a stage stands in a study whose way begins with these steps."""
+    return _design(study, first) if stage is Stage.DESIGN else _STAGES[stage](study)
+
+
+def _design(study: Study, first: Sequence[FirstStep]) -> _Found:
     task = task_of(study)
     # What an earlier step has not brought yet, that step says.
-    is_brought = all(step.is_done for step in task.first_steps(study))
+    is_brought = all(step.is_done for step in first)
     if is_brought and (missing := task.why_not_open(study)):
         return _("Design"), missing, task.designed_at(study), False, True
     if is_brought and study.state == Study.State.DRAFT and (unready := obstacle(study)):
@@ -248,7 +255,6 @@ def _export(study: Study) -> _Found:
 
 
 _STAGES: Mapping[Stage, Callable[[Study], _Found]] = {
-    Stage.DESIGN: _design,
     Stage.PREVIEW: _preview,
     Stage.REHEARSE: _rehearse,
     Stage.RECRUIT: _recruit,
