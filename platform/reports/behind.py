@@ -7,7 +7,7 @@ from django.urls import reverse
 
 from charts.interactive.marks import Behind
 from labels.explorer import score_key, scores_of
-from reports.queries import bots_called
+from reports.names import bots_called
 from reports.reported import ReportedTask
 from studies.models import Study
 from studies.tasks import task_of
