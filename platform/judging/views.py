@@ -292,7 +292,7 @@ def item(request: HttpRequest, pk: int, key: UUID) -> HttpResponse:
 
 def _texts_beside(study: Study, item: Item) -> list[Read | Section]:
     """All that whoever judged the item had to read."""
-    own = read_beside(item) if plan_of(study).shows_reading else []
+    own = read_beside([item.pk]).get(item.pk, []) if plan_of(study).shows_reading else []
     return [*own, *(pasted(study.material) if study.material else [])]
 
 

@@ -1,8 +1,3 @@
-from collections import defaultdict
-from collections.abc import Sequence
-from functools import partial
-from typing import Any
-
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
@@ -17,23 +12,17 @@ from audits.queries import audits_of_bots
 from bots import drift
 from bots.models import Bot
 from charts import pdf
-from charts.interactive.plots import plot
-from charts.names import kind_and_ask
 from charts.palettes import PALETTES, standalone
 from crowd.queries import progress
 from crowd.redaction import unreviewed
 from dialogues.queries import from_elsewhere
-from evaluation.printed import figure
-from evaluation.protocols import published_beside
 from live.remembered import key_of, remembered
-from questions.resolving import question_set
 from reports import queries, services
 from reports import tasks as jobs
-from reports.behind import behind
 from reports.method import method
 from reports.models import Chart, Report
 from reports.reported import ReportedTask, TaskWithReport
-from studies.models import Study
+from reports.shown import charts_of, published_of
 from studies.queries import may_change, readable_studies_of, studies_of
 from studies.tasks import keys_of, task_of
 
@@ -74,55 +63,6 @@ def report(request: HttpRequest, pk: int) -> HttpResponse:
         "method": method(study, shown.result) if judged and shown and shown.result else None,
     }
     return render(request, task.report, context)
-
-
-def charts_of(study: Study, report: Report | None) -> dict[int, dict[str, Chart]]:
-    """The stored drawings by the number of their ask, and there by kind as templates name it.
-
-    Each has its numbers as `plot`, if the page draws its kind.
-    """
-    found: dict[int, dict[str, Chart]] = defaultdict(dict)
-    if report is None or not report.result:
-        return found
-    results, where = [report.result, *report.result.get("beside", ())], behind(study)
-    for chart in report.charts.all():
-        kind, ask = kind_and_ask(chart.name)
-        chart.plot = plot(kind, results[ask], partial(where, ask=ask))  # type: ignore[attr-defined]
-        found[ask][kind.replace("-", "_")] = chart
-    return found
-
-
-def published_of(study: Study, key: str) -> dict[str, Any] | None:
-    """Published results that those of the study with the questions of this key can be seen beside.
-
-    Titles of the scores and rows of them, and how far the publication's raters agreed about each question.
-    """
-    protocol = published_beside(study.protocol, key)
-    if protocol is None:
-        return None
-    questions = question_set(key)
-    scores = [
-        score
-        for score in questions.scores
-        if any(score.key in system.scores for system in protocol.published)
-    ]
-    if not scores:
-        return None
-    columns = [[system.scores.get(score.key) for system in protocol.published] for score in scores]
-    cells = zip(*map(_alike, columns), strict=True)
-    rows = list(zip((system.system for system in protocol.published), cells, strict=True))
-    agreed = protocol.agreement or {}
-    agreement = [
-        (question.wording, agreed[question.key]) for question in questions.questions if question.key in agreed
-    ]
-    titles = [score.title for score in scores]
-    return {"protocol": protocol, "titles": titles, "rows": rows, "agreement": agreement}
-
-
-def _alike(column: Sequence[float | None]) -> list[str]:
-    """The figures of a column with as many decimals as one of them has, 2 at most."""
-    decimals = max(len(f"{value:.2f}".rstrip("0").partition(".")[2]) for value in column if value is not None)
-    return ["" if value is None else figure(value, decimals) for value in column]
 
 
 @require_GET

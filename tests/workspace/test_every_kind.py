@@ -93,7 +93,8 @@ def make_all(
         begin(queue)
         yield queue
         two = asking(rex, SSA, LIKENESS)
-        subjects.add_responses(two, make_run(make_contexts(2), "Alpha"))
+        subjects.add_responses(two, make_run(make_contexts(3), "Alpha"))
+        JudgingPlan.objects.filter(study=two).update(shows_reading=True)
         yield set_state(two.pk, Study.State.OPEN)
         dealt = asking(rex, SSA, LIKENESS)
         for system in ("Alpha", "Beta"):

@@ -58,14 +58,23 @@ class JudgingPreviewed(ItemsPreviewed):
 
     def _items(self) -> list[Shown]:
         first = self._first_of_each_ask()
-        shown = _as_shown([row.pk for rows in first.values() for row in rows])
+        shown = self._as_shown([row.pk for rows in first.values() for row in rows])
         return [item for ask in self.asks for item in self._items_of(ask, first[ask.pk], shown)]
 
     def _items_of(self, ask: Ask, rows: Sequence[Item], shown: Mapping[int, Shown]) -> list[Shown]:
         if not rows:
             example = tried_on(self._example_of(ask)) | {"key": f"tried-{ask.number}", "ask": ask.number}
-            return [self._told(example, None, 0)]
-        return [self._told(shown[row.pk], row, at) for at, row in enumerate(rows)]
+            return [self._told(example, 0)]
+        return [self._told(shown[row.pk], at) for at, row in enumerate(rows)]
+
+    def _as_shown(self, keys: Sequence[int]) -> Mapping[int, Shown]:
+        """By key of an item, the item as workers see it, with what they read beside it."""
+        found = _shown(keys)
+        if self.plan.shows_reading:
+            read = read_beside(keys)
+            for key, item in found.items():
+                item["reading"] = reading_of({"reading": read.get(key, [])})
+        return found
 
     def _first_of_each_ask(self) -> Mapping[int, list[Item]]:
         """In the language of the page, or in any if there is none."""
@@ -83,13 +92,11 @@ class JudgingPreviewed(ItemsPreviewed):
         fitting = able & SUBJECTS[About(ask.about)] or able
         return self.example if self.example in fitting else min(fitting)
 
-    def _told(self, item: Shown, row: Item | None, at: int) -> Shown:
+    def _told(self, item: Shown, at: int) -> Shown:
         if self.battery:
             item |= {"asks_reason": bool(self.battery.reasons_at) and not at}
         if self.study.markdown:
             item |= {"html": html_of(item)}
-        if self.plan.shows_reading and row:
-            item |= {"reading": reading_of({"reading": read_beside(row)})}
         return item
 
     # --- the page ----------------------------------------------------------------------------------
@@ -139,8 +146,7 @@ class JudgingPreviewed(ItemsPreviewed):
         yield {"type": "judged", "item": key, "answers": answers, "leased": [], "progress": self.progress}
 
 
-def _as_shown(keys: Sequence[int]) -> Mapping[int, Shown]:
-    """By key of an item, the item as workers see it."""
+def _shown(keys: Sequence[int]) -> dict[int, Shown]:
     with connection.cursor() as cursor:
         told = "SELECT i.id, judging_shown(i, false) FROM judging_item AS i WHERE i.id = ANY(%s)"
         cursor.execute(told, [list(keys)])
