@@ -1,6 +1,6 @@
 """The pages that staff have, as `benchmarks/pages.py` asks for them, and what some of them need to be there.
 
-A test holds the list to the addresses of the product: tests/reports/test_query_counts.py.
+A test holds the list to the addresses of the product: tests/project/test_query_counts.py.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

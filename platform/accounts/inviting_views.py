@@ -68,7 +68,7 @@ def join(request: HttpRequest, secret: str) -> HttpResponse:
             person = inviting.join(secret, form.save(commit=False))
             login(request, person)
             messages.success(request, _("Welcome. You sign in with this name and password from now on."))
-            return _private(redirect("reports:home"))
+            return _private(redirect("workspace:home"))
     except inviting.NotInvitedError:
         return _private(render(request, "accounts/join.html", {"refused": True}, status=404))
     shown = {"form": form, "invitation": invitation}

@@ -1,6 +1,5 @@
 """People of the team who answer in a bot's place: who may, who is there, and by which settings."""
 
-from collections.abc import Collection
 from datetime import datetime, timedelta
 from typing import cast
 from uuid import UUID
@@ -68,12 +67,12 @@ def gone(bot: Bot, operator: User, tab: UUID) -> None:
     OperatorPresence.objects.filter(bot=bot, operator=operator, tab=tab).update(tab=None)
 
 
-def present(bots: Collection[int], *, now: datetime) -> QuerySet[OperatorPresence]:
-    """Those who are at the pages of these bots now, and may still operate them."""
+def present(*, now: datetime) -> QuerySet[OperatorPresence]:
+    """Those who are at the page of a bot now, and may still operate it."""
     named = Bot.operators.through.objects.filter(bot=OuterRef("bot"), user=OuterRef("operator"))
     may = Exists(named) | Q(bot__owner=F("operator")) | Q(operator__is_superuser=True)
     return OperatorPresence.objects.filter(
-        may, bot__in=bots, tab__isnull=False, seen_at__gt=now - THERE, operator__is_active=True
+        may, tab__isnull=False, seen_at__gt=now - THERE, operator__is_active=True
     )
 
 

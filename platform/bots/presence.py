@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from django.db.models import FilteredRelation, Q
+from django.db.models import Exists, FilteredRelation, OuterRef, Q
 from django.db.models.functions import Now
 from django.utils import timezone
 
@@ -109,21 +109,25 @@ def states(active: Iterable[str] | None = None) -> dict[str, str]:
     """
     among = Bot.objects.filter(active=True) if active is None else Bot.objects.filter(name__in=set(active))
     heard_of = FilteredRelation("copies", condition=Q(copies__seen_at__gt=Now() - SILENT_AFTER))
-    rows = list(among.annotate(fresh=heard_of).values_list("pk", "name", "adapter", "active", "fresh__state"))
-    best = {name: "not hosted" for _, name, *_ in rows}
-    operated = {pk: name for pk, name, adapter, *_ in rows if adapter == OPERATED}
-    if operated:
-        there = operators.present(operated, now=timezone.now()).values_list("bot", flat=True)
-        best |= dict.fromkeys(operated.values(), "no operator")
-        best |= {operated[pk]: State.READY.value for pk in there}
+    somebody = Exists(operators.present(now=timezone.now()).filter(bot=OuterRef("pk")))
+    told = among.annotate(fresh=heard_of, somebody=somebody)
+    rows = list(told.values_list("name", "adapter", "somebody", "active", "fresh__state"))
+    best = {name: _unheard_of(adapter, is_there) for name, adapter, is_there, *_ in rows}
     ranks = [state.value for state in (State.READY, State.LOADING, State.FAILING, State.STUCK, State.FAILED)]
     found = [(hosted.row.name, hosted.resident.state.value) for hosted in host.everything()]
-    elsewhere = [(name, state) for _, name, _, is_active, state in rows if is_active and state]
+    elsewhere = [(name, state) for name, _, _, is_active, state in rows if is_active and state]
     for name, state in [*found, *elsewhere]:
         if name in best and state in ranks:
             known = best[name]
             best[name] = min(known, state, key=ranks.index) if known in ranks else state
     return best
+
+
+def _unheard_of(adapter: str, is_somebody_there: bool) -> str:
+    """The state of a bot that no process has."""
+    if adapter != OPERATED:
+        return "not hosted"
+    return State.READY.value if is_somebody_there else "no operator"
 
 
 def why_not(bot: Bot) -> str:

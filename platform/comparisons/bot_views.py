@@ -24,7 +24,7 @@ from comparisons.picking import MOST_PICKED
 from comparisons.scores import TooMuchError
 from comparisons.views import bounded, bounded_pictures
 from labels.explorer import score_key
-from reports.interactive.behind import behind
+from reports.behind import behind
 from studies.models import Study
 from studies.queries import readable_real_studies_of, with_bots
 

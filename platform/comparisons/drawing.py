@@ -11,10 +11,10 @@ from dataclasses import asdict, dataclass
 from threading import Lock
 from typing import Any
 
+from charts.palettes import PALETTES, standalone
+from charts.room import NARROW, WIDE
 from live.apart import run
 from live.remembered import key_of, remembered
-from reports.charts.palettes import PALETTES, standalone
-from reports.charts.room import NARROW, WIDE
 
 _MODULE = "comparisons.drawing"
 ROOMS = {"wide": WIDE, "narrow": NARROW}

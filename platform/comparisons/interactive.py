@@ -9,8 +9,8 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from charts.interactive.marks import Plot, between, labels, mark, plain_words, said, scatter
 from comparisons.described import Data
-from reports.interactive.marks import Plot, between, labels, mark, plain_words, said, scatter
 
 MOST_SWITCHES = 12
 """So many versions can be hidden one by one; of more, the buttons would take the chart's place."""

@@ -9,6 +9,10 @@ from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from charts.palettes import PAGE, Palette
+from charts.panels import MARKERS
+from charts.room import NARROW, WIDE, Room, beside
+from charts.theme import as_pdf, for_page
 from chatbots.meena.sweep import Drawn, Point, chart
 from comparisons.described import (
     DESCRIBED,
@@ -19,10 +23,6 @@ from comparisons.described import (
     times_of,
 )
 from comparisons.scatter import relation
-from reports.charts.palettes import PAGE, Palette
-from reports.charts.panels import MARKERS
-from reports.charts.room import NARROW, WIDE, Room, beside
-from reports.charts.theme import as_pdf, for_page
 
 Score: TypeAlias = tuple[Any, str]
 """Where the cells of a row have a score, and its title."""

@@ -5,10 +5,10 @@ import math
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from charts.palettes import Palette
+from charts.room import Room, letter, side
+from charts.square import Point, dot, key, sign, square
 from comparisons.described import Data, names_of
-from reports.charts.palettes import Palette
-from reports.charts.room import Room, letter, side
-from reports.charts.square import Point, dot, key, sign, square
 
 _LETTER = 0.165  # inches
 

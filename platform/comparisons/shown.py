@@ -9,12 +9,12 @@ from typing import Any
 from django.http import Http404, HttpRequest, HttpResponse
 from django.utils.cache import patch_cache_control
 
+from charts.palettes import PALETTES
+from charts.room import pixels
 from comparisons import drawing, interactive
 from comparisons.described import DESCRIBED
 from comparisons.drawing import Sheet
 from live.remembered import KEPT_SECONDS
-from reports.charts.palettes import PALETTES
-from reports.charts.room import pixels
 
 log = logging.getLogger(__name__)
 

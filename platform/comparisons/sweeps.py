@@ -16,7 +16,7 @@ from comparisons.picking import Choice, picked
 from comparisons.side_by_side import REPLIES, OfAsk
 from judging.services import plan_of
 from judging.subjects import add_responses
-from reports.interactive.behind import behind
+from reports.behind import behind
 from responses.models import ResponseRun, Sweep
 from responses.sweeps import Cell
 from studies.models import Study

@@ -18,7 +18,7 @@ from accounts.models import User
 from crowd.models import PAID, Assignment, Outcome, Participation, PayEntry, Waiting
 from live.remembered import key_of, remembered
 from studies.models import Study
-from studies.tasks import task_of
+from studies.progress import counts_of
 
 Reason = PayEntry.Reason
 
@@ -343,16 +343,12 @@ def rates(study: Study) -> Rates:
 
 def _forecast(study: Study, cost: Decimal) -> Decimal | None:
     """The cost of all that is wanted, at that of what is finished; before any is, at the pay for each."""
-    finished, wanted = task_of(study).finished_and_wanted(_only(study)).get(study.pk, (0, 0))
+    finished, wanted = counts_of([study]).get(study.pk, (0, 0))
     if not wanted:
         return None
     if finished:
         return (cost + cost / finished * max(0, wanted - finished)).quantize(CENT)
     return wanted * study.pay_amount if study.study_bots.exists() else None
-
-
-def _only(study: Study) -> QuerySet[Study]:
-    return Study.objects.filter(pk=study.pk)
 
 
 def median_minutes(study: Study) -> float | None:

@@ -21,7 +21,9 @@ def _with_room(bots: Collection[Bot], now: datetime) -> set[int]:
     if not bots:
         return set()
     ids = [bot.pk for bot in bots]
-    there = Counter(operators.present(ids, now=now).filter(takes_new=True).values_list("bot", flat=True))
+    there = Counter(
+        operators.present(now=now).filter(bot__in=ids, takes_new=True).values_list("bot", flat=True)
+    )
     talking = Counter(
         Assignment.objects.filter(study_bot__bot__in=ids, outcome="", active_at__gt=now - QUIET).values_list(
             "study_bot__bot", flat=True

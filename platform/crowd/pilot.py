@@ -5,6 +5,7 @@ analysis, as its exclusions are: their labels stay, they are paid, and every fig
 them. What they did is needed again, from others: `StudyTask.pilot_over`.
 """
 
+from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -54,22 +55,24 @@ def is_on(study: Study) -> bool:
 
 def standing(study: Study, now: datetime) -> Pilot:
     """How far the pilot is."""
-    of_pilot = _assignments(study)
-    finished = of_pilot.filter(outcome=Outcome.COMPLETE).count()
-    return Pilot(study.pilot_size, is_on(study), finished, places.under_way(of_pilot, now))
+    return Pilot(study.pilot_size, is_on(study), *places.finished_and_under_way(_assignments([study]), now))
 
 
-def _assignments(study: Study) -> QuerySet[Assignment]:
-    return Assignment.objects.filter(study=study, participation__pilot=True)
+def finished(studies: Collection[Study]) -> QuerySet[Assignment]:
+    """What people of the pilots of these studies have finished."""
+    return _assignments(studies).filter(outcome=Outcome.COMPLETE)
+
+
+def _assignments(studies: Collection[Study]) -> QuerySet[Assignment]:
+    return Assignment.objects.filter(study__in=studies, participation__pilot=True)
 
 
 def has_room_for(assignment: Assignment, study: Study, now: datetime) -> bool:
     """Whether there is a place for one of its people who has not begun."""
     if not is_on(study):
         return True
-    others = _assignments(study).exclude(pk=assignment.pk)
-    finished = others.filter(outcome=Outcome.COMPLETE).count()
-    return finished + places.under_way(others, now) < study.pilot_size
+    others = _assignments([study]).exclude(pk=assignment.pk)
+    return sum(places.finished_and_under_way(others, now)) < study.pilot_size
 
 
 def is_full(study: Study, now: datetime) -> bool:

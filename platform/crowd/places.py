@@ -1,14 +1,14 @@
 """Places of a study: who holds one, for how long, and how many are taken."""
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from datetime import datetime, timedelta
 
 from django.db import connection, transaction
-from django.db.models import BooleanField, F, Func, Q, QuerySet, Value
+from django.db.models import BooleanField, Case, F, Func, Q, QuerySet, Value, When
 from django.utils import timezone
 
-from crowd.models import Assignment, Participation
+from crowd.models import Assignment, Outcome, Participation
 from studies.models import Study, StudyBot
 
 # A worker who is silent for this long gives their place back to the pool (they may still finish).
@@ -59,17 +59,36 @@ def begun(bots: Collection[StudyBot], now: datetime) -> Counter[int | None]:
 
 def _places_held(assignments: QuerySet[Assignment], now: datetime) -> Counter[int | None]:
     """How many of them are held by an open page in which nothing was sent yet, by bot of the study."""
+    waiting = assignments.filter(_is_held(now)).order_by("pk")
+    return _within_bounds(waiting.values_list("study_bot", "participation__address"))
+
+
+def _is_held(now: datetime) -> Q:
+    return Q(UNTOUCHED, held_until__gt=now)
+
+
+def _within_bounds(waiting: Iterable[tuple[int | None, str]]) -> Counter[int | None]:
+    """By bot of a study how many of those who wait with it, each with their address, hold a place."""
     held, from_address = Counter[int | None](), Counter[str]()
-    waiting = assignments.filter(UNTOUCHED, held_until__gt=now).order_by("pk")
-    for study_bot, address in waiting.values_list("study_bot", "participation__address"):
+    for study_bot, address in waiting:
         from_address[address] += 1
         held[study_bot] += not address or from_address[address] <= MOST_HELD_FROM_AN_ADDRESS
     return held
 
 
-def under_way(assignments: QuerySet[Assignment], now: datetime) -> int:
-    """How many of them hold a place, finished ones left out."""
-    return assignments.filter(_at_work(now)).count() + _places_held(assignments, now).total()
+def finished_and_under_way(assignments: QuerySet[Assignment], now: datetime) -> tuple[int, int]:
+    """Of a few assignments, how many are finished, and how many more hold a place."""
+    finished, at_work, held = "finished", "at work", "held"
+    stands = Case(
+        When(outcome=Outcome.COMPLETE, then=Value(finished)),
+        When(_at_work(now), then=Value(at_work)),
+        When(_is_held(now), then=Value(held)),
+    )
+    rows = assignments.annotate(stands=stands).filter(stands__isnull=False).order_by("pk")
+    told = list(rows.values_list("stands", "study_bot", "participation__address"))
+    counts = Counter(each for each, *_ in told)
+    waiting = _within_bounds((bot, address) for each, bot, address in told if each == held)
+    return counts[finished], counts[at_work] + waiting.total()
 
 
 def holding(now: datetime, prefix: str = "") -> Q:

@@ -11,6 +11,8 @@ from crowd.models import CODED, Assignment, Outcome, Participation, Worker
 from crowd.places import holding, of_this_phase
 from crowd.sessions import Session
 from studies.models import Study, StudyBot
+from studies.progress import number_of
+from studies.tasks import Rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,14 +31,11 @@ class BotProgress:
         return min(100, round(100 * self.finished / self.target)) if self.target else 100
 
 
-def finished_and_wanted(studies: QuerySet[Study]) -> dict[int, tuple[int, int]]:
-    """Of each study, by its key: finished conversations, and how many are wanted of all its bots."""
+def finished_and_wanted(studies: QuerySet[Study]) -> Rows:
+    """Of each study its key, its finished conversations, and how many are wanted of all its bots."""
     complete = of_this_phase(studies).filter(outcome=Outcome.COMPLETE, study_bot__isnull=False)
-    of_study = complete.filter(study=OuterRef("study")).order_by().values("study")
-    finished = Coalesce(Subquery(of_study.annotate(n=Count("*")).values("n")), 0)
     bots = StudyBot.objects.filter(study__in=studies).values_list("study").order_by()
-    found = bots.annotate(finished=finished, wanted=Sum("target"))
-    return {study: (done, wanted) for study, done, wanted in found}
+    return bots.annotate(finished=number_of(complete), wanted=Sum("target"))
 
 
 def progress(study: Study, *, now: datetime | None = None) -> list[BotProgress]:

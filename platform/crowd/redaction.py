@@ -10,9 +10,11 @@ from django.utils.translation import gettext as _
 
 from accounts.models import User
 from crowd.models import Redaction, TextReview
+from crowd.work import WorkerTask
 from evaluation.personal_data import Kind, Redactor
 from studies.models import Study
 from studies.services import results_changed
+from studies.tasks import task_of
 
 MOST = 2000
 LONGEST = 300
@@ -78,3 +80,13 @@ def note_review(study: Study, *, by: User, now: datetime | None = None) -> None:
 
 def last_review(study: Study) -> TextReview | None:
     return TextReview.objects.filter(study=study).select_related("by").first()
+
+
+def unreviewed(study: Study) -> str:
+    """Whether texts wait to be looked through for personal data: "never" were they, "newer" do, or ""."""
+    if not isinstance(task_of(study), WorkerTask) or study.rehearsal_of_id:
+        return ""
+    review = last_review(study)
+    if review is None:
+        return "never"
+    return "newer" if review.results_version < study.results_version else ""

@@ -15,6 +15,7 @@ from crowd.ledger import CLAIMS, NOTHING, Reason
 from crowd.models import Assignment, PayEntry
 from crowd.places import holding
 from studies.models import Study
+from studies.progress import read_together
 from studies.tasks import Share, task_of
 
 _OPEN = "open"  # what those at work are promised
@@ -89,10 +90,8 @@ def _people_left(
 ) -> Mapping[int, int]:
     """By study, how many people it takes to do what is left; of one that nobody can enter, none."""
     taking = [study for study in studies if study.state in (Study.State.OPEN, Study.State.PAUSED)]
-    shares: dict[int, Share] = {}
-    for task in {task_of(study) for study in taking}:
-        of_task = [study.pk for study in taking if task_of(study) is task]
-        shares |= task.shares(Study.objects.filter(pk__in=of_task))
+    rows = read_together(taking, lambda task, own: task.shares(own))
+    shares = {study: Share(most, times) for study, most, times in rows}
     found: defaultdict[int, int] = defaultdict(int)
     for study in taking:
         finished, wanted = finished_and_wanted.get(study.pk, (0, 0))

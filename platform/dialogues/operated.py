@@ -30,7 +30,7 @@ def live_seats(bot: Bot) -> QuerySet[Seat]:
 
 def least_busy(bot: Bot, *, now: datetime) -> User | None:
     """The operator who is there, takes somebody new, and has the fewest conversations; None if nobody is."""
-    there = list(operators.present([bot.pk], now=now).filter(takes_new=True).select_related("operator"))
+    there = list(operators.present(now=now).filter(bot=bot, takes_new=True).select_related("operator"))
     busy = Counter(live_seats(bot).values_list("operator", flat=True))
     chosen = min(there, key=lambda each: (busy[each.operator_id], each.pk), default=None)
     return chosen.operator if chosen else None

@@ -15,6 +15,7 @@ from typing import IO, Any, NamedTuple, Protocol
 from django.template.loader import render_to_string
 
 from audits.queries import audits_of_bots
+from charts.palettes import LIGHT, standalone
 from crowd.views import instructions_shown
 from crowd.work import WorkerTask, work_of
 from evaluation.report.audits import audit_figures
@@ -30,7 +31,6 @@ from exports.rows import rows, rows_in, sets_answered
 from judging.queries import judgments_in
 from privacy.redacting import studies_quoted_by
 from reports import people
-from reports.charts.palettes import LIGHT, standalone
 from reports.method import method
 from reports.queries import snapshot
 from reports.reported import ReportedTask, with_report
@@ -113,7 +113,7 @@ def write_bundle(study_id: int, stream: IO[bytes], tell: Tell = _nobody) -> Cove
 
 
 def _documents(study: Study, result: dict[str, Any]) -> Iterator[tuple[str, str | bytes]]:
-    from reports.charts.drawn import pdf, svgs  # Matplotlib is for the process that writes bundles alone
+    from charts.drawn import pdf, svgs  # Matplotlib is for the process that writes bundles alone
 
     yield "study.json", _pretty(described(study))
     if isinstance(task_of(study), WorkerTask):

@@ -12,7 +12,7 @@ from chatbots.errors import ChatbotError
 from judging.batteries import as_json, battery_of
 from judging.models import JudgingPlan
 from judging.queued import QueuedTask
-from reports.queries import bot_names
+from reports.names import bot_names
 from reports.reported import ReportedTask, with_report
 from studies.models import Ask, Study
 from studies.services import PROTOCOL_FIELDS

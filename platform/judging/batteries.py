@@ -28,7 +28,10 @@ _STAYS = (
 
 def battery_of(study: Study) -> Battery | None:
     """The battery that the study's workers get; None: they get items of the queue."""
-    return Battery.objects.select_related("plan__study").filter(plan__study=study).first()
+    battery = Battery.objects.select_related("plan").filter(plan__study=study).first()
+    if battery:
+        battery.plan.study = study  # what was read of it already is not read again
+    return battery
 
 
 def declared(battery: Battery) -> report.Battery:

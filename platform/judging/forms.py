@@ -12,7 +12,6 @@ from contexts.queries import categories_in, versions_of
 from dialogues.models import TranscriptImport
 from evaluation.questions import Subject
 from judging.asks import sets_of, subjects_asked
-from judging.batteries import battery_of
 from judging.chosen import MOST_TURNS, Chosen, Contexts, contexts_of, dialogues, responses, turns
 from judging.models import JudgingPlan
 from judging.training import why_untrainable
@@ -40,7 +39,7 @@ class PlanForm(forms.ModelForm[JudgingPlan]):
         super().__init__(*args, **kwargs)
         self.fields["shows_reading"].disabled = self.instance.study.state != Study.State.DRAFT
         self.fields["training_tries"].required = False  # none, if nobody says otherwise
-        if battery_of(self.instance.study):  # which decides both
+        if getattr(self.instance, "battery", None):  # which decides both
             del self.fields["raters_per_item"], self.fields["batch_size"], self.fields["third_rater"]
         elif any(each.is_sided for asked in sets_of(self.instance.study) for each in asked.questions):
             del self.fields["third_rater"]  # sides are shown turned round, so equal answers are not the same

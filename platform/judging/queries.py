@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db import connection
-from django.db.models import Count, QuerySet, Sum, prefetch_related_objects
+from django.db.models import Case, Count, F, Func, IntegerField, Q, QuerySet, Sum, When
 from django.db.models.functions import Now
 
 from evaluation.protocols.facts import HUMAN
@@ -16,8 +16,10 @@ from judging.models import Batch, Item, JudgingPlan, Slot
 from labels.models import Label
 from labels.votes import Vote
 from questions.resolving import question_set
+from studies.asks import About
 from studies.models import Ask, Study
-from studies.tasks import Share
+from studies.progress import number_of
+from studies.tasks import Rows
 
 # One row per item of a study: whose words it is about, and the context or conversation that it shares with
 # others. `system` is what reports call it: a bot, the people of a writing study, whatever filled a file, the
@@ -286,16 +288,15 @@ def _votes(votes: Mapping[str, int], captions: Mapping[str, str]) -> list[Vote]:
     return sorted(named, key=lambda vote: (-vote.raters, vote.answer))
 
 
-def judged_and_wanted(studies: QuerySet[Study]) -> dict[int, tuple[int, int]]:
-    """Of each judging study, by its key: judgments given, and how many all its items want.
+def judged_and_wanted(studies: QuerySet[Study]) -> Rows:
+    """Of each judging study its key, the judgments given, and how many all its items want.
 
     Once a study went on from its pilot, judgments of that are neither.
     """
     counted = Slot.objects.filter(study__in=studies, is_gold=False).exclude(batch__in=of_pilots_over(studies))
     counted = counted.exclude(pk__in=left_over().exclude(leased_until__gte=Now()))
     counts = counted.values_list("study").order_by()
-    found = counts.annotate(judged=Count("label"), wanted=Count("pk"))
-    return {study: (judged, wanted) for study, judged, wanted in found}
+    return counts.annotate(judged=Count("label"), wanted=Count("pk"))
 
 
 def left_over() -> QuerySet[Slot]:
@@ -306,17 +307,19 @@ def left_over() -> QuerySet[Slot]:
     return Slot.objects.filter(item__removed_at__isnull=False, label=None, deck=None)
 
 
-def shares(studies: QuerySet[Study]) -> dict[int, Share]:
-    """Of each judging study, by its key, how many items one judges, and how many judge each."""
-    plans = JudgingPlan.objects.filter(study__in=studies).select_related("battery", "study")
-    # A battery is judged by each ask.
-    prefetch_related_objects([plan.study for plan in plans if hasattr(plan, "battery")], "asks")
-    return {
-        plan.study_id: Share(plan.battery.size)
-        if hasattr(plan, "battery")
-        else Share(plan.batch_size, plan.raters_per_item)
-        for plan in plans
-    }
+def shares(studies: QuerySet[Study]) -> Rows:
+    """Of each judging study its key, how many items one judges, and by how many each is judged."""
+    asks = number_of(Ask.objects.exclude(about=About.PERSON))
+    cards = (
+        Func(F("battery__targets"), function="cardinality") + F("battery__fillers") + F("battery__repeats")
+    )
+    has_battery = Q(battery__isnull=False)
+    return JudgingPlan.objects.filter(study__in=studies).values_list(
+        "study",
+        Case(When(has_battery, then=cards * asks), default=F("batch_size"), output_field=IntegerField()),
+        # A battery is its worker's own.
+        Case(When(has_battery, then=1), default=F("raters_per_item"), output_field=IntegerField()),
+    )
 
 
 def of_pilots_over(studies: QuerySet[Study]) -> QuerySet[Batch]:

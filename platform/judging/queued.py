@@ -20,7 +20,7 @@ from judging.training import tries_of
 from studies.models import Study
 from studies.planned import Planned
 from studies.services import Plan
-from studies.tasks import Share, copied_row
+from studies.tasks import Rows, copied_row
 
 
 class QueuedTask(WorkerTask):
@@ -50,9 +50,9 @@ class QueuedTask(WorkerTask):
 
     @override
     def why_not_open(self, study: Study) -> str:
-        if not study.items.exists():
-            return gettext("There is nothing to judge yet. Add responses or conversations to the queue.")
         if unfilled := next((each.ask for each in ask_counts(study) if not each.items), None):
+            if not study.items.exists():
+                return gettext("There is nothing to judge yet. Add responses or conversations to the queue.")
             return gettext(
                 "There is nothing in the queue yet for %(ask)s. Add something to judge, or leave these "
                 "questions out."
@@ -78,7 +78,7 @@ class QueuedTask(WorkerTask):
         return plan
 
     @override
-    def finished_and_wanted(self, studies: QuerySet[Study]) -> Mapping[int, tuple[int, int]]:
+    def finished_and_wanted(self, studies: QuerySet[Study]) -> Rows:
         return judged_and_wanted(studies)
 
     @override
@@ -86,5 +86,5 @@ class QueuedTask(WorkerTask):
         return planned_of_queue(study) if study else None
 
     @override
-    def shares(self, studies: QuerySet[Study]) -> Mapping[int, Share]:
+    def shares(self, studies: QuerySet[Study]) -> Rows:
         return shares(studies)

@@ -4,14 +4,14 @@ Of conversations it is what those who talked had to read, of a response the sent
 and of a context its own.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 from uuid import UUID
 
 from django.db import connection
 from django.utils.translation import gettext as _
 
-from judging.models import Item, Slot
+from judging.models import Slot
 
 READ_BESIDE = """
 SELECT i.study_id, i.id AS item, i.key::text AS key, side.number AS side, d.public_id::text AS dialogue,
@@ -86,9 +86,9 @@ def read_in_slots(batch_id: int, keys: Iterable[str]) -> dict[str, list[Read]]:
     }
 
 
-def read_beside(item: Item) -> list[Read]:
-    """What is read beside an item, its sides in their own order."""
-    return _named(_hands([item.pk]).get(item.pk, {}), is_swapped=False)
+def read_beside(items: Collection[int]) -> dict[int, list[Read]]:
+    """What is read beside items with these keys, their sides in their own order; absent: nothing."""
+    return {item: _named(hands, is_swapped=False) for item, hands in _hands(list(items)).items()}
 
 
 # A side of a pair, 0 of anything else, and a seat of the conversation there.

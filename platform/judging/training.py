@@ -47,8 +47,8 @@ def not_passed() -> EntryRefusedError:
 
 def tries_of(study: Study) -> int:
     """How often workers may try; 0: the study has no training."""
-    tries = JudgingPlan.objects.filter(study=study).values_list("training_tries", flat=True).first()
-    return tries or 0
+    plan: JudgingPlan | None = getattr(study, "judging", None)
+    return plan.training_tries if plan else 0
 
 
 def examples_of(study: Study, language: str = ENGLISH) -> list[tuple[QuestionSet, Example]]:

@@ -28,7 +28,7 @@ from judging.counting import ask_counts
 from judging.forms import ContextsForm, ConversationsForm, PlanForm, ResponsesForm, subjects_of
 from judging.gold import Gold
 from judging.gold_forms import RightForm
-from judging.models import Item
+from judging.models import Battery, Item
 from judging.queries import Filter
 from judging.queued import QueuedTask
 from judging.reading import Read, read_beside
@@ -159,8 +159,9 @@ def _forms(
 
 
 def _queue_page(request: HttpRequest, study: Study, plan: PlanForm, **adding: _Adding | None) -> HttpResponse:
-    counts, battery, asks = item_queries.system_counts(study), battery_of(study), asks_of_readers(study)
+    counts, asks = item_queries.system_counts(study), asks_of_readers(study)
     items, stored = sum(row.items for row in counts), plan_of(study) if plan.is_bound else plan.instance
+    battery: Battery | None = getattr(stored, "battery", None)
     context = {
         "study": study,
         "plan_form": plan,
@@ -291,7 +292,7 @@ def item(request: HttpRequest, pk: int, key: UUID) -> HttpResponse:
 
 def _texts_beside(study: Study, item: Item) -> list[Read | Section]:
     """All that whoever judged the item had to read."""
-    own = read_beside(item) if plan_of(study).shows_reading else []
+    own = read_beside([item.pk]).get(item.pk, []) if plan_of(study).shows_reading else []
     return [*own, *(pasted(study.material) if study.material else [])]
 
 

@@ -37,6 +37,7 @@ HELP = {
     "responses": "static-evaluation",
     "transcripts": "imports",
     "trash": "running",
+    "workspace": "running",
 }
 
 

@@ -72,6 +72,7 @@ DATA_UPLOAD_MAX_NUMBER_FIELDS = 20_000
 
 INSTALLED_APPS = [
     "accounts",
+    "charts",
     "manual",
     "bots",
     "contexts",
@@ -98,6 +99,7 @@ INSTALLED_APPS = [
     "comparisons",
     "rehearsals",
     "tasks",
+    "workspace",
     "project",
     "django.contrib.admin",
     "django.contrib.auth",
@@ -163,7 +165,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 AUTH_USER_MODEL = "accounts.User"
 CSRF_FAILURE_VIEW = "project.inputs.stale_form"
 LOGIN_URL = "accounts:sign_in"
-LOGIN_REDIRECT_URL = "reports:home"
+LOGIN_REDIRECT_URL = "workspace:home"
 LOGOUT_REDIRECT_URL = "accounts:sign_in"
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},

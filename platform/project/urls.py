@@ -39,4 +39,5 @@ urlpatterns = [
     path("", include("comparisons.urls")),
     path("", include("rehearsals.urls")),
     path("", include("tasks.urls")),
+    path("", include("workspace.urls")),
 ]

@@ -19,7 +19,7 @@ from studies.models import Bundle, LastExport, Study
 from studies.tasks import keys_of
 
 if TYPE_CHECKING:
-    from reports.charts.drawn import Drawing
+    from charts.drawn import Drawing
 
 log = logging.getLogger(__name__)
 
@@ -117,7 +117,7 @@ class _Computed:
 
 def _computed(report_id: int) -> _Computed:
     """Everything that a ready report stores, from one snapshot of the database."""
-    from reports.charts.drawn import (
+    from charts.drawn import (
         drawings,  # Matplotlib, which the process that serves workers does not wait for
     )
 

@@ -4,9 +4,6 @@ from reports import views
 
 app_name = "reports"
 urlpatterns = [
-    path("home/", views.home, name="home"),
-    path("studies/", views.studies, name="studies"),
-    path("studies/<int:pk>/", views.overview, name="overview"),
     path("studies/<int:pk>/report/", views.report, name="study"),
     path("studies/<int:pk>/report/refresh/", views.refresh, name="refresh"),
     path("studies/<int:pk>/report/stamp/", views.stamp, name="stamp"),

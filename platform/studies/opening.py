@@ -1,5 +1,6 @@
 """What is looked at before workers are let in."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.core.exceptions import ValidationError
@@ -54,7 +55,12 @@ def checks(study: Study) -> list[Check]:
 
 def obstacle(study: Study) -> Check | None:
     """The first thing that keeps a study from being opened."""
-    return next((each for each in _needed(study) if not each.holds), None)
+    return obstacle_among(_needed(study))
+
+
+def obstacle_among(found: Sequence[Check]) -> Check | None:
+    """The same of what was looked at already."""
+    return next((each for each in found if each.cure and not each.holds), None)
 
 
 def _needed(study: Study) -> list[Check]:

@@ -1,26 +1,23 @@
 """How far studies are."""
 
-from collections.abc import Collection
+from collections import defaultdict
+from collections.abc import Callable, Collection
 from typing import Any
+
+from django.db.models import Count, OuterRef, QuerySet, Subquery
+from django.db.models.functions import Coalesce
 
 from live.remembered import key_of, remembered
 from studies.models import Study
-from studies.tasks import StudyTask, task_of
+from studies.tasks import Rows, StudyTask, task_named
 
 KEPT_SECONDS = 10
 
 
 def counts_of(studies: Collection[Study]) -> dict[int, tuple[int, int]]:
     """Of each, by its key: how much is done, and how much is wanted."""
-    keys = [study.pk for study in studies]
-    alike: dict[Any, list[StudyTask]] = {}  # tasks that count in the same way are counted together
-    for task in {task_of(study) for study in studies}:
-        alike.setdefault(type(task).finished_and_wanted, []).append(task)
-    found: dict[int, tuple[int, int]] = {}
-    for first, *others in alike.values():
-        tasks = [first.key, *(other.key for other in others)]
-        found |= first.finished_and_wanted(Study.objects.filter(pk__in=keys, task__in=tasks))
-    return found
+    rows = read_together(studies, lambda task, own: task.finished_and_wanted(own))
+    return {study: (finished, wanted) for study, finished, wanted in rows}
 
 
 def how_far(study: Study) -> tuple[int, int]:
@@ -37,3 +34,20 @@ def how_far(study: Study) -> tuple[int, int]:
     key = key_of("how far", study.pk, study.state, study.results_version)
     finished, wanted = remembered(key, counted, seconds=KEPT_SECONDS)
     return finished, wanted
+
+
+def read_together(
+    studies: Collection[Study], rows: Callable[[StudyTask, QuerySet[Study]], Rows]
+) -> Collection[Any]:
+    """What the tasks of these studies say of them: rows of one statement, however many tasks there are."""
+    keys: defaultdict[str, list[int]] = defaultdict(list)
+    for study in studies:
+        keys[study.task].append(study.pk)
+    each = [rows(task_named(task), Study.objects.filter(pk__in=own)) for task, own in keys.items()]
+    return each[0].union(*each[1:], all=True) if each else ()
+
+
+def number_of(rows: QuerySet[Any], study: str = "study") -> Coalesce:
+    """How many of these a row's own study has, as an expression of the row; `study` is the path from them."""
+    own = rows.filter(**{study: OuterRef("study")}).order_by().values(study)
+    return Coalesce(Subquery(own.annotate(n=Count("*")).values("n")), 0)

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias, TypeVar
 
 from django.core.exceptions import ValidationError
 from django.db.models import Model, QuerySet
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from studies.services import Plan
 
 T = TypeVar("T", bound="StudyTask")
+Rows: TypeAlias = "QuerySet[Any, tuple[int, int, int]]"
+"""What a task says of many studies, read in one statement with what others say: a key and two numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +46,7 @@ class FirstStep:
 
 
 class Stage(StrEnum):
-    """A step of a study's way; how it stands: `reports.journey`."""
+    """A step of a study's way; how it stands: `workspace.journey`."""
 
     DESIGN = "design"
     PREVIEW = "preview"
@@ -78,7 +80,7 @@ class StudyTask(ABC):
         menu: the same in a few words, for the page of a new study.
         order: among the tasks on that page, from 1; a new study has the first one if nobody says otherwise.
         form: the forms with which such a study is made and edited.
-        overview: template of the study's own page, which extends reports/overview.html.
+        overview: template of the study's own page, which extends workspace/overview.html.
         has_conversations: whether its studies hold conversations, which others can judge.
         has_workers: whether people do it, who agree to it before.
         has_rehearsals: whether simulated workers can do it.
@@ -132,12 +134,12 @@ class StudyTask(ABC):
         return ()
 
     @abstractmethod
-    def finished_and_wanted(self, studies: "QuerySet[Study]") -> Mapping[int, tuple[int, int]]:
-        """Of each of these studies, by its key, how much is done, and how much is wanted."""
+    def finished_and_wanted(self, studies: "QuerySet[Study]") -> Rows:
+        """Of each of these studies its key, how much is done, and how much is wanted."""
 
-    def shares(self, studies: "QuerySet[Study]") -> Mapping[int, "Share"]:
-        """Of each of these studies, by its key, what one person does of what it wants; absent: one."""
-        return {}
+    def shares(self, studies: "QuerySet[Study]") -> Rows:
+        """Of each of these studies its key and the `Share` of one person; absent: one at a time."""
+        return studies.none().values_list("pk", "pk", "pk")
 
     def planned(
         self, study: "Study | None", sent: Mapping[str, str], wanted: Sequence[int]

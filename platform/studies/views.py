@@ -12,7 +12,7 @@ from bots.trying import Tried
 from studies import services
 from studies.forms import StudyPage
 from studies.models import Study
-from studies.opening import checks, obstacle, open_study, try_bots
+from studies.opening import checks, obstacle_among, open_study, try_bots
 from studies.outlook import OutlookForm
 from studies.planned import number
 from studies.presets import OWN_DESIGN, PRESETS, preset_named
@@ -21,7 +21,7 @@ from studies.tasks import task_named, task_of, tasks
 
 
 def home(request: HttpRequest) -> HttpResponse:
-    return redirect("reports:home" if request.user.is_authenticated else "accounts:sign_in")
+    return redirect("workspace:home" if request.user.is_authenticated else "accounts:sign_in")
 
 
 @login_required
@@ -124,10 +124,11 @@ def opening(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
         except TooManyAtOnceError:
             messages.error(request, _under_way())
             status = 429
+    found = checks(study)
     shown = {
         "study": study,
-        "checks": checks(study),
-        "obstacle": obstacle(study),
+        "checks": found,
+        "obstacle": obstacle_among(found),
         "bots": task_of(study).bots_to_try(study),
         "tried": told,
         "none_answers": bool(told) and not any(each.answered for each in told),

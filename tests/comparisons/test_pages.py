@@ -13,8 +13,8 @@ from django.test import Client
 from accounts.models import User
 from bots.models import Bot, BotVersion
 from bots.services import record_perplexity, version_of
+from charts.palettes import DARK
 from judging import subjects
-from reports.charts.palettes import DARK
 from studies.models import Study
 from tests.comparisons.conftest import BOTH, NO, SENSIBLE, judge_all, respond, talk
 from tests.conftest import MakeContexts, MakeQueue, MakeRun, MakeStudy

@@ -23,13 +23,14 @@ from crowd.assigning import assign
 from crowd.ending import end
 from crowd.models import Assignment, Outcome, Participation
 from crowd.places import HOLD, places_taken
-from crowd.queries import finished_and_wanted, progress
+from crowd.queries import progress
 from crowd.refusals import EntryRefusedError
 from evaluation.report.analysis import PILOT
 from evaluation.report.bundle import recompute
 from reports.method import method
 from reports.queries import analysis_plan
 from studies.models import Study
+from studies.progress import counts_of
 from studies.services import clone, save_study
 from tests.conftest import MakeStudy, enter
 from tests.planted import SignIn, computed, figures, talked
@@ -85,7 +86,7 @@ def test_its_people_count_in_the_other_analysis_alone(
     pilot.go_on(piloted.pk, by=rex)
     piloted.refresh_from_db()
     assert [each.finished for each in progress(piloted)] == [0, 0]
-    assert finished_and_wanted(Study.objects.filter(pk=piloted.pk)) == {piloted.pk: (0, 18)}
+    assert counts_of([piloted]) == {piloted.pk: (0, 18)}
     for n in range(4):
         talked(piloted, [(True, n > 2), (True, True)])
 
@@ -185,9 +186,7 @@ def test_the_counts_are_those_of_a_loop_over_everybody(piloted: Study, make_stud
         own = [each.pk for each in study.study_bots.all()]
         shown = {each.study_bot_id: (each.finished, each.open) for each in progress(study, now=now)}
         assert shown == {bot: (done[bot], held[bot]) for bot in own}
-        assert finished_and_wanted(Study.objects.filter(pk=study.pk)) == {
-            study.pk: (sum(done[bot] for bot in own), 18)
-        }
+        assert counts_of([study]) == {study.pk: (sum(done[bot] for bot in own), 18)}
         taken = places_taken(study.study_bots.all(), now)
         assert {bot: taken[bot] for bot in own} == {bot: done[bot] + held[bot] for bot in own}
 

@@ -11,12 +11,12 @@ from django.core.management import call_command
 
 from accounts.models import User
 from bots.services import version_of
+from charts.drawn import svgs
 from dialogues.queries import seat_of
 from dialogues.services import finish
 from evaluation import questions
 from evaluation.questions import Answer, Choice, Condition, Kind, Question, QuestionSet, Scale, Subject
 from evaluation.report.bundle import recompute
-from reports.charts.drawn import svgs
 from reports.models import Chart
 from studies.models import Study
 from tests.conftest import MakeStudy, start_dialogue, worker_of

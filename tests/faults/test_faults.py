@@ -269,7 +269,7 @@ from dialogues.models import Dialogue
 from quality.flagging import look
 from quality.models import Flag
 from studies.models import Study
-from studies.tasks import task_of
+from studies.progress import counts_of
 studies = [Study.objects.get(title=title) for title in ("Crowd", "Pairs")]
 invited = {each.panel_id: each.name for each in Invitation.objects.filter(study__in=studies)}
 people = {}
@@ -279,7 +279,6 @@ for own in Participation.objects.filter(study__in=studies).select_related("worke
     assert name not in people, name
     people[name] = {"outcome": own.assignment.outcome, "code": own.completion_code,
                     "entries": [[entry.reason, str(entry.amount)] for entry in entries]}
-only = [Study.objects.filter(pk=study.pk) for study in studies]
 look(studies[0])
 flagged = Flag.objects.filter(participation__study=studies[0], kind="machine")
 flagged = flagged.values_list("participation__worker__panel_id", flat=True)
@@ -287,7 +286,7 @@ print(json.dumps({
     "people": people,
     "machines": sorted((invited.get(each, each) for each in flagged), key=lambda name: int(name[7:])),
     "entries": PayEntry.objects.filter(study__in=studies).count(),
-    "finished": [task_of(each.get()).finished_and_wanted(each)[each.get().pk][0] for each in only],
+    "finished": [counts_of([study])[study.pk][0] for study in studies],
     "owed": [[owed.people, str(owed.total)] for owed in map(ledger.owed, studies)],
     "endings": Counter(Dialogue.objects.filter(study__in=studies).values_list("ending", flat=True)),
 }))

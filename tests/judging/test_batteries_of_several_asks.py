@@ -17,6 +17,7 @@ from judging import subjects
 from judging.batteries import battery_of, rules_in_words
 from judging.desks import Desk
 from judging.models import Batch, Battery, Slot
+from judging.queries import shares
 from judging.removing import take_out
 from labels.models import Label
 from live.refusals import RefusedError
@@ -58,6 +59,15 @@ def battery(study: Study, **fields: object) -> Battery:
 def opened(study: Study) -> Study:
     subjects.save_battery(battery(study))
     return set_state(study.pk, Study.State.OPEN)
+
+
+def test_what_one_worker_does_is_a_battery_of_each_ask(opened: Study) -> None:
+    dealt = battery_of(opened)
+    assert dealt
+
+    # Two targets, four fillers and one of these again, by each of two sets of questions.
+    assert list(shares(Study.objects.filter(pk=opened.pk))) == [(opened.pk, 14, 1)]
+    assert dealt.size == 14
 
 
 def finish(study: Study, points: int) -> Desk:

@@ -24,8 +24,9 @@ from judging.chosen import contexts_of
 from judging.desks import Desk
 from judging.gold import Gold
 from judging.models import Battery, JudgingPlan, Slot
-from judging.queries import judged_and_wanted, system_counts
+from judging.queries import system_counts
 from studies.models import Study
+from studies.progress import counts_of
 from studies.services import set_state
 from tests.conftest import MakeQueue, enter
 from tests.judging.conftest import begin, held
@@ -114,7 +115,7 @@ def test_a_set_is_taken_out_of_the_queue_and_put_back(
     removing.take_out(study, "Two, version 1")
     judge_all(study, {"one1": UNFIT})
 
-    assert judged_and_wanted(Study.objects.filter(pk=study.pk))[study.pk] == (3, 3)
+    assert counts_of([study])[study.pk] == (3, 3)
     removing.put_back(study, "Two, version 1")
     judge_all(study, {"two1": UNFIT})
     assert [(row.system, row.judged, row.wanted) for row in system_counts(study)] == [

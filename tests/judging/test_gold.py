@@ -15,9 +15,10 @@ from judging import gold, subjects
 from judging import services as judging
 from judging.gold import Gold
 from judging.models import Item, Slot
-from judging.queries import judged_and_wanted, system_counts
+from judging.queries import system_counts
 from judging.services import plan_of
 from studies.models import Study
+from studies.progress import counts_of
 from tasks.judging.judged import judged_items
 from tests.conftest import MakeQueue, enter
 from tests.judging.conftest import begin, held
@@ -56,7 +57,7 @@ def test_gold_comes_besides_the_other_items_and_counts_nowhere(make_queue: MakeQ
     items = judged_items(study, study.asked[0])
     assert items.items == 5
     assert items.judged.answers["sensible"].tolist() == [1.0] * 10
-    assert judged_and_wanted(Study.objects.filter(pk=study.pk)) == {study.pk: (10, 10)}
+    assert counts_of([study]) == {study.pk: (10, 10)}
     assert [(row.items, row.judged, row.wanted) for row in system_counts(study)] == [(5, 10, 10)]
 
 

@@ -67,7 +67,7 @@ def test_scores_and_agreement_of_both_parties(read: Dialogue) -> None:
 
 def test_labels_of_readers_stay_out_of_the_report_of_the_conversations(read: Dialogue) -> None:
     from exports.turns import labelled_turns
-    from reports.queries import judged
+    from reports.answers import judged
 
     assert len(judged(read.study, SSA, read.study.asks.get())) == 7
     assert sum(map(len, labelled_turns(read.study))) == 7

@@ -111,7 +111,8 @@ def test_of_two_conversations_it_says_in_which_as_the_rater_sees_them(
         assert (item["reading"][0].title == title) is not swapped
         seen.append([each.title for each in item["reading"]])
         judging.judge(desk, key=UUID(item["key"]), answers={"better": "tied"})
-    assert {each.title for each in read_beside(Item.objects.get())} == {"Bees", "Wasps"}
+    item = Item.objects.get().pk
+    assert {each.title for each in read_beside([item])[item]} == {"Bees", "Wasps"}
     exported = [json.loads(row.material or "") for row in chain(*labelled_turns(study))]
     told = [{each["conversation"]: each["title"] for each in material} for material in exported]
     assert told == [{"first": first, "second": second} for first, second in seen]

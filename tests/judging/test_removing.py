@@ -23,11 +23,12 @@ from judging import services as judging
 from judging.desks import Desk
 from judging.gold import Gold
 from judging.models import Battery, Item, Slot
-from judging.queries import SystemCount, judged_and_wanted, system_counts
+from judging.queries import SystemCount, system_counts
 from labels.models import Label
 from live.refusals import RefusedError
 from responses.models import Response
 from studies.models import Study
+from studies.progress import counts_of
 from studies.services import clone, set_state
 from tests.conftest import MakeContexts, MakeQueue, MakeRun
 from tests.judging.conftest import begin, held, item_of
@@ -95,11 +96,11 @@ def test_what_somebody_left_unfinished_is_wanted_by_nobody(two: Study) -> None:
     begin(two)  # holds three, and never comes back
     removing.take_out(two, "Alpha")
     removing.take_out(two, "Beta")
-    assert judged_and_wanted(Study.objects.filter(pk=two.pk))[two.pk] == (0, 3)
+    assert counts_of([two])[two.pk] == (0, 3)
 
     Slot.objects.filter(leased_until__isnull=False).update(leased_until=timezone.now() - timedelta(seconds=1))
 
-    assert judged_and_wanted(Study.objects.filter(pk=two.pk)).get(two.pk, (0, 0)) == (0, 0)
+    assert counts_of([two]).get(two.pk, (0, 0)) == (0, 0)
     assert [(row.judged, row.wanted) for row in system_counts(two)] == [(0, 0), (0, 0)]
     assert judging.is_judged(two, timezone.now())
     with pytest.raises(EntryRefusedError, match="nothing left"):
@@ -288,7 +289,7 @@ def piloted(make_queue: MakeQueue, rex: User) -> Study:
 
 
 def wanted(study: Study) -> tuple[int, int]:
-    return judged_and_wanted(Study.objects.filter(pk=study.pk)).get(study.pk, (0, 0))
+    return counts_of([study]).get(study.pk, (0, 0))
 
 
 @pytest.mark.django_db(transaction=True)

@@ -32,12 +32,13 @@ from judging.desks import Desk
 from judging.gold import Gold
 from judging.models import Item, Slot
 from judging.pairs import Source
-from judging.queries import judged_and_wanted, system_counts
+from judging.queries import system_counts
 from labels.models import Label
 from live.refusals import RefusedError
 from responses.models import ResponseRun
 from studies.asks import About, Asked
 from studies.models import Study
+from studies.progress import counts_of
 from studies.services import clone, save_study, set_state
 from tests.asking import ANSWERS, LIKENESS, LIKERT, SCALES, SSA, asking, judge_all, judging_both
 from tests.conftest import MakeContexts, MakeRun, MakeStudy, enter
@@ -241,7 +242,7 @@ def test_everything_is_judged_by_as_many_as_wanted_and_nobody_twice(two: Study) 
     while not judging.is_judged(two, timezone.now()):
         judge_all(begin(two))
 
-    assert judged_and_wanted(Study.objects.filter(pk=two.pk)) == {two.pk: (24, 24)}
+    assert counts_of([two]) == {two.pk: (24, 24)}
     given = Counter(Label.objects.values_list("ask", "response", "rater"))
     assert set(given.values()) == {1}
     assert set(Counter(Label.objects.values_list("ask", "response")).values()) == {2}
@@ -352,7 +353,7 @@ def test_what_a_pilot_judged_is_judged_again_for_each_ask(two: Study) -> None:
     with transaction.atomic():
         judging.judge_again(two)
 
-    assert judged_and_wanted(Study.objects.filter(pk=two.pk)) == {two.pk: (0, 24)}
+    assert counts_of([two]) == {two.pk: (0, 24)}
 
 
 # --- what comes out ------------------------------------------------------------------------------------

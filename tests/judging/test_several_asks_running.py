@@ -22,11 +22,12 @@ from judging import removing, subjects
 from judging import services as judging
 from judging.counting import ask_counts
 from judging.models import Item, Slot
-from judging.queries import judged_and_wanted, system_counts
+from judging.queries import system_counts
 from labels.models import Label
 from monitoring.monitor import monitor
 from privacy.withdrawing import withdraw
 from studies.models import PrimaryAnalysis, Study
+from studies.progress import counts_of
 from studies.services import set_state
 from tests.asking import LIKENESS, SSA, asking, judge_all, judging_both
 from tests.conftest import MakeContexts, MakeRun, MakeStudy, enter
@@ -117,7 +118,7 @@ def test_a_system_is_taken_out_of_every_ask_and_put_back(two: Study, tmp_path: P
     assert removing.put_back(two, "Beta") == 6
     done = judge_all(begin(two))
     assert Counter(item.ask.question_set for item in done) == {"ssa": 3, "human-likeness": 3}
-    assert judged_and_wanted(Study.objects.filter(pk=two.pk)) == {two.pk: (24, 24)}
+    assert counts_of([two]) == {two.pk: (24, 24)}
 
 
 def test_an_item_that_goes_goes_from_its_ask_alone(two: Study, tmp_path: Path) -> None:
@@ -178,7 +179,7 @@ def test_what_the_people_of_a_pilot_judged_is_judged_again_by_every_ask(
 
     done = judge_all(begin(study))
     assert Counter(item.ask.question_set for item in done) == {"ssa": 3, "human-likeness": 3}
-    assert judged_and_wanted(Study.objects.filter(pk=study.pk)) == {study.pk: (6, 6)}
+    assert counts_of([study]) == {study.pk: (6, 6)}
 
 
 def test_the_monitor_counts_a_batch_once_whatever_it_asks(mixed: Study, rex: User, sign_in: SignIn) -> None:

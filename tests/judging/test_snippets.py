@@ -92,7 +92,8 @@ def test_of_two_responses_side_by_side_the_sentence_stands_there_once(
 
     pairs.add(study, Source.of_runs(runs))
 
-    (read,) = read_beside(Item.objects.filter(study=study)[0])
+    item = Item.objects.filter(study=study)[0].pk
+    (read,) = read_beside([item])[item]
     assert read.text.startswith("The ")
     assert read.note == ""
 

@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from accounts.models import User
 from bots.models import BotCopy
+from charts.templatetags.figures import seconds
 from crowd import visits
 from crowd.assigning import assign
 from crowd.ending import complete, end
@@ -21,7 +22,6 @@ from crowd.models import Assignment, Outcome, Participation, Practice
 from crowd.practice import practised
 from dialogues.models import Dialogue, Fault, Turn
 from monitoring.monitor import monitor
-from reports.templatetags.figures import seconds
 from studies.models import Study
 from tests.conftest import MakeQueue, MakeStudy, enter, start_dialogue
 from tests.planted import SignIn, talked

@@ -13,7 +13,7 @@ from accounts import tokens
 from accounts.models import User
 from bots.services import register_bot
 from evaluation.protocols import protocols
-from reports.views import published_of
+from reports.shown import published_of
 from studies.asks import UNDER_EACH_REPLY, About, Asked, Moment
 from studies.models import Study
 from studies.presets import PRESETS, Preset

@@ -35,7 +35,7 @@ def pages(study: Study) -> dict[str, str]:
     named = {
         name: reverse(name, args=[study.pk])
         for name in (
-            "reports:overview", "reports:study", "reports:stamp", "labels:dialogues", "exports:turns_csv",
+            "workspace:overview", "reports:study", "reports:stamp", "labels:dialogues", "exports:turns_csv",
             "exports:turns_jsonl", "monitoring:monitor", "studies:edit", "studies:opening", "studies:sharing",
             "crowd:participants", "crowd:payments", "crowd:panels", "crowd:preview", "rehearsals:rehearsal",
             "exports:bundle",
@@ -47,7 +47,7 @@ def pages(study: Study) -> dict[str, str]:
 
 
 FOR_READERS = {
-    "reports:overview", "reports:study", "reports:stamp", "reports:chart_svg", "labels:dialogues",
+    "workspace:overview", "reports:study", "reports:stamp", "reports:chart_svg", "labels:dialogues",
     "labels:transcript", "exports:turns_csv", "exports:turns_jsonl",
 }  # fmt: skip
 

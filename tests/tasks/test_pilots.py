@@ -28,16 +28,15 @@ from judging import services as judging
 from judging import subjects
 from judging.desks import Desk
 from judging.models import Battery, Item, Slot
-from judging.queries import judged_and_wanted, system_counts
+from judging.queries import system_counts
 from labels.models import Label
 from reports.method import method
 from responses.files import parse
 from responses.models import Response, ResponseRun
 from studies.models import PrimaryAnalysis, Study
+from studies.progress import counts_of
 from studies.services import set_state
-from studies.tasks import task_of
 from tasks.writing import services as writing
-from tasks.writing.queries import written_and_wanted
 from tests.conftest import (
     MakeContexts,
     MakeMeeting,
@@ -74,7 +73,7 @@ def go_on(study: Study, by: User) -> None:
 
 
 def wanted(study: Study) -> tuple[int, int]:
-    return judged_and_wanted(Study.objects.filter(pk=study.pk))[study.pk]
+    return counts_of([study])[study.pk]
 
 
 def recomputed(study: Study, folder: Path) -> dict[str, Any]:
@@ -242,16 +241,16 @@ def test_others_write_in_place_of_a_pilot(
     for each in people:
         write_all(each)
     run = ResponseRun.objects.get()
-    assert (run.state, written_and_wanted(Study.objects.all())) == ("done", {study.pk: (4, 4)})
+    assert (run.state, counts_of([study])) == ("done", {study.pk: (4, 4)})
 
     go_on(study, rex)
     run.refresh_from_db()
-    assert (run.state, written_and_wanted(Study.objects.all())) == ("running", {study.pk: (0, 4)})
+    assert (run.state, counts_of([study])) == ("running", {study.pk: (0, 4)})
     for _ in range(2):
         write_all(writing.begin(enter(study).pk))
 
     run.refresh_from_db()
-    assert (run.state, written_and_wanted(Study.objects.all())) == ("done", {study.pk: (4, 4)})
+    assert (run.state, counts_of([study])) == ("done", {study.pk: (4, 4)})
     assert sorted(run.responses.values_list("repetition", "author__pilot")) == [
         *[(1, False)] * 2, *[(2, False)] * 2, *[(3, True)] * 2, *[(4, True)] * 2,
     ]  # fmt: skip
@@ -274,7 +273,7 @@ def test_who_still_writes_when_the_pilot_is_over_takes_nobodys_place(
     write_all(first)
     write_all(second)
 
-    assert written_and_wanted(Study.objects.all()) == {study.pk: (0, 4)}
+    assert counts_of([study]) == {study.pk: (0, 4)}
     assert Response.objects.filter(author__pilot=True).count() == 4
     assert set(Assignment.objects.values_list("outcome", flat=True)) == {"complete"}
 
@@ -333,11 +332,11 @@ def test_two_people_talk_again_and_nobody_of_a_pilot_is_left_alone(
 
     talk(study)
     assert_held(study)
-    assert task_of(study).finished_and_wanted(Study.objects.all()) == {study.pk: (1, 2)}
+    assert counts_of([study]) == {study.pk: (1, 2)}
     assert "The pilot is done." in sign_in(rex).get(f"/studies/{study.pk}/monitor/").text
 
     go_on(study, rex)
 
-    assert task_of(study).finished_and_wanted(Study.objects.all()) == {study.pk: (0, 2)}
+    assert counts_of([study]) == {study.pk: (0, 2)}
     talk(study)
-    assert task_of(study).finished_and_wanted(Study.objects.all()) == {study.pk: (1, 2)}
+    assert counts_of([study]) == {study.pk: (1, 2)}

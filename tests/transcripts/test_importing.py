@@ -26,7 +26,8 @@ from evaluation.questions import question_set
 from exports import turns as exports
 from labels.models import Label
 from live.text import MAX_TEXT
-from reports import queries
+from reports.answers import judged
+from reports.courses import courses
 from reports.services import build_report, queue_report
 from studies.asks import Party
 from studies.models import Study
@@ -239,13 +240,13 @@ def test_where_both_are_judged_each_turn_is_a_reply_of_its_own(study: Study) -> 
     for turn in dialogue.turn_set.all():
         label(turn, rater)
 
-    judged = queries.judged(study, question_set("ssa"), study.asks.get())
+    labels = judged(study, question_set("ssa"), study.asks.get())
 
     assert dialogue.bot_turns == 4
     assert set(dialogue.seats.values_list("bot__title", flat=True)) == {"Human"}
-    assert sorted(judged.reply.tolist()) == [1, 2, 3, 4]
-    assert judged.most_raters == 1
-    course = queries.courses(study)["Human"]
+    assert sorted(labels.reply.tolist()) == [1, 2, 3, 4]
+    assert labels.most_raters == 1
+    course = courses(study)["Human"]
     assert course.finished == 1
     assert from_elsewhere(study) == [("Human", "Imported from a file", 1)]
     texts = ["Hi!", "Tea?", "Yes, please.", "Here."]

@@ -12,7 +12,7 @@ from crowd.models import Worker
 from dialogues.models import Dialogue, Turn
 from dialogues.queries import from_elsewhere
 from labels.models import Label
-from reports import queries
+from reports.courses import courses
 from studies.asks import Party
 from studies.models import Study
 from tests.conftest import MakeStudy
@@ -104,7 +104,7 @@ def test_a_finished_conversation_counts_and_stays_as_it_is(study: Study, relayed
 
     relayed.refresh_from_db()
     assert relayed.ending == "complete"
-    assert queries.courses(study)["Mitsuku"].finished == 1
+    assert courses(study)["Mitsuku"].finished == 1
     assert from_elsewhere(study) == [("Mitsuku", "Relayed by hand from another website", 1)]
     with pytest.raises(RelayRefusedError, match="is finished"):
         add_turn(relayed.pk, position=4, text="h3")

@@ -341,7 +341,7 @@ class Study(models.Model):
         return self.title
 
     def get_absolute_url(self) -> str:
-        return reverse("reports:overview", args=[self.pk])
+        return reverse("workspace:overview", args=[self.pk])
 
     def get_entry_url(self) -> str:
         return reverse("crowd:enter", args=[self.code])

@@ -17,7 +17,7 @@ from rehearsals.room import Seat, seats
 from rehearsals.services import bots_of
 from rehearsals.simulated import SimulatedWorker, Work, ended
 from rehearsals.worker import Conversation
-from reports.queries import bot_names
+from reports.names import bot_names
 from studies.asks import About
 from studies.models import Study
 

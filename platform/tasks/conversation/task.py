@@ -19,7 +19,7 @@ from rehearsals.services import bots_of, copied
 from studies.models import ReEntry, Speaker, Study
 from studies.planned import Planned, of_conversations
 from studies.queries import with_bots
-from studies.tasks import register
+from studies.tasks import Rows, register
 from tasks.conversation import rehearsal
 from tasks.conversation.forms import ConversationPage
 from tasks.conversation.previewed import TalkPreviewed
@@ -72,7 +72,7 @@ class Conversation(WorkerTask, TalkTask, RehearsedTask):
         return study.blind
 
     @override
-    def finished_and_wanted(self, studies: QuerySet[Study]) -> Mapping[int, tuple[int, int]]:
+    def finished_and_wanted(self, studies: QuerySet[Study]) -> Rows:
         return finished_and_wanted(studies)
 
     @override

@@ -1,10 +1,12 @@
 """Judging, and comparing, as who makes the study tries it: on the first items, nothing is stored."""
 
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
 from django.db import connection
+from django.db.models import Case, Value, When, Window
+from django.db.models.functions import RowNumber
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from typing_extensions import override
@@ -50,34 +52,51 @@ class JudgingPreviewed(ItemsPreviewed):
         super().__init__(*arguments, **named)
         self.asks = asks_of_readers(self.study)
         self.sets = {ask.number: question_set(ask.question_set) for ask in self.asks}
-        self.plan = JudgingPlan.objects.filter(study=self.study).first() or JudgingPlan(study=self.study)
+        self.plan = getattr(self.study, "judging", None) or JudgingPlan(study=self.study)
         self.battery = battery_of(self.study)
         self.items = self._items() if self.key == "work" else []
 
     def _items(self) -> list[Shown]:
-        return [item for ask in self.asks for item in self._items_of(ask)]
+        first = self._first_of_each_ask()
+        shown = self._as_shown([row.pk for rows in first.values() for row in rows])
+        return [item for ask in self.asks for item in self._items_of(ask, first[ask.pk], shown)]
 
-    def _items_of(self, ask: Ask) -> list[Shown]:
-        wanted = Item.objects.filter(right_answers__isnull=True, removed_at__isnull=True)
-        there = wanted.filter(study=self.study, ask=ask.pk).order_by("pk")
-        rows = list(there.filter(language=self.language)[:MOST_SHOWN]) or list(there[:MOST_SHOWN])
+    def _items_of(self, ask: Ask, rows: Sequence[Item], shown: Mapping[int, Shown]) -> list[Shown]:
         if not rows:
             example = tried_on(self._example_of(ask)) | {"key": f"tried-{ask.number}", "ask": ask.number}
-            return [self._told(example, None, 0)]
-        return [self._told(_as_shown(row), row, at) for at, row in enumerate(rows)]
+            return [self._told(example, 0)]
+        return [self._told(shown[row.pk], at) for at, row in enumerate(rows)]
+
+    def _as_shown(self, keys: Sequence[int]) -> Mapping[int, Shown]:
+        """By key of an item, the item as workers see it, with what they read beside it."""
+        found = _shown(keys)
+        if self.plan.shows_reading:
+            read = read_beside(keys)
+            for key, item in found.items():
+                item["reading"] = reading_of({"reading": read.get(key, [])})
+        return found
+
+    def _first_of_each_ask(self) -> Mapping[int, list[Item]]:
+        """In the language of the page, or in any if there is none."""
+        fits = Case(When(language=self.language, then=Value(0)), default=Value(1))
+        place = Window(RowNumber(), partition_by="ask", order_by=(fits, "pk"))
+        queued = Item.objects.filter(study=self.study, right_answers__isnull=True, removed_at__isnull=True)
+        found: dict[int, list[Item]] = {ask.pk: [] for ask in self.asks}
+        for row in queued.annotate(place=place).filter(place__lte=MOST_SHOWN).order_by("ask", "place"):
+            found[row.ask_id].append(row)
+        own = {ask: [row for row in rows if row.language == self.language] for ask, rows in found.items()}
+        return {ask: own[ask] or rows for ask, rows in found.items()}
 
     def _example_of(self, ask: Ask) -> Subject:
         able = self.sets[ask.number].subjects
         fitting = able & SUBJECTS[About(ask.about)] or able
         return self.example if self.example in fitting else min(fitting)
 
-    def _told(self, item: Shown, row: Item | None, at: int) -> Shown:
+    def _told(self, item: Shown, at: int) -> Shown:
         if self.battery:
             item |= {"asks_reason": bool(self.battery.reasons_at) and not at}
         if self.study.markdown:
             item |= {"html": html_of(item)}
-        if self.plan.shows_reading and row:
-            item |= {"reading": reading_of({"reading": read_beside(row)})}
         return item
 
     # --- the page ----------------------------------------------------------------------------------
@@ -127,10 +146,8 @@ class JudgingPreviewed(ItemsPreviewed):
         yield {"type": "judged", "item": key, "answers": answers, "leased": [], "progress": self.progress}
 
 
-def _as_shown(item: Item) -> Shown:
+def _shown(keys: Sequence[int]) -> dict[int, Shown]:
     with connection.cursor() as cursor:
-        cursor.execute("SELECT judging_shown(i, false) FROM judging_item AS i WHERE i.id = %s", [item.pk])
-        row = cursor.fetchone()
-    assert row
-    found: Shown = json.loads(row[0])
-    return found
+        told = "SELECT i.id, judging_shown(i, false) FROM judging_item AS i WHERE i.id = ANY(%s)"
+        cursor.execute(told, [list(keys)])
+        return {key: json.loads(item) for key, item in cursor.fetchall()}

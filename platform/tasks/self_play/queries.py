@@ -9,6 +9,7 @@ from django.db.models import Count, F, Prefetch, Q, QuerySet, Sum
 from dialogues.models import Fault, Turn
 from evaluation.conversation.overlap import SHARED, Overlap, overlap
 from studies.models import Study
+from studies.tasks import Rows
 from tasks.self_play.models import SelfPlayed, SelfPlayPlan
 from tasks.self_play.services import MOST_ATTEMPTS
 
@@ -18,11 +19,11 @@ PER_READ = 200
 ENDED = Q(dialogue__ended_at__isnull=False)
 
 
-def played_and_wanted(studies: QuerySet[Study]) -> dict[int, tuple[int, int]]:
-    """Of each of these studies, by its key: conversations that have ended, and how many are wanted."""
+def played_and_wanted(studies: QuerySet[Study]) -> Rows:
+    """Of each of these studies its key, conversations that have ended, and how many are wanted."""
     ended = Count("played", filter=Q(played__dialogue__ended_at__isnull=False))
     plans = SelfPlayPlan.objects.filter(study__in=studies).annotate(ended=ended)
-    return {study: (n, wanted) for study, n, wanted in plans.values_list("study", "ended", "conversations")}
+    return plans.values_list("study", "ended", "conversations")
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from reports.reported import Computation, TaskWithReport
 from studies.models import Study
 from studies.planned import Planned, Unit, number
 from studies.services import Plan
-from studies.tasks import Stage, copied_row, register
+from studies.tasks import Rows, Stage, copied_row, register
 from tasks.self_play import jobs, measuring, queries, services
 from tasks.self_play.forms import SelfPlayPage
 from tasks.self_play.models import SelfPlayPlan
@@ -67,7 +67,7 @@ class SelfPlay(TaskWithReport):
         return plan
 
     @override
-    def finished_and_wanted(self, studies: QuerySet[Study]) -> Mapping[int, tuple[int, int]]:
+    def finished_and_wanted(self, studies: QuerySet[Study]) -> Rows:
         return queries.played_and_wanted(studies)
 
     @override

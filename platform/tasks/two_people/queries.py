@@ -1,6 +1,5 @@
 """Reads of studies in which people talk with each other."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -12,6 +11,8 @@ from crowd.waiting import THERE
 from dialogues.models import Dialogue, Seat
 from dialogues.queries import of_people
 from studies.models import Study
+from studies.progress import number_of
+from studies.tasks import Rows
 from tasks.two_people.models import TwoPeoplePlan
 
 
@@ -28,31 +29,28 @@ class Progress:
 
 
 def plan_of(study: Study) -> TwoPeoplePlan | None:
-    return TwoPeoplePlan.objects.filter(study=study).first()
+    plan: TwoPeoplePlan | None = getattr(study, "two_people", None)
+    return plan
 
 
-def finished_and_wanted(studies: QuerySet[Study]) -> Mapping[int, tuple[int, int]]:
-    wanted = dict(TwoPeoplePlan.objects.filter(study__in=studies).values_list("study", "conversations"))
-    finished = dict(
-        _held_here(studies)
-        .filter(ending=Dialogue.Ending.COMPLETE)
-        .values_list("study")
-        .annotate(n=Count("pk"))
-        .order_by()
-    )
-    return {pk: (finished.get(pk, 0), each) for pk, each in wanted.items()}
+def finished_and_wanted(studies: QuerySet[Study]) -> Rows:
+    """Of each of these studies its key, its finished conversations of two people, and how many are wanted."""
+    finished = number_of(_held_here(studies).filter(ending=Dialogue.Ending.COMPLETE))
+    plans = TwoPeoplePlan.objects.filter(study__in=studies)
+    return plans.values_list("study", finished, "conversations")
 
 
 def progress(study: Study, *, now: datetime) -> Progress:
-    only = Study.objects.filter(pk=study.pk)
-    finished, wanted = finished_and_wanted(only).get(study.pk, (0, 0))
-    held = _held_here(only)
-    ended = Assignment.objects.filter(study=study, outcome=Outcome.NO_PARTNER)
+    plan, ended = plan_of(study), Assignment.objects.filter(study=study, outcome=Outcome.NO_PARTNER)
+    active = Exists(Seat.objects.filter(holding(now, "assignment__"), dialogue=OuterRef("pk")))
+    held = _held_here(Study.objects.filter(pk=study.pk)).annotate(is_active=active)
     return Progress(
-        finished=finished,
-        open=_under_way(held, now),
-        wanted=wanted,
-        partner_left=held.filter(ending=Dialogue.Ending.PARTNER_LEFT).count(),
+        **held.aggregate(
+            finished=Count("pk", filter=Q(ending=Dialogue.Ending.COMPLETE)),
+            open=Count("pk", filter=Q(ending="", is_active=True)),
+            partner_left=Count("pk", filter=Q(ending=Dialogue.Ending.PARTNER_LEFT)),
+        ),
+        wanted=plan.conversations if plan else 0,
         waiting=_who_waits(study, now).count(),
         waited_in_vain=ended.count(),
     )
@@ -70,12 +68,6 @@ def _held_here(studies: QuerySet[Study]) -> QuerySet[Dialogue]:
     of_pilots = Seat.objects.filter(assignment__participation__pilot=True, assignment__study__in=over)
     held = of_people(studies).filter(origin=Dialogue.Origin.LIVE)
     return held.exclude(pk__in=of_pilots.values("dialogue"))
-
-
-def _under_way(held: QuerySet[Dialogue], now: datetime) -> int:
-    """Conversations in which somebody was active lately."""
-    active = Seat.objects.filter(holding(now, "assignment__"), dialogue=OuterRef("pk"))
-    return held.filter(Exists(active), ending="").count()
 
 
 def _who_waits(study: Study, now: datetime) -> QuerySet[Waiting]:

@@ -24,7 +24,7 @@ from rehearsals.services import copied as copied_study
 from rehearsals.simulated import SimulatedWorker, Work, ended
 from rehearsals.visitor import Visitor
 from rehearsals.worker import Conversation, socket_of
-from reports.queries import bot_names
+from reports.names import bot_names
 from studies.asks import About
 from studies.models import Study
 from tasks.conversation.rehearsal import Chatter

@@ -15,7 +15,7 @@ from rehearsals.rehearsed import Crowd, RehearsedTask
 from studies.models import Study
 from studies.planned import Planned, number, of_conversations
 from studies.services import Plan
-from studies.tasks import copied_row, register
+from studies.tasks import Rows, copied_row, register
 from tasks.conversation.talks import TalkTask
 from tasks.two_people import queries, rehearsal
 from tasks.two_people.forms import TwoPeoplePage
@@ -71,7 +71,7 @@ class TwoPeople(WorkerTask, TalkTask, RehearsedTask):
         return reading.is_used_up(study) or queries.is_full(study, now=now)
 
     @override
-    def finished_and_wanted(self, studies: QuerySet[Study]) -> Mapping[int, tuple[int, int]]:
+    def finished_and_wanted(self, studies: QuerySet[Study]) -> Rows:
         return queries.finished_and_wanted(studies)
 
     @override

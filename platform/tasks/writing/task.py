@@ -12,8 +12,9 @@ from crowd.work import WorkerTask
 from rehearsals.rehearsed import Crowd, RehearsedTask
 from studies.models import Study
 from studies.planned import Planned, Unit, number
+from studies.progress import counts_of
 from studies.services import Plan
-from studies.tasks import Share, Stage, copied_row, register
+from studies.tasks import Rows, Share, Stage, copied_row, register
 from tasks.writing import rehearsal
 from tasks.writing.forms import WritingPage
 from tasks.writing.models import WritingPlan
@@ -62,7 +63,7 @@ class Writing(WorkerTask, RehearsedTask):
         write_again(study)
 
     @override
-    def finished_and_wanted(self, studies: QuerySet[Study]) -> Mapping[int, tuple[int, int]]:
+    def finished_and_wanted(self, studies: QuerySet[Study]) -> Rows:
         return written_and_wanted(studies)
 
     @override
@@ -79,13 +80,13 @@ class Writing(WorkerTask, RehearsedTask):
         return Planned(Unit.RESPONSE, responses, people_for(responses, Share(share, each)))
 
     @override
-    def shares(self, studies: QuerySet[Study]) -> Mapping[int, Share]:
+    def shares(self, studies: QuerySet[Study]) -> Rows:
         plans = WritingPlan.objects.filter(study__in=studies)
-        return {plan.study_id: Share(plan.batch_size, plan.responses_per_context) for plan in plans}
+        return plans.values_list("study", "batch_size", "responses_per_context")
 
     @override
     def shown(self, study: Study) -> Mapping[str, Any]:
-        written, _wanted = written_and_wanted(Study.objects.filter(pk=study.pk)).get(study.pk, (0, 0))
+        written, _wanted = counts_of([study]).get(study.pk, (0, 0))
         return {"written": written}
 
     @override

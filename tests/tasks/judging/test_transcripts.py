@@ -11,12 +11,12 @@ from django.urls import reverse
 from accounts.models import User
 from judging import services as judging
 from labels.models import Label
-from reports.journey import journey
 from studies.models import Study
 from tests.conftest import MakeQueue
 from tests.judging.conftest import begin, held
 from tests.planted import SignIn, computed, figures
 from transcripts import storing
+from workspace.journey import journey
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -94,7 +94,7 @@ def test_one_goes_from_the_intention_to_the_report_without_another_study(rex: Us
     assert Label.objects.count() == 2
     [bot] = figures(computed(study))["bots"]
     assert (bot["bot"], bot["labels"]) == ("Mitsuku", 2)
-    for name in ("reports:overview", "judging:items", "labels:dialogues", "exports:bundle"):
+    for name in ("workspace:overview", "judging:items", "labels:dialogues", "exports:bundle"):
         assert client.get(reverse(name, args=[study.pk])).status_code == 200, name
 
 

@@ -7,13 +7,13 @@ import pytest
 from django.core.management import call_command
 from django.utils import timezone
 
+from charts.drawn import svgs
 from dialogues.models import Dialogue, Turn
 from dialogues.services import Taken, seat_two
 from evaluation.report.bundle import recompute
 from judging import services as judging
 from judging import subjects
 from judging.models import Item
-from reports.charts.drawn import svgs
 from studies.models import Study
 from tests.conftest import MakeMeeting, MakeQueue, MakeStudy
 from tests.judging.conftest import begin

@@ -27,9 +27,9 @@ from project.routing import websocket_urlpatterns
 from reports.services import stale_studies
 from responses.models import Response, ResponseRun, WritingPlace
 from studies.models import Study
+from studies.progress import counts_of
 from studies.services import save_study, set_state
 from tasks.writing import services as writing
-from tasks.writing.queries import written_and_wanted
 from tasks.writing.services import Desk
 from tasks.writing.task import Writing
 from tests.conftest import PATIENCE, MakeQueue, MakeVersion, MakeWriting, enter
@@ -107,7 +107,7 @@ def test_the_last_worker_is_done_when_nothing_is_left(make_writing: MakeWriting)
 
     assert outcome_of(second) == Outcome.COMPLETE
     assert ResponseRun.objects.get().state == ResponseRun.State.DONE
-    assert written_and_wanted(Study.objects.all()) == {study.pk: (3, 3)}
+    assert counts_of([study]) == {study.pk: (3, 3)}
     with pytest.raises(EntryRefusedError, match="nothing left"):
         begin(study)
     assert Assignment.objects.count() == 2

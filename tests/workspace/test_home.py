@@ -1,0 +1,192 @@
+"""What a researcher sees first, and the list of studies when there are many."""
+
+from decimal import Decimal
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from accounts.models import User
+from crowd.assigning import assign
+from crowd.ending import complete
+from crowd.ledger import pay
+from crowd.models import Outcome, Participation
+from crowd.pausing import pause, resume
+from crowd.spend import spend_of
+from dialogues.models import Fault
+from judging.models import JudgingPlan
+from reports.models import Report
+from studies.models import Study
+from studies.services import archive, set_state
+from tests.conftest import MakeQueue, MakeStudy, enter, start_dialogue
+from tests.planted import SignIn, computed, talked
+from tests.workspace.test_journey import hosted
+from workspace.home import costs
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def queries(client: Client, path: str) -> int:
+    with CaptureQueriesContext(connection) as asked:
+        assert client.get(path).status_code == 200
+    return len(asked)
+
+
+def test_it_tells_what_needs_somebody_what_runs_and_what_came_out(
+    make_study: MakeStudy, rex: User, mallory: User, sign_in: SignIn
+) -> None:
+    study = make_study({"ann": 8, "bob": 8}, min_turns=2, max_turns=4, title="Hobbies")
+    for each in study.study_bots.select_related("bot"):
+        hosted(each.bot)
+    for n in range(16):
+        dialogue = talked(study, [(n % 2 == 0 or n == 5, n % 2 == 0 and n != 4)])
+    computed(study)
+    Fault.objects.create(dialogue=dialogue, position=2, kind="Slow", at=timezone.now())
+    Participation.objects.filter(assignment__seat__dialogue=dialogue).update(signs="All answers alike.")
+    start_dialogue(make_study({"silent": 3}, title="Second"))
+    failed = make_study({"third": 3}, title="Third")
+    set_state(failed.pk, Study.State.CLOSED)
+    Report.objects.create(
+        study=failed, state="failed", reason="x", results_version=1, requested_at=timezone.now()
+    )
+    client = sign_in(rex)
+
+    page = client.get("/home/").content.decode()
+
+    for said in (
+        "It has everything it wanted, and is still open.",
+        "1 reply failed within a day.",
+        "signs of carelessness or fraud.",
+        "Its newest report failed.",
+        "No bot answers, so nobody new is admitted: Silent.",
+        "16 of 16",
+        "1 person at work",
+        "</strong> leads",
+    ):
+        assert said in page, said
+    assert page.index("No bot answers") < page.index("It has everything")  # the worst first
+    other = sign_in(mallory).get("/home/").content.decode()
+    assert "No studies yet." in other
+    assert "Hobbies" not in other
+    assert queries(client, "/home/") <= 15
+
+
+def test_a_bot_that_is_being_loaded_is_no_alarm(make_study: MakeStudy, rex: User, sign_in: SignIn) -> None:
+    study = make_study({"ann": 8, "bob": 8}, title="Just started")
+    first, second = (each.bot for each in study.study_bots.select_related("bot").order_by("pk"))
+    hosted(first)
+    hosted(second, "loading")
+    client = sign_in(rex)
+
+    assert "Being loaded, and ready in a moment: Bob." in (page := client.get("/home/").content.decode())
+    assert "is-bad" not in page
+    hosted(second)
+    assert "Nothing at the moment." in client.get("/home/").content.decode()
+    hosted(second, "failed")
+    assert "Bots do not answer: Bob." in client.get("/home/").content.decode()
+
+
+def test_a_bot_that_nobody_needs_is_no_alarm(make_study: MakeStudy, rex: User, sign_in: SignIn) -> None:
+    full = make_study({"ann": 1}, min_turns=2, max_turns=4)
+    paused = make_study({"bob": 5}, min_turns=2, max_turns=4)
+    talked(full, [(True, True)])
+    pause(paused.pk, holds=False, by="rex")
+    client = sign_in(rex)
+
+    page = client.get("/home/").content.decode()
+    assert "It has everything it wanted" in page
+    assert "No bot answers" not in page
+    assert "Bots do not answer" not in page
+
+    # Who is in the middle of a conversation needs it, though nobody else is admitted anyhow.
+    resume(paused.pk, by="rex")
+    start_dialogue(paused)
+    pause(paused.pk, holds=False, by="rex")
+    page = client.get("/home/").content.decode()
+    assert "Bots do not answer: Bob." in page
+    assert "nobody new is admitted" not in page
+
+
+def test_signing_in_leads_home(rex: User, sign_in: SignIn) -> None:
+    assert sign_in(rex).get("/").headers["Location"] == "/home/"
+    assert Client().get("/").headers["Location"] == "/sign-in/"
+    assert Client().get("/home/").headers["Location"].startswith("/sign-in/")
+
+
+def test_what_is_archived_needs_nobody(study: Study, rex: User, sign_in: SignIn) -> None:
+    Report.objects.create(
+        study=study, state="failed", reason="x", results_version=1, requested_at=timezone.now()
+    )
+    assert "Its newest report failed." in sign_in(rex).get("/home/").content.decode()
+    set_state(study.pk, Study.State.CLOSED)
+    archive(study.pk)
+
+    assert "Its newest report failed." not in sign_in(rex).get("/home/").content.decode()
+
+
+def test_a_study_is_found_among_many(study: Study, rex: User, mallory: User, sign_in: SignIn) -> None:
+    Study.objects.bulk_create(Study(title=f"Number {n}", owner=rex, languages=["en"]) for n in range(120))
+    client = sign_in(rex)
+
+    first, last = client.get("/studies/").content.decode(), client.get("/studies/?page=3").content.decode()
+    found = client.get("/studies/?find=number+11").content.decode()
+
+    assert "Page 1 of 3" in first
+    assert study.title in last
+    assert study.title not in first
+    assert [f"Number {n}<" in found for n in (1, 11, 110, 119)] == [False, True, True, True]
+    assert study.title in client.get(f"/studies/?find={study.code}").content.decode()
+    assert "No study is called “&lt;b&gt;”." in client.get("/studies/?find=<b>").content.decode()
+    assert (
+        "Number" not in sign_in(mallory).get("/studies/?find=number").content.decode().partition("<table")[2]
+    )
+    assert queries(client, "/studies/") <= 15
+
+
+def test_it_tells_what_studies_cost_by_their_ledgers(
+    make_study: MakeStudy, make_queue: MakeQueue, rex: User, sign_in: SignIn
+) -> None:
+    talk = make_study({"ann": 4}, title="Talk", pay_amount="2.00", pay_currency="EUR")
+    queue = make_queue(5, raters=2)
+    Study.objects.filter(pk=queue.pk).update(title="Judge", pay_amount="3.00", pay_currency="USD")
+    JudgingPlan.objects.filter(study=queue).update(batch_size=4)
+    few = make_queue(2, raters=3)
+    Study.objects.filter(pk=few.pk).update(title="Few", pay_amount="1.00", pay_currency="USD")
+    closed = make_study({"bob": 4}, title="Over", pay_amount="1.50", pay_currency="EUR")
+    for study in (talk, talk, closed):
+        complete(assign(enter(study).pk).pk, Outcome.COMPLETE, now=timezone.now())
+    pay(talk, total=Decimal("4.00"), by=rex)
+    set_state(closed.pk, Study.State.CLOSED)
+    client = sign_in(rex)
+
+    each, in_all = costs(rex)
+
+    told = {cost.title: (cost.spend.paid, cost.spend.owed, cost.spend.full) for cost in each}
+    assert {title: [*map(float, amounts)] for title, amounts in told.items()} == {
+        "Talk": [4, 0, 8],  # two of four places are left at 2.00
+        "Judge": [0, 0, 9],  # ten judgments, four by each: three people at 3.00
+        "Few": [0, 0, 3],  # six judgments fit one batch, but each item wants three people
+        "Over": [0, 1.5, 1.5],
+    }
+    assert {cost.currency: [*map(float, (cost.paid, cost.owed, cost.full))] for cost in in_all} == {
+        "EUR": [4, 1.5, 9.5],
+        "USD": [0, 0, 12],
+    }
+    pay(closed, total=Decimal("1.50"), by=rex)
+    assert "Over" not in {cost.title for cost in costs(rex).each}  # at once
+    page = client.get("/home/").text
+    assert "All studies in EUR" in page
+    assert f"/studies/{talk.pk}/payments/" in page
+    assert queries(client, "/home/") <= 15
+
+
+def test_somebody_at_work_is_paid_though_the_study_is_closed(make_study: MakeStudy, rex: User) -> None:
+    study = make_study({"ann": 4}, pay_amount="2.00", pay_currency="EUR")
+    start_dialogue(study)
+    set_state(study.pk, Study.State.CLOSED)
+
+    spend = spend_of([Study.objects.get(pk=study.pk)], {})[study.pk]
+
+    assert [*map(float, (spend.paid, spend.owed, spend.full))] == [0, 0, 2]
