@@ -9,7 +9,6 @@ from typing import Any
 from channels.db import database_sync_to_async
 from django.db.models import Max
 from django.utils import timezone
-from websockets.exceptions import WebSocketException
 
 from crowd import ending
 from crowd.models import Participation
@@ -24,7 +23,7 @@ from rehearsals.room import share
 from rehearsals.services import keep
 from rehearsals.simulated import Work
 from rehearsals.truth import foreseen
-from rehearsals.worker import MismatchError
+from rehearsals.worker import LOST, MismatchError
 from reports import services as reports
 from reports.models import Report
 from reports.people import said_of_themselves, sets_about_people
@@ -106,7 +105,7 @@ async def _everybody(rehearsal: Study, crowd: Crowd, people: People, at_once: in
                 work = await worker.work()
             except MismatchError as error:
                 raise MismatchError(f"Worker {number + 1} ({kind}): {error}") from error
-            except (WebSocketException, OSError) as error:  # a timeout is an OSError, too
+            except LOST as error:
                 raise MismatchError(f"Worker {number + 1} ({kind}) lost the server: {error!r}") from error
         _record(crowd, work)
         done.append(work)
