@@ -1,13 +1,16 @@
 """People at the labelling queue."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 from uuid import UUID
+
+import pytest
 
 from crowd.models import Participation
 from judging import services as judging
 from judging.desks import Desk
 from judging.models import Batch, Item
+from questions import resolving
 from studies.models import Study
 from tests.conftest import enter
 
@@ -26,6 +29,14 @@ OPEN: dict[str, Any] = {
     ],
 }
 """Questions about contexts, as a researcher declares them."""
+
+
+@pytest.fixture
+def _sets_are_forgotten() -> Iterator[None]:
+    """A version is read once per process; the next test has another database."""
+    resolving.forget()
+    yield
+    resolving.forget()
 
 
 def begin(study: Study, participation: Participation | None = None, *, language: str = "en") -> Desk:
