@@ -131,7 +131,7 @@ def _record(crowd: Crowd, work: Work) -> None:
 
 def _sum_up(done: Sequence[Work], seconds: float, say: Say) -> None:
     if given := sum(len(labels) for work in done for labels in (work.labels, *work.beside)):
-        say(f"They gave {given} labels in {seconds:.1f} s of work, {given / seconds:.0f} a second.")
+        say(f"They gave {given} labels in {seconds:.1f}\u00a0s of work, {given / seconds:.0f} a second.")
     if idle := sum(not (work.given or work.waited_in_vain) for work in done):
         say(f"{idle} of them came when nothing was left to do.")
 
@@ -153,7 +153,7 @@ async def _leases_over(rehearsal: Study, say: Say) -> float:
 
     seconds = await last()
     if seconds > 0:
-        say(f"Waiting {seconds:.0f} s until what those who left had before them is free for others.")
+        say(f"Waiting {seconds:.0f}\u00a0s until what those who left had before them is free for others.")
         await asyncio.sleep(seconds)
     return max(0.0, seconds)
 
@@ -179,4 +179,4 @@ def _reported(rehearsal: Study) -> Report:
         if failed and failed.state == Report.State.FAILED:
             raise MismatchError(f"The report of the rehearsal failed: {failed.reason}")
         time.sleep(0.5)
-    raise MismatchError(f"No report of the rehearsal after {REPORT_SECONDS:.0f} s.")
+    raise MismatchError(f"No report of the rehearsal after {REPORT_SECONDS:.0f}\u00a0s.")

@@ -347,7 +347,7 @@ def test_votes_name_the_systems_whatever_side_they_were_on(
 
     assert "Alpha against Beta" in seen["queue"]
     assert '<span class="nowrap">Beta 4</span>' in seen["items"]
-    assert "0 %" in seen["items"]
+    assert "0&nbsp;%" in seen["items"]
     assert seen["item"].count("<td>Beta</td>") == 4
 
 

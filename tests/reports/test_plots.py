@@ -55,7 +55,7 @@ class TestOfAStudy:
             str((cell["value"], cell.get("low"), cell.get("high"))) for cell in cells
         )
         for mark in marks:
-            assert f" {figure(mark['value'])} %" in mark["words"][1]
+            assert f" {figure(mark['value'])}\u00a0%" in mark["words"][1]
             assert ("low" in mark) == (f"({figure(mark.get('low', 0))} to " in mark["words"][1])
 
     def test_the_way_to_what_is_behind_a_reply_lists_these_conversations(
@@ -118,9 +118,9 @@ def test_votes_on_pairs_fill_their_row() -> None:
     assert drawn["systems"] == ["A", "B"]
     assert [(part["from"], part["to"]) for part in row["parts"]] == [(0, 30), (30, 50), (50, 100)]
     assert [part["words"][1] for part in row["parts"]] == [
-        "A is better: 30.0 %",
-        "tied: 20.0 %",
-        "B is better: 50.0 %",
+        "A is better: 30.0\u00a0%",
+        "tied: 20.0\u00a0%",
+        "B is better: 50.0\u00a0%",
     ]
     assert row["parts"][0]["words"][2] == "3 of 10 judgments"
     assert asked == [("A against B", "better")]
@@ -161,5 +161,5 @@ def test_the_plane_has_a_point_for_each_bot_at_two_scores_and_none_where_one_is_
     assert drawn
     (point,) = drawn["points"]
     assert (point["across"], point["value"], point["low"], point["high"]) == ({"value": 40.0}, 75, 60, 85)
-    assert point["words"] == ["A", "Warm 40.0 %", "Short 75.0 % (60.0 to 85.0)", "4 labels"]
+    assert point["words"] == ["A", "Warm 40.0\u00a0%", "Short 75.0\u00a0% (60.0 to 85.0)", "4 labels"]
     assert (drawn["across"], drawn["up"], drawn["systems"]) == ("Warm", "Short", ["A"])
