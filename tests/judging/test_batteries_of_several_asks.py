@@ -26,33 +26,22 @@ from studies.models import Study
 from studies.services import ask, set_state
 from tests.asking import LIKENESS, LIKERT, SCALES, asking, judge_all
 from tests.conftest import MakeContexts, MakeRun, MakeStudy
-from tests.judging.conftest import OPEN, begin, held
+from tests.desks import OPEN, begin, held
+from tests.judging.composed import TARGETS, battery, fill
 from tests.planted import SignIn, computed, figures, talked
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 IMPRESSION = Asked("reply-impression", About.RESPONSE)
 RATINGS = ("appropriate", "trustworthy", "friendly")
-TARGETS = ("Denies", "Confirms")
 
 
 @pytest.fixture
 def study(rex: User, make_contexts: MakeContexts, make_run: MakeRun) -> Study:
     """A draft with two sets of questions about two targets and five pieces of small talk."""
     study = asking(rex, IMPRESSION, LIKENESS)
-    questions = make_contexts(3)
-    for system in TARGETS:
-        subjects.add_responses(study, make_run(questions, system))
-    subjects.add_responses(study, make_run(make_contexts(5), "Small talk"))
+    fill(study, make_contexts, make_run)
     return study
-
-
-def battery(study: Study, **fields: object) -> Battery:
-    composed = {
-        "targets": list(TARGETS), "fillers_of": ["Small talk"], "fillers": 4, "repeats": 1, "workers": 3,
-        "compared_with": "Confirms", "reasons_at": [2], "least_spread": 2.0,
-    }  # fmt: skip
-    return Battery(plan=judging.plan_of(study), **(composed | fields))
 
 
 @pytest.fixture

@@ -30,7 +30,7 @@ from questions.services import create_set
 from studies.asks import About, Party
 from studies.models import Study
 from tests.conftest import MakeQueue
-from tests.judging.conftest import OPEN, begin, held
+from tests.desks import OPEN, begin, held
 from tests.planted import SignIn, computed
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("_sets_are_forgotten")]

@@ -28,7 +28,7 @@ from judging.queries import judged_and_wanted, system_counts
 from studies.models import Study
 from studies.services import set_state
 from tests.conftest import MakeQueue, enter
-from tests.judging.conftest import begin, held
+from tests.desks import begin, held
 from tests.planted import SignIn, computed
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -20,7 +20,7 @@ from judging.services import plan_of
 from studies.models import Study
 from tasks.judging.judged import judged_items
 from tests.conftest import MakeQueue, enter
-from tests.judging.conftest import begin, held
+from tests.desks import begin, held
 
 YES = {"sensible": True, "specific": True}
 NO = {"sensible": False}

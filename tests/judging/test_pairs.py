@@ -29,7 +29,7 @@ from responses.models import Response, ResponseRun
 from studies.models import Study
 from tasks.judging import judged
 from tests.conftest import MakeContexts, MakePairs, MakeQueue, MakeRun, MakeStudy, MakeVersion
-from tests.judging.conftest import begin
+from tests.desks import begin
 from tests.planted import talked
 
 pytestmark = pytest.mark.django_db

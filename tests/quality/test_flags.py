@@ -23,7 +23,7 @@ from reports.services import build_report, queue_report
 from studies.models import Study
 from tasks.judging.judged import judged_items
 from tests.conftest import MakeQueue, MakeStudy, enter, start_dialogue, worker_of
-from tests.judging.conftest import begin, held
+from tests.desks import begin, held
 
 YES = {"sensible": True, "specific": True}
 NO = {"sensible": False}

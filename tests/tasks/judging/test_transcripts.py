@@ -14,7 +14,7 @@ from labels.models import Label
 from reports.journey import journey
 from studies.models import Study
 from tests.conftest import MakeQueue
-from tests.judging.conftest import begin, held
+from tests.desks import begin, held
 from tests.planted import SignIn, computed, figures
 from transcripts import storing
 
