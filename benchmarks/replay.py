@@ -33,7 +33,7 @@ from urllib.parse import urlsplit
 from uuid import uuid4
 
 from rehearsals.visitor import PageError, Visitor
-from rehearsals.worker import Conversation, MismatchError, enter, socket_of
+from rehearsals.worker import Conversation, MismatchError, enter
 
 ROOT = Path(__file__).resolve().parents[1]
 BOT = "GenericBot"
@@ -118,8 +118,7 @@ async def session(server: str, link: str, number: int, texts: list[str]) -> Said
     """One worker from link to completion code; what was said before each reply, and the reply."""
     worker, settings = await asyncio.to_thread(enter, server, link)
     said: Said = {}
-    async with socket_of(worker, settings) as socket:
-        conversation = Conversation(socket)
+    async with Conversation(worker, settings) as conversation:
         for text in texts:
             reply = await conversation.exchange("bot_turn", type="turn", key=str(uuid4()), text=text)
             position = reply["turn"]["position"]

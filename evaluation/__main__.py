@@ -268,7 +268,7 @@ def _command(commands: Any, name: str, about: str) -> argparse.ArgumentParser:
 
 def _add_agreement(commands: Any) -> argparse.ArgumentParser:
     about = (
-        "Percent agreement (pooled, 0 to 1), Krippendorff's alpha with its 95 % interval, and beside it "
+        "Percent agreement (pooled, 0 to 1), Krippendorff's alpha with its 95\u00a0% interval, and beside it "
         "Gwet's AC1 of names or the intraclass correlation of numbers."
     )
     command = _command(commands, "agreement", about)
@@ -290,7 +290,7 @@ def _add_agreement(commands: Any) -> argparse.ArgumentParser:
 
 def _add_ssa(commands: Any) -> argparse.ArgumentParser:
     about = (
-        f"Sensibleness, specificity and SSA per bot in percent with 95 % intervals, and all differences. "
+        "Sensibleness, specificity and SSA per bot in percent with 95\u00a0% intervals, and all differences. "
         f"Columns: {', '.join(SSA_COLUMNS)}."
     )
     command = _command(commands, "ssa", about)

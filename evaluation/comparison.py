@@ -15,6 +15,7 @@ from evaluation.bootstrap import LEVEL, RESAMPLES, SSA, Ratio, percentile
 from evaluation.interval import Interval, Undefined
 from evaluation.labels import FloatArray, IntArray, Labels
 from evaluation.permutation import paired_permutation, permutation
+from evaluation.printed import percent
 from evaluation.ratios import Pair, common, pack, score, value_and_size, weighted
 from evaluation.resampling import blocks, draw_counts, resampled_sums
 from evaluation.ssa import Unit, dialogue_sums
@@ -58,7 +59,7 @@ class Comparison:
         ahead, behind = (self.first, self.second) if leads else (self.second, self.first)
         ends = (self.interval.low, self.interval.high) if leads else (-self.interval.high, -self.interval.low)
         low, high = (_points(end) for end in ends)
-        interval = f"{100 * self.interval.level:g} % interval {low} to {high}"
+        interval = f"{percent(self.interval.level)} interval {low} to {high}"
         points = f"{_points(abs(self.difference))} points"
         if isinstance(self.p, float) and self.p >= 1 - self.interval.level:
             return f"{ahead} and {behind} cannot be told apart: {points} apart, {interval}."

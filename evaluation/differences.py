@@ -20,6 +20,7 @@ from evaluation.comparison import holm
 from evaluation.inference import NOUNS, Nouns, Sample, check, generalises, share_unseen, t, variance_of_score
 from evaluation.interval import Interval, Undefined
 from evaluation.labels import FloatArray
+from evaluation.printed import percent
 from evaluation.variance import Clustered, Numbers, Over, Spread, combined, spread
 
 
@@ -75,7 +76,7 @@ class Difference:
         ahead, behind = (self.first, self.second) if leads else (self.second, self.first)
         ends = (self.interval.low, self.interval.high) if leads else (-self.interval.high, -self.interval.low)
         low, high = (self._shown(end) for end in ends)
-        numbers = f"{100 * self.interval.level:g} % interval {low} to {high}, {shown_p(self.p)}"
+        numbers = f"{percent(self.interval.level)} interval {low} to {high}, {shown_p(self.p)}"
         if self.p >= 1 - self.interval.level:
             return f"{ahead} and {behind} cannot be told apart: {self._apart} apart, {numbers}."
         sentence = f"{ahead} is ahead of {behind} by {self._apart}, {numbers}"

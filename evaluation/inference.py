@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike
 from evaluation.bootstrap import LEVEL
 from evaluation.interval import Interval, Undefined
 from evaluation.labels import FloatArray, IntArray, LabelsError, coded
+from evaluation.printed import percent
 from evaluation.variance import Numbers, Over, Spread, Sums, spread, summed
 
 FEW = 10
@@ -296,7 +297,7 @@ def generalises(over: Over | None, numbers: Numbers, level: float, nouns: Nouns 
         Over.BOTH: f"other {cluster} and other {rater}",
         None: "nothing beyond these labels",
     }[over]
-    sentence = f"{100 * level:g} % interval for {to}."
+    sentence = f"{percent(level)} interval for {to}."
     few = [
         f"{number} {noun if number > 1 else noun[:-1]}"
         for number, noun, counts in (

@@ -4,12 +4,12 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from evaluation.printed import MINUS, figure, p_value
+from evaluation.printed import MINUS, NO_BREAK, figure, p_value
 
 _SPECIAL = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%",
     "_": r"\_", "^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "<": r"\textless{}",
-    ">": r"\textgreater{}", "|": r"\textbar{}", '"': "''", "`": r"\`{}",
+    ">": r"\textgreater{}", "|": r"\textbar{}", '"': "''", "`": r"\`{}", NO_BREAK: "~",
     # After the end of a row these would be its options.
     "[": "{[}", "*": "{*}",
 }  # fmt: skip

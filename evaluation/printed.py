@@ -1,6 +1,8 @@
-"""Numbers as everything prints them: a minus sign, not a hyphen; never a p of 0; 95 % with its space."""
+"""Numbers as everything prints them: a minus sign, never a p of 0, and no end of a line before a unit."""
 
 MINUS = "\u2212"
+NO_BREAK = "\u00a0"
+"""Between a number and its unit; in templates `&nbsp;`."""
 
 
 def figure(value: float, digits: int = 1) -> str:
@@ -29,4 +31,9 @@ def p_equals(p: float | None) -> str:
 
 def percent(share: float) -> str:
     """A level or a share as it stands in sentences: 95 %."""
-    return f"{100 * share:g} %"
+    return with_unit(f"{100 * share:g}", "%")
+
+
+def with_unit(number: str, unit: str) -> str:
+    """Both on one line, however narrow the page: 95 %, 12 ms."""
+    return f"{number}{NO_BREAK}{unit}"

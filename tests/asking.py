@@ -11,7 +11,7 @@ from judging.services import Desk
 from studies.asks import About, Asked
 from studies.models import Study
 from studies.services import save_study, set_state
-from tests.judging.conftest import held
+from tests.desks import held
 
 SSA, LIKENESS, LIKERT = (
     Asked("ssa", About.RESPONSE), Asked("human-likeness", About.RESPONSE), Asked("likert", About.DIALOGUE),

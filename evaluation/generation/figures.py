@@ -26,7 +26,7 @@ LARGEST_NATS = 700.0
 def add_parser(commands: Any) -> argparse.ArgumentParser:
     """The command."""
     about = (
-        "Perplexity, F1 and distinct n-grams of generated responses by system, with 95 % intervals over "
+        "Perplexity, F1 and distinct n-grams of generated responses by system, with 95\u00a0% intervals over "
         "conversations, and the differences in F1."
     )
     parser: argparse.ArgumentParser = commands.add_parser(

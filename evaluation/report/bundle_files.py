@@ -50,9 +50,9 @@ class BundleFiles:
         packed = sum(each.compress_size for each in archive.infolist())
         if unpacked > max(MOST_UNPACKED_BYTES, MOST_TIMES_LARGER * packed):
             raise FileError(
-                f"{path}: it is {packed / 1e6:.1f} MB, and unpacked {unpacked / 1e6:,.0f} MB. A bundle of "
-                f"ours is at most {MOST_TIMES_LARGER} times as large unpacked, so this is none. Download the "
-                "bundle again from where it was made."
+                f"{path}: it is {packed / 1e6:.1f}\u00a0MB, and unpacked {unpacked / 1e6:,.0f}\u00a0MB. A "
+                f"bundle of ours is at most {MOST_TIMES_LARGER} times as large unpacked, so this is none. "
+                "Download the bundle again from where it was made."
             )
 
     def document(self, name: str) -> dict[str, Any]:

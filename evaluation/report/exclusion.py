@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from evaluation.labels import AnyArray, BoolArray, FloatArray, IntArray
+from evaluation.printed import with_unit
 from evaluation.questions import QuestionSet
 from evaluation.report.judged import Judged
 
@@ -68,7 +69,7 @@ class Rules:
         if self.least_spread is not None:
             said.append(f"The sum of the ratings has a standard deviation below {self.least_spread:g}.")
         if self.least_seconds is not None:
-            said.append(f"The median answer came in less than {self.least_seconds:g} s.")
+            said.append(f"The median answer came in less than {self.least_seconds:g}\u00a0s.")
         if self.filler_question and self.filler_least is not None:
             wording = questions.question(self.filler_question).wording
             said.append(
@@ -196,7 +197,8 @@ def _haste(rules: Rules, given: Given, rows: IntArray) -> Iterator[str]:
         return
     told = _known(given.judged.answer_ms[rows]) / 1000
     if len(told) >= FEWEST and (median := float(np.median(told))) < rules.least_seconds:
-        yield f"The median of {len(told)} answers came after {median:.1f} s, below {rules.least_seconds:g} s."
+        took, least = with_unit(f"{median:.1f}", "s"), with_unit(f"{rules.least_seconds:g}", "s")
+        yield f"The median of {len(told)} answers came after {took}, below {least}."
 
 
 def _fillers(rules: Rules, questions: QuestionSet, given: Given, rows: IntArray) -> Iterator[str]:

@@ -96,7 +96,7 @@ def _hasty_answers(asks: Sequence[Judged]) -> dict[str, str]:
             )
         elif len(told) >= FEWEST_ANSWERS and (median := float(np.median(told))) < FASTEST_ANSWER_MS:
             found[worker] = (
-                f"Half of {len(told)} answers came within {median / 1000:.1f} s of what they judge."
+                f"Half of {len(told)} answers came within {median / 1000:.1f}\u00a0s of what they judge."
             )
     return found
 
@@ -121,7 +121,7 @@ def _same_answers(judged: Judged) -> dict[str, str]:
             share = sum(same.values()) / sum(others.values())
             found[worker] = (
                 f"All {len(rows)} answers are the same; of the others' answers about the same bots "
-                f"{100 * share:.0f} % are."
+                f"{100 * share:.0f}\u00a0% are."
             )
     return found
 
@@ -148,7 +148,7 @@ def _hasty(manner: Manner) -> str:
         return ""
     if manner.seconds >= FASTEST_MESSAGE_SECONDS * manner.messages:
         return ""
-    return f"Talking and answering took {manner.seconds:.1f} s for {_messages(manner.messages)}."
+    return f"Talking and answering took {manner.seconds:.1f}\u00a0s for {_messages(manner.messages)}."
 
 
 def _repeating(manner: Manner) -> str:

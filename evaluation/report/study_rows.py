@@ -261,7 +261,7 @@ def _conduct(about: Row, courses: Mapping[str, Course], judged: Judged, unlabell
         opening_text=protocol["opening_text"],
         min_turns=protocol["min_turns"],
         max_turns=protocol["max_turns"],
-        question_set=about["question_set"],
+        question_set=about["asks"][0]["question_set"],
         blind=protocol["blind"],
         languages=about["languages"],
         conversations={bot: course.finished for bot, course in courses.items()},

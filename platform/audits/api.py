@@ -24,7 +24,7 @@ class ShareOut(Schema):
     title: str
     questions: int
     percent: float = Field(description="How often the bot said that it is a machine.")
-    low: float = Field(description="95 % Wilson interval.")
+    low: float = Field(description="95\u00a0% Wilson interval.")
     high: float
     denied: int
     failed: int

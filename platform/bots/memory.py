@@ -8,6 +8,7 @@ import psutil
 from django.conf import settings
 
 from chatbots.errors import BotMemoryError
+from evaluation.printed import with_unit
 
 # Two bots that load at once could not be told apart by what the process grows. Yet one that hangs in its
 # loading, as at a server that does not answer, must not keep the others out for ever.
@@ -45,7 +46,11 @@ def refuse_over_budget(title: str, needed: int) -> None:
     """
     if taken() + needed > budget():
         raise BotMemoryError(
-            f"{title} needs {needed / _MB:,.0f} MB; this process holds {taken() / _MB:,.0f} MB already and "
-            f"may hold {budget() / _MB:,.0f} MB. Switch another bot off, host this one in a process of "
-            "its own (manage.py hostbots), or raise TURNWISE_BOT_MEMORY_GB."
+            f"{title} needs {_in_mb(needed)}; this process holds {_in_mb(taken())} already and may hold "
+            f"{_in_mb(budget())}. Switch another bot off, host this one in a process of its own (manage.py "
+            "hostbots), or raise TURNWISE_BOT_MEMORY_GB."
         )
+
+
+def _in_mb(size: int) -> str:
+    return with_unit(f"{size / _MB:,.0f}", "MB")

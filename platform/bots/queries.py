@@ -66,7 +66,9 @@ class CopyHealth:
     @property
     def latencies(self) -> list[tuple[str, int, int]]:
         """Bars of the histogram: label, count, percent of the highest."""
-        labels = [f"up to {bound:g} s" for bound in LATENCY_BOUNDS] + [f"over {LATENCY_BOUNDS[-1]:g} s"]
+        labels = [f"up to {bound:g}\u00a0s" for bound in LATENCY_BOUNDS] + [
+            f"over {LATENCY_BOUNDS[-1]:g}\u00a0s"
+        ]
         return _bars(labels, self.health.get("latencies") or [])
 
     @property

@@ -121,7 +121,7 @@ class Courier:
             async with asyncio.timeout(deadline + TRAVEL_SECONDS):
                 found: Item = await answer
         except TimeoutError:
-            late = f"The host {copy.host} did not answer within {deadline:g} s. Try again."
+            late = f"The host {copy.host} did not answer within {deadline:g}\u00a0s. Try again."
             raise BotLateError(late) from None
         finally:
             del self._asked[number]

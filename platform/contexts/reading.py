@@ -37,7 +37,7 @@ def parsed_apart(text: str, ending: str, *, language: str) -> Told:
 
 def unread() -> Finding:
     """What is said of a file that could not be read in time, or not at all."""
-    say = _("It could not be read within %(n)d s. Split the file, or shorten its texts.")
+    say = _("It could not be read within %(n)d\u00a0s. Split the file, or shorten its texts.")
     return Finding(1, say % {"n": PATIENCE_SECONDS})
 
 

@@ -146,7 +146,7 @@ class InviteForm(forms.Form):
         if not file:
             return ""
         if file.size > LARGEST_LIST:
-            raise forms.ValidationError(_("The file is larger than 1 MB. Split it."))
+            raise forms.ValidationError(_("The file is larger than 1\u00a0MB. Split it."))
         try:
             return str(file.read().decode("utf-8-sig").replace("\x00", ""))
         except UnicodeDecodeError:

@@ -35,7 +35,6 @@ def described(study: Study) -> dict[str, Any]:
         "state": study.state,
         "created_at": study.created_at.isoformat(),
         "results_version": study.results_version,
-        "question_set": study.question_set,
         "asks": [_described_ask(ask) for ask in study.asked],
         "questionnaires": [_described_ask(ask) for ask in study.questionnaires],
         "protocol": {name: getattr(study, name) for name in PROTOCOL_FIELDS},

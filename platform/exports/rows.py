@@ -41,10 +41,9 @@ SELECT row_number() OVER (ORDER BY d.id), d.public_id::text,
        (SELECT string_agg(crowd_pseudonym(seat.worker_id, d.study_id), ' ' ORDER BY seat.number)
           FROM dialogues_seat AS seat
          WHERE seat.dialogue_id = d.id AND seat.worker_id IS NOT NULL),
-       d.started_at, d.ended_at, nullif(d.ending, ''), ask.question_set, d.opening_turns, d.min_turns,
-       d.max_turns, d.turns
+       d.started_at, d.ended_at, nullif(d.ending, ''), d.opening_turns, d.min_turns, d.max_turns,
+       d.turns
   FROM dialogues_dialogue AS d
-  LEFT JOIN studies_ask AS ask ON ask.study_id = d.study_id AND ask.number = 0
  WHERE d.study_id = %s
  ORDER BY d.id
 """,

@@ -91,6 +91,18 @@ def _members(asks: Sequence[Ask], language: str) -> dict[str, list[Member]]:
     return found
 
 
+def why_impossible(study: Study) -> str:
+    """Why no battery can be composed of what the study asks, and what to do; empty if one can."""
+    about = {ask.about for ask in asks_of_readers(study)}
+    if About.CONTEXT not in about or len(about) == 1:
+        return ""
+    return _(
+        "This study asks about contexts and about what systems replied. A battery has the same targets for "
+        "all that is asked, and contexts come from sets of contexts, replies from systems. Make a study for "
+        "each, or let workers judge items as they come."
+    )
+
+
 def why_unfit(battery: Battery) -> str:
     """Why it cannot be filled, and what to do; empty if it can."""
     return next(_problems(battery), "")
@@ -98,6 +110,8 @@ def why_unfit(battery: Battery) -> str:
 
 def _problems(battery: Battery) -> Iterator[str]:
     study = battery.plan.study
+    if problem := why_impossible(study):
+        yield problem
     yield from _wrong_numbers(battery)
     yield from _wrong_questions(battery, sets_of(study))
     for language in study.languages:

@@ -62,6 +62,7 @@ def battery(request: HttpRequest, pk: int) -> HttpResponse:
         "study": study,
         "form": form,
         "refused": refused,
+        "impossible": batteries.why_impossible(study),
         "battery": stored,
         "rules": batteries.rules_in_words(stored) if stored else [],
         "deck": first_deck(study) if stored else [],

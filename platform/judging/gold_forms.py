@@ -33,7 +33,7 @@ class FileForm(forms.Form):
     def clean_file(self) -> str:
         file = self.cleaned_data["file"]
         if file.size > MOST_BYTES:
-            raise ValidationError(_now("The file is larger than 1 MB. Split it."))
+            raise ValidationError(_now("The file is larger than 1\u00a0MB. Split it."))
         try:
             return str(file.read().decode("utf-8-sig").replace("\x00", ""))
         except UnicodeDecodeError:

@@ -109,7 +109,7 @@ def _in_words(right: int, judged: int) -> str:
     if isinstance(found, Undefined):
         return ""
     percent, low, high = (round(100 * each) for each in found)
-    return _("%(right)d of %(judged)d: %(percent)d %% (%(low)d to %(high)d)") % {
+    return _("%(right)d of %(judged)d: %(percent)d\u00a0%% (%(low)d to %(high)d)") % {
         "right": right, "judged": judged, "percent": percent, "low": low, "high": high,
     }  # fmt: skip
 

@@ -38,7 +38,7 @@ class FileForm(forms.Form):
     """A file with a base."""
 
     file = forms.FileField(
-        label=gettext_lazy("File"), help_text=gettext_lazy("JSON (.json) in UTF-8, up to 20 MB.")
+        label=gettext_lazy("File"), help_text=gettext_lazy("JSON (.json) in UTF-8, up to 20\u00a0MB.")
     )
 
     def clean_file(self) -> dict[str, str]:

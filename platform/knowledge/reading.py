@@ -31,7 +31,7 @@ def parsed_apart(text: str) -> Told:
         told: Told = json.loads(run("knowledge.reading", [], text.encode()))
     except SubprocessError as error:
         log.warning("A knowledge base could not be read: %s", error)
-        say = _("It could not be read within %(n)d s. Leave entities or articles out, or shorten them.")
+        say = _("It could not be read within %(n)d\u00a0s. Leave entities or articles out, or shorten them.")
         return asdict(Built(problems=[Finding("file", say % {"n": PATIENCE_SECONDS})]))
     return told
 

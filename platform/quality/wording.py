@@ -31,7 +31,9 @@ def _unread(f: Figures) -> str:
 
 
 def _fast(f: Figures) -> str:
-    return _("Took %(percent)d %% of the time that others took for the same items (median of %(items)d).") % {
+    return _(
+        "Took %(percent)d\u00a0%% of the time that others took for the same items (median of %(items)d)."
+    ) % {
         "percent": _percent(f["pace"]),
         "items": f["items"],
     }
@@ -53,8 +55,8 @@ def _repeats(f: Figures) -> str:
 
 def _peers(f: Figures) -> str:
     says = _(
-        "Agrees with others in %(own)d %% of the answers on %(items)d items, while they agree among "
-        "themselves in %(others)d %%."
+        "Agrees with others in %(own)d\u00a0%% of the answers on %(items)d items, while they agree among "
+        "themselves in %(others)d\u00a0%%."
     ) % {"own": _percent(f["own"]), "others": _percent(f["others"]), "items": f["items"]}
     if "alpha" not in f:
         return says
@@ -65,7 +67,7 @@ def _peers(f: Figures) -> str:
 
 
 def _gold(f: Figures) -> str:
-    return _("%(right)d of %(of)d gold items were judged correctly (%(low)d to %(high)d %%).") % {
+    return _("%(right)d of %(of)d gold items were judged correctly (%(low)d to %(high)d\u00a0%%).") % {
         "right": f["right"], "of": f["of"], "low": _percent(f["low"]), "high": _percent(f["high"]),
     }  # fmt: skip
 

@@ -72,6 +72,6 @@ def _shares(plan: Plan, told: Mapping[str, Any]) -> Iterator[Finding]:
         over, label, wanted, of_choice = max(gaps, key=lambda gap: gap[0])
         yield Finding(
             over <= 0,
-            f"“{label}” to “{figures['question']}”: planted {100 * wanted:.1f} %, "
-            f"reported {of_choice['share']:.1f} %.",
+            f"“{label}” to “{figures['question']}”: planted {100 * wanted:.1f}\u00a0%, "
+            f"reported {of_choice['share']:.1f}\u00a0%.",
         )

@@ -9,7 +9,6 @@ from typing import Any
 from channels.db import database_sync_to_async
 from django.db.models import Max
 from django.utils import timezone
-from websockets.exceptions import WebSocketException
 
 from crowd import ending
 from crowd.models import Participation
@@ -24,7 +23,7 @@ from rehearsals.room import share
 from rehearsals.services import keep
 from rehearsals.simulated import Work
 from rehearsals.truth import foreseen
-from rehearsals.worker import MismatchError
+from rehearsals.worker import LOST, MismatchError
 from reports import services as reports
 from reports.models import Report
 from reports.people import said_of_themselves, sets_about_people
@@ -106,7 +105,7 @@ async def _everybody(rehearsal: Study, crowd: Crowd, people: People, at_once: in
                 work = await worker.work()
             except MismatchError as error:
                 raise MismatchError(f"Worker {number + 1} ({kind}): {error}") from error
-            except (WebSocketException, OSError) as error:  # a timeout is an OSError, too
+            except LOST as error:
                 raise MismatchError(f"Worker {number + 1} ({kind}) lost the server: {error!r}") from error
         _record(crowd, work)
         done.append(work)
@@ -132,7 +131,7 @@ def _record(crowd: Crowd, work: Work) -> None:
 
 def _sum_up(done: Sequence[Work], seconds: float, say: Say) -> None:
     if given := sum(len(labels) for work in done for labels in (work.labels, *work.beside)):
-        say(f"They gave {given} labels in {seconds:.1f} s of work, {given / seconds:.0f} a second.")
+        say(f"They gave {given} labels in {seconds:.1f}\u00a0s of work, {given / seconds:.0f} a second.")
     if idle := sum(not (work.given or work.waited_in_vain) for work in done):
         say(f"{idle} of them came when nothing was left to do.")
 
@@ -154,7 +153,7 @@ async def _leases_over(rehearsal: Study, say: Say) -> float:
 
     seconds = await last()
     if seconds > 0:
-        say(f"Waiting {seconds:.0f} s until what those who left had before them is free for others.")
+        say(f"Waiting {seconds:.0f}\u00a0s until what those who left had before them is free for others.")
         await asyncio.sleep(seconds)
     return max(0.0, seconds)
 
@@ -180,4 +179,4 @@ def _reported(rehearsal: Study) -> Report:
         if failed and failed.state == Report.State.FAILED:
             raise MismatchError(f"The report of the rehearsal failed: {failed.reason}")
         time.sleep(0.5)
-    raise MismatchError(f"No report of the rehearsal after {REPORT_SECONDS:.0f} s.")
+    raise MismatchError(f"No report of the rehearsal after {REPORT_SECONDS:.0f}\u00a0s.")

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from rehearsals.people import People
 from rehearsals.planted import Answers, Kind
 from rehearsals.visitor import PageError, Visitor
-from rehearsals.worker import Conversation, MismatchError, enter, socket_of
+from rehearsals.worker import Conversation, MismatchError, enter
 
 # What the server says to those who come when nothing is left for them.
 NOTHING_LEFT = 409
@@ -97,7 +97,7 @@ class SimulatedWorker(ABC):
             return done
         async with AsyncExitStack() as opened:
             tabs = [
-                Conversation(await opened.enter_async_context(socket_of(visitor, settings)))
+                await opened.enter_async_context(Conversation(visitor, settings))
                 for _ in range(2 if self.kind is Kind.TWO_TABS else 1)
             ]
             thanks = await self.walk(tabs, settings, done)

@@ -7,6 +7,7 @@ import urllib.error
 import urllib.request
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
+from http.client import HTTPException
 from http.cookiejar import CookieJar
 from typing import Any
 from urllib.parse import urlencode, urljoin
@@ -15,6 +16,8 @@ from typing_extensions import override
 
 PATIENCE = 60.0
 LIMITED = 429
+# What stands before a server says while there is none behind it.
+UNAVAILABLE = (502, 503, 504)
 # A form that is to be sent to another address, too; Python sends it nowhere by itself.
 REPEATED = 307
 
@@ -131,8 +134,10 @@ class Page(HTMLParser):
 class Visitor:
     """One browser with cookies of its own."""
 
-    def __init__(self, server: str) -> None:
+    def __init__(self, server: str, *, waits: float = 0.0) -> None:
+        """Open it. A server that does not answer is asked again, as people reload, for so many seconds."""
         self.server = server
+        self._waits = waits
         self.cookies = CookieJar()
         self.page = Page(server, "")
         """The page that was opened last."""
@@ -153,8 +158,9 @@ class Visitor:
 
     def _open(self, address: str, body: bytes | None) -> Page:
         request = urllib.request.Request(address, body, {"Origin": self.server.rstrip("/")})
-        give_up_at = time.monotonic() + 2 * PATIENCE
+        began = time.monotonic()
         while True:
+            waited = time.monotonic() - began
             try:
                 with self._opener.open(request, timeout=PATIENCE) as response:
                     self.page = Page(response.url, response.read().decode())
@@ -162,13 +168,20 @@ class Visitor:
             except urllib.error.HTTPError as error:
                 if error.code == REPEATED:
                     return self._open(urljoin(address, error.headers["Location"]), body)
-                # All our workers come from one address, which the server lets start only so many a minute.
-                if error.code != LIMITED or time.monotonic() > give_up_at:
+                if waited > self._patience(error.code):
                     said = _gist(error.read().decode(errors="replace"))
                     raise PageError(f"{address} answers {error.code}: {said}", error.code) from None
-            except urllib.error.URLError as error:
-                raise PageError(f"{address} does not answer ({error.reason}). Is the server up?") from None
+            except (OSError, HTTPException) as error:
+                if waited >= self._waits:
+                    reason = getattr(error, "reason", repr(error))
+                    raise PageError(f"{address} does not answer ({reason}). Is the server up?") from None
             time.sleep(2)
+
+    def _patience(self, status: int) -> float:
+        """For how many seconds a page that refuses with this status is asked for again."""
+        if status == LIMITED:  # all our workers come from one address, which may start only so many a minute
+            return 2 * PATIENCE
+        return self._waits if status in UNAVAILABLE else -1.0
 
     def cookie_header(self) -> str:
         return "; ".join(f"{cookie.name}={cookie.value}" for cookie in self.cookies)

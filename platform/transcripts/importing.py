@@ -70,7 +70,7 @@ def upload(
     if len(content) > MAX_UPLOAD:
         raise ImportRefusedError(
             _(
-                "“%(name)s” is larger than %(most)d MB. Split it, or ask an admin to import it with "
+                "“%(name)s” is larger than %(most)d\u00a0MB. Split it, or ask an admin to import it with "
                 "manage.py import_dialogues."
             )
             % {"name": name, "most": MAX_UPLOAD // 1024**2}
@@ -138,8 +138,8 @@ def preview_of(draft: TranscriptImport) -> Preview:
         log.warning("Upload %s could not be read: %s", draft.pk, error)
         raise ImportRefusedError(
             _(
-                "“%(name)s” could not be read within %(seconds)d s. Split it, or ask an admin to import it "
-                "with manage.py import_dialogues."
+                "“%(name)s” could not be read within %(seconds)d\u00a0s. Split it, or ask an admin to import "
+                "it with manage.py import_dialogues."
             )
             % {"name": draft.file_name, "seconds": PATIENCE_SECONDS}
         ) from None

@@ -26,7 +26,7 @@ class Column {
     try {
       const { said, ms, remarks } = await this.ask(text);
       this.turns.push(text, said);
-      const facts = make("p", { class: "small soft" }, `${ms} ms`);
+      const facts = make("p", { class: "small soft" }, `${ms}\u00a0ms`);
       for (const remark of remarks) facts.append(make("br"), remark);
       reply.replaceChildren(make("b", {}, gettext("Bot")), make("p", {}, said), facts);
     } catch (error) {

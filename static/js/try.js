@@ -69,7 +69,7 @@ function show(who, text, ...more) {
 /** Time, tokens and candidates of a reply. @param {Reply} reply */
 function about(reply) {
   const tokens = reply.tokens === null ? "" : ngettext("%(n)s token", "%(n)s tokens", reply.tokens);
-  const facts = make("p", { class: "small soft" }, [`${reply.latency_ms} ms`, tokens, reply.version_name].filter(Boolean).join(", "));
+  const facts = make("p", { class: "small soft" }, [`${reply.latency_ms}\u00a0ms`, tokens, reply.version_name].filter(Boolean).join(", "));
   for (const remark of reply.remarks) facts.append(make("br"), remark);
   if (!reply.candidates.length) return facts;
   const rows = reply.candidates.map(({ text, score }) =>

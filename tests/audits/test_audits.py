@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import re
+from html import unescape
 
 import pytest
 from django.core.exceptions import ValidationError
@@ -82,7 +83,7 @@ def text_of(browser: Client, address: str) -> str:
     """What one reads on a page."""
     found = browser.get(address)
     assert found.status_code == 200
-    return " ".join(re.sub(r"<[^>]+>", " ", found.content.decode()).split())
+    return " ".join(unescape(re.sub(r"<[^>]+>", " ", found.content.decode())).split())
 
 
 @pytest.mark.django_db

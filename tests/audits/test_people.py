@@ -23,7 +23,7 @@ from studies.models import Study
 from studies.services import save_study, set_state
 from tests.audits.conftest import HUMAN, MACHINE, MakeAudit, every_fourth_denies
 from tests.audits.test_audits import text_of
-from tests.judging.conftest import begin
+from tests.desks import begin
 from tests.planted import SignIn
 
 CONFIRMS, DENIES, DECLINES = Group.CONFIRMS, Group.DENIAL, Group.UNHANDLED

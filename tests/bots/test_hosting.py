@@ -163,7 +163,7 @@ async def test_its_page_shows_what_a_bot_did_in_each_process(
 
     assert "<dt>Answered</dt><dd>3</dd>" in page
     assert '<th scope="row">1</th><td>3</td>' in page  # one context at once, three times
-    times = re.findall(r'<th scope="row">(?:up to|over) [\d.]+ s</th><td>(\d+)</td>', page)
+    times = re.findall(r'<th scope="row">(?:up to|over) [\d.]+\ss</th><td>(\d+)</td>', page)
     assert (len(times), sum(map(int, times))) == (9, 3)
 
 
@@ -402,7 +402,7 @@ def test_a_bot_past_the_memory_budget_is_refused_with_figures(settings: Settings
     hosted = tended(bot)
 
     assert hosted.resident.state is State.FAILED
-    with pytest.raises(BotFailedError, match=r"Far needs 12,000 MB; .* and may hold 10,000 MB"):
+    with pytest.raises(BotFailedError, match=r"Far needs 12,000\sMB; .* and may hold 10,000\sMB"):
         hosted.resident.respond_now(HELLO)
 
 

@@ -18,7 +18,7 @@ from studies.models import Study
 from tests.browser.conftest import Visit, Visitor
 from tests.browser.test_nothing_lost import Line
 from tests.conftest import MakeContexts, MakeQueue
-from tests.judging.conftest import OPEN
+from tests.desks import OPEN
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 

@@ -21,7 +21,7 @@ from tests.browser.conftest import Server, Visit, Visitor
 from tests.browser.test_judging import CRAMPED, PASSWORD, SIZES, give_password
 from tests.browser.test_nothing_lost import Line
 from tests.conftest import MakePairs, MakeStudy
-from tests.judging.conftest import begin
+from tests.desks import begin
 from tests.planted import talked
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]

@@ -31,9 +31,9 @@ def test_votes_on_pairs_fill_their_row() -> None:
     assert drawn["systems"] == ["A", "B"]
     assert [(part["from"], part["to"]) for part in row["parts"]] == [(0, 30), (30, 50), (50, 100)]
     assert [part["words"][1] for part in row["parts"]] == [
-        "A is better: 30.0 %",
-        "tied: 20.0 %",
-        "B is better: 50.0 %",
+        "A is better: 30.0\u00a0%",
+        "tied: 20.0\u00a0%",
+        "B is better: 50.0\u00a0%",
     ]
     assert row["parts"][0]["words"][2] == "3 of 10 judgments"
     assert asked == [("A against B", "better")]
@@ -74,5 +74,5 @@ def test_the_plane_has_a_point_for_each_bot_at_two_scores_and_none_where_one_is_
     assert drawn
     (point,) = drawn["points"]
     assert (point["across"], point["value"], point["low"], point["high"]) == ({"value": 40.0}, 75, 60, 85)
-    assert point["words"] == ["A", "Warm 40.0 %", "Short 75.0 % (60.0 to 85.0)", "4 labels"]
+    assert point["words"] == ["A", "Warm 40.0\u00a0%", "Short 75.0\u00a0% (60.0 to 85.0)", "4 labels"]
     assert (drawn["across"], drawn["up"], drawn["systems"]) == ("Warm", "Short", ["A"])

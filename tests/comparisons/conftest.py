@@ -14,7 +14,7 @@ from judging.models import Item
 from responses.models import ResponseRun, Source
 from studies.models import Study
 from tests.conftest import start_dialogue, worker_of
-from tests.judging.conftest import begin
+from tests.desks import begin
 from tests.planted import add_exchange, add_label
 
 NO, SENSIBLE, BOTH = ((False, False), (True, False), (True, True))

@@ -150,8 +150,10 @@ def test_every_ask_of_the_studies_stands_in_the_table_of_what_it_is_about(
         ("Three", "1", "dialogue", "1.0", "0.95"),
     ]
     assert len(rows) == 2 * 9 + 9 + 3 + 9
-    assert "95 % intervals over conversations or contexts." in page
-    assert "Intervals of each study&#x27;s own level (95 %: “One”, “Three”; 90 %: “Two”) over" in page
+    assert "95\u00a0% intervals over conversations or contexts." in page
+    assert (
+        "Intervals of each study&#x27;s own level (95\u00a0%: “One”, “Three”; 90\u00a0%: “Two”) over" in page
+    )
 
 
 def test_scores_are_chosen_where_there_are_many_and_none_is_dropped_in_silence(
@@ -235,7 +237,10 @@ def test_history_has_the_intervals_of_each_study_s_report(
     asked = Measured(question_set("mood-v1"), whole=True).asked
     wider = scored(conversations([two.pk], asked), asked).cells["mood"]
     assert wider["low"] < shown["low"] < shown["high"] < wider["high"]
-    assert "Intervals of each study&#x27;s own level (95 %: “One”; 90 %: “Two”), as in the reports" in page
+    assert (
+        "Intervals of each study&#x27;s own level (95\u00a0%: “One”; 90\u00a0%: “Two”), as in the reports"
+        in page
+    )
     assert "There are no points to show yet" in alone
 
 

@@ -194,7 +194,7 @@ def test_scores_in_points_have_a_panel_with_the_ends_of_their_scale(
     assert [point["href"] for point in line["points"]] == [f"/studies/{own_study.pk}/items/?{query}"]
     assert f"SSA 50, Sensibleness ({own}) 4.5 points, log P per token" in page
     assert "Scores: 4 of 4 shown" in page
-    assert "with 95 % intervals" in page
+    assert "with 95\u00a0% intervals" in page
     drawn = client.get(f"{sweep.get_absolute_url()}sweep.svg").text
     assert f"Sensibleness ({own}), points" in drawn
     few = client.get(f"{sweep.get_absolute_url()}?score=ssa").text

@@ -226,7 +226,7 @@ def test_contexts_that_take_too_long_to_read_are_refused_in_words(
     )
 
     assert page.status_code == 422
-    assert "It could not be read within 60 s." in page.content.decode()
+    assert "It could not be read within 60\u00a0s." in page.content.decode()
 
 
 @pytest.mark.usefixtures("one_minute")

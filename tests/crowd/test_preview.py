@@ -27,7 +27,7 @@ from studies.models import Study
 from studies.services import ask, save_study
 from studies.tasks import tasks
 from tests.conftest import PATIENCE, MakeMeeting, MakePairs, MakeQueue, MakeStudy, MakeWriting
-from tests.judging.conftest import OPEN
+from tests.desks import OPEN
 
 SignIn = Callable[[User], Client]
 

@@ -118,7 +118,7 @@ def test_what_came_twice_tells_how_alike_raters_repeat_themselves() -> None:
         ({"repeat_points": 2, "repeat_questions": 2}, ["cem"], "3 of 3 answers are more than 2 points apart"),
         # Sums of dot: 12 six times; of the others they vary by more than 2.
         ({"least_spread": 2.0}, ["dot"], "standard deviation of 0.00 over 6 judgments"),
-        ({"least_seconds": 1.0}, ["dot"], "came after 0.5 s, below 1 s"),
+        ({"least_seconds": 1.0}, ["dot"], "came after 0.5\u00a0s, below 1\u00a0s"),
         # Fillers of ben: 5, 3, 4 at the three places.
         ({"filler_question": "friendly", "filler_least": 4}, ["ben"], "1 of 3 fillers are below 4"),
         ({"filler_question": "friendly", "filler_least": 4, "filler_misses": 1}, [], ""),
@@ -148,6 +148,6 @@ def test_rules_look_at_each_ask_by_itself_and_a_worker_is_proposed_once() -> Non
     assert [row["worker"] for row in found["workers"]] == ["dot"]
     (reason,) = (row["reason"] for row in found["workers"])
     assert reason.count("standard deviation of 0.00") == 1
-    assert reason.count("came after 0.5 s") == 2
+    assert reason.count("came after 0.5\u00a0s") == 2
     assert f"By “{SSA.title}”: The median" in reason
     assert len(found["rules"]) == 2

@@ -64,7 +64,9 @@ def test_every_interval_names_its_level_its_method_and_what_it_generalises_to(ru
         score = answer["bots"]["meena"][key]
         assert 0 <= score["interval"][0] <= score["percent"] <= score["interval"][1] <= 100
         assert (score["interval_level"], score["interval_method"]) == (0.95, "logit t")
-        assert score["interval_for"].startswith("95 % interval for other conversations with other workers")
+        assert score["interval_for"].startswith(
+            "95\u00a0% interval for other conversations with other workers"
+        )
 
 
 TWO_BOTS = "bot,dialogue,turn,rater,sensible,specific\n" + "".join(
@@ -87,7 +89,7 @@ def test_differences_are_printed_for_every_score(run):
     assert sensible["mixed_model"]["odds_ratio"] == pytest.approx(28.5, rel=1e-3)
     assert low < 28.5 < high
     assert found["ssa"][0]["mixed_model"] == {"cannot_be_told": "The answers are not yes or no."}
-    assert sensible["in_words"].startswith("a is ahead of b by 55.0 points, 95 % interval ")
+    assert sensible["in_words"].startswith("a is ahead of b by 55.0 points, 95\u00a0% interval ")
 
 
 def test_equivalence_is_told_of_a_stated_margin(run):

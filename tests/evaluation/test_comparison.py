@@ -149,15 +149,19 @@ def a_comparison(low: float, high: float, p_holm: float = 0.001, p: float = 0.00
 
 
 def test_words_state_the_difference_in_points():
-    assert a_comparison(0.012, 0.07).in_words() == "A is ahead of B by 4.1 points, 95 % interval 1.2 to 7.0."
     assert (
-        a_comparison(-0.07, -0.012).in_words() == "B is ahead of A by 4.1 points, 95 % interval 1.2 to 7.0."
+        a_comparison(0.012, 0.07).in_words()
+        == "A is ahead of B by 4.1 points, 95\u00a0% interval 1.2 to 7.0."
+    )
+    assert (
+        a_comparison(-0.07, -0.012).in_words()
+        == "B is ahead of A by 4.1 points, 95\u00a0% interval 1.2 to 7.0."
     )
 
 
 def test_words_admit_that_bots_cannot_be_told_apart():
     assert a_comparison(-0.02, 0.046, p=0.4).in_words() == (
-        "A and B cannot be told apart: 1.3 points apart, 95 % interval -2.0 to 4.6."
+        "A and B cannot be told apart: 1.3 points apart, 95\u00a0% interval -2.0 to 4.6."
     )
 
 

@@ -137,7 +137,7 @@ def test_perfectly_separated_bots_are_told_apart():
     found = difference(own([1] * 8, 0), own([0] * 8, 100))
 
     assert found.p < 0.001
-    assert found.in_words().startswith("first is ahead of second by 100.0 points, 95 % interval ")
+    assert found.in_words().startswith("first is ahead of second by 100.0 points, 95\u00a0% interval ")
     # Clopper-Pearson: of 8 alike the ends lie 0.3694 from 1 and from 0, so √2 · 0.3694 with t of 7; the
     # difference has 14 degrees of freedom.
     half = np.sqrt(2) * 0.3694 / stats.t.ppf(0.975, 7) * stats.t.ppf(0.975, 14)
@@ -238,7 +238,7 @@ def test_ratings_are_compared_in_their_own_unit():
 
     found = difference(a, b, low=1, high=7)
 
-    assert f"is ahead of second by {found.difference:.2f}, 95 % interval " in found.in_words()
+    assert f"is ahead of second by {found.difference:.2f}, 95\u00a0% interval " in found.in_words()
 
 
 def test_the_effect_is_cohens_d_of_conversations():

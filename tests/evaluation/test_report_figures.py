@@ -104,7 +104,7 @@ def test_a_comparison_says_who_is_ahead_by_how_much() -> None:
     # Ann: sensible 40 of 40, specific 30 of 40: 87.5. Bob: 30 of 40 and none: 37.5.
     assert [each["score"] for each in (sensible, specific, both)] == ["sensible", "specific", "ssa"]
     assert [each["difference"] for each in (sensible, specific, both)] == pytest.approx([25, 75, 50])
-    assert both["words"].startswith("Ann is ahead of Bob by 50.0 points, 95 % interval ")
+    assert both["words"].startswith("Ann is ahead of Bob by 50.0 points, 95\u00a0% interval ")
     assert both["low"] < 50 < both["high"]
     assert both["p_holm"] < 0.0001
     assert "other conversations with other workers" in both["rests_on"]
@@ -291,7 +291,7 @@ def test_bots_are_compared_by_every_rating_in_its_own_unit() -> None:
 
     assert [each["score"] for each in found] == [score.key for score in LIKERT.scores]
     assert [each["difference"] for each in found] == pytest.approx([2, 2, 2, 2, 2, 10])
-    assert found[0]["words"].startswith("Ann is ahead of Bob by 2.00, 95 % interval")
+    assert found[0]["words"].startswith("Ann is ahead of Bob by 2.00, 95\u00a0% interval")
 
 
 def test_votes_that_were_not_given_count_nowhere() -> None:
@@ -312,7 +312,7 @@ def test_the_level_of_the_intervals_is_a_parameter() -> None:
     }
 
     assert cells[0.95]["low"] < cells[0.9]["low"] < cells[0.9]["high"] < cells[0.95]["high"]
-    assert "90 % interval" in cells[0.9]["rests_on"]
+    assert "90\u00a0% interval" in cells[0.9]["rests_on"]
 
 
 def test_a_question_that_nobody_answered_has_no_value() -> None:

@@ -41,7 +41,7 @@ def test_half_of_the_answers_within_a_second_are_a_sign() -> None:
 
     found = signs([judged(*CAREFUL, *hasty, *slow)], {})
 
-    assert found == {"hasty": "Half of 5 answers came within 0.9 s of what they judge."}
+    assert found == {"hasty": "Half of 5 answers came within 0.9\u00a0s of what they judge."}
 
 
 def test_four_fast_answers_are_too_few_to_tell() -> None:
@@ -62,7 +62,7 @@ def test_the_same_answers_are_a_sign_where_others_differ() -> None:
     content = signs([judged(*CAREFUL, *gave("content", "y" * 8))], {})
 
     assert grumpy == {
-        "grumpy": "All 8 answers are the same; of the others' answers about the same bots 25 % are."
+        "grumpy": "All 8 answers are the same; of the others' answers about the same bots 25\u00a0% are."
     }
     assert content == {}
 
@@ -84,7 +84,7 @@ def test_nobody_is_odd_alone() -> None:
 @pytest.mark.parametrize(
     ("manner", "sentence"),
     [
-        (Manner(7, 1, "", 20.9), "Talking and answering took 20.9 s for 7 messages."),
+        (Manner(7, 1, "", 20.9), "Talking and answering took 20.9\u00a0s for 7 messages."),
         (Manner(7, 1, "", 21.0), None),
         (Manner(7, 4, "ok", 600.0), "4 of 7 messages are “ok”."),
         (Manner(8, 4, "ok", 600.0), None),
@@ -107,7 +107,13 @@ def test_the_whole_conversation_of_an_attack_shows_every_sign_at_once() -> None:
     found = signs([judged(*others, *attack)], {"fraud": Manner(7, 7, "ok", 0.2, 5)})
 
     assert found["fraud"].count(".") >= 5
-    for part in ("within 0.0 s", "All 14 answers", "took 0.2 s", "7 of 7 messages", "5 participants"):
+    for part in (
+        "within 0.0\u00a0s",
+        "All 14 answers",
+        "took 0.2\u00a0s",
+        "7 of 7 messages",
+        "5 participants",
+    ):
         assert part in found["fraud"]
 
 
@@ -123,7 +129,9 @@ def test_haste_is_told_from_the_answers_to_all_asks_and_sameness_from_each() -> 
     same = judged(*CAREFUL, *gave("grumpy", "n" * 8))
 
     assert signs([one], {}) == {}
-    assert signs([one, other], {}) == {"hasty": "Half of 6 answers came within 0.4 s of what they judge."}
+    assert signs([one, other], {}) == {
+        "hasty": "Half of 6 answers came within 0.4\u00a0s of what they judge."
+    }
     assert signs([one, same], {}) == signs([same], {})
     assert list(signs([same], {})) == ["grumpy"]
     assert signs([one, other], None) == {}

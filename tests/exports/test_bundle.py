@@ -310,4 +310,4 @@ def test_an_archive_that_unpacks_to_gigabytes_is_refused_before_it_is_unpacked(
     done = command_line("recompute", str(bundle))
 
     assert done.returncode == 2
-    assert "unpacked 100 MB. A bundle of ours is at most 100 times as large" in done.stderr
+    assert "unpacked 100\u00a0MB. A bundle of ours is at most 100 times as large" in done.stderr

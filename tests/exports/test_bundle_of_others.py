@@ -14,7 +14,7 @@ from judging import services as judging
 from judging import subjects
 from studies.models import Study
 from tests.conftest import MakeQueue, MakeStudy
-from tests.judging.conftest import begin
+from tests.desks import begin
 from tests.planted import computed, talked
 from transcripts.storing import import_file
 

@@ -25,7 +25,7 @@ from studies import bundles
 from studies.models import Bundle, BundlePart, Study
 from studies.services import share
 from tests.conftest import MakeQueue, MakeStudy
-from tests.judging.conftest import judge
+from tests.desks import judge
 from tests.planted import SignIn, ask_instead, talked
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("_same_database")]

@@ -21,7 +21,7 @@ from judging.pairs import Source
 from reports.models import Chart
 from studies.models import Study
 from tests.conftest import MakePairs, MakeStudy
-from tests.judging.conftest import begin
+from tests.desks import begin
 from tests.planted import SignIn, computed, talked
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -19,11 +19,10 @@ from typing import TypeVar
 
 from typing_extensions import override
 from websockets.asyncio.client import ClientConnection
-from websockets.exceptions import WebSocketException
 
 from evaluation.quality.machine import FEWEST
 from rehearsals.visitor import Page, PageError, Visitor
-from rehearsals.worker import socket_of
+from rehearsals.worker import LOST, socket_of
 from tests.faults.ledger import PAUSE_SECONDS, Chatter, Frame
 
 PATIENCE = 90.0
@@ -208,7 +207,7 @@ class Half(Person):
     @override
     async def talk(self) -> None:
         while not self.ledger.ended:
-            with suppress(OSError, WebSocketException, TimeoutError):
+            with suppress(*LOST):
                 _, self.settings = await asyncio.to_thread(self._found)
                 if self.ledger.ended:
                     return

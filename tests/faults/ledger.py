@@ -10,13 +10,11 @@ from typing import Any
 from uuid import uuid4
 
 from websockets.asyncio.client import ClientConnection
-from websockets.exceptions import WebSocketException
 
 from rehearsals.visitor import Visitor
-from rehearsals.worker import enter, socket_of
+from rehearsals.worker import FIRST_WAIT, LONGEST_WAIT, LOST, enter, socket_of
 
-# As static/js/kit/connection.js has them.
-FIRST_WAIT, LONGEST_WAIT, SILENCE = 0.25, 2.0, 8.0
+SILENCE = 8.0  # as static/js/kit/connection.js has it
 RETRY_SECONDS = 2.0
 PAUSE_SECONDS = 0.5  # two frames each: a page that sends more than five a second is stopped
 REPLY_SECONDS = 30.0
@@ -90,7 +88,7 @@ class Chatter:
         wait = FIRST_WAIT
         while not self.ledger.ended:
             before = len(self.exchanges)
-            with suppress(OSError, WebSocketException, TimeoutError):
+            with suppress(*LOST):
                 async with socket_of(self.browser, self.settings) as socket:
                     await self._talk_over(socket)
             if not self.ledger.ended:

@@ -1,55 +1,44 @@
-"""People at the labelling queue."""
+from collections.abc import Iterator
 
-from collections.abc import Callable
-from typing import Any
-from uuid import UUID
+import pytest
 
-from crowd.models import Participation
-from judging import services as judging
-from judging.desks import Desk
-from judging.models import Batch, Item
+from accounts.models import User
+from judging import subjects
+from questions import resolving
 from studies.models import Study
-from tests.conftest import enter
-
-OPEN: dict[str, Any] = {
-    "format": 1,
-    "key": "open",
-    "title": "Open to answers",
-    "subjects": ["context"],
-    "source": "our own",
-    "questions": [
-        {
-            "key": "open",
-            "wording": "Could many different replies follow?",
-            "choices": [{"value": True, "label": "Yes"}, {"value": False, "label": "No"}],
-        }
-    ],
-}
-"""Questions about contexts, as a researcher declares them."""
+from studies.services import set_state
+from tests.asking import LIKENESS, SSA, asking, judging_both
+from tests.conftest import MakeContexts, MakeRun, MakeStudy
+from tests.planted import talked
 
 
-def begin(study: Study, participation: Participation | None = None, *, language: str = "en") -> Desk:
-    """Somebody new, or this participant, sits down to judge."""
-    batch = judging.begin(participation or enter(study), language=language)
-    return desk_of(batch)
+@pytest.fixture
+def _sets_are_forgotten() -> Iterator[None]:
+    """A version is read once per process; the next test has another database."""
+    resolving.forget()
+    yield
+    resolving.forget()
 
 
-def desk_of(batch: Batch) -> Desk:
-    return judging.desk_of(batch.public_id, batch.worker_id)
+@pytest.fixture
+def talks(make_study: MakeStudy) -> Study:
+    """Three finished conversations of two labelled replies each."""
+    study = make_study(min_turns=4)
+    for _ in range(3):
+        talked(study, [(True, True)] * 2)
+    return study
 
 
-def held(desk: Desk) -> list[str]:
-    """Keys of the items before this worker."""
-    return [item["key"] for item in judging.state(desk)["items"]]
+@pytest.fixture
+def mixed(talks: Study) -> Study:
+    """Open: their replies are judged with one set, the whole of them with another."""
+    return judging_both(talks)
 
 
-def item_of(key: str) -> Item:
-    return Item.objects.get(key=key)
-
-
-def judge(study: Study, answer: Callable[[Item], dict[str, bool]]) -> None:
-    """One more rater answers so about every item."""
-    desk = begin(study)
-    while shown := judging.state(desk)["items"]:
-        key = UUID(shown[0]["key"])
-        judging.judge(desk, key=key, answers=answer(Item.objects.get(key=key)))
+@pytest.fixture
+def two(rex: User, make_contexts: MakeContexts, make_run: MakeRun) -> Study:
+    """Open: two sets of questions about the same six responses of two systems."""
+    study, contexts = asking(rex, SSA, LIKENESS), make_contexts(3)
+    for system in ("Alpha", "Beta"):
+        subjects.add_responses(study, make_run(contexts, system))
+    return set_state(study.pk, Study.State.OPEN)

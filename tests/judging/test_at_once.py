@@ -17,7 +17,7 @@ from labels.models import Label
 from live.refusals import RefusedError
 from studies.models import Study
 from tests.conftest import MakeQueue
-from tests.judging.conftest import begin, held
+from tests.desks import begin, held
 from tests.live.conftest import query, until_a_batch_waits_for_a_row
 
 pytestmark = pytest.mark.django_db(transaction=True)

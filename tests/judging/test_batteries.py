@@ -30,12 +30,12 @@ from live.refusals import RefusedError
 from studies.models import Study
 from studies.services import set_state
 from tests.conftest import MakeContexts, MakeQueue, MakeRun, enter
-from tests.judging.conftest import begin
+from tests.desks import begin
+from tests.judging import composed
+from tests.judging.composed import TARGETS, fill
 from tests.planted import SignIn, computed, figures
 
 pytestmark = pytest.mark.django_db
-
-TARGETS = ("Denies", "Confirms")
 
 
 @pytest.fixture
@@ -49,20 +49,12 @@ def study(make_queue: MakeQueue, make_contexts: MakeContexts, make_run: MakeRun)
     )
     Study.objects.filter(pk=queue.pk).update(state=Study.State.DRAFT)
     queue.refresh_from_db()
-    questions = make_contexts(3)
-    for system in TARGETS:
-        subjects.add_responses(queue, make_run(questions, system))
-    subjects.add_responses(queue, make_run(make_contexts(5), "Small talk"))
+    fill(queue, make_contexts, make_run)
     return queue
 
 
 def battery(study: Study, **fields: object) -> Battery:
-    composed = {
-        "targets": list(TARGETS), "fillers_of": ["Small talk"], "fillers": 4, "repeats": 1, "workers": 3,
-        "compared_with": "Confirms", "reasons_at": [2], "repeat_points": 2, "repeat_questions": 2,
-        "least_spread": 2.0,
-    }  # fmt: skip
-    return Battery(plan=judging.plan_of(study), **(composed | fields))
+    return composed.battery(study, **({"repeat_points": 2, "repeat_questions": 2} | fields))
 
 
 @pytest.fixture

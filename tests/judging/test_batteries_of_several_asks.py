@@ -21,38 +21,28 @@ from judging.queries import shares
 from judging.removing import take_out
 from labels.models import Label
 from live.refusals import RefusedError
+from questions.services import create_set
 from studies.asks import About, Asked
 from studies.models import Study
 from studies.services import ask, set_state
 from tests.asking import LIKENESS, LIKERT, SCALES, asking, judge_all
 from tests.conftest import MakeContexts, MakeRun, MakeStudy
-from tests.judging.conftest import begin, held
+from tests.desks import OPEN, begin, held
+from tests.judging.composed import TARGETS, battery, fill
 from tests.planted import SignIn, computed, figures, talked
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 IMPRESSION = Asked("reply-impression", About.RESPONSE)
 RATINGS = ("appropriate", "trustworthy", "friendly")
-TARGETS = ("Denies", "Confirms")
 
 
 @pytest.fixture
 def study(rex: User, make_contexts: MakeContexts, make_run: MakeRun) -> Study:
     """A draft with two sets of questions about two targets and five pieces of small talk."""
     study = asking(rex, IMPRESSION, LIKENESS)
-    questions = make_contexts(3)
-    for system in TARGETS:
-        subjects.add_responses(study, make_run(questions, system))
-    subjects.add_responses(study, make_run(make_contexts(5), "Small talk"))
+    fill(study, make_contexts, make_run)
     return study
-
-
-def battery(study: Study, **fields: object) -> Battery:
-    composed = {
-        "targets": list(TARGETS), "fillers_of": ["Small talk"], "fillers": 4, "repeats": 1, "workers": 3,
-        "compared_with": "Confirms", "reasons_at": [2], "least_spread": 2.0,
-    }  # fmt: skip
-    return Battery(plan=judging.plan_of(study), **(composed | fields))
 
 
 @pytest.fixture
@@ -214,6 +204,22 @@ def test_a_battery_that_lacks_something_for_one_ask_says_for_which(study: Study)
     # Both sets are about the same things, so what has no item of one of them cannot be dealt.
     with pytest.raises(ValidationError, match=r"nothing of “Denies” in the queue .* for .*Human-likeness"):
         subjects.save_battery(battery(study))
+
+
+@pytest.mark.usefixtures("_sets_are_forgotten")
+def test_contexts_and_replies_make_no_battery_and_the_page_says_so_before_anything_is_composed(
+    study: Study, rex: User, sign_in: SignIn
+) -> None:
+    create_set(OPEN, owner=rex)
+    ask(study.pk, [IMPRESSION, Asked("open-v1", About.CONTEXT)])
+    cure = "Make a study for each, or let workers judge items as they come."
+
+    page = sign_in(rex).get(f"/studies/{study.pk}/queue/battery/").content.decode()
+
+    assert cure in page
+    assert "Save the battery" not in page
+    with pytest.raises(ValidationError, match=cure):
+        subjects.save_battery(battery(Study.objects.get(pk=study.pk)))
 
 
 def test_fillers_are_taken_out_of_all_parts(

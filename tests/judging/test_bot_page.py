@@ -14,7 +14,7 @@ from judging.models import Item
 from responses.models import Response
 from studies.models import Study
 from tests.conftest import MakeQueue
-from tests.judging.conftest import begin
+from tests.desks import begin
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

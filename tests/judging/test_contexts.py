@@ -2,7 +2,6 @@
 
 import csv
 import io
-from collections.abc import Iterator
 from hashlib import md5
 from pathlib import Path
 from typing import Any
@@ -27,23 +26,14 @@ from judging.models import Batch, Item, JudgingPlan, Slot
 from judging.second_group import add_drawn, beside_each_other, groups_of
 from labels.models import Label
 from privacy.stored import stored_of
-from questions import resolving
 from questions.services import create_set
 from studies.asks import About, Party
 from studies.models import Study
 from tests.conftest import MakeQueue
-from tests.judging.conftest import OPEN, begin, held
+from tests.desks import OPEN, begin, held
 from tests.planted import SignIn, computed
 
-pytestmark = pytest.mark.django_db(transaction=True)
-
-
-@pytest.fixture(autouse=True)
-def _sets_are_forgotten() -> Iterator[None]:
-    """A version is read once per process; the next test has another database."""
-    resolving.forget()
-    yield
-    resolving.forget()
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("_sets_are_forgotten")]
 
 
 @pytest.fixture

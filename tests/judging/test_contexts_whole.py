@@ -29,7 +29,7 @@ from studies.models import Study
 from studies.progress import counts_of
 from studies.services import set_state
 from tests.conftest import MakeQueue, enter
-from tests.judging.conftest import begin, held
+from tests.desks import begin, held
 from tests.planted import SignIn, computed
 
 pytestmark = pytest.mark.django_db(transaction=True)

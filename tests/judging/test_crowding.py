@@ -15,7 +15,7 @@ from live.refusals import RefusedError
 from studies.models import Study
 from studies.services import set_state
 from tests.conftest import MakeContexts, MakeQueue, MakeRun, enter
-from tests.judging.conftest import begin, held
+from tests.desks import begin, held
 
 pytestmark = pytest.mark.django_db
 YES = {"sensible": True, "specific": True}

@@ -21,7 +21,7 @@ from studies.models import Study
 from studies.progress import counts_of
 from tasks.judging.judged import judged_items
 from tests.conftest import MakeQueue, enter
-from tests.judging.conftest import begin, held
+from tests.desks import begin, held
 
 YES = {"sensible": True, "specific": True}
 NO = {"sensible": False}
@@ -97,8 +97,8 @@ def test_the_page_tells_each_workers_share_with_its_interval(
 
     assert (good.right, good.judged, careless.right, len(careless.wrong)) == (2, 2, 0, 2)
     # Wilson by hand for 2 of 2: lower end 1/(1 + z²/2) = 1/(1 + 1.9207) = 0.342
-    assert "2 of 2: 100 % (34 to 100)" in page
-    assert "0 of 2: 0 % (0 to 66)" in page
+    assert "2 of 2: 100\u00a0% (34 to 100)" in page
+    assert "0 of 2: 0\u00a0% (0 to 66)" in page
 
 
 def test_items_are_made_gold_by_a_file_that_the_list_of_items_begins(

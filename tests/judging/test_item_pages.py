@@ -12,7 +12,7 @@ from judging.models import JudgingPlan, Slot
 from judging.queries import Filter
 from studies.models import Study
 from tests.conftest import MakeContexts, MakeQueue, MakeRun
-from tests.judging.conftest import judge
+from tests.desks import judge
 from tests.planted import talked
 
 pytestmark = pytest.mark.django_db

@@ -18,7 +18,7 @@ from labels.models import Label
 from live.refusals import RefusedError
 from studies.models import Study
 from tests.conftest import MakeQueue, enter
-from tests.judging.conftest import begin
+from tests.desks import begin
 
 RATERS, ITEMS, K = 12, 60, 5
 

@@ -29,7 +29,7 @@ from responses.models import Response, ResponseRun
 from studies.models import Study
 from tasks.judging import judged
 from tests.conftest import MakeContexts, MakePairs, MakeQueue, MakeRun, MakeStudy, MakeVersion
-from tests.judging.conftest import begin
+from tests.desks import begin
 from tests.planted import talked
 
 pytestmark = pytest.mark.django_db
@@ -347,7 +347,7 @@ def test_votes_name_the_systems_whatever_side_they_were_on(
 
     assert "Alpha against Beta" in seen["queue"]
     assert '<span class="nowrap">Beta 4</span>' in seen["items"]
-    assert "0 %" in seen["items"]
+    assert "0&nbsp;%" in seen["items"]
     assert seen["item"].count("<td>Beta</td>") == 4
 
 

@@ -25,7 +25,7 @@ from live.refusals import RefusedError
 from responses.models import Response
 from studies.models import Study
 from tests.conftest import MakeContexts, MakeQueue, MakeRun, MakeStudy, enter, start_dialogue, worker_of
-from tests.judging.conftest import begin, held, item_of
+from tests.desks import begin, held, item_of
 
 YES = {"sensible": True, "specific": True}
 NO = {"sensible": False}

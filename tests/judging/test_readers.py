@@ -19,7 +19,7 @@ from studies.asks import UNDER_EACH_REPLY, About, Asked, Moment, Party
 from studies.models import Study
 from tests.asking import SCALES, judge_all, judging_both
 from tests.conftest import MakeQueue, MakeStudy, start_dialogue, worker_of
-from tests.judging.conftest import begin, judge
+from tests.desks import begin, judge
 from tests.planted import talked
 
 pytestmark = pytest.mark.django_db

@@ -28,7 +28,7 @@ from knowledge.sections import Section
 from labels.models import Pair
 from studies.models import Study
 from tests.conftest import MakePairs, MakeQueue, MakeStudy
-from tests.judging.conftest import begin, judge
+from tests.desks import begin, judge
 from tests.planted import SignIn, talked
 
 pytestmark = pytest.mark.django_db

@@ -31,7 +31,7 @@ from studies.models import Study
 from studies.progress import counts_of
 from studies.services import clone, set_state
 from tests.conftest import MakeContexts, MakeQueue, MakeRun
-from tests.judging.conftest import begin, held, item_of
+from tests.desks import begin, held, item_of
 from tests.planted import computed
 
 pytestmark = pytest.mark.django_db

@@ -40,10 +40,10 @@ from studies.asks import About, Asked
 from studies.models import Study
 from studies.progress import counts_of
 from studies.services import clone, save_study, set_state
-from tests.asking import ANSWERS, LIKENESS, LIKERT, SCALES, SSA, asking, judge_all, judging_both
-from tests.conftest import MakeContexts, MakeRun, MakeStudy, enter
-from tests.judging.conftest import begin, held, item_of
-from tests.planted import SignIn, computed, figures, talked
+from tests.asking import ANSWERS, LIKENESS, LIKERT, SCALES, SSA, asking, judge_all
+from tests.conftest import MakeContexts, MakeRun, enter
+from tests.desks import begin, held, item_of
+from tests.planted import SignIn, computed, figures
 from tests.studies.test_presets import called
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -54,29 +54,6 @@ MakeAsking = Callable[..., Study]
 @pytest.fixture
 def make_asking(rex: User) -> MakeAsking:
     return partial(asking, rex)
-
-
-@pytest.fixture
-def two(make_asking: MakeAsking, make_contexts: MakeContexts, make_run: MakeRun) -> Study:
-    """Open: two sets of questions about the same six responses of two systems."""
-    study, contexts = make_asking(SSA, LIKENESS), make_contexts(3)
-    for system in ("Alpha", "Beta"):
-        subjects.add_responses(study, make_run(contexts, system))
-    return set_state(study.pk, Study.State.OPEN)
-
-
-@pytest.fixture
-def talks(make_study: MakeStudy) -> Study:
-    """Three finished conversations of two labelled replies each."""
-    study = make_study(min_turns=4)
-    for _ in range(3):
-        talked(study, [(True, True)] * 2)
-    return study
-
-
-@pytest.fixture
-def mixed(talks: Study) -> Study:
-    return judging_both(talks)
 
 
 # --- what comes into the queue --------------------------------------------------------------------

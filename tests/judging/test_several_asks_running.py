@@ -29,37 +29,14 @@ from privacy.withdrawing import withdraw
 from studies.models import PrimaryAnalysis, Study
 from studies.progress import counts_of
 from studies.services import set_state
-from tests.asking import LIKENESS, SSA, asking, judge_all, judging_both
-from tests.conftest import MakeContexts, MakeRun, MakeStudy, enter
-from tests.judging.conftest import begin
-from tests.planted import SignIn, computed, figures, talked
+from tests.asking import LIKENESS, SSA, asking, judge_all
+from tests.conftest import MakeContexts, MakeRun, enter
+from tests.desks import begin
+from tests.planted import SignIn, computed, figures
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 BAD = {"ssa": {"sensible": False}, "human-likeness": {"human_like": False}}
-
-
-@pytest.fixture
-def talks(make_study: MakeStudy) -> Study:
-    """Three finished conversations of two labelled replies each."""
-    study = make_study(min_turns=4)
-    for _ in range(3):
-        talked(study, [(True, True)] * 2)
-    return study
-
-
-@pytest.fixture
-def mixed(talks: Study) -> Study:
-    return judging_both(talks)
-
-
-@pytest.fixture
-def two(rex: User, make_contexts: MakeContexts, make_run: MakeRun) -> Study:
-    """Open: two sets of questions about the same six responses of two systems."""
-    study, contexts = asking(rex, SSA, LIKENESS), make_contexts(3)
-    for system in ("Alpha", "Beta"):
-        subjects.add_responses(study, make_run(contexts, system))
-    return set_state(study.pk, Study.State.OPEN)
 
 
 def recomputes(study: Study, folder: Path) -> bool:

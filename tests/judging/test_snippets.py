@@ -25,7 +25,7 @@ from studies.presets import preset_named
 from studies.services import save_study, set_state
 from tests.chatbots.knowledge.quiz import quiz, write_files
 from tests.conftest import MakePairs
-from tests.judging.conftest import begin
+from tests.desks import begin
 
 pytestmark = pytest.mark.django_db
 

@@ -16,7 +16,7 @@ from judging.desks import Desk
 from judging.models import JudgingPlan, Slot
 from studies.models import Study
 from tests.conftest import MakePairs, MakeQueue
-from tests.judging.conftest import begin
+from tests.desks import begin
 from tests.planted import SignIn
 
 DENIES = {"group": "denial"}

@@ -184,10 +184,10 @@ def test_quick_replies_are_told_in_milliseconds(short: Study, rex: User, sign_in
 
     page = sign_in(rex).get(f"/studies/{short.pk}/monitor/").content.decode()
 
-    assert ">3 ms</td>" in page
-    assert "0.00 s" not in page
+    assert ">3\u00a0ms</td>" in page
+    assert "0.00\u00a0s" not in page
     assert [seconds(each) for each in (0, 0.004, 0.0994, 0.1, 2.345)] == [
-        "0 ms", "4 ms", "99 ms", "0.10 s", "2.35 s",
+        "0\u00a0ms", "4\u00a0ms", "99\u00a0ms", "0.10\u00a0s", "2.35\u00a0s",
     ]  # fmt: skip
 
 

@@ -17,7 +17,7 @@ from judging import subjects
 from privacy.looking import looked
 from studies.models import Study
 from tests.conftest import MakeQueue, MakeStudy
-from tests.judging.conftest import judge
+from tests.desks import judge
 from tests.planted import SignIn, computed, talked
 
 pytestmark = pytest.mark.django_db(transaction=True)

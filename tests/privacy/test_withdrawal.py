@@ -38,7 +38,7 @@ from privacy.withdrawing import withdraw
 from studies.models import Study
 from studies.services import save_study
 from tests.conftest import MakeMeeting, MakeQueue, MakeStudy, enter, pseudonym_of, start_dialogue
-from tests.judging.conftest import begin, judge
+from tests.desks import begin, judge
 from tests.planted import SignIn, computed, talked
 from tests.tasks.two_people.conftest import come
 

@@ -22,7 +22,7 @@ from judging.models import Item
 from reports.models import Report
 from studies.models import Study
 from tests.conftest import MakeQueue, MakeStudy, start_dialogue
-from tests.judging.conftest import begin, judge
+from tests.desks import begin, judge
 from tests.planted import Answers, SignIn, computed, talked
 from tests.project.test_access import ADMIN, OURS, OWNER, SIGNED_IN, address, things
 

@@ -23,7 +23,7 @@ from reports.services import build_report, queue_report
 from studies.models import Study
 from tasks.judging.judged import judged_items
 from tests.conftest import MakeQueue, MakeStudy, enter, start_dialogue, worker_of
-from tests.judging.conftest import begin, held
+from tests.desks import begin, held
 
 YES = {"sensible": True, "specific": True}
 NO = {"sensible": False}
@@ -64,8 +64,8 @@ def test_a_report_finds_the_flags_and_the_page_has_their_evidence(
     assert {"fast", "gold"} <= kinds
     assert not Flag.objects.filter(participation=careful).exists()
     # 40 ms of 5000 ms are 0.8 %; Wilson for 0 of 2 reaches to 66 %
-    assert "Took 1 % of the time that others took for the same items (median of 6)." in page
-    assert "0 of 2 gold items were judged correctly (0 to 66 %)." in page
+    assert "Took 1\u00a0% of the time that others took for the same items (median of 6)." in page
+    assert "0 of 2 gold items were judged correctly (0 to 66\u00a0%)." in page
     wrong = study.items.filter(right_answers__isnull=False)
     assert any(f"/studies/{study.pk}/items/{item.key}/" in page for item in wrong)
     people = sign_in(rex).get(f"/studies/{study.pk}/participants/").content.decode()

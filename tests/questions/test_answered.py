@@ -22,7 +22,7 @@ from live.refusals import RefusedError
 from questions import resolving
 from questions.services import create_set
 from tests.conftest import MakeQueue, MakeStudy, start_dialogue, worker_of
-from tests.judging.conftest import begin, held
+from tests.desks import begin, held
 from tests.planted import add_exchange, bot_of, computed
 from tests.questions.conftest import TONE
 

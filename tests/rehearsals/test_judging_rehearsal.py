@@ -36,7 +36,7 @@ from reports.queries import unlabelled_replies
 from studies.models import Study
 from tasks.judging.rehearsal import Rater
 from tests.conftest import MakeContexts, MakeQueue, MakeRun, MakeStudy, enter
-from tests.judging.conftest import begin
+from tests.desks import begin
 from tests.planted import SignIn, talked
 from tests.rehearsals.conftest import rehearsed, rows
 from transcripts.importing import ImportRefusedError

@@ -53,6 +53,30 @@ def test_the_sentence_says_what_the_data_can_tell(answer: dict[str, Any], said: 
     assert said in " ".join(re.sub(r"<[^>]+>", "", html).split())
 
 
+@pytest.mark.parametrize(
+    ("answer", "ends", "said", "not_said"),
+    [
+        (TWO, (-3.1, 27.2), "It includes 0, so this lead is no reason to stop early", "excludes 0"),
+        (TWO, (1.2, 22.0), "It excludes 0, too: the lead is certain even so.", "includes 0"),
+        (OPEN, (-8.0, 31.0), "valid at every look", "cludes 0"),
+    ],
+)
+def test_a_lead_that_is_certain_says_for_whom_beside_the_interval_for_every_look(
+    answer: dict[str, Any], ends: tuple[float, float], said: str, not_said: str
+) -> None:
+    watched = {"low": ends[0], "high": ends[1], "units": 58, "unit": "conversation", "left_out": 0}
+    result = {"answer": answer, "always_valid": watched, "level": 0.95, "primary": "all"}
+
+    html = render_to_string("reports/parts/answered.html", {"result": result})
+
+    words = " ".join(re.sub(r"<[^>]+>", "", html).split())
+    when = "Certain at the level of 95 %, for a study of planned size whose result is read once, when it is"
+    assert (when in words) == answer["certain"]
+    assert "may stop it for what you see, another interval of the lead counts" in words
+    assert said in words
+    assert not_said not in words
+
+
 def test_names_of_bots_are_escaped() -> None:
     html = render_to_string("reports/parts/answer.html", {"answer": TWO | {"leader": "<script>"}})
 
@@ -81,7 +105,7 @@ def test_what_all_intervals_rest_on_is_said_once() -> None:
         (p_value(0.00002), "< 0.001"),
         (p_value(0.0123), "0.012"),
         (p_value(None), "unknown"),
-        (percent(0.95), "95 %"),
+        (percent(0.95), "95\u00a0%"),
     ],
 )
 def test_numbers_are_printed_as_papers_have_them(shown: str, printed: str) -> None:

@@ -2,10 +2,13 @@
 
 import csv
 import io
+import json
+import zipfile
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+import pyarrow.parquet
 import pytest
 from django.core.exceptions import ValidationError
 from django.test import Client
@@ -122,6 +125,27 @@ def test_the_bundle_gives_the_same_numbers_again(study: Study, tmp_path: Path) -
 
     assert found.differences == []
     assert [each["question_set"] for each in found.report["beside"]] == ["votes", "human-likeness"]
+
+
+def test_in_a_bundle_every_label_names_its_ask_and_no_conversation_names_one_of_several(
+    study: Study, tmp_path: Path
+) -> None:
+    with (tmp_path / "bundle.zip").open("wb") as stream:
+        write_bundle(study.pk, stream)
+
+    with zipfile.ZipFile(tmp_path / "bundle.zip") as archive:
+        about = json.loads(archive.read("study.json"))
+        lines = {
+            name: [json.loads(line) for line in archive.read(f"data/{name}.jsonl").splitlines()]
+            for name in ("conversations", "labels")
+        }
+        header = archive.read("data/conversations.csv").decode().partition("\n")[0].split(",")
+        typed = pyarrow.parquet.read_schema(io.BytesIO(archive.read("data/conversations.parquet"))).names
+    assert "question_set" not in about
+    asked = {ask["number"]: ask["question_set"] for ask in about["asks"]}
+    assert asked == {0: "likert", 1: "votes", 2: "human-likeness"}
+    assert {label["ask"]: label["question_set"] for label in lines["labels"]} == asked
+    assert "question_set" not in {*header, *typed, *lines["conversations"][0]}
 
 
 def test_a_file_has_a_row_for_each_label_and_none_for_the_turn_of_a_whole(study: Study) -> None:

@@ -55,7 +55,7 @@ class TestOfAStudy:
             str((cell["value"], cell.get("low"), cell.get("high"))) for cell in cells
         )
         for mark in marks:
-            assert f" {figure(mark['value'])} %" in mark["words"][1]
+            assert f" {figure(mark['value'])}\u00a0%" in mark["words"][1]
             assert ("low" in mark) == (f"({figure(mark.get('low', 0))} to " in mark["words"][1])
 
     def test_the_way_to_what_is_behind_a_reply_lists_these_conversations(

@@ -29,7 +29,7 @@ from labels.models import Label
 from reports import services
 from studies.models import Study
 from tests.conftest import MakeContexts, MakeQueue, MakeRun
-from tests.judging.conftest import begin
+from tests.desks import begin
 from tests.planted import SignIn, computed, talked
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -21,7 +21,7 @@ from judging import subjects
 from judging.models import Item
 from studies.models import PrimaryAnalysis, Study
 from tests.conftest import MakeContexts, MakeQueue, MakeRun, MakeStudy
-from tests.judging.conftest import judge
+from tests.desks import judge
 from tests.planted import SignIn, computed, talked
 from tests.reports.test_numbers_on_pages import rounded
 

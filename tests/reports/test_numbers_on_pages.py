@@ -18,7 +18,7 @@ from judging import services as judging
 from judging import subjects
 from studies.models import PrimaryAnalysis, Study
 from tests.conftest import MakeContexts, MakeMeeting, MakePairs, MakeQueue, MakeRun, MakeStudy
-from tests.judging.conftest import begin
+from tests.desks import begin
 from tests.planted import SignIn, computed, talked
 from tests.reports.test_asks import OWN, VOTES, WHOLE, rated
 from tests.tasks.self_play.conftest import MakeSelfPlay, make_self_play, play

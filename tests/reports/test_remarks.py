@@ -22,7 +22,7 @@ from judging import services as judging
 from judging import subjects
 from studies.models import Study
 from tests.conftest import MakeQueue, MakeStudy, OpenTab, start_dialogue, worker_of
-from tests.judging.conftest import begin
+from tests.desks import begin
 from tests.planted import SignIn, computed, figures, talked
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -1,4 +1,4 @@
-"""The process that works on a run is killed halfway; another goes on."""
+"""The process that works on a run is killed halfway, and another goes on; or it is ended in order."""
 
 import os
 import subprocess
@@ -11,9 +11,13 @@ from urllib.parse import urlsplit, urlunsplit
 import pytest
 from django.conf import settings
 
+from accounts.models import User
+from bots.models import Bot
 from responses import tasks
 from responses.answering import seed_of
 from responses.models import ResponseRun
+from responses.services import start_run
+from tests.conftest import MakeVersion
 from tests.responses.conftest import MakeRun
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -85,3 +89,22 @@ def test_a_run_whose_worker_is_killed_loses_and_doubles_nothing(
     }
     assert seeds == {(key, n): seed_of(7, key, n) for key, n in wanted}
     assert not run.faults.exists()
+
+
+def test_a_worker_that_has_loaded_a_bot_ends_in_order_and_says_nothing(
+    make_version: MakeVersion, rex: User, start_worker: Callable[[], Worker], tmp_path: Path
+) -> None:
+    """A thread of a library that is still at work then had C++ end the process: "terminate called …"."""
+    bot = Bot.objects.create(name="meena", title="Meena", adapter="meena-base", configuration={})
+    run = start_run(make_version(1), bot, owner=rex, seed=7, repetitions=1)
+    worker = start_worker()
+    tasks.send(run.pk)
+    wait_until(lambda: ResponseRun.objects.get(pk=run.pk).state == ResponseRun.State.DONE, 120)
+
+    worker.terminate()
+
+    assert worker.wait(60) == 0
+    said = (tmp_path / "worker0").read_text()
+    assert "Warm shutdown" in said
+    assert "terminate called" not in said
+    assert "Traceback" not in said

@@ -25,7 +25,7 @@ from responses.answering import answer_slice
 from responses.models import Response, ResponseRun
 from studies.models import Study
 from tests.conftest import MakeQueue, MakeVersion
-from tests.judging.conftest import begin
+from tests.desks import begin
 from tests.planted import computed, figures
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -47,7 +47,7 @@ from tests.conftest import (
     MakeWriting,
     enter,
 )
-from tests.judging.conftest import begin
+from tests.desks import begin
 from tests.planted import SignIn, computed
 from tests.tasks.two_people.conftest import come
 

@@ -185,7 +185,7 @@ def test_uploads_are_bounded_and_replace_what_was_not_imported(study: Study) -> 
 
     assert list(TranscriptImport.objects.all()) == [second]
     assert first.pk != second.pk
-    with pytest.raises(ImportRefusedError, match="larger than 60 MB"):
+    with pytest.raises(ImportRefusedError, match="larger than 60\u00a0MB"):
         uploaded(study, b"x" * (importing.MAX_UPLOAD + 1))
     for nothing in (b"", b" \n\n"):
         with pytest.raises(ImportRefusedError, match="is empty"):

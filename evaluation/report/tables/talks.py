@@ -31,7 +31,6 @@ CONVERSATIONS = Table(
             "`complete`; `bot_failed` if it ended because the bot could not answer; `partner_left` if one of "
             "two people left; empty while it is open. The report scores complete ones only",
         ),
-        Column("question_set", Kind.TEXT, "key of the questions that its worker answers"),
         Column(
             "opening_turns", Kind.INTEGER, "1 if turn 0 is a scripted opening, which does not count; else 0"
         ),

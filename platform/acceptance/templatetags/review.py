@@ -21,5 +21,5 @@ def shown_measures(row: Reviewed) -> list[tuple[str, str, bool]]:
 
 def _shown(value: float, is_share: bool) -> str:
     if is_share:
-        return f"{100 * value:.0f} %"
+        return f"{100 * value:.0f}\u00a0%"
     return f"{value:.0f}" if value == int(value) else f"{value:.1f}"

@@ -6,7 +6,7 @@ from typing import Any, Protocol, TypeAlias
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from evaluation.printed import figure
+from evaluation.printed import figure, with_unit
 
 Cell: TypeAlias = Mapping[str, Any]
 Plot: TypeAlias = dict[str, Any]
@@ -50,12 +50,13 @@ def mark(cell: Cell, words: list[str], address: str) -> Plot | None:
 def said(title: str, cell: Cell, unit: str) -> str:
     if cell["value"] is None:
         return title
-    return f"{title} {between(cell, 1, ' %' if unit == 'percent' else '')}"
+    return f"{title} {between(cell, 1, '%' if unit == 'percent' else '')}"
 
 
 def between(cell: Cell, digits: int, unit: str = "") -> str:
     """A value with its interval: 75.0 % (61.1 to 85.0)."""
-    value = f"{figure(cell['value'], digits)}{unit}"
+    value = figure(cell["value"], digits)
+    value = with_unit(value, unit) if unit else value
     if cell.get("low") is None:
         return value
     ends = {"low": figure(cell["low"], digits), "high": figure(cell["high"], digits)}

@@ -249,7 +249,7 @@ def _parts(pair: Mapping[str, Any], address: str) -> Iterator[Plot]:
         share = 100 * pair[key] / pair["labels"]
         counted = {"n": pair[key], "of": pair["labels"]}
         of = ngettext("%(n)d of %(of)d judgment", "%(n)d of %(of)d judgments", pair["labels"]) % counted
-        words = [_("%(first)s against %(second)s") % pair, f"{says}: {figure(share)} %", of]
+        words = [_("%(first)s against %(second)s") % pair, f"{says}: {figure(share)}\u00a0%", of]
         yield {"series": nth, "from": start, "to": start + share, "words": words, "href": address}
         start += share
 

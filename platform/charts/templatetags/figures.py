@@ -6,7 +6,7 @@ from typing import Any
 from django import template
 from django.utils.translation import gettext as _
 
-from evaluation.printed import figure, p_equals, p_value, percent, signed
+from evaluation.printed import figure, p_equals, p_value, percent, signed, with_unit
 from evaluation.report.analysis import other_result
 
 register = template.Library()
@@ -26,7 +26,7 @@ def from_to(cell: Mapping[str, Any], digits: int = 1) -> str:
 @register.filter
 def seconds(value: float) -> str:
     """How long something took; what is quicker than a tenth of a second in milliseconds."""
-    return f"{figure(value, 2)} s" if value >= 0.1 else f"{figure(1000 * value, 0)} ms"
+    return with_unit(figure(value, 2), "s") if value >= 0.1 else with_unit(figure(1000 * value, 0), "ms")
 
 
 @register.filter

@@ -64,7 +64,7 @@ class Typing(models.Model):
     typing_ms = models.PositiveIntegerField(help_text=_("Time of typing, without pauses."))
 
     def __str__(self) -> str:
-        return f"{self.pasted} pasted, {self.typing_ms} ms"
+        return f"{self.pasted} pasted, {self.typing_ms}\u00a0ms"
 
 
 class OperatorReply(models.Model):

@@ -120,15 +120,16 @@ async def _reply(conversation: Conversation, *, after: int) -> int | None:
     """The position of the bot's next reply, which is asked for again if it failed; None after giving up."""
     while True:
         heard = await conversation.heard("bot_turn", "bot_failed", "state")
-        if heard["type"] != "bot_failed":
-            # Of two tabs one may tell the other nothing yet, which is shown the state then; or tell it twice.
-            turns = heard["turns"] if heard["type"] == "state" else [heard["turn"]]
-            replies = [turn["position"] for turn in turns if turn["speaker"] == "bot"]
-            position: int = max(replies, default=after)
-            if position > after:
-                return position
+        # Of two tabs one may tell the other nothing yet, which is shown the state then; or tell it twice.
+        turns = heard["turns"] if heard["type"] == "state" else [heard["turn"]] if "turn" in heard else []
+        replies = [turn["position"] for turn in turns if turn["speaker"] == "bot"]
+        position: int = max(replies, default=after)
+        if position > after:
+            return position
+        fault = heard.get("fault")
+        if not fault or (heard["type"] == "state" and heard["progress"]["thinking"]):
             continue
-        if heard["fault"]["may_give_up"]:
+        if fault["may_give_up"]:
             await ended(conversation, "give_up")
             return None
         await conversation.send(type="retry")

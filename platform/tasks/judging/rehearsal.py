@@ -123,14 +123,14 @@ class Rater(SimulatedWorker):
     async def _finished(self, tab: Tab) -> str:
         """The page to go to; empty if an item has become free for this worker meanwhile."""
         await tab.socket.send(type="finish")
-        heard = await tab.socket.heard("state", "refused")
-        if heard["type"] == "refused":
-            if heard["reason"] != "unjudged":
-                raise MismatchError(f"The server answered with {heard}.")
-            tab.waiting = self.keys((await tab.socket.heard("state"))["items"])
-            return ""
-        thanks: str = heard["finished"]
-        return thanks
+        while (heard := await tab.socket.heard("state", "refused"))["type"] == "state":
+            if heard["finished"]:  # else the state of somebody who has just come back
+                thanks: str = heard["finished"]
+                return thanks
+        if heard["reason"] != "unjudged":
+            raise MismatchError(f"The server answered with {heard}.")
+        tab.waiting = self.keys((await tab.socket.heard("state"))["items"])
+        return ""
 
 
 def _judged(done: Work) -> int:

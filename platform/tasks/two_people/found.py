@@ -81,8 +81,8 @@ def _repetition(finished: Held, result: Mapping[str, Any]) -> Finding:
     return Finding(
         reported is not None
         and (course["replies"], round(reported, 6)) == (len(repeated), round(planted, 6)),
-        f"Messages that repeat an earlier one: planted {planted:.1f} % of {len(repeated)}, reported "
-        + (f"{reported:.1f} % of {course['replies']}." if reported is not None else course["undefined"]),
+        f"Messages that repeat an earlier one: planted {planted:.1f}\u00a0% of {len(repeated)}, reported "
+        + (f"{reported:.1f}\u00a0% of {course['replies']}." if reported is not None else course["undefined"]),
     )
 
 
@@ -152,7 +152,7 @@ def _is_same(reported: float | None, planted: float | None) -> bool:
 def _told(key: str, planted: Sequence[float], wrong: int) -> str:
     limit = LIMITS[key]
     mean = sum(planted) / len(planted)
-    shown = f"{100 * mean:.1f} %" if limit.is_share else f"{mean:.1f}"
+    shown = f"{100 * mean:.1f}\u00a0%" if limit.is_share else f"{mean:.1f}"
     said = f"Review, {limit.title}: planted {shown} in the mean of {len(planted)} conversations; reported "
     return said + (f"otherwise in {wrong} of them." if wrong else "the same in each.")
 

@@ -23,7 +23,7 @@ from rehearsals.services import bots_of
 from rehearsals.services import copied as copied_study
 from rehearsals.simulated import SimulatedWorker, Work, ended
 from rehearsals.visitor import Visitor
-from rehearsals.worker import Conversation, socket_of
+from rehearsals.worker import Conversation
 from reports.names import bot_names
 from studies.asks import About
 from studies.models import Study
@@ -55,8 +55,7 @@ class Talker(Chatter):
     @override
     async def led_on(self, visitor: Visitor, settings: dict[str, Any], done: Work) -> dict[str, Any]:
         """Through the lobby; who waits in vain gets their completion code."""
-        async with socket_of(visitor, settings) as socket:
-            lobby = Conversation(socket)
+        async with Conversation(visitor, settings) as lobby:
             while (heard := await lobby.heard("are_you_there", "met", "over"))["type"] == "are_you_there":
                 await lobby.send(type="here", **{key: heard[key] for key in ("meeting",) if key in heard})
         if heard["type"] == "met":

@@ -37,7 +37,7 @@ class Source:
         while line := self.file.readline(LONGEST_LINE + 1):
             number += 1
             if len(line) > LONGEST_LINE:
-                longest = f"{LONGEST_LINE // 10**6} MB"
+                longest = f"{LONGEST_LINE // 10**6}\u00a0MB"
                 raise UnreadableError(
                     number, f"The line is longer than {longest}. Choose another format, or break it up."
                 )

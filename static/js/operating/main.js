@@ -4,6 +4,7 @@ import { Composer, lengthOf } from "../kit/composer.js";
 import { Connection } from "../kit/connection.js";
 import { byId, make, setText } from "../kit/dom.js";
 import { gettext, ngettext } from "../kit/gettext.js";
+import { newKey } from "../kit/key.js";
 import { Queue } from "./queue.js";
 import { Talk } from "./talk.js";
 
@@ -163,7 +164,7 @@ class Operating {
     const { opened } = this;
     const position = this.talk.due;
     if (!opened || position === null || !this.maySend || !text.trim() || this.composer.isTooLong) return this.render();
-    const answer = { id: opened, position, text: text.trim(), key: crypto.randomUUID?.() ?? fallbackKey() };
+    const answer = { id: opened, position, text: text.trim(), key: newKey() };
     this.sent.set(opened, answer);
     this.drafts.delete(opened);
     this.composer.text = "";
@@ -227,15 +228,6 @@ class Operating {
     const isWorkers = Boolean(conversation?.mine) && this.talk.due === null;
     setText(byId("hint"), isWorkers ? gettext("It is the participant's turn. You can write ahead.") : "");
   }
-}
-
-/** crypto.randomUUID exists only under https and on localhost. */
-function fallbackKey() {
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
-  bytes[6] = (bytes[6] & 0x0f) | 0x40;
-  bytes[8] = (bytes[8] & 0x3f) | 0x80;
-  const hex = [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
-  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
 }
 
 new Operating(JSON.parse(byId("operating-settings").textContent ?? "{}"));

@@ -31,7 +31,7 @@ from tasks.judging.in_context import Narrowed, Order
 from tests.asking import LIKENESS, asking
 from tests.asking import SSA as ASKED_SSA
 from tests.conftest import MakeContexts, MakeQueue, MakeRun, enter
-from tests.judging.conftest import begin, held, item_of
+from tests.desks import begin, held, item_of
 from tests.planted import computed
 
 pytestmark = pytest.mark.django_db

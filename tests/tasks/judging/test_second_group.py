@@ -17,7 +17,7 @@ from studies.models import PrimaryAnalysis, Study
 from studies.services import set_state
 from tests.asking import ANSWERS, LIKENESS, LIKERT, SCALES, SSA, asking, judge_all, judging_both
 from tests.conftest import MakeContexts, MakeQueue, MakeRun, MakeStudy
-from tests.judging.conftest import begin, judge
+from tests.desks import begin, judge
 from tests.planted import talked
 
 pytestmark = pytest.mark.django_db

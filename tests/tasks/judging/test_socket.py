@@ -28,7 +28,7 @@ from reports.services import build_report, queue_report
 from studies.asks import About, Asked
 from studies.models import Study
 from tests.conftest import PATIENCE, MakeContexts, MakeQueue, MakeStudy, enter
-from tests.judging.conftest import OPEN
+from tests.desks import OPEN
 
 YES = {"sensible": True, "specific": True}
 

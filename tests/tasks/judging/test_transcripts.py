@@ -13,7 +13,7 @@ from judging import services as judging
 from labels.models import Label
 from studies.models import Study
 from tests.conftest import MakeQueue
-from tests.judging.conftest import begin, held
+from tests.desks import begin, held
 from tests.planted import SignIn, computed, figures
 from transcripts import storing
 from workspace.journey import journey

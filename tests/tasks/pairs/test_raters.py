@@ -15,7 +15,7 @@ from judging import services as judging
 from judging.models import Slot
 from labels.models import Label, Pair
 from tests.conftest import MakePairs, enter
-from tests.judging.conftest import begin
+from tests.desks import begin
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -322,8 +322,8 @@ def test_its_page_shows_how_far_it_is_and_what_it_is_like(
     page = client.get(address).content.decode()
     assert "3 of 3" in page
     # 1 and 3 begin alike; 2 says the same from the second turn on, so all pairs share three and none five.
-    assert page.count("3 of 3 (100.0 %)") == 1
-    assert "0 of 3 (0.0 %)" in page
+    assert page.count("3 of 3 (100.0&nbsp;%)") == 1
+    assert "0 of 3 (0.0&nbsp;%)" in page
     assert client.get(f"{address}self-play/stamp/").json()["stamp"] != before
     assert "3 of 3" in client.get("/studies/").content.decode()
     assert "No results yet" in client.get(f"{address}report/").content.decode()

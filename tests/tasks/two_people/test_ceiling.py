@@ -16,7 +16,7 @@ from judging import subjects
 from judging.models import Item
 from studies.models import Study
 from tests.conftest import MakeMeeting, MakeQueue, MakeStudy
-from tests.judging.conftest import begin
+from tests.desks import begin
 from tests.planted import computed, talked
 from tests.tasks.two_people.conftest import come
 

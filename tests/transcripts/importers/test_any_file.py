@@ -93,7 +93,7 @@ def test_a_line_without_end_is_not_read_into_memory(read: Read, key: str) -> Non
     _, problems = read(key, b"\n" + b"x" * (source_module.LONGEST_LINE + 1))
 
     assert problems[-1][0] == 2
-    assert "longer than 1 MB" in problems[-1][1]
+    assert "longer than 1\u00a0MB" in problems[-1][1]
 
 
 def test_an_import_is_bounded(read: Read) -> None:

@@ -16,7 +16,7 @@ from rehearsals.services import (
     enough_workers,
     make_rehearsal,
 )
-from rehearsals.visitor import PageError
+from rehearsals.visitor import PageError, Visitor
 from rehearsals.worker import MismatchError
 from studies.models import Study
 
@@ -78,6 +78,8 @@ class Command(BaseCommand):
         self.stdout.write(f"The rehearsal of “{study.title}” is deleted.")
 
     def _rehearsed(self, study: Study, workers: int, at_once: int, url: str | None, say: Say) -> Outcome:
+        if url:
+            _see_that_it_answers(url)
         rehearsal = make_rehearsal(study, workers)
         say(f"{workers} simulated workers come to study {rehearsal.pk}, “{rehearsal.title}”.")
         try:
@@ -96,3 +98,11 @@ class Command(BaseCommand):
         if not outcome.holds:
             raise CommandError(outcome.verdict)
         self.stdout.write(outcome.verdict)
+
+
+def _see_that_it_answers(server: str) -> None:
+    """Before anybody comes: simulated workers wait for a server that is gone, as it may come back."""
+    try:
+        Visitor(server).get("/healthz")
+    except PageError as error:
+        raise CommandError(str(error)) from None

@@ -1,0 +1,63 @@
+/** What the page says of how far the conversation is, what to do next, and why it cannot be finished yet. */
+
+import { gettext } from "../kit/gettext.js";
+import { judgedInWords } from "../kit/status.js";
+import { partsOf } from "../kit/subjects.js";
+import { whyNotFinish } from "./store.js";
+
+/**
+ * @typedef {import("./labels.js").Labels} Labels
+ * @typedef {import("./work.js").Work} Work
+ * @typedef {import("../kit/composer.js").Composer} Composer
+ */
+
+/**
+ * Why the conversation cannot be finished now; "" if it can.
+ *
+ * @param {Work} work
+ * @param {Labels} labels
+ */
+export function obstacleTo({ known: { progress, fault }, isOpen, isRating, isFinishing, outbox }, labels) {
+  if (!progress) return gettext("Connecting …");
+  if (fault) return gettext("The chatbot could not answer: let it try again.");
+  const obstacle = whyNotFinish(progress, {
+    judged: labels.count.done,
+    unjudged: labels.unjudged.length,
+    areJudged: labels.asks.judgesTurns,
+  });
+  if (obstacle) return obstacle;
+  if (!isOpen) return gettext("Not connected: finish when the connection is back.");
+  if (!outbox.isEmpty) return gettext("Your last answer is being saved.");
+  if (labels.unrated.length) return isRating ? gettext("Answer the questions, then finish.") : "";
+  if (!progress.may_finish) return gettext("Your last answer is being saved.");
+  return isFinishing ? gettext("Finishing …") : labels.asking.asked ? gettext("Answer the question, then finish.") : "";
+}
+
+/**
+ * @param {Labels} labels
+ */
+export function progressInWords({ count, asks }) {
+  if (!count.isAll) return gettext("Reply %(n)s of %(all)s", { n: count.done + 1, all: count.of });
+  return asks.judgesTurns ? judgedInWords(count) : gettext("Long enough");
+}
+
+/**
+ * What to do next.
+ *
+ * @param {Work} work
+ * @param {Labels} labels
+ * @param {Composer} composer
+ */
+export function hintOf({ known, isOpen, outbox }, { asking: { asked, attention }, mode }, composer) {
+  if (mode === "ask" && asked) {
+    if (!attention.isRead(asked.subject)) return gettext("Read the reply to the end, then answer.");
+    if (partsOf(asked.subject).position === null) return gettext("About the whole conversation. Scroll up to read it again.");
+    return composer.text ? gettext("What you have written is kept; Esc goes back to it.") : gettext("You can change your answer later.");
+  }
+  if (outbox.held.turn) {
+    return isOpen ? gettext("Your message is being sent.") : gettext("Your message is kept and will be sent later.");
+  }
+  if (composer.isTooLong) return gettext("Shorten your message to send it.");
+  if (mode === "both") return gettext("Answer the question first: Esc goes to it.");
+  return outbox.isEmpty ? (known.progress?.hint ?? "") : "";
+}

@@ -1,0 +1,54 @@
+/**
+ * What is known of the conversation, and what is under way on this page.
+ *
+ * @typedef {import("./store.js").Dialogue} Dialogue
+ * @typedef {import("../kit/connection.js").ConnectionState} ConnectionState
+ * @typedef {import("../kit/outbox.js").Frame} Frame
+ * @typedef {import("../kit/outbox.js").Outbox} Outbox
+ */
+
+import { receive, UNKNOWN } from "./store.js";
+
+const ANSWERS_TO_A_REQUEST = new Set(["state", "bot_turn", "bot_failed", "refused"]);
+
+export class Work {
+  /** @param {Outbox} outbox */
+  constructor(outbox) {
+    this.outbox = outbox;
+    /** @type {Dialogue} */
+    this.known = UNKNOWN;
+    /** @type {ConnectionState} */
+    this.line = "connecting";
+    this.isFinishing = false;
+    this.isRetrying = false;
+    /** Whether the worker writes although a question waits. */
+    this.isWriting = false;
+    /** Whether the worker is at the questions about the whole conversation. */
+    this.isRating = false;
+  }
+
+  /** @param {Frame} frame */
+  hear(frame) {
+    this.outbox.settle(frame);
+    this.known = receive(this.known, frame);
+    if (ANSWERS_TO_A_REQUEST.has(frame.type)) this.isFinishing = this.isRetrying = false;
+  }
+
+  get isOpen() {
+    return this.line === "open";
+  }
+
+  get maySend() {
+    return Boolean(this.known.progress?.may_send) && this.outbox.held.turn === null;
+  }
+
+  get isFirstFault() {
+    const { fault, progress } = this.known;
+    return fault?.attempts === 1 && !fault.may_give_up && !progress?.thinking && !this.isRetrying;
+  }
+
+  /** Whether the reply is being asked for once more. */
+  get isTryingAgain() {
+    return this.isRetrying || Boolean(this.known.fault && this.known.progress?.thinking);
+  }
+}
