@@ -197,6 +197,14 @@ def test_a_demo_study_that_was_renamed_is_not_made_again(ada: User) -> None:
     assert Study.objects.count() == 3
 
 
+def test_the_first_conversation_of_an_installation_is_with_the_best_bot(ada: User) -> None:
+    study = create_demo_studies(ada)
+
+    met = [row.bot.name for row in study.study_bots.order_by("pk")]  # as equally filled ones are given out
+
+    assert met == ["meena-full", "meena-base", "eliza", "generic"]
+
+
 def test_the_demo_study_is_open_and_made_once(ada: User) -> None:
     study = create_demo_studies(ada)
 
