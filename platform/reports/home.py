@@ -24,8 +24,9 @@ from live.remembered import key_of, remembered
 from monitoring.funnel import AT_IT
 from reports.models import Report
 from studies.models import Study, StudyBot
-from studies.progress import counts_of
+from studies.progress import counts_of, in_words
 from studies.queries import readable_real_studies_of, real_studies_of
+from studies.tasks import task_of
 
 DAY = timedelta(days=1)
 MOST_SHOWN = 12
@@ -61,6 +62,10 @@ class Running:
     finished: int
     target: int
     at_it: int
+
+    @property
+    def so_far(self) -> str:
+        return in_words(self.study, self.finished, self.target)
 
     @property
     def is_full(self) -> bool:
@@ -269,6 +274,7 @@ def shown(user: User | AnonymousUser) -> dict[str, Any]:
     """All of the page."""
     at_it = running(user)
     drafts = list(own(user).filter(state=Study.State.DRAFT)[:DRAFTS_SHOWN])
+    mine = [*(each.study for each in at_it), *drafts]
     return {
         "is_new": not drafts and not at_it and not real_studies_of(user).exists(),
         "drafts": drafts,
@@ -276,4 +282,5 @@ def shown(user: User | AnonymousUser) -> dict[str, Any]:
         "needs": needs(user, at_it),
         "costs": costs(user),
         "results": results(user),
+        "to_rehearse": next((each for each in mine if task_of(each).has_rehearsals), None),
     }

@@ -3,8 +3,11 @@
 from collections.abc import Collection
 from typing import Any
 
+from django.utils.translation import ngettext
+
 from live.remembered import key_of, remembered
 from studies.models import Study
+from studies.planned import Unit
 from studies.tasks import StudyTask, task_of
 
 KEPT_SECONDS = 10
@@ -37,3 +40,21 @@ def how_far(study: Study) -> tuple[int, int]:
     key = key_of("how far", study.pk, study.state, study.results_version)
     finished, wanted = remembered(key, counted, seconds=KEPT_SECONDS)
     return finished, wanted
+
+
+def in_words(study: Study, finished: int, wanted: int) -> str:
+    """How much of what a study wants is done, with what is counted."""
+    unit = task_of(study).unit
+    if unit == Unit.RESPONSE:
+        said = ngettext(
+            "%(done)s of %(all)s response written", "%(done)s of %(all)s responses written", wanted
+        )
+    elif unit == Unit.CONVERSATION:
+        said = ngettext(
+            "%(done)s of %(all)s conversation finished",
+            "%(done)s of %(all)s conversations finished",
+            wanted,
+        )
+    else:
+        said = ngettext("%(done)s of %(all)s judgment given", "%(done)s of %(all)s judgments given", wanted)
+    return said % {"done": f"{finished:,}", "all": f"{wanted:,}"}

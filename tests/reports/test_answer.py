@@ -130,6 +130,8 @@ class TestOfAStudy:
         told = method(reported, result)
 
         assert "12 workers gave 24 labels of 2 systems (Bob, R&D_{1})." in told.text
+        assert "Conversations scored: Bob, 6; R&D_{1}, 6." in told.text
+        assert "languages: English; pay: none." in told.text
         assert "Hi {you} 100%!" in told.text
         assert "The primary analysis, declared before the study opened, counts all workers." in told.text
         assert r"R\&D\_\{1\}" in told.latex
