@@ -53,6 +53,26 @@ def test_the_sentence_says_what_the_data_can_tell(answer: dict[str, Any], said: 
     assert said in " ".join(re.sub(r"<[^>]+>", "", html).split())
 
 
+@pytest.mark.parametrize(
+    ("certain", "low", "warned"),
+    [(True, -31.4, True), (True, 2.0, False), (False, -31.4, False)],
+)
+def test_a_certain_lead_that_stopping_early_would_undo_says_so(
+    certain: bool, low: float, warned: bool
+) -> None:
+    result = {
+        "answer": TWO | {"certain": certain, "more": None if certain else 41},
+        "level": 0.95,
+        "primary": "all",
+        "always_valid": {"low": low, "high": 51.8, "units": 13, "left_out": 0, "unit": "conversation"},
+    }
+
+    html = render_to_string("reports/parts/answered.html", {"result": result})
+
+    assert "(13 conversations of each, 95 % interval, valid at every look)" in html
+    assert ("It includes 0: if what you see decides when the study stops" in html) == warned
+
+
 def test_names_of_bots_are_escaped() -> None:
     html = render_to_string("reports/parts/answer.html", {"answer": TWO | {"leader": "<script>"}})
 
@@ -124,6 +144,12 @@ class TestOfAStudy:
         named = re.findall(r'href="#(\w+)"', index.group())
         assert named == ["results", "differences", "course", "workers", "quality", "method"]
         assert re.findall(r'<section id="(\w+)"', page) == named
+
+    def test_each_sentence_of_a_difference_names_its_score(self, reported: Study, sign_in: SignIn) -> None:
+        page = sign_in(reported.owner).get(f"/studies/{reported.pk}/report/").content.decode()
+
+        for score in ("Sensibleness", "Specificity", "SSA"):
+            assert f"<li><strong>{score}</strong>: " in page
 
     def test_the_paragraph_tells_what_was_done_and_runs_no_command_of_others(self, reported: Study) -> None:
         result = figures(reported.reports.get())
