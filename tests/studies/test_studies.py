@@ -70,6 +70,11 @@ def test_a_page_has_a_bounded_number_of_rows(rex: User, bot: Bot, sign_in: SignI
         ({"min_turns": "0"}, "greater than or equal to 2"),
         ({"opening_text": ""}, "needs an opening text"),
         ({"languages": "klingon please"}, "is not a list of language codes"),
+        ({"languages": "klingon"}, "is not a list of language codes"),
+        (
+            {"languages": "en, Arabic"},
+            "“Arabic” is the name of a language, not its code. Write “ar”",
+        ),
         ({"asks-0-question_set": "vibes"}, "There is no question set “vibes” that you can use"),
         ({"pay_amount": "-1"}, "greater than or equal to 0"),
         ({"pay_currency": "€"}, "“€” is not the code of a currency"),
