@@ -91,6 +91,21 @@ async def test_every_number_of_a_report_is_in_sight(
     assert await visitor.flaws() == []
 
 
+async def test_a_printed_report_has_its_study_and_every_number(
+    visit: Visit, admin: User, make_study: MakeStudy
+) -> None:
+    study = await sync_to_async(make_study)({"ann": 9, "bob": 9}, title="Hobbies", min_turns=2, max_turns=8)
+    await sync_to_async(_reported)(study)
+    visitor = await visit(viewport={"width": 718, "height": 1047})  # A4 within its margins
+    await sign_in(visitor, f"/studies/{study.pk}/report/")
+
+    await visitor.page.emulate_media(media="print")
+
+    await expect(visitor.page.locator(".print-only")).to_have_text("Hobbies")
+    await expect(visitor.page.locator(".print-only")).to_be_visible()
+    assert await visitor.page.evaluate(CELLS_BEYOND) == []
+
+
 def _reported(study: Study) -> None:
     for n in range(6):
         talked(study, [((n + k) % 4 > 0, (n + k) % 3 > 0 and (n + k) % 4 > 0) for k in range(3)])
