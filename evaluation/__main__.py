@@ -33,6 +33,7 @@ from evaluation.report.analysis import Analysis
 from evaluation.ssa import Unit
 from evaluation.ssa import ssa as ssa_scores
 
+OF_CONVERSATIONS, COMPLETE = ("dialogue_ending", "in_primary_analysis"), "complete"
 SSA_COLUMNS = ("bot", "dialogue", "turn", "rater", "sensible", "specific")
 MOST_LISTED = 50
 
@@ -134,7 +135,7 @@ def ssa(options: argparse.Namespace) -> dict[str, Any]:
     if options.primary and not options.excluded:
         raise FileError("--primary needs --excluded COLUMN, which says whose labels are left out.")
     asked = [*SSA_COLUMNS, *([options.excluded] if options.excluded else [])]
-    table = read_table(options.file, asked)
+    table, unfinished = _finished(read_table(options.file, asked, may_lack=OF_CONVERSATIONS))
     columns: dict[str, Any] = {name: table.columns[name] for name in SSA_COLUMNS}
     columns["turn"] = table.converted("turn", whole_number)
     for name in ("sensible", "specific"):
@@ -146,8 +147,9 @@ def ssa(options: argparse.Namespace) -> dict[str, Any]:
         raise _located(error, table, {}) from None
     unit = Unit(options.count)
     margin = None if options.margin is None else options.margin / 100
+    counted = {"count": unit.value, **unfinished}
     if not options.excluded:
-        return {"count": unit.value, **_ssa_of(labels, unit, margin)}
+        return {**counted, **_ssa_of(labels, unit, margin)}
     kept = ~np.asarray(table.converted(options.excluded, boolean))
     others = Labels(**{name: values[kept] for name, values in arrays.items()})
     found = {
@@ -156,7 +158,25 @@ def ssa(options: argparse.Namespace) -> dict[str, Any]:
     }
     primary = Analysis(options.primary or Analysis.ALL)
     beside = {"analysis": primary.other.value, **found[primary.other]}
-    return {"count": unit.value, "primary": primary.value, **found[primary], "other": beside}
+    return {**counted, "primary": primary.value, **found[primary], "other": beside}
+
+
+def _finished(table: Table) -> tuple[Table, dict[str, int]]:
+    """Of the platform's labels of conversations: what its reports count, and how many labels they do not.
+
+    Any other file is as it is. So are its judgments of items, which count as soon as they are given.
+    """
+    if not set(OF_CONVERSATIONS) <= table.columns.keys():
+        return table, {}
+    endings = table.columns[OF_CONVERSATIONS[0]]
+    counts = table.converted(OF_CONVERSATIONS[1], boolean)
+    if any(ending != COMPLETE for ending, is_counted in zip(endings, counts, strict=True) if is_counted):
+        return table, {}
+    if COMPLETE not in endings:
+        raise FileError(f"{table.path}, column dialogue_ending: no conversation is complete, so none counts.")
+    others = sorted(set(endings) - {COMPLETE})
+    unfinished = len(endings) - endings.count(COMPLETE)
+    return table.without("dialogue_ending", others), {"labels_of_unfinished_conversations": unfinished}
 
 
 def _ssa_of(labels: Labels, unit: Unit, margin: float | None) -> dict[str, Any]:

@@ -76,8 +76,13 @@ class Table:
         return values
 
 
-def read_table(path: Path, columns: Sequence[str]) -> Table:
+def read_table(path: Path, columns: Sequence[str], may_lack: Sequence[str] = ()) -> Table:
     """Read the named columns of a CSV file with a header line (UTF-8, comma).
+
+    Args:
+        path: the file.
+        columns: those that it must have, with a value in each row.
+        may_lack: others that are read if it has them; their cells may be empty.
 
     Raises:
         FileError: no such file, not UTF-8, no header, a missing column, a row of other length than the
@@ -85,23 +90,26 @@ def read_table(path: Path, columns: Sequence[str]) -> Table:
     """
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
-            return _read(path, csv.reader(file, strict=True), columns)
+            return _read(path, csv.reader(file, strict=True), columns, may_lack)
     except OSError as error:
         raise FileError(f"{path}: {error.strerror}. Give the path of a CSV file.") from None
     except UnicodeDecodeError as error:
         raise FileError(f"{path}: byte {error.start} is not UTF-8. Save the file as UTF-8.") from None
 
 
-def _read(path: Path, reader: "Reader", columns: Sequence[str]) -> Table:
+def _read(path: Path, reader: "Reader", columns: Sequence[str], may_lack: Sequence[str]) -> Table:
     lines: list[int] = []
     rows: list[list[str]] = []
     try:
         header = [name.strip() for name in next(reader, [])]
         chosen = [_position(path, header, name) for name in columns]
+        others = [name for name in may_lack if name in header]
+        beside = [_position(path, header, name) for name in others]
         start = reader.line_num + 1
         for row in reader:
             if row:
-                rows.append(_cells(path, start, row, header, chosen))
+                cells = _cells(path, start, row, header, chosen)
+                rows.append([*cells, *(row[k].strip() for k in beside)])
                 lines.append(start)
             start = reader.line_num + 1
     except csv.Error as error:
@@ -110,7 +118,8 @@ def _read(path: Path, reader: "Reader", columns: Sequence[str]) -> Table:
         ) from None
     if not rows:
         raise FileError(f"{path}: no rows below the header.")
-    return Table(path, lines, {name: [row[k] for row in rows] for k, name in enumerate(columns)})
+    names = [*columns, *others]
+    return Table(path, lines, {name: [row[k] for row in rows] for k, name in enumerate(names)})
 
 
 def _position(path: Path, header: Sequence[str], name: str) -> int:

@@ -65,11 +65,21 @@ def _conducted(result: Result, task: str, questions: QuestionSet, protocol: Mapp
     return [
         f"The study was run on Turnwise [@turnwise]; its task was: {task.lower()}.",
         f"{_counted(raters['workers'], 'worker')} gave {_counted(raters['labels'], 'label')} of {of}.",
+        *_judged_of_each(result),
         f"They answered the questions “{_line(questions.title)}”{source}.",
         *[_beside(each) for each in result.get("beside", ()) if each["bots"]],
         *([f"Protocol: {how}."] if how else []),
         *_contexts(result.get("contexts")),
     ]
+
+
+def _judged_of_each(result: Result) -> list[str]:
+    """How many conversations or contexts the scores of each rest on, where they do."""
+    counts = {bot["bot"]: bot.get("conversations") for bot in result["bots"]}
+    if result.get("about") == "context" or not all(counts.values()):
+        return []
+    of_each = "; ".join(f"{_line(name)}, {count:,}" for name, count in counts.items())
+    return [f"{_several(result).capitalize()} scored: {of_each}."]
 
 
 def _beside(asked: Result) -> str:

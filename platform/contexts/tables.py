@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 
 from evaluation.spreadsheets import original
+from live.text import why_no_text
 
 MAX_BYTES = 5_000_000
 MAX_ROWS = 20_000
@@ -54,6 +55,8 @@ def decoded(data: bytes) -> str:
             _("The file has %(bytes)s bytes, more than %(most)s. Split it into several sets.")
             % {"bytes": f"{len(data):,}", "most": f"{MAX_BYTES:,}"}
         )
+    if why := why_no_text(data):
+        raise FileRefusedError(why)
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -104,11 +107,19 @@ def _csv_rows(text: str) -> Iterator[Row | Finding]:
         for cells in reader:
             if names is None:
                 names = [cell.strip() for cell in cells]
+                if len(names) == 1 and (mark := _mark_in(names[0])):
+                    yield Finding(line, f"Its columns are separated by {mark}. Save the file with commas.")
+                    return
             elif any(cell.strip() for cell in cells):
                 yield _csv_row(line, names, cells)
             line = reader.line_num + 1
     except csv.Error as error:
         yield Finding(line, f"The CSV cannot be read from here on: {error}. Check quotes and commas.")
+
+
+def _mark_in(header: str) -> str:
+    """What stands between the columns of a file where commas should; empty: nothing else."""
+    return next((mark for sign, mark in ((";", "semicolons"), ("\t", "tabs")) if sign in header), "")
 
 
 def _csv_row(line: int, names: list[str], cells: list[str]) -> Row | Finding:

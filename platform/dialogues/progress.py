@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
 
-from django.utils.translation import get_language, gettext, ngettext
+from django.utils.translation import get_language, gettext_lazy, ngettext
 
 from dialogues.asks import WHOLE, positions_and_asks
 
@@ -136,10 +136,10 @@ class Progress:
             return "rate", 0
         if obstacle in ("turn_limit", "partner_finished"):
             return obstacle, 0
-        if self.is_long_enough and not self.unlabelled:
-            return "finish or go on", 0
+        if self.is_long_enough:
+            return ("answer or go on" if self.unlabelled else "finish or go on"), 0
         if self.with_bot:
-            return "replies to go", self.labels_needed - self.labelled
+            return "replies to go", self.labels_needed - self.replies
         return "messages to go", self.min_turns - self.counted
 
     @cached_property
@@ -184,33 +184,33 @@ def _frame(at: Progress, language: str | None) -> dict[str, Any]:
 @lru_cache(maxsize=4096)
 def _in_words(language: str | None, step: str, left: int) -> str:
     """What to do next, in one sentence of the language, which is the active one."""
-    match step:
-        case "ended":
-            return gettext("This conversation has ended. Everything is saved.")
-        case "await bot":
-            return gettext("The chatbot is writing…")
-        case "await partner":
-            return gettext("Wait for your partner's message.")
-        case "answer":
-            return gettext("Answer the question under the last reply, then continue.")
-        case "rate":
-            return gettext("Answer the questions about the whole conversation, then finish.")
-        case "turn_limit":
-            return gettext("That was the last turn. You can finish now.")
-        case "partner_finished":
-            return gettext("Your partner has finished. You can finish now.")
-        case "finish or go on":
-            return gettext("You can finish now, or keep talking.")
-        case "replies to go":
-            several = ngettext(
-                "Write your next message. %(n)d more reply to go.",
-                "Write your next message. %(n)d more replies to go.",
-                left,
-            )
-        case _:
-            several = ngettext(
-                "Write your next message. %(n)d more message between you, then you can finish.",
-                "Write your next message. %(n)d more messages between you, then you can finish.",
-                left,
-            )
+    if step in _STEPS:
+        return str(_STEPS[step])
+    if step == "replies to go":
+        several = ngettext(
+            "Write your next message. %(n)d more reply to go.",
+            "Write your next message. %(n)d more replies to go.",
+            left,
+        )
+    else:
+        several = ngettext(
+            "Write your next message. %(n)d more message between you, then you can finish.",
+            "Write your next message. %(n)d more messages between you, then you can finish.",
+            left,
+        )
     return several % {"n": left}
+
+
+_STEPS = {
+    "ended": gettext_lazy("This conversation has ended. Everything is saved."),
+    "await bot": gettext_lazy("The chatbot is writing…"),
+    "await partner": gettext_lazy("Wait for your partner's message."),
+    "answer": gettext_lazy("Answer the question under the last reply, then continue."),
+    "rate": gettext_lazy("Answer the questions about the whole conversation, then finish."),
+    "turn_limit": gettext_lazy("That was the last turn. You can finish now."),
+    "partner_finished": gettext_lazy("Your partner has finished. You can finish now."),
+    "finish or go on": gettext_lazy("You can finish now, or keep talking."),
+    "answer or go on": gettext_lazy(
+        "You can keep talking. Before you finish, answer what is still open above."
+    ),
+}

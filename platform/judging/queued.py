@@ -18,7 +18,7 @@ from judging.queries import judged_and_wanted, shares
 from judging.services import is_judged, judge_again
 from judging.training import tries_of
 from studies.models import Study
-from studies.planned import Planned
+from studies.planned import Planned, Unit
 from studies.services import Plan
 from studies.tasks import Rows, copied_row
 
@@ -33,6 +33,7 @@ class QueuedTask(WorkerTask):
 
     filled_at: ClassVar[str] = ""
     has_batteries: ClassVar[bool] = False
+    unit = Unit.JUDGMENT
     saved: ClassVar[str | Promise] = _("All your answers are saved.")
     read_at: ClassVar[str] = "judging:items"
 

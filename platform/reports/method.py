@@ -19,6 +19,15 @@ def method(study: Study, result: Result) -> Method:
         result,
         task=_("Judge contexts") if study.asked[0].about == About.CONTEXT else task.title,
         questions=question_set(study.question_set),
-        protocol=task.protocol(study),
+        protocol={**task.protocol(study), **_people(study)},
         of=version("turnwise"),
     )
+
+
+def _people(study: Study) -> dict[str, str]:
+    """In which languages people took part, and for what pay."""
+    found = {
+        "Languages": study.language_names,
+        "Pay": _("%(pay)s each") % {"pay": study.pay} if study.pay else _("none"),
+    }
+    return {aspect: says for aspect, says in found.items() if says}

@@ -57,6 +57,7 @@ def report(request: HttpRequest, pk: int) -> HttpResponse:
         "outcome": getattr(study, "outcome", None),
         "may_change": changes,
         "unreviewed": unreviewed(study) if changes else "",
+        "can_rehearse": task.has_rehearsals,
         "audits": audits_of_bots(study, request.user),
         "blindness": blindness(study),
         "analysed": task.analysed if isinstance(task, ReportedTask) else "",

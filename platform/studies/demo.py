@@ -12,7 +12,7 @@ from studies.presets import preset_named
 from studies.services import save_study, set_state
 from studies.tasks import tasks
 
-CLASSIC = {"generic": "GenericBot", "eliza": "ELIZA"}
+CLASSIC = {"eliza": "ELIZA", "generic": "GenericBot"}
 TITLE = "Demo: talk with a chatbot"
 RATED_TITLE = "Demo: talk, then rate the conversation"
 
@@ -44,6 +44,9 @@ answered until then is kept."""
 def create_demo_studies(owner: User) -> Study | None:
     """The first demo study, open, with the bots that can run here. Safe to repeat: it is returned if there.
 
+    Of bots that are equally far from their targets the first one is met first, so the best comes first: the
+    first conversation in an installation should not be with one that only says "ok".
+
     None if it was renamed or deleted: an installation that has other studies does not get them again.
     """
     if Study.objects.exists():
@@ -56,7 +59,7 @@ def create_demo_studies(owner: User) -> Study | None:
     _opened(rated.study(), RATED_TITLE, owner, _registered(_paper_bots() or CLASSIC), rated.asks)
     study = rated_turns.study()
     study.practice = False  # a newcomer is to be in the first chat soon
-    return _opened(study, TITLE, owner, _registered(CLASSIC | _meenas()), rated_turns.asks)
+    return _opened(study, TITLE, owner, _registered(_meenas() | CLASSIC), rated_turns.asks)
 
 
 def _opened(study: Study, title: str, owner: User, bots: Sequence[Bot], asks: Sequence[Asked]) -> Study:
@@ -75,7 +78,7 @@ def _meenas() -> dict[str, str]:
     """The small Meena that ships, twice, where its libraries are installed."""
     if not all(find_spec(library) for library in ("torch", "sentencepiece", "profanity_check")):
         return {}
-    return {"meena-base": "Small Meena (base)", "meena-full": "Small Meena (full)"}
+    return {"meena-full": "Small Meena (full)", "meena-base": "Small Meena (base)"}
 
 
 def _paper_bots() -> dict[str, str]:

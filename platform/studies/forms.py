@@ -3,6 +3,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from django import forms
+from django.conf.locale import LANG_INFO
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -23,6 +24,8 @@ FIELDS = (
     "title", "protocol", "languages", "instructions", "debriefing", "contact", "pay_amount", "pay_currency",
     "hourly_target", "expected_minutes", "withdrawal_days", "retention_days",
 )  # fmt: skip
+_CODE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")  # BCP 47, as far as this platform speaks it
+_CODES = {info["name"].lower(): code for code, info in LANG_INFO.items() if "name" in info}
 # What workers read formatted.
 IN_MARKDOWN = ("consent_text", "instructions", "debriefing")
 # What every study has whose workers are asked something, and whose answers are reported.
@@ -101,7 +104,12 @@ class StudyForm(forms.ModelForm[Study]):
 
     def clean_languages(self) -> list[str]:
         codes = [code.strip() for code in self.cleaned_data["languages"].split(",") if code.strip()]
-        if not codes or not all(code.replace("-", "").isalnum() and len(code) <= 10 for code in codes):
+        if named := next((code for code in codes if code.lower() in _CODES), None):
+            raise ValidationError(
+                gettext("“%(name)s” is the name of a language, not its code. Write “%(code)s” instead.")
+                % {"name": named, "code": _CODES[named.lower()]}
+            )
+        if not codes or not all(_CODE.fullmatch(code) and len(code) <= 10 for code in codes):
             raise ValidationError(
                 gettext("“%(value)s” is not a list of language codes such as: en, zh")
                 % {"value": self.cleaned_data["languages"]}

@@ -87,7 +87,8 @@ def _consent_check(study: Study) -> Check:
     says = why_unfinished(consent.text) if consent else _("There is no text that workers agree to.")
     agreed = _("Workers agree to version %(number)s.") % {"number": consent.number if consent else 0}
     address = f"{reverse('studies:edit', args=[study.pk])}#id_consent_text"
-    return Check(_("Consent"), says or agreed, not says, _("Write the consent text"), address)
+    cure = _("Fill in the [brackets] of the consent text") if consent else _("Write the consent text")
+    return Check(_("Consent"), says or agreed, not says, cure, address)
 
 
 def _debriefing_check(study: Study) -> list[Check]:

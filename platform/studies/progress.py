@@ -6,10 +6,12 @@ from typing import Any
 
 from django.db.models import Count, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
+from django.utils.translation import ngettext
 
 from live.remembered import key_of, remembered
 from studies.models import Study
-from studies.tasks import Rows, StudyTask, task_named
+from studies.planned import Unit
+from studies.tasks import Rows, StudyTask, task_named, task_of
 
 KEPT_SECONDS = 10
 
@@ -51,3 +53,21 @@ def number_of(rows: QuerySet[Any], study: str = "study") -> Coalesce:
     """How many of these a row's own study has, as an expression of the row; `study` is the path from them."""
     own = rows.filter(**{study: OuterRef("study")}).order_by().values(study)
     return Coalesce(Subquery(own.annotate(n=Count("*")).values("n")), 0)
+
+
+def in_words(study: Study, finished: int, wanted: int) -> str:
+    """How much of what a study wants is done, with what is counted."""
+    unit = task_of(study).unit
+    if unit == Unit.RESPONSE:
+        said = ngettext(
+            "%(done)s of %(all)s response written", "%(done)s of %(all)s responses written", wanted
+        )
+    elif unit == Unit.CONVERSATION:
+        said = ngettext(
+            "%(done)s of %(all)s conversation finished",
+            "%(done)s of %(all)s conversations finished",
+            wanted,
+        )
+    else:
+        said = ngettext("%(done)s of %(all)s judgment given", "%(done)s of %(all)s judgments given", wanted)
+    return said % {"done": f"{finished:,}", "all": f"{wanted:,}"}

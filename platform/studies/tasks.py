@@ -19,6 +19,7 @@ from django.utils.translation import gettext as _
 
 from manual.help import helps
 from studies.asks import About, Asked, By
+from studies.planned import Unit
 
 if TYPE_CHECKING:
     from django.utils.functional import Promise
@@ -92,6 +93,7 @@ class StudyTask(ABC):
         asks: what a new study asks unless somebody chooses otherwise; empty if it asks nothing.
         may_ask: whom such a study can ask, and about what that is said or shown.
         ways: other beginnings of such a study than its design, in a few words, for the page of a new study.
+        unit: what is counted of how far such a study is.
     """
 
     key: ClassVar[str]
@@ -111,6 +113,7 @@ class StudyTask(ABC):
     asks: ClassVar[tuple[Asked, ...]] = ()
     may_ask: ClassVar[frozenset[tuple[By, About]]] = frozenset()
     ways: ClassVar[Mapping[str, "str | Promise"]] = {}
+    unit: ClassVar[Unit] = Unit.CONVERSATION
 
     @property
     def every_ask(self) -> frozenset[tuple[By, About]]:

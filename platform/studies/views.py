@@ -15,7 +15,7 @@ from studies.models import Study
 from studies.opening import checks, obstacle_among, open_study, try_bots
 from studies.outlook import OutlookForm
 from studies.planned import number
-from studies.presets import OWN_DESIGN, PRESETS, preset_named
+from studies.presets import OWN_DESIGN, PRESETS, preset_named, presets_of
 from studies.queries import studies_of
 from studies.tasks import task_named, task_of, tasks
 
@@ -62,7 +62,7 @@ def _page(request: AuthenticatedHttpRequest, study: Study) -> HttpResponse:
         "study": study if study.pk else None,
         "task": task,
         "tasks": tasks(),
-        "presets": PRESETS,
+        "presets": [(True, presets_of(task)), (False, [each for each in PRESETS if not each.is_for(task)])],
         "protocol": study.protocol,
         "way": way if way in task.ways else "",
         **page.shown(),

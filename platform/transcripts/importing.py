@@ -18,6 +18,7 @@ from dialogues.models import TranscriptImport, packed
 from evaluation.scripts import may_be_in, named
 from live.apart import PATIENCE_SECONDS
 from live.remembered import key_of, remembered
+from live.text import why_no_text
 from studies.models import Study
 from transcripts import ratings, under_way
 from transcripts.importers import FORMATS, Limits, guessed
@@ -75,6 +76,8 @@ def upload(
             )
             % {"name": name, "most": MAX_UPLOAD // 1024**2}
         )
+    if why := why_no_text(content):
+        raise ImportRefusedError(why)
     looks_like = format_of(BytesIO(content))
     if not looks_like and not _is_text(content):
         raise ImportRefusedError(

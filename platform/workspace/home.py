@@ -20,6 +20,7 @@ from reports.models import Report
 from studies.models import Study
 from studies.progress import counts_of
 from studies.queries import readable_real_studies_of, real_studies_of
+from studies.tasks import task_of
 from workspace.needs import Running, needs
 
 DAY = timedelta(days=1)
@@ -35,6 +36,7 @@ def shown(user: User | AnonymousUser, *, now: datetime | None = None) -> dict[st
     taking, drafts = _current(user)
     counts = counts_of(taking)
     at_it = _running(taking, counts, now or timezone.now())
+    mine = [*(each.study for each in at_it), *drafts]
     return {
         "is_new": not drafts and not at_it and not real_studies_of(user).exists(),
         "drafts": drafts,
@@ -42,6 +44,7 @@ def shown(user: User | AnonymousUser, *, now: datetime | None = None) -> dict[st
         "needs": needs(user, at_it),
         "costs": costs(user, counts),
         "results": results(user),
+        "to_rehearse": next((each for each in mine if task_of(each).has_rehearsals), None),
     }
 
 

@@ -6,7 +6,6 @@ from enum import StrEnum
 
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
 from bots import presence
 from bots.queries import WORDS
@@ -17,7 +16,7 @@ from reports.reported import ReportedTask
 from reports.services import covers
 from studies.models import LastExport, Study
 from studies.opening import obstacle
-from studies.progress import how_far
+from studies.progress import how_far, in_words
 from studies.tasks import FirstStep, Stage, task_of
 
 READY = "ready"
@@ -177,10 +176,10 @@ def _start(study: Study) -> _Found:
 
 def _how_far(study: Study, address: str) -> tuple[str, str, bool | None, bool]:
     finished, wanted = how_far(study)
-    says = ngettext(
-        "%(finished)s of %(wanted)s is finished.", "%(finished)s of %(wanted)s are finished.", finished
-    ) % {"finished": finished, "wanted": wanted}
+    says = f"{in_words(study, finished, wanted)}."
     is_done = bool(wanted) and finished >= wanted
+    if study.state == Study.State.OPEN and not is_done and task_of(study).has_workers:
+        says = _("Give its link to workers: %(so_far)s") % {"so_far": says}
     # Of a study that is closed, nothing more is collected.
     return says, address, is_done or (None if study.state == Study.State.CLOSED else False), False
 

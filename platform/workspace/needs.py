@@ -16,6 +16,7 @@ from chatbots.health import State
 from crowd import pilot
 from reports.models import Report
 from studies.models import Study, StudyBot
+from studies.progress import in_words
 from studies.queries import real_studies_of
 
 MOST_FAILED = 12
@@ -42,6 +43,10 @@ class Running:
     faults: int
     suspects: int
     piloted: int
+
+    @property
+    def so_far(self) -> str:
+        return in_words(self.study, self.finished, self.target)
 
     @property
     def is_full(self) -> bool:

@@ -9,7 +9,7 @@ from reports import people
 from reports.reported import ReportedTask, TaskWithReport
 from studies.models import LONGEST_TAG, Study
 from studies.opening import obstacle
-from studies.progress import counts_of
+from studies.progress import counts_of, in_words
 from studies.queries import (
     may_change,
     owned_studies_of,
@@ -50,11 +50,13 @@ def studies(request: HttpRequest) -> HttpResponse:
     rows = [
         {
             "study": study,
-            "finished": numbers.get(study.pk, (0, 0))[0],
-            "target": numbers.get(study.pk, (0, 0))[1],
+            "finished": done,
+            "target": wanted,
+            "so_far": in_words(study, done, wanted),
             "is_reported": isinstance(task_of(study), TaskWithReport),
         }
         for study in page
+        for done, wanted in [numbers.get(study.pk, (0, 0))]
     ]
     shown = {"studies": rows, "page": page, "sought": sought, "archived": archived, "tags": tags, "tag": tag}
     return render(request, "workspace/studies.html", shown)

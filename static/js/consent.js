@@ -22,6 +22,7 @@ if (choice instanceof HTMLSelectElement && consent instanceof HTMLTextAreaElemen
     // What somebody wrote to be told at the end is never replaced.
     const isOurs = Object.values(templates).some((each) => each.debriefing && each.debriefing === debriefing.value);
     if (!debriefing.value.trim() || isOurs) debriefing.value = texts.debriefing;
+    if (debriefing.value) debriefing.closest("details")?.setAttribute("open", ""); // what has come is seen
     told.textContent = told.dataset.taken ?? "";
     undo.hidden = false;
   });

@@ -149,3 +149,34 @@ async def test_own_messages_are_judged_while_the_reply_is_awaited(wanda: Visitor
         (0, "human-likeness", {"human_like": True}, "chatter"),
         (1, "ssa", {"sensible": True, "specific": False}, "chatter"),
     ]
+
+
+@pytest.fixture
+def own_alone(make_study: MakeStudy) -> Study:
+    """Own messages have to be judged before the end; replies may be voted on."""
+    return make_study(
+        asks=[VOTES, Asked("human-likeness", About.OWN_TURN, Moment.BEFORE_FINISH)],
+        opening_speaker="human",
+        opening_text="",
+        min_turns=4,
+        max_turns=8,
+    )
+
+
+async def test_replies_that_nobody_has_to_judge_do_not_count_as_judged(
+    wanda: Visitor, own_alone: Study
+) -> None:
+    await wanda.go(own_alone.get_entry_url())
+    await wanda.page.get_by_label("I agree to take part").check()
+    await wanda.page.get_by_role("button", name="Continue").click()
+    await wanda.page.get_by_role("button", name="Start the conversation").click()
+
+    await said(wanda, "Hello")
+    await expect(wanda.page.locator("#hint")).to_have_text("Write your next message. 1 more reply to go.")
+    await said(wanda, "I like tea")
+
+    await expect(wanda.page.locator("#done-text")).to_have_text("Long enough")
+    await expect(wanda.page.locator("#why-not")).to_have_text("Judge the 2 messages above, then finish.")
+    await expect(wanda.page.locator("#hint")).to_have_text(
+        "You can keep talking. Before you finish, answer what is still open above."
+    )

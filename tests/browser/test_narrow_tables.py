@@ -9,12 +9,16 @@ from bots.models import Bot
 from studies.models import Study
 from tests.browser.conftest import Visit
 from tests.browser.test_staff_pages import PASSWORD, sign_in
-from tests.conftest import start_dialogue
+from tests.conftest import MakeStudy, start_dialogue
+from tests.planted import computed, talked
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
 BEYOND = """() => [...document.querySelectorAll("main table :is(a, button, summary)")]
   .filter(each => each.getBoundingClientRect().right > innerWidth).map(each => each.textContent)"""
+
+CELLS_BEYOND = """() => [...document.querySelectorAll("section > .scroll td")]
+  .filter(each => each.getBoundingClientRect().right > innerWidth).map(each => each.textContent.trim())"""
 
 SLIDING = """() => [...document.querySelectorAll(".scroll")]
   .filter(each => each.scrollWidth > each.clientWidth).length"""
@@ -69,6 +73,43 @@ async def test_rows_about_bots_and_people_stand_whole(visit: Visit, admin: User,
         assert await visitor.page.evaluate(SLIDING) == 0, path
         assert await visitor.page.evaluate(BROKEN) == [], path
         assert await visitor.flaws() == [], path
+
+
+@pytest.mark.parametrize("width", [320, 390])
+async def test_every_number_of_a_report_is_in_sight(
+    visit: Visit, admin: User, make_study: MakeStudy, width: int
+) -> None:
+    study = await sync_to_async(make_study)({"ann": 9, "bob": 9}, min_turns=2, max_turns=8)
+    await sync_to_async(_reported)(study)
+    visitor = await visit(viewport={"width": width, "height": 800})
+    await sign_in(visitor, f"/studies/{study.pk}/report/")
+
+    await expect(visitor.page.locator("#results td").first).to_be_visible()
+    assert await visitor.page.evaluate(CELLS_BEYOND) == []
+    told = visitor.page.locator("#results tbody tr").first
+    assert "SSA" in await told.locator("td").nth(2).evaluate("each => each.dataset.label")
+    assert await visitor.flaws() == []
+
+
+async def test_a_printed_report_has_its_study_and_every_number(
+    visit: Visit, admin: User, make_study: MakeStudy
+) -> None:
+    study = await sync_to_async(make_study)({"ann": 9, "bob": 9}, title="Hobbies", min_turns=2, max_turns=8)
+    await sync_to_async(_reported)(study)
+    visitor = await visit(viewport={"width": 718, "height": 1047})  # A4 within its margins
+    await sign_in(visitor, f"/studies/{study.pk}/report/")
+
+    await visitor.page.emulate_media(media="print")
+
+    await expect(visitor.page.locator(".print-only")).to_have_text("Hobbies")
+    await expect(visitor.page.locator(".print-only")).to_be_visible()
+    assert await visitor.page.evaluate(CELLS_BEYOND) == []
+
+
+def _reported(study: Study) -> None:
+    for n in range(6):
+        talked(study, [((n + k) % 4 > 0, (n + k) % 3 > 0 and (n + k) % 4 > 0) for k in range(3)])
+    computed(study)
 
 
 def _somebody(study: Study) -> str:

@@ -35,6 +35,12 @@ async def test_a_protocol_is_chosen_before_and_in_the_form(
     await sign_in(visitor, "/studies/new/")
     chosen = page.locator(".presets [aria-current]")
     await expect(chosen).to_have_text("Your own design")
+    ours, others = (
+        page.locator(".presets").all_inner_texts,
+        page.get_by_text("Published studies of other kinds:"),
+    )
+    assert "Meena, static" not in (await ours())[0]
+    await expect(others.get_by_role("link", name="Meena, static")).to_be_visible()
     await expect(page.get_by_label("Published protocol")).to_have_value("")
 
     await page.get_by_role("link", name="neural.chat, interactive").click()

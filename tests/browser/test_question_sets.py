@@ -129,7 +129,10 @@ async def use(page: Page, key: str) -> Study:
 
 
 async def ask(page: Page, row: int, questions: str, when: str) -> None:
-    await page.locator(f"#id_asks-{row}-question_set").select_option(questions)
+    chosen = page.locator(f"#id_asks-{row}-question_set")
+    if await chosen.is_hidden():
+        await page.get_by_text("Ask something else, too").first.click()
+    await chosen.select_option(questions)
     await page.locator(f"#id_asks-{row}-when").select_option(when)
 
 

@@ -92,6 +92,7 @@ async def test_a_second_set_is_added_in_the_form_and_counted_in_the_queue(
     page = visitor.page
     await sign_in(visitor, f"/studies/{study.pk}/edit/")
 
+    await page.get_by_text("Ask something else, too").first.click()
     row = page.get_by_role("group", name="Ask 3")
     await row.get_by_label("Questions").select_option("human-likeness")
     assert await visitor.fits()

@@ -130,6 +130,10 @@ def test_exact_and_near_duplicates_and_unknown_fields_are_noted_but_may_come_in(
 def test_a_file_that_is_no_text_is_refused_with_its_line() -> None:
     with pytest.raises(FileRefusedError, match="Line 2 is not UTF-8"):
         decoded(b"fine\n\xff\xfe")
+    with pytest.raises(FileRefusedError, match=r"This is a workbook .* save it as “CSV UTF-8”"):
+        decoded(b"PK\x03\x04 a workbook")
+    with pytest.raises(FileRefusedError, match="in UTF-16"):
+        decoded("turn_1\nHi\n".encode("utf-16"))
     with pytest.raises(FileRefusedError, match="5,000,001 bytes, more than 5,000,000"):
         decoded(b"x" * 5_000_001)
     with pytest.raises(FileRefusedError, match="empty"):
@@ -220,3 +224,12 @@ def test_contexts_that_are_all_alike_are_taken_without_comparing_them() -> None:
 
     assert parsed.may_be_imported
     assert [note.say.partition(":")[0] for note in parsed.notes] == ["Near duplicates are not looked for"]
+
+
+@pytest.mark.parametrize(("sign", "mark"), [(";", "semicolons"), ("\t", "tabs")])
+def test_columns_that_no_commas_separate_are_named(sign: str, mark: str) -> None:
+    parsed = parse(f"id{sign}turn_1\na{sign}Hi\nb{sign}Hello\n", "csv", language="en")
+
+    assert [each.say for each in parsed.problems] == [
+        f"Its columns are separated by {mark}. Save the file with commas."
+    ]

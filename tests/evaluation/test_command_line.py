@@ -45,6 +45,35 @@ def test_the_help_of_a_command_writes_percent_once(command, capsys):
     assert "%%" not in told
 
 
+def exported(*rows: str) -> str:
+    header = "bot,dialogue,turn,rater,sensible,specific,dialogue_ending,in_primary_analysis"
+    return "\n".join([header, *rows, ""])
+
+
+def test_ssa_counts_of_an_export_what_the_report_counts(run):
+    finished = ["a,d1,2,wanda,1,1,complete,true", "a,d1,4,wanda,1,0,complete,true"]
+
+    _, answer = run("ssa", exported(*finished, "a,d2,2,rita,0,0,,false", "a,d3,2,rex,0,0,bot_failed,false"))
+
+    assert answer["labels_of_unfinished_conversations"] == 2
+    assert answer["bots"]["a"]["turns"] == 2
+    assert answer["bots"]["a"]["sensibleness"]["percent"] == 100
+
+
+def test_ssa_counts_every_judgment_of_an_export_of_items(run):
+    _, answer = run("ssa", exported("a,context-1,1,rita,1,1,,true", "a,d2,2,rita,0,0,complete,true"))
+
+    assert "labels_of_unfinished_conversations" not in answer
+    assert answer["bots"]["a"]["turns"] == 2
+
+
+def test_ssa_of_an_export_without_a_finished_conversation_says_so(run):
+    code, error = run("ssa", exported("a,d2,2,rita,0,0,,false"))
+
+    assert code == 2
+    assert "no conversation is complete, so none counts" in error
+
+
 def test_ssa_prints_percentages_per_bot(run):
     code, answer = run("ssa", SSA_FILE)
 

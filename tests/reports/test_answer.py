@@ -149,11 +149,19 @@ class TestOfAStudy:
         assert named == ["results", "differences", "course", "workers", "quality", "method"]
         assert re.findall(r'<section id="(\w+)"', page) == named
 
+    def test_each_sentence_of_a_difference_names_its_score(self, reported: Study, sign_in: SignIn) -> None:
+        page = sign_in(reported.owner).get(f"/studies/{reported.pk}/report/").content.decode()
+
+        for score in ("Sensibleness", "Specificity", "SSA"):
+            assert f"<li><strong>{score}</strong>: " in page
+
     def test_the_paragraph_tells_what_was_done_and_runs_no_command_of_others(self, reported: Study) -> None:
         result = figures(reported.reports.get())
         told = method(reported, result)
 
         assert "12 workers gave 24 labels of 2 systems (Bob, R&D_{1})." in told.text
+        assert "Conversations scored: Bob, 6; R&D_{1}, 6." in told.text
+        assert "languages: English; pay: none." in told.text
         assert "Hi {you} 100%!" in told.text
         assert "The primary analysis, declared before the study opened, counts all workers." in told.text
         assert r"R\&D\_\{1\}" in told.latex

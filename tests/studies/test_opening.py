@@ -181,9 +181,12 @@ def test_what_is_missing_takes_the_place_of_opening(draft: Study, rex: User, sig
     save_study(draft, owner=rex, consent_text=TEMPLATE, targets=targets)
     overview, opening = read()
     assert f"{opens}</button>" not in overview + opening
-    assert f'href="/studies/{draft.pk}/edit/#id_consent_text">Write the consent text</a>' in opening
+    assert (
+        f'href="/studies/{draft.pk}/edit/#id_consent_text">Fill in the [brackets] of the consent text</a>'
+        in opening
+    )
     assert 'id="id_consent_text"' in client.get(f"/studies/{draft.pk}/edit/").content.decode()
-    assert "Write the consent text." in overview  # its design is not done
+    assert "Fill in the [brackets] of the consent text." in overview  # its design is not done
 
 
 def test_closing_tries_nothing(study: Study, rex: User, sign_in: SignIn) -> None:

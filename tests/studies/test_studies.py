@@ -70,6 +70,11 @@ def test_a_page_has_a_bounded_number_of_rows(rex: User, bot: Bot, sign_in: SignI
         ({"min_turns": "0"}, "greater than or equal to 2"),
         ({"opening_text": ""}, "needs an opening text"),
         ({"languages": "klingon please"}, "is not a list of language codes"),
+        ({"languages": "klingon"}, "is not a list of language codes"),
+        (
+            {"languages": "en, Arabic"},
+            "“Arabic” is the name of a language, not its code. Write “ar”",
+        ),
         ({"asks-0-question_set": "vibes"}, "There is no question set “vibes” that you can use"),
         ({"pay_amount": "-1"}, "greater than or equal to 0"),
         ({"pay_currency": "€"}, "“€” is not the code of a currency"),
@@ -195,6 +200,14 @@ def test_a_demo_study_that_was_renamed_is_not_made_again(ada: User) -> None:
 
     assert create_demo_studies(ada) is None
     assert Study.objects.count() == 3
+
+
+def test_the_first_conversation_of_an_installation_is_with_the_best_bot(ada: User) -> None:
+    study = create_demo_studies(ada)
+
+    met = [row.bot.name for row in study.study_bots.order_by("pk")]  # as equally filled ones are given out
+
+    assert met == ["meena-full", "meena-base", "eliza", "generic"]
 
 
 def test_the_demo_study_is_open_and_made_once(ada: User) -> None:

@@ -192,9 +192,16 @@ def test_uploads_are_bounded_and_replace_what_was_not_imported(study: Study) -> 
             uploaded(study, nothing)
 
 
-@pytest.mark.parametrize("content", ["Human: Grüße".encode("utf-16"), bytes(range(128, 256)) * 99])
-def test_a_file_that_is_no_text_is_refused_at_once(study: Study, content: bytes) -> None:
-    with pytest.raises(ImportRefusedError, match=r"“chats\.doc” is not text in UTF-8"):
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        ("Human: Grüße".encode("utf-16"), "in UTF-16"),
+        (b"PK\x03\x04 a workbook", "This is a workbook"),
+        (bytes(range(128, 256)) * 99, r"“chats\.doc” is not text in UTF-8"),
+    ],
+)
+def test_a_file_that_is_no_text_is_refused_at_once(study: Study, content: bytes, why: str) -> None:
+    with pytest.raises(ImportRefusedError, match=why):
         upload(study, BytesIO(content), name="chats.doc", by=study.owner)
 
     assert not TranscriptImport.objects.exists()

@@ -19,7 +19,7 @@ from dialogues.models import Fault
 from judging.models import JudgingPlan
 from reports.models import Report
 from studies.models import Study
-from studies.services import archive, set_state
+from studies.services import archive, save_study, set_state
 from tests.conftest import MakeQueue, MakeStudy, enter, start_dialogue
 from tests.planted import SignIn, computed, talked
 from tests.workspace.test_journey import hosted
@@ -190,3 +190,35 @@ def test_somebody_at_work_is_paid_though_the_study_is_closed(make_study: MakeStu
     spend = spend_of([Study.objects.get(pk=study.pk)], {})[study.pk]
 
     assert [*map(float, (spend.paid, spend.owed, spend.full))] == [0, 0, 2]
+
+
+def test_progress_says_what_it_counts(
+    make_study: MakeStudy, make_queue: MakeQueue, rex: User, sign_in: SignIn
+) -> None:
+    talk, judge = make_study({"ann": 3}, title="Talk"), make_queue(1)
+    set_state(judge.pk, Study.State.OPEN)
+    wanted = judge.items.count() * judge.judging.raters_per_item
+    client = sign_in(rex)
+
+    for page in (client.get("/home/").text, client.get("/studies/").text):
+        assert "0 of 3 conversations finished" in page
+        assert f"0 of {wanted} judgments given" in page
+    monitor = client.get(f"/studies/{talk.pk}/monitor/").text
+    assert "Give its link to workers: 0 of 3 conversations finished." in monitor
+
+
+def test_without_results_a_rehearsal_shows_what_they_look_like(
+    make_study: MakeStudy, rex: User, sign_in: SignIn
+) -> None:
+    study, client = make_study({"ann": 3}, title="Hobbies"), sign_in(rex)
+
+    home = client.get("/home/").text
+    assert f'href="/studies/{study.pk}/rehearsal/">Rehearse “Hobbies”</a>' in home
+    assert "link to workers." in client.get(f"/studies/{study.pk}/report/").text
+
+    draft = save_study(
+        Study(title="New", languages=["en"]), owner=rex, consent_text="x", targets={}, asks=study.asked
+    )
+    report = client.get(f"/studies/{draft.pk}/report/").text
+    assert f'href="/studies/{draft.pk}/rehearsal/">Rehearse</a>' in report
+    assert "Open the study, then give its link to workers." in report

@@ -76,7 +76,11 @@ def test_a_study_that_is_full_needs_no_bot_any_more(make_study: MakeStudy) -> No
 
     recruit = {step.title: step for step in journey(study)}["Recruit"]
 
-    assert (recruit.standing, recruit.says, recruit.warning) == (Standing.DONE, "1 of 1 is finished.", False)
+    assert (recruit.standing, recruit.says, recruit.warning) == (
+        Standing.DONE,
+        "1 of 1 conversation finished.",
+        False,
+    )
     assert next_of(study) == "Results"
 
 
@@ -91,7 +95,7 @@ def test_a_study_that_was_closed_early_is_exported_and_then_done(
 
     recruit, _, results, export = journey(study)[-4:]
 
-    assert (recruit.standing, recruit.says) == (Standing.PASSED, "1 of 16 is finished.")
+    assert (recruit.standing, recruit.says) == (Standing.PASSED, "1 of 16 conversations finished.")
     assert results.standing == Standing.DONE
     assert export.standing == Standing.NEXT
     assert next_step(study) == export
@@ -209,7 +213,7 @@ def test_every_page_of_a_study_names_the_next_step(
     for page in ("monitor/", "dialogues/", "participants/", "report/", "quality/", "preview/"):
         told = client.get(f"/studies/{short.pk}/{page}").text
         assert told.count("Next: Recruit") == 1, page
-        assert "0 of 100 are finished." in told
+        assert "Give its link to workers: 0 of 100 conversations finished." in told
     assert "Next: Recruit" not in client.get(f"/studies/{short.pk}/").text  # the whole way stands there
 
     share(short, "mallory", may_change=False)

@@ -1,6 +1,6 @@
 """Numbers as reports print them: a minus sign, not a hyphen; never a p of 0."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django import template
@@ -30,6 +30,12 @@ def seconds(value: float) -> str:
 
 
 @register.filter
+def milliseconds(value: float) -> str:
+    """The same of milliseconds."""
+    return seconds(value / 1000)
+
+
+@register.filter
 def beyond(level: float) -> str:
     """What lies outside an interval of this level, which is the level of its tests: 5 % of 95 %."""
     return percent(round(1 - level, 9))
@@ -49,6 +55,13 @@ def by_basis(bots: list[dict[str, Any]]) -> dict[str, list[str]]:
         for says in dict.fromkeys(cell["rests_on"] for cell in bot["cells"] if cell.get("rests_on")):
             found.setdefault(says, []).append(bot["bot"])
     return found
+
+
+@register.filter
+def titled(cells: Iterable[Any], columns: Iterable[Mapping[str, Any] | str]) -> list[tuple[Any, str]]:
+    """Each cell of a row with the title of its column, which stands beside it where rows stand as blocks."""
+    titles = (each if isinstance(each, str) else each["title"] for each in columns)
+    return list(zip(cells, titles, strict=True))
 
 
 @register.filter

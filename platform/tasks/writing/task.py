@@ -35,6 +35,7 @@ class Writing(WorkerTask, RehearsedTask):
     overview = "tasks/writing/overview.html"
     manual = "static-evaluation"
     namespace = "writing"
+    unit = Unit.RESPONSE
     way = (Stage.DESIGN, Stage.PREVIEW, Stage.REHEARSE, Stage.RECRUIT, Stage.MONITOR, Stage.JUDGE)
 
     begin = "writing:start"

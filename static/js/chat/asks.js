@@ -43,7 +43,7 @@ export class Asks {
 
   /** Whether replies are judged one by one. */
   get judgesTurns() {
-    return this.all.some(({ about, required }) => required && about !== "dialogue");
+    return this.all.some(({ about, required }) => required && about === "partner_turn");
   }
 
   /** What is asked when the conversation is over. @returns {string[]} */

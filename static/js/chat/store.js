@@ -101,6 +101,9 @@ export function isLastTurn({ turns, max_turns, thinking, room, closing }) {
 export function whyNotFinish({ thinking, labels_needed, room, turns, min_turns, long_enough }, { judged, unjudged, areJudged }) {
   const isWithBot = room === 2;
   if (thinking && isWithBot) return gettext("The chatbot is writing: wait for its reply, then finish.");
+  if (unjudged && !areJudged) {
+    return ngettext("Judge the %(n)s message above, then finish.", "Judge the %(n)s messages above, then finish.", unjudged);
+  }
   if (unjudged === 1) return gettext("Judge the last reply, then finish.");
   if (unjudged) return ngettext("Judge the %(n)s reply above, then finish.", "Judge the %(n)s replies above, then finish.", unjudged);
   const left = isWithBot ? labels_needed - judged : long_enough ? 0 : min_turns - turns;

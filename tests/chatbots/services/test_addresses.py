@@ -59,6 +59,14 @@ def test_an_address_that_is_not_public_is_refused(address):
         check_address("bot.example", address)
 
 
+def test_the_refusal_says_which_network_would_allow_it(monkeypatch):
+    with pytest.raises(ForbiddenAddressError, match=r"such as 127\.0\.0\.1/32, and starts Turnwise again"):
+        check_address("localhost", "127.0.0.1")
+
+    monkeypatch.setenv("TURNWISE_ALLOWED_NETWORKS", "127.0.0.1/32")
+    check_address("localhost", "127.0.0.1")
+
+
 @pytest.mark.parametrize("address", PUBLIC)
 def test_a_public_address_is_let_through(address):
     check_address("bot.example", address)
