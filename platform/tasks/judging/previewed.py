@@ -79,10 +79,10 @@ class JudgingPreviewed(ItemsPreviewed):
     def _first_of_each_ask(self) -> Mapping[int, list[Item]]:
         """In the language of the page, or in any if there is none."""
         fits = Case(When(language=self.language, then=Value(0)), default=Value(1))
-        place = Window(RowNumber(), partition_by="ask", order_by=(fits, "pk"))
+        rank = Window(RowNumber(), partition_by="ask", order_by=(fits, "pk"))
         queued = Item.objects.filter(study=self.study, right_answers__isnull=True, removed_at__isnull=True)
         found: dict[int, list[Item]] = {ask.pk: [] for ask in self.asks}
-        for row in queued.annotate(place=place).filter(place__lte=MOST_SHOWN).order_by("ask", "place"):
+        for row in queued.annotate(rank=rank).filter(rank__lte=MOST_SHOWN).order_by("ask", "rank"):
             found[row.ask_id].append(row)
         own = {ask: [row for row in rows if row.language == self.language] for ask, rows in found.items()}
         return {ask: own[ask] or rows for ask, rows in found.items()}
