@@ -580,7 +580,7 @@ def test_a_list_becomes_links_that_let_in_one_person_each(study: Study, staff: C
         ({"people": "\n".join(f"p{n}@example.org" for n in range(5001))}, "at most 5000"),
         ({"people": "x" * 300}, "has 300 characters"),
         ({"file": SimpleUploadedFile("x.csv", b"\xff\xfe\x00")}, "not in UTF-8"),
-        ({"file": SimpleUploadedFile("x.csv", b"a" * 1_000_001)}, "larger than 1 MB"),
+        ({"file": SimpleUploadedFile("x.csv", b"a" * 1_000_001)}, "larger than 1\u00a0MB"),
     ],
 )
 def test_a_list_that_is_none_is_refused(study: Study, staff: Client, sent: dict[str, Any], says: str) -> None:

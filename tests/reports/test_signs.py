@@ -39,8 +39,8 @@ def careless(make_study: MakeStudy) -> Dialogue:
 
 
 EVIDENCE = (
-    "Half of 5 answers came within 0.3 s of what they judge. Talking and answering took 1.0 s for 5 "
-    "messages. 5 of 5 messages are “ok”."
+    "Half of 5 answers came within 0.3\u00a0s of what they judge. Talking and answering took 1.0\u00a0s for "
+    "5 messages. 5 of 5 messages are “ok”."
 )
 
 

@@ -32,9 +32,9 @@ def test_time_and_pay_are_of_all_people(rex: User, sign_in: SignIn) -> None:
     meeting = PLAN | {"task": "two_people", "wanted": "", "two_people-conversations": "100"}
     together = client.get(ADDRESS, meeting).content.decode()
 
-    for said in ("300 conversations", "about 75 h of work", "750.00 EUR"):
+    for said in ("300 conversations", "about 75&nbsp;h of work", "750.00 EUR"):
         assert said in alone
-    for said in ("100 conversations", "about 50 h of work", "500.00 EUR"):
+    for said in ("100 conversations", "about 50&nbsp;h of work", "500.00 EUR"):
         assert said in together
 
 
@@ -93,7 +93,7 @@ def test_of_judging_what_its_queue_takes(make_queue: MakeQueue, rex: User, sign_
     shown = sign_in(rex).get(ADDRESS, plan).text
 
     # 30 judgments in batches of 7 are of 5 people: 1 h in all, at 2.50 each.
-    for said in ("30 judgments", "of 5 people", "about 1 h of work", "12.50 EUR"):
+    for said in ("30 judgments", "of 5 people", "about 1&nbsp;h of work", "12.50 EUR"):
         assert said in shown
     planned = planned_of_queue(study)
     assert planned
