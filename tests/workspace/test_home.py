@@ -217,7 +217,11 @@ def test_without_results_a_rehearsal_shows_what_they_look_like(
     assert "link to workers." in client.get(f"/studies/{study.pk}/report/").text
 
     draft = save_study(
-        Study(title="New", languages=["en"]), owner=rex, consent_text="x", targets={}, asks=study.asked
+        Study(title="New", languages=["en"]),
+        owner=rex,
+        consent_text="x",
+        targets={},
+        asks=[ask.declared for ask in study.asked],
     )
     report = client.get(f"/studies/{draft.pk}/report/").text
     assert f'href="/studies/{draft.pk}/rehearsal/">Rehearse</a>' in report
