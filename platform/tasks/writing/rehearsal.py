@@ -60,14 +60,17 @@ class Writer(SimulatedWorker):
     async def walk(self, tabs: list[Conversation], settings: dict[str, Any], done: Work) -> str:
         states = [await tab.heard("state") for tab in tabs]
         waiting, done.given = states[0]["items"], settings["name"]
-        while waiting:
-            if self.kind is Kind.LEAVING and len(done.said) >= max(1, self.share // 2):
-                return ""
-            tab = tabs[len(done.said) % len(tabs)]
-            waiting = await self._answer(tab, waiting[0], done)
-            if len(tabs) > 1 and len(done.said) % CHANGED_EVERY == 0:
-                await self._change(tabs[len(done.said) % len(tabs)], done)
-        return await self._finished(tabs[0])
+        thanks = ""
+        while not thanks:
+            while waiting:
+                if self.kind is Kind.LEAVING and len(done.said) >= max(1, self.share // 2):
+                    return ""
+                tab = tabs[len(done.said) % len(tabs)]
+                waiting = await self._answer(tab, waiting[0], done)
+                if len(tabs) > 1 and len(done.said) % CHANGED_EVERY == 0:
+                    await self._change(tabs[len(done.said) % len(tabs)], done)
+            thanks, waiting = await self._finish(tabs[0])
+        return thanks
 
     async def _answer(self, tab: Conversation, item: dict[str, Any], done: Work) -> list[dict[str, Any]]:
         """Answer a context; what is before this worker then."""
@@ -96,13 +99,15 @@ class Writer(SimulatedWorker):
         heard = await tab.heard("written", "refused")
         self.tried.refused[what] += heard["type"] == "refused" and heard["reason"] == "unfit"
 
-    async def _finished(self, tab: Conversation) -> str:
+    async def _finish(self, tab: Conversation) -> tuple[str, list[dict[str, Any]]]:
+        """Where it leads when the work is over; or what somebody who left gave back in this moment."""
         await tab.send(type="finish")
-        while not (state := await tab.heard("state"))["finished"]:
-            if state["items"]:
-                raise MismatchError(f"There was nothing left to write, and then {state['items']}.")
-        thanks: str = state["finished"]
-        return thanks
+        while not (heard := await tab.heard("state", "refused")).get("finished"):
+            if heard["type"] == "refused" and heard["reason"] != "unwritten":
+                raise MismatchError(f"The server answered with {heard}.")
+            if heard.get("items"):
+                return "", heard["items"]
+        return heard["finished"], []
 
 
 def enough_workers(study: Study) -> int:
