@@ -35,6 +35,11 @@ _OF_SEAT = (
 )  # fmt: skip
 
 
+def with_dialogues(studies: QuerySet[Study]) -> QuerySet[Study]:
+    """Those in which at least one conversation has begun, or came from elsewhere."""
+    return studies.filter(Exists(Dialogue.objects.filter(study=OuterRef("pk"))))
+
+
 def seat_of(public_id: UUID, worker_id: int) -> Seated:
     """The worker's seat in this dialogue.
 

@@ -10,6 +10,7 @@ from accounts.models import User
 from contexts.models import ContextSetVersion
 from contexts.queries import categories_in, versions_of
 from dialogues.models import TranscriptImport
+from dialogues.queries import with_dialogues
 from evaluation.questions import Subject
 from judging.asks import sets_of, subjects_asked
 from judging.chosen import MOST_TURNS, Chosen, Contexts, contexts_of, dialogues, responses, turns
@@ -164,7 +165,8 @@ class ConversationsForm(forms.Form):
         sources = self.fields["source"]
         assert isinstance(sources, forms.ModelChoiceField)
         of_talks = Q(task__in=keys_with_conversations())
-        list_all(sources, real_studies_of(user).filter(of_talks | Q(pk__in=_with_imports(user))))
+        able = real_studies_of(user).filter(of_talks | Q(pk__in=_with_imports(user)))
+        list_all(sources, with_dialogues(able))
         if getattr(study, "judging", None) and study.judging.of_transcripts:
             sources.initial = study.pk
         self.fields["subject"].choices = subjects_of(study)  # type: ignore[attr-defined]  # a choice

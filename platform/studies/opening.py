@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 from accounts.limits import one_at_once_of
 from accounts.models import User
 from bots.trying import Tried, tried
+from evaluation.scripts import contradiction
 from studies.consent import why_debriefing_unfinished, why_unfinished
 from studies.models import Study
 from studies.services import set_state
@@ -40,6 +41,7 @@ def checks(study: Study) -> list[Check]:
     task = task_of(study)
     found = _needed(study)
     if task.has_workers:
+        found += _in_another_script(study)
         if study.questionnaires:
             asked = "; ".join(map(str, study.questionnaires))
             found += [Check(_("Questions about the people"), _("Asked: %(asks)s.") % {"asks": asked}, True)]
@@ -89,6 +91,17 @@ def _consent_check(study: Study) -> Check:
     address = f"{reverse('studies:edit', args=[study.pk])}#id_consent_text"
     cure = _("Fill in the [brackets] of the consent text") if consent else _("Write the consent text")
     return Check(_("Consent"), says or agreed, not says, cure, address)
+
+
+def _in_another_script(study: Study) -> list[Check]:
+    """Whether the consent text can be in a language of those who are to agree to it."""
+    consent = study.consent_versions.last()
+    texts = [consent.text] if consent else []
+    why = [contradiction(texts, language) for language in study.languages]
+    if not (why and all(why)):
+        return []
+    says = _("The consent text is %(script)s, and people take part in %(languages)s. Translate it.")
+    return [Check(_("Language"), says % {"script": why[0], "languages": study.language_names}, False)]
 
 
 def _debriefing_check(study: Study) -> list[Check]:

@@ -10,7 +10,7 @@ from accounts.models import User
 from judging import subjects
 from judging.models import Slot
 from studies.models import Study
-from tests.conftest import MakeContexts, MakeQueue, MakeRun
+from tests.conftest import MakeContexts, MakeQueue, MakeRun, MakeStudy, start_dialogue
 from tests.planted import SignIn
 
 pytestmark = pytest.mark.django_db
@@ -42,6 +42,21 @@ def test_nobody_judges_an_item_twice_so_a_small_queue_has_a_batch_for_each_rater
     page = page_of(make_queue(2, raters=3, batch=50), rex)
 
     assert "2 items \u00d7 3 raters = 6 judgments, about 3 batches." in page
+
+
+def test_only_studies_in_which_somebody_talked_are_offered_and_responses_are_a_link_away(
+    make_queue: MakeQueue, make_study: MakeStudy, rex: User
+) -> None:
+    queue = make_queue(1)
+    make_study({"ann": 2}, title="Silent so far")
+    start_dialogue(make_study({"bob": 2}, title="Under way"))
+
+    page = page_of(queue, rex)
+
+    assert "Under way</option>" in page
+    assert "Silent so far" not in page
+    for address in (reverse("responses:new"), reverse("responses:upload")):
+        assert f'<a href="{address}">' in page
 
 
 def test_a_system_is_taken_out_after_its_page_said_what_that_changes(

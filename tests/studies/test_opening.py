@@ -40,7 +40,7 @@ def draft(make_study: MakeStudy) -> Study:
     save_study(
         study,
         owner=study.owner,
-        consent_text="You talk to a machine.",
+        consent_text="You talk to a machine, and say how it answers.",
         targets={down: 3, Bot.objects.get(name="well"): 3},
     )
     Study.objects.filter(pk=study.pk).update(state="draft")
@@ -187,6 +187,20 @@ def test_what_is_missing_takes_the_place_of_opening(draft: Study, rex: User, sig
     )
     assert 'id="id_consent_text"' in client.get(f"/studies/{draft.pk}/edit/").content.decode()
     assert "Fill in the [brackets] of the consent text." in overview  # its design is not done
+
+
+@pytest.mark.parametrize(
+    ("languages", "told"), [(["ar"], True), (["zh"], True), (["en", "ar"], False), (["de"], False)]
+)
+def test_a_consent_text_that_people_cannot_read_is_told_but_keeps_nobody_out(
+    draft: Study, languages: list[str], told: bool
+) -> None:
+    draft.languages = languages
+
+    found = [check for check in checks(draft) if "mostly in Latin script" in check.says]
+
+    assert bool(found) == told
+    assert obstacle(draft) is None
 
 
 def test_closing_tries_nothing(study: Study, rex: User, sign_in: SignIn) -> None:

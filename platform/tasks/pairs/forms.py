@@ -7,6 +7,7 @@ from django.utils.translation import gettext_lazy as _
 from typing_extensions import override
 
 from accounts.models import User
+from dialogues.queries import with_dialogues
 from evaluation.fit_contexts import SHORT, Fit
 from judging.pairs import Source
 from responses.models import ResponseRun
@@ -142,7 +143,7 @@ class ConversationPairsForm(SourceForm):
 
     def __init__(self, *args: Any, user: User, study: Study, **kwargs: Any) -> None:
         super().__init__(*args, user=user, study=study, **kwargs)
-        sources = real_studies_of(user).filter(task__in=keys_with_conversations())
+        sources = with_dialogues(real_studies_of(user).filter(task__in=keys_with_conversations()))
         self.fields["studies"].queryset = sources  # type: ignore[attr-defined]  # the field is a choice of models
         self.fields["language"].choices = [(code, code) for code in study.languages]  # type: ignore[attr-defined]
 
