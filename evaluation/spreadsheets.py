@@ -2,7 +2,8 @@
 
 import csv
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import cast
 
 # A spreadsheet takes a cell that begins so for a formula, and runs it; some also if it is full-width.
 _FORMULA_STARTS = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20", "\t", "\r", "\n")
@@ -10,7 +11,7 @@ _MAY_BE_ONE = frozenset((*_FORMULA_STARTS, "'"))
 _NUMBERS = frozenset((int, float, type(None)))
 _TEXTS = frozenset((str, type(None)))
 _TRUTHS = frozenset((bool, type(None)))
-_AS_IN_JSON = {True: "true", False: "false", None: None}
+_AS_IN_JSON: Mapping[object, object] = {True: "true", False: "false", None: None}
 
 
 def harmless(text: str) -> str:
@@ -60,8 +61,10 @@ def _cells(column: Sequence[object]) -> Iterable[object]:
         return column
     if kinds <= _TRUTHS:
         return map(_AS_IN_JSON.__getitem__, column)
-    if kinds <= _TEXTS and _MAY_BE_ONE.isdisjoint({text[:1] for text in column if text}):
-        return column
+    if kinds <= _TEXTS:
+        texts = cast(Sequence[str | None], column)
+        if _MAY_BE_ONE.isdisjoint({text[:1] for text in texts if text}):
+            return column
     return map(cell, column)
 
 

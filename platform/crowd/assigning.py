@@ -56,7 +56,7 @@ def _begin(
         participation=participation,
         study_id=participation.study_id,
         study_bot=bot,
-        number=bot and _next_number(bot),
+        number=_next_number(bot) if bot else None,
         assigned_at=now,
         active_at=now,
         held_until=now + LOADING,

@@ -2,6 +2,7 @@
 
 import csv
 import io
+from collections.abc import Sequence
 from decimal import Decimal
 from itertools import product
 
@@ -12,7 +13,7 @@ from evaluation.spreadsheets import cell, csv_of, csv_text
 VALUES = ["plain", "=1+1", "'=1", "", 'a "b", c\n', None, True, False, 0, -1, 2.5, Decimal("-1.50")]
 
 
-def one_by_one(rows: list[tuple[object, ...]]) -> str:
+def one_by_one(rows: Sequence[Sequence[object]]) -> str:
     buffer = io.StringIO()
     csv.writer(buffer).writerows([cell(value) for value in row] for row in rows)
     return buffer.getvalue()
