@@ -268,6 +268,7 @@ async def test_an_open_socket_holds_the_place(
     make_study: MakeStudy, open_tab: OpenTab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(worker_socket, "SECONDS_BETWEEN_SIGNS_OF_A_PAGE", -1.0)
+    monkeypatch.setattr("crowd.watch.SECONDS", 3600.0)  # a round of its own would hold the row meanwhile
     study = await make(make_study)({"only": 1})
     place = await make(started)(study)
     await open_tab(await Dialogue.objects.aget(study=study))
