@@ -1,5 +1,6 @@
 """Whose a place is between *Start* and the first word: real sockets, real threads, real transactions."""
 
+import asyncio
 from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -268,10 +269,11 @@ async def test_an_open_socket_holds_the_place(
     make_study: MakeStudy, open_tab: OpenTab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(worker_socket, "SECONDS_BETWEEN_SIGNS_OF_A_PAGE", -1.0)
-    monkeypatch.setattr("crowd.watch.SECONDS", 3600.0)  # a round of its own would hold the row meanwhile
     study = await make(make_study)({"only": 1})
     place = await make(started)(study)
     await open_tab(await Dialogue.objects.aget(study=study))
+    while not watch().pages:  # it is looked after a moment later than it shows its conversation
+        await asyncio.sleep(0.01)
     before = (await Assignment.objects.aget(pk=place.pk)).held_until
 
     await watch().look()
