@@ -38,9 +38,9 @@ class BatchFailedError(Exception):
 
 
 class BatchedStep:
-    """A short step in one dialogue, or one batch of a rater, taken by a function of the database.
+    """A short step in one dialogue, one batch of a rater or one participation, taken by a database function.
 
-    The function must be safe to repeat. Its first parameter is the id of the dialogue or batch, whose row is
+    The function must be safe to repeat. Its first parameter is the id of that, whose row is
     the first that it locks: a batch goes through them in ascending order, so that no two batches wait
     for each other. If nothing may be done, the first value that it returns is NULL.
     """
