@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection
 from datetime import datetime
 
 from django.db import transaction
+from django.db.models import Max
 from django.utils import timezone
 
 from bots.models import OPERATED, Bot
@@ -55,6 +56,7 @@ def _begin(
         participation=participation,
         study_id=participation.study_id,
         study_bot=bot,
+        number=_next_number(bot) if bot else None,
         assigned_at=now,
         active_at=now,
         held_until=now + LOADING,
@@ -93,10 +95,17 @@ def give_bot(assignment_id: int, *, now: datetime) -> Assignment:
         EntryRefusedError: every place is taken, or no bot that has one is running.
     """
     assignment = Assignment.objects.get(pk=assignment_id)
-    assignment.study_bot = _least_filled(_lock_bots(assignment.study_id), now)
+    bot = assignment.study_bot = _least_filled(_lock_bots(assignment.study_id), now)
+    assignment.number = _next_number(bot)
     assignment.active_at = now
-    assignment.save(update_fields=["study_bot", "active_at"])
+    assignment.save(update_fields=["study_bot", "number", "active_at"])
     return assignment
+
+
+def _next_number(bot: StudyBot) -> int:
+    """Of the place that is given next; the bot's row is locked."""
+    given = bot.assignments.aggregate(highest=Max("number"))["highest"]
+    return 1 + (given or 0)
 
 
 def _open_or_paid(existing: Assignment) -> Assignment:

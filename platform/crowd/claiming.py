@@ -17,7 +17,14 @@ from crowd.assigning import lock_participation
 from crowd.models import Assignment
 from crowd.places import HOLD, LOADING, has_begun, keep_place, places_taken
 from crowd.refusals import EntryRefusedError
+from live.batches import BatchedStep
 from studies.models import Study, StudyBot
+
+BEGIN_WITH_ROOM = BatchedStep(
+    "crowd_begin_with_room",
+    {"participation": "bigint", "assignment": "bigint", "now": "timestamptz"},
+    is_durable=False,  # what is said then is, and this with it
+)
 
 
 class Claim(Enum):
@@ -26,6 +33,17 @@ class Claim(Enum):
     BEGUN = auto()
     HELD = auto()
     GONE = auto()
+
+
+async def begin_with_room(participation_id: int, assignment_id: int) -> bool:
+    """Take a place with a bot for good, as `claim` does, where there is room for all who could ask for one.
+
+    Committed together with what others begin at this moment. False, and nothing done, if that is not
+    plain: then `claim` decides.
+    """
+    now = timezone.now().isoformat()
+    row = await BEGIN_WITH_ROOM.row(participation=participation_id, assignment=assignment_id, now=now)
+    return row is not None
 
 
 def claim(assignment_id: int, *, begins: bool, now: datetime | None = None) -> Claim:

@@ -268,5 +268,8 @@ class WorkerSocket(AsyncWebsocketConsumer):
         now = time.monotonic()
         if not self.is_at_work or now - self.last_sign_of_life <= SECONDS_BETWEEN_SIGNS_OF_LIFE:
             return False
-        self.is_at_work, self.last_sign_of_life = False, now
+        self.noted_as_at_work()
         return True
+
+    def noted_as_at_work(self) -> None:
+        self.is_at_work, self.last_sign_of_life = False, time.monotonic()

@@ -1,7 +1,7 @@
 """A study's labelled turns as files, streamed. docs/exports.md describes the columns."""
 
 import json
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import orjson
@@ -11,7 +11,7 @@ from evaluation.personal_data import Redactor
 from evaluation.protocols.facts import HUMAN
 from evaluation.questions import Answer
 from evaluation.report.columns import answered_in
-from evaluation.spreadsheets import csv_text
+from evaluation.spreadsheets import csv_of, csv_text
 from judging.queries import items_of
 from judging.queued import QueuedTask
 from judging.reading import READ_BESIDE
@@ -110,7 +110,7 @@ SELECT s.code, coalesce(b.name, '{HUMAN}'), left(v.fingerprint, 12), d.public_id
        l.shown_ms, l.answer_ms, l.occasion,
        {OWN_MATERIAL},
        CASE WHEN l.turn_id IS NULL THEN 'dialogue' ELSE 'turn' END,
-       (SELECT ask.number FROM studies_ask AS ask WHERE ask.id = l.ask_id)
+       ask.number
   FROM (SELECT * FROM dialogues_dialogue WHERE study_id = %(study)s ORDER BY id) AS d
  CROSS JOIN LATERAL (
        SELECT given.*, said.position, said.text, said.latency_ms, said.remarks, said.bot_version_id
@@ -120,10 +120,11 @@ SELECT s.code, coalesce(b.name, '{HUMAN}'), left(v.fingerprint, 12), d.public_id
        SELECT whole.*, NULL, NULL, NULL, NULL, NULL FROM labels_label AS whole WHERE whole.dialogue_id = d.id
        OFFSET 0) AS l
   JOIN studies_study AS s ON s.id = d.study_id
+  LEFT JOIN studies_ask AS ask ON ask.id = l.ask_id
   LEFT JOIN bots_botversion AS v ON v.id = l.bot_version_id
   LEFT JOIN dialogues_seat AS own ON own.dialogue_id = d.id AND own.worker_id = l.rater_id
   LEFT JOIN dialogues_seat AS heard ON heard.dialogue_id = d.id AND heard.number <> coalesce(own.number, 0)
-  LEFT JOIN bots_bot AS b ON b.id = coalesce(v.bot_id, heard.bot_id)
+  LEFT JOIN LATERAL (SELECT * FROM bots_bot WHERE id = coalesce(v.bot_id, heard.bot_id) OFFSET 0) AS b ON true
   {_taking_part("d.study_id")}
  WHERE l.party <> 'reader'
    AND (b.id IS NOT NULL OR own.id IS NOT NULL AND heard.worker_id IS NOT NULL)
@@ -224,7 +225,7 @@ FIRST_BATCH = 100
 """So few rows that a download begins at once."""
 
 
-def labelled_turns(study: Study, *, batch: int = 2000) -> Iterator[list[LabelledTurn]]:
+def labelled_turns(study: Study, *, batch: int = 500) -> Iterator[list[LabelledTurn]]:
     """The study's labelled turns, or judgments, in batches: a server-side cursor keeps memory flat.
 
     What people said about themselves comes last.
@@ -239,7 +240,7 @@ def labelled_turns(study: Study, *, batch: int = 2000) -> Iterator[list[Labelled
                 cursor.execute(statement, {"study": study.pk})
                 rows = cursor.fetchmany(min(batch, FIRST_BATCH))
                 while rows:
-                    yield [_redacted(_with_texts(LabelledTurn(*row), beside), redactor) for row in rows]
+                    yield _finished(map(LabelledTurn._make, rows), beside, redactor)
                     rows = cursor.fetchmany(batch)
 
 
@@ -250,9 +251,18 @@ def _beside_every_item(study: Study) -> list[dict[str, str]]:
     return [{"title": each.title, "text": each.text} for each in pasted(study.material)]
 
 
+def _finished(
+    rows: Iterable[LabelledTurn], beside: Sequence[dict[str, str]], redactor: Redactor
+) -> list[LabelledTurn]:
+    """The rows as they are exported."""
+    if beside:
+        rows = (_with_texts(row, beside) for row in rows)
+    return [_redacted(row, redactor) for row in rows] if redactor else list(rows)
+
+
 def _with_texts(row: LabelledTurn, beside: Sequence[dict[str, str]]) -> LabelledTurn:
     """The row of a judgment with these texts, too, after those of its item, as its rater had them."""
-    if not beside or row.subject == "person":
+    if row.subject == "person":
         return row
     own = orjson.loads(row.material) if row.material else []
     return row._replace(material=json.dumps([*own, *beside], ensure_ascii=False))
@@ -260,8 +270,6 @@ def _with_texts(row: LabelledTurn, beside: Sequence[dict[str, str]]) -> Labelled
 
 def _redacted(row: LabelledTurn, redactor: Redactor) -> LabelledTurn:
     """The row with marks for what is redacted."""
-    if not redactor:
-        return row
     asked = {each.key: each for each in question_set(row.question_set).questions}
     given: dict[str, Answer] = json.loads(row.answers)
     answers = {key: answered(asked[key], given, redactor) if key in asked else given[key] for key in given}
@@ -305,7 +313,7 @@ def csv_lines(study: Study) -> Generator[str]:
     asked = _asked(study)
     yield csv_text([[*_BEFORE, *asked.columns, *_AFTER]])
     for batch in labelled_turns(study):
-        yield csv_text(_csv_row(row, asked) for row in batch)
+        yield csv_of(_csv_columns(batch, asked))
 
 
 def jsonl_lines(study: Study) -> Generator[bytes]:
@@ -319,10 +327,15 @@ _ASKED = LabelledTurn._fields.index("answers")
 _BEFORE, _AFTER = LabelledTurn._fields[:_ASKED], LabelledTurn._fields[_ASKED:]
 
 
-def _csv_row(row: LabelledTurn, asked: Asked) -> list[object]:
-    answers = asked.answers(row, orjson.loads(row.answers))
-    plain = [json.dumps(each, ensure_ascii=False) if isinstance(each, list) else each for each in answers]
-    return [*row[:_ASKED], *plain, *row[_ASKED:]]
+def _csv_columns(batch: Sequence[LabelledTurn], asked: Asked) -> list[Sequence[object]]:
+    columns: list[Sequence[object]] = list(zip(*batch, strict=True))
+    answers = zip(*(asked.answers(row, orjson.loads(row.answers)) for row in batch), strict=True)
+    return [*columns[:_ASKED], *map(_plain, answers), *columns[_ASKED:]]
+
+
+def _plain(answers: Sequence[Answer | None]) -> list[object]:
+    """Several choices as a JSON list."""
+    return [json.dumps(each, ensure_ascii=False) if isinstance(each, list) else each for each in answers]
 
 
 def _json_line(row: LabelledTurn, asked: Asked) -> bytes:

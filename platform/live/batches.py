@@ -38,15 +38,20 @@ class BatchFailedError(Exception):
 
 
 class BatchedStep:
-    """A short step in one dialogue, or one batch of a rater, taken by a function of the database.
+    """A short step in one dialogue, one batch of a rater or one participation, taken by a database function.
 
-    The function must be safe to repeat. Its first parameter is the id of the dialogue or batch, whose row is
+    The function must be safe to repeat. Its first parameter is the id of that, whose row is
     the first that it locks: a batch goes through them in ascending order, so that no two batches wait
     for each other. If nothing may be done, the first value that it returns is NULL.
     """
 
-    def __init__(self, function: str, parameters: Mapping[str, str]) -> None:
-        """Take the function's name, and its parameters in order with their PostgreSQL types."""
+    def __init__(self, function: str, parameters: Mapping[str, str], *, is_durable: bool = True) -> None:
+        """Take the function's name, and its parameters in order with their PostgreSQL types.
+
+        A step that `is_durable` has outlived a crash of PostgreSQL when it is reported; another does so soon
+        after, and at the latest with the next that is.
+        """
+        self._options = OPTIONS if is_durable else f"{OPTIONS} -c synchronous_commit=off"
         names = ", ".join(parameters)
         columns = ", ".join(f"{name} {kind}" for name, kind in parameters.items())
         self._statement = (
@@ -80,7 +85,7 @@ class BatchedStep:
         lane = self._lanes.get(loop)
         if lane is None:
             close_connections(of_closed_loops_only=True)
-            lane = self._lanes[loop] = _Lane(self._statement.format("$1"))
+            lane = self._lanes[loop] = _Lane(self._statement.format("$1"), self._options)
         return lane
 
     def close(self, *, of_closed_loops_only: bool) -> None:
@@ -92,7 +97,8 @@ class BatchedStep:
 class _Lane:
     """One kind of step in one event loop: those that wait, and the connection of the batch under way."""
 
-    def __init__(self, statement: str) -> None:
+    def __init__(self, statement: str, options: str) -> None:
+        self._options = options
         self._prepare = f"PREPARE step (jsonb) AS {statement}"
         self._connection: LoopConnection | None = None
         self._waiting: deque[tuple[Values, asyncio.Future[Row]]] = deque()
@@ -144,7 +150,7 @@ class _Lane:
 
     async def _live_connection(self) -> LoopConnection:
         if self._connection is None or self._connection.is_closed:
-            self._connection = await LoopConnection.open(OPTIONS)
+            self._connection = await LoopConnection.open(self._options)
             await self._connection.rows(self._prepare)
         return self._connection
 

@@ -1,5 +1,6 @@
 """Whose a place is between *Start* and the first word: real sockets, real threads, real transactions."""
 
+import asyncio
 from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -7,13 +8,13 @@ from datetime import timedelta
 
 import pytest
 from asgiref.sync import sync_to_async
-from django.db import connection
+from django.db import OperationalError, connection, transaction
 from django.test import Client
 from django.utils import timezone
 
 from crowd import pilot, worker_socket
-from crowd.assigning import admit, assign
-from crowd.claiming import Claim, claim
+from crowd.assigning import admit, assign, give_bot
+from crowd.claiming import BEGIN_WITH_ROOM, Claim, begin_with_room, claim
 from crowd.entering import consent
 from crowd.models import Assignment, Participation
 from crowd.places import LOADING, MOST_HELD_FROM_AN_ADDRESS, READING, hold_places, keep_place, places_taken
@@ -81,6 +82,105 @@ def test_of_all_who_pressed_start_the_first_to_write_take_the_places(make_study:
     assert begun.count() == 5
     assert Dialogue.objects.filter(study=study).count() == 5
     assert claim_at_once(list(begun), begins=True) == {Claim.BEGUN: 5}
+
+
+def begin_at_once_if_plain(place: Assignment) -> bool:
+    """As `begin_with_room`, on this thread and in its transaction."""
+    now = timezone.now().isoformat()
+    step = {"participation": place.participation_id, "assignment": place.pk, "now": now}
+    return BEGIN_WITH_ROOM.row_alone(**step) is not None
+
+
+async def test_where_fewer_were_given_a_place_than_are_wanted_nobody_is_counted(
+    make_study: MakeStudy,
+) -> None:
+    study = await make(make_study)({"only": 3})
+    first, second = await make(started)(study), await make(started)(study)
+
+    assert await begin_with_room(first.participation_id, first.pk)
+
+    await first.arefresh_from_db()
+    await second.arefresh_from_db()
+    assert first.active_at > first.assigned_at
+    assert second.active_at == second.assigned_at
+    # Safe to repeat: what was begun is known to the closer look.
+    assert not await begin_with_room(first.participation_id, first.pk)
+    assert await make(claim)(first.pk, begins=True) is Claim.BEGUN
+
+
+async def test_whatever_is_not_plain_takes_a_closer_look(make_study: MakeStudy) -> None:
+    study = await make(make_study)({"only": 2})
+    places = []
+    for _ in range(3):
+        places.append(await make(started)(study))
+        await make(close_page)(*places)
+
+    assert [await begin_with_room(each.participation_id, each.pk) for each in places] == [False] * 3
+    piloted = await make(make_study)({"only": 30}, pilot_size=3, primary_analysis="without_excluded")
+    in_pilot = await make(started)(piloted)
+    assert not await begin_with_room(in_pilot.participation_id, in_pilot.pk)
+    await in_pilot.adelete()
+    assert not await begin_with_room(in_pilot.participation_id, in_pilot.pk)
+
+
+def test_nobody_counts_places_while_somebody_begins_and_those_who_begin_do_not_wait(
+    make_study: MakeStudy,
+) -> None:
+    study = make_study({"only": 3})
+    first, second, third = [started(study) for _ in range(3)]
+
+    def at_once_or_not(place: Assignment, *, looks_closer: bool) -> bool:
+        with connection.cursor() as cursor:
+            cursor.execute("SET lock_timeout = '50ms'")
+        try:
+            return (
+                claim(place.pk, begins=True) is Claim.BEGUN if looks_closer else begin_at_once_if_plain(place)
+            )
+        except OperationalError:
+            return False
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(1) as other, transaction.atomic():
+        assert begin_at_once_if_plain(first)
+        assert other.submit(at_once_or_not, second, looks_closer=False).result()
+        assert not other.submit(at_once_or_not, third, looks_closer=True).result()
+    assert claim(third.pk, begins=True) is Claim.BEGUN
+
+
+def test_however_starts_and_first_words_meet_no_place_is_taken_twice_or_left(make_study: MakeStudy) -> None:
+    study = make_study({"only": 5})
+
+    def come(_: int) -> str:
+        try:
+            place = started(study)
+            close_page(place)
+            begun = begin_at_once_if_plain(place) or claim(place.pk, begins=True) is Claim.BEGUN
+        except EntryRefusedError:
+            return "refused"
+        finally:
+            connection.close()
+        return "begun" if begun else "gone"
+
+    with ThreadPoolExecutor(12) as pool:
+        said = Counter(pool.map(come, range(12)))
+
+    assert said["begun"] == taken(study) == 5
+
+
+def test_a_bot_never_has_more_places_than_the_highest_number_says(make_study: MakeStudy) -> None:
+    study = make_study({"only": 30})
+    places = [started(study) for _ in range(4)]
+    waited = Assignment.objects.create(
+        participation=enter(study), study=study, assigned_at=timezone.now(), active_at=timezone.now()
+    )
+
+    give_bot(waited.pk, now=timezone.now())
+    Assignment.objects.get(pk=places[1].pk).delete()
+    started(study)
+
+    numbers = Assignment.objects.order_by("number").values_list("number", flat=True)
+    assert list(numbers) == [1, 3, 4, 5, 6]
 
 
 def test_nineteen_who_only_press_start_keep_nobody_out(make_study: MakeStudy) -> None:
@@ -172,6 +272,8 @@ async def test_an_open_socket_holds_the_place(
     study = await make(make_study)({"only": 1})
     place = await make(started)(study)
     await open_tab(await Dialogue.objects.aget(study=study))
+    while not watch().pages:  # it is looked after a moment later than it shows its conversation
+        await asyncio.sleep(0.01)
     before = (await Assignment.objects.aget(pk=place.pk)).held_until
 
     await watch().look()

@@ -1,8 +1,10 @@
 """Somebody without cookies who presses *Start* again and again does not hold all that is left to judge."""
 
+from collections.abc import Callable
 from uuid import UUID
 
 import pytest
+from django.db import connection
 from django.test import Client
 
 from crowd.models import Participation
@@ -71,6 +73,36 @@ def test_who_has_judged_something_keeps_what_they_hold(make_queue: MakeQueue) ->
 
     assert len(held(desk)) == 1
     assert held(crowd[3]) == before
+
+
+def times_asked(step: Callable[[], object]) -> int:
+    """How often PostgreSQL asks in this step whether a batch is one too many of its address."""
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL track_functions = 'pl'")
+        cursor.execute(_CALLS)
+        (before,) = cursor.fetchone()
+        step()
+        cursor.execute(_CALLS)
+        (after,) = cursor.fetchone()
+    return int(after - before)
+
+
+_CALLS = """
+SELECT coalesce(sum(calls), 0) FROM pg_stat_xact_user_functions WHERE funcname = 'judging_crowding'
+"""
+
+
+def test_at_the_end_of_a_queue_only_those_who_have_judged_nothing_are_asked_after(
+    make_queue: MakeQueue,
+) -> None:
+    """Not everything that is held: with a thousand people that is thousands, at each judgment."""
+    study = make_queue(13, raters=1, batch=13)
+    desks = [begin_from(study, "one") for _ in range(4)]  # three items each
+    for desk in desks:
+        judging.judge(desk, key=UUID(held(desk)[0]), answers=YES)
+    last = desks[0]
+
+    assert times_asked(lambda: judging.judge(last, key=UUID(held(last)[0]), answers=YES)) == 0
 
 
 def test_nobody_whose_address_is_not_known_is_counted(make_queue: MakeQueue) -> None:

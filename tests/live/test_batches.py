@@ -95,6 +95,26 @@ async def test_steps_that_wait_at_the_same_moment_share_a_commit(
     assert sorted(transactions) == [4, 8, 8]
 
 
+@pytest.fixture
+def on_disk() -> Iterator[None]:
+    """New connections wait for the disk, as they do in an installation."""
+    with connection.cursor() as cursor:
+        name = connection.ops.quote_name(connection.settings_dict["NAME"])
+        cursor.execute(f"ALTER DATABASE {name} SET synchronous_commit = on")
+        yield
+        cursor.execute(f"ALTER DATABASE {name} RESET synchronous_commit")
+
+
+@pytest.mark.usefixtures("on_disk")
+async def test_only_a_step_that_need_not_outlive_a_crash_is_reported_before_it_is_on_disk() -> None:
+    read = {"setting": "text"}
+    for_good = batches.BatchedStep("current_setting", read)
+    for_now = batches.BatchedStep("current_setting", read, is_durable=False)
+
+    assert await for_good.row(setting="synchronous_commit") == ("on",)
+    assert await for_now.row(setting="synchronous_commit") == ("off",)
+
+
 async def test_a_step_that_fails_takes_no_other_with_it(
     three: list[Seated], version: int, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -428,10 +428,19 @@ class Migration(migrations.Migration):
                     "study_bot",
                     models.ForeignKey(
                         blank=True,
+                        db_index=False,
                         null=True,
                         on_delete=django.db.models.deletion.PROTECT,
                         related_name="assignments",
                         to="studies.studybot",
+                    ),
+                ),
+                (
+                    "number",
+                    models.PositiveIntegerField(
+                        blank=True,
+                        help_text="The bot's places are counted as they are given, so that the last one says how many.",
+                        null=True,
                     ),
                 ),
                 (
@@ -494,6 +503,7 @@ class Migration(migrations.Migration):
                     ),
                 ],
                 "constraints": [
+                    models.UniqueConstraint(fields=("study_bot", "number"), name="assignment_numbered_once"),
                     models.CheckConstraint(
                         condition=models.Q(
                             models.Q(("ended_at", None), ("outcome", "")),
@@ -501,7 +511,7 @@ class Migration(migrations.Migration):
                             _connector="OR",
                         ),
                         name="assignment_ended_with_outcome",
-                    )
+                    ),
                 ],
             },
         ),
@@ -990,7 +1000,16 @@ class Migration(migrations.Migration):
                 ],
             },
         ),
-        LoadSQL("crowd", "ledger_never_changes", "pseudonym", "is_at_work", "begun", "has_begun", "begin"),
+        LoadSQL(
+            "crowd",
+            "ledger_never_changes",
+            "pseudonym",
+            "is_at_work",
+            "begun",
+            "has_begun",
+            "begin",
+            "begin_with_room",
+        ),
         migrations.CreateModel(
             name="VisitCount",
             fields=[

@@ -230,7 +230,12 @@ class Assignment(models.Model):
         help_text=_("That of the participation, so that a large study is counted by an index."),
     )
     study_bot = models.ForeignKey(
-        StudyBot, on_delete=models.PROTECT, null=True, blank=True, related_name="assignments"
+        StudyBot, on_delete=models.PROTECT, null=True, blank=True, related_name="assignments", db_index=False
+    )
+    number = models.PositiveIntegerField(
+        null=True,
+        blank=True,
+        help_text=_("The bot's places are counted as they are given, so that the last one says how many."),
     )
     assigned_at = models.DateTimeField()
     active_at = models.DateTimeField(help_text=_("When the worker was last seen at work, to the minute."))
@@ -267,6 +272,8 @@ class Assignment(models.Model):
             ),
         )
         constraints = (
+            # So no bot has more than its highest number says (sql/begin_with_room.sql).
+            models.UniqueConstraint(fields=("study_bot", "number"), name="assignment_numbered_once"),
             models.CheckConstraint(
                 name="assignment_ended_with_outcome",
                 condition=Q(outcome="", ended_at=None) | (~Q(outcome="") & Q(ended_at__isnull=False)),

@@ -8,19 +8,23 @@ DECLARE
     dealt integer;
     cards integer;
     at timestamptz;
+    crowding bigint[];
 BEGIN
     SELECT * INTO b FROM judging_batch WHERE id = the_batch FOR NO KEY UPDATE;
     -- Whoever begins at the same moment waits here, and so does a change of the battery.
     SELECT make_interval(secs => lease_seconds) INTO lease
       FROM judging_judgingplan WHERE study_id = b.study_id FOR NO KEY UPDATE;
     at := clock_timestamp();
+    -- Batches are asked, of which few are new, and not the slots, of which many thousands may be leased.
+    crowding := ARRAY(SELECT o.id FROM judging_batch AS o
+                       WHERE o.study_id = b.study_id AND o.done = 0 AND judging_crowding(o.id, at));
     FOR candidate IN
         SELECT s.deck FROM judging_slot AS s
          WHERE s.study_id = b.study_id AND s.language = b.language AND s.deck IS NOT NULL
          GROUP BY s.deck
         HAVING bool_or(s.label_id IS NULL)
            AND bool_and(s.label_id IS NOT NULL OR s.leased_until IS NULL OR s.leased_until < at
-                        OR judging_crowding(s.batch_id, at))
+                        OR s.batch_id = ANY (crowding))
          ORDER BY bool_or(s.batch_id IS NOT NULL), s.deck
     LOOP
         CONTINUE WHEN EXISTS (SELECT FROM judging_slot AS s

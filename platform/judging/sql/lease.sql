@@ -9,7 +9,7 @@ DECLARE
     held integer;
     is_half_over boolean;
     wrapped boolean := false;
-    crowded boolean := false;
+    crowding bigint[] := '{}';
     gold bigint;
     behind uuid;
     of_ask integer;
@@ -43,7 +43,8 @@ BEGIN
         SELECT s.id, s.key INTO found_slot FROM judging_slot AS s
          WHERE s.study_id = b.study_id AND s.language = b.language AND s.label_id IS NULL AND s.key > behind
            AND s.deck IS NULL AND NOT s.is_gold
-           AND (s.leased_until IS NULL OR s.leased_until < at OR (crowded AND judging_crowding(s.batch_id, at)))
+           AND (s.leased_until IS NULL OR s.leased_until < at
+                OR (s.batch_id = ANY (crowding) AND judging_crowding(s.batch_id, at)))
            AND judging_may_judge(b.id, b.worker_id, s.item_id)
          ORDER BY s.key
          LIMIT 1
@@ -58,8 +59,13 @@ BEGIN
         ELSE
             -- Before the cursor lie only items that were leased to others when it passed, or came later. It stays where it is,
             -- so that nobody who has come to the last of the asks is given gold of an earlier one.
-            EXIT WHEN crowded;
-            crowded := wrapped;
+            EXIT WHEN crowding <> '{}';
+            IF wrapped THEN
+                -- Batches are asked, of which few are new, and not the slots, of which many thousands may be leased.
+                crowding := ARRAY(SELECT o.id FROM judging_batch AS o
+                                   WHERE o.study_id = b.study_id AND o.done = 0 AND judging_crowding(o.id, at));
+                EXIT WHEN crowding = '{}';
+            END IF;
             wrapped := true;
             behind := '00000000-0000-0000-0000-000000000000';
         END IF;

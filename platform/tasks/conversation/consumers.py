@@ -8,7 +8,7 @@ from typing import Any
 from django.urls import reverse
 from typing_extensions import override
 
-from crowd.claiming import Claim, claim
+from crowd.claiming import Claim, begin_with_room, claim
 from crowd.sessions import Session
 from crowd.worker_socket import Handler, WorkerSocket
 from dialogues import awaited, company, queries, services, turn_taking, typing
@@ -79,7 +79,12 @@ class DialogueConsumer(WorkerSocket):
 
     @override
     async def begin(self) -> None:
-        await self._claim(begins=True)
+        opposite_a_bot = self.seat.bot_id is not None
+        if opposite_a_bot and await begin_with_room(self.seat.participation_id, self.seat.assignment_id):
+            self.has_begun = True
+            self.noted_as_at_work()
+        else:
+            await self._claim(begins=True)
 
     async def _claim(self, *, begins: bool) -> None:
         whose = await in_database(claim, self.seat.assignment_id, begins=begins)
