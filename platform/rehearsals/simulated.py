@@ -128,10 +128,10 @@ class SimulatedWorker(ABC):
 
 
 async def ended(conversation: Conversation, how: str) -> str:
-    """End the conversation; the page to go to. With two tabs, states of before may still be on their way."""
+    """End the conversation; the page to go to. States and failures of before may still be on their way."""
     await conversation.send(type=how)
     while True:
-        state = await conversation.heard("state")
-        if state["finished"]:
-            thanks: str = state["finished"]
+        told = await conversation.heard("state", "bot_failed")
+        if told.get("finished"):
+            thanks: str = told["finished"]
             return thanks

@@ -79,6 +79,7 @@ class Conversation:
 
     Attributes:
         noted: told of every frame that comes, also of those that nobody waits for.
+        returned: whether the newest state is the first one after a socket was lost.
     """
 
     def __init__(self, worker: Visitor, settings: dict[str, Any]) -> None:
@@ -87,7 +88,7 @@ class Conversation:
         self._socket: ClientConnection | None = None
         self._sent = 0
         self._held: dict[str, Any] | None = None
-        self._has_come_back = False
+        self._has_come_back = self.returned = False
         self._wait = 0.0
 
     async def __aenter__(self) -> Self:
@@ -160,7 +161,7 @@ class Conversation:
         self._wait = FIRST_WAIT
         if self._held and self._has_come_back:
             await self._sent_now(self._held)
-        self._has_come_back = False
+        self.returned, self._has_come_back = self._has_come_back, False
 
     async def exchange(self, awaited: str, **frame: Any) -> dict[str, Any]:
         await self.send(**frame)

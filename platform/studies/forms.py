@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.models import User
 from bots.models import Bot
-from studies import consent
+from studies import consent, currencies
 from studies.ask_forms import QuestionnaireForms
 from studies.asks import Asked
 from studies.models import Study
@@ -118,7 +118,7 @@ class StudyForm(forms.ModelForm[Study]):
 
     def clean_pay_currency(self) -> str:
         code: str = self.cleaned_data["pay_currency"].upper()
-        if not re.fullmatch(r"[A-Z]{3}", code):
+        if code not in currencies.CODES:
             raise ValidationError(
                 gettext("“%(code)s” is not the code of a currency, such as USD or EUR.") % {"code": code}
             )

@@ -1,4 +1,4 @@
-"""A consent text is chosen to begin with, and what stood there can be had back."""
+"""A consent text is chosen to begin with, what stood there can be had back, and none is stored in part."""
 
 import pytest
 from asgiref.sync import sync_to_async
@@ -42,3 +42,15 @@ async def test_one_is_chosen_and_taken_back(visit: Visit, rex: User) -> None:
     await expect(consent).to_have_value("Our own text.")
     await expect(choice).to_have_value("")
     assert await visitor.flaws() == []
+
+    await page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    await page.evaluate("text => navigator.clipboard.writeText(text)", "Agree. " * 4000)
+    await consent.press("Control+a")
+    await consent.press("Control+v")
+    told: str = await consent.evaluate("field => field.validationMessage")
+    assert told.startswith("What you pasted has 27,999 characters; there is room for 20,000.")
+    await expect(consent).to_have_value("Our own text.")
+    await consent.press("End")
+    await consent.press("!")
+    await expect(consent).to_have_value("Our own text.!")
+    assert await consent.evaluate("field => field.validity.valid")

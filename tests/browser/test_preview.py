@@ -127,7 +127,9 @@ async def test_widths_colours_and_languages(desk: Desk, make_study: MakeStudy) -
     assert await shown.evaluate("innerWidth") == 390
     assert await shown.evaluate(dark) is False
     await page.get_by_role("link", name="Dark").click()
+    await page.wait_for_url("**scheme=dark**")
     await page.get_by_role("link", name="Desktop").click()
+    await page.wait_for_url("**size=desktop**")  # before, the frame of the last page may still be there
     await expect(frame.locator("#chat")).to_be_visible()
     assert await page.frames[1].evaluate("innerWidth") == 1280
     assert await page.frames[1].evaluate(dark) is True

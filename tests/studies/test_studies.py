@@ -78,6 +78,7 @@ def test_a_page_has_a_bounded_number_of_rows(rex: User, bot: Bot, sign_in: SignI
         ({"asks-0-question_set": "vibes"}, "There is no question set “vibes” that you can use"),
         ({"pay_amount": "-1"}, "greater than or equal to 0"),
         ({"pay_currency": "€"}, "“€” is not the code of a currency"),
+        ({"pay_currency": "DOL"}, "“DOL” is not the code of a currency"),  # what is left of "dollars"
         ({"consent_text": ""}, "This field is required"),
         ({"bots-0-target": "0"}, "greater than or equal to 1"),
     ],

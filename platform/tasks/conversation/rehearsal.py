@@ -127,7 +127,9 @@ async def _reply(conversation: Conversation, *, after: int) -> int | None:
         if position > after:
             return position
         fault = heard.get("fault")
-        if not fault or (heard["type"] == "state" and heard["progress"]["thinking"]):
+        # A state tells of a failure, too, which is news only to who was away when it was told.
+        is_old = heard["type"] == "state" and (heard["progress"]["thinking"] or not conversation.returned)
+        if not fault or is_old:
             continue
         if fault["may_give_up"]:
             await ended(conversation, "give_up")
