@@ -98,3 +98,11 @@ def computed(study: Study) -> Report:
     services.build_report(report.pk)
     report.refresh_from_db()
     return report
+
+
+def with_report_of_two(study: Study) -> Study:
+    """The study, with a report of two conversations: of four replies three are sensible, two specific."""
+    for labels in ([(True, True), (True, False)], [(False, False), (True, True)]):
+        talked(study, labels, text="Scripted & <safe>")
+    computed(study)
+    return study

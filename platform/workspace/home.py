@@ -36,7 +36,7 @@ def shown(user: User | AnonymousUser, *, now: datetime | None = None) -> dict[st
     taking, drafts = _current(user)
     counts = counts_of(taking)
     at_it = _running(taking, counts, now or timezone.now())
-    mine = [*(each.study for each in at_it), *drafts]
+    mine = [*taking, *drafts]
     return {
         "is_new": not drafts and not at_it and not real_studies_of(user).exists(),
         "drafts": drafts,

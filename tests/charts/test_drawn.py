@@ -13,7 +13,7 @@ from reports.models import Chart
 from studies.models import Study
 from tests.browser.test_contrast import contrast
 from tests.conftest import MakeStudy
-from tests.planted import computed, figures, talked
+from tests.planted import computed, figures, talked, with_report_of_two
 
 TOKENS = (Path(__file__).parents[2] / "static/css/tokens.css").read_text()
 LIGHT_TOKENS, DARK_TOKENS = TOKENS.split("@media (prefers-color-scheme: dark)")
@@ -70,10 +70,7 @@ def test_files_have_the_colours_of_the_page(palette: Palette, css: str) -> None:
 class TestOfAStudy:
     @pytest.fixture
     def reported(self, short: Study) -> Study:
-        for labels in ([(True, True), (True, False)], [(False, False), (True, True)]):
-            talked(short, labels, text="Scripted & <safe>")
-        computed(short)
-        return short
+        return with_report_of_two(short)
 
     def test_every_chart_is_told_in_words(self, reported: Study) -> None:
         words = {

@@ -12,17 +12,14 @@ from dialogues.models import Fault
 from reports.models import Chart
 from studies.models import Study
 from tests.conftest import MakeStudy, start_dialogue
-from tests.planted import SignIn, computed, figures, talked
+from tests.planted import SignIn, computed, figures, talked, with_report_of_two
 
 
 @pytest.mark.django_db(transaction=True)
 class TestOfAStudy:
     @pytest.fixture
     def reported(self, short: Study) -> Study:
-        for labels in ([(True, True), (True, False)], [(False, False), (True, True)]):
-            talked(short, labels, text="Scripted & <safe>")
-        computed(short)
-        return short
+        return with_report_of_two(short)
 
     @pytest.mark.parametrize("name", ["scores", "plane", "by-reply"])
     @pytest.mark.parametrize(("scheme", "palette"), [("light", LIGHT), ("dark", DARK)])
