@@ -4,6 +4,7 @@ from typing import Any
 from uuid import UUID
 
 from accounts.models import User
+from contexts.models import ContextSetVersion
 from judging import services as judging
 from judging import subjects
 from judging.models import Item, JudgingPlan
@@ -11,6 +12,7 @@ from judging.services import Desk
 from studies.asks import About, Asked
 from studies.models import Study
 from studies.services import save_study, set_state
+from tests.conftest import MakeRun
 from tests.desks import held
 
 SSA, LIKENESS, LIKERT = (
@@ -39,6 +41,14 @@ def judging_both(talks: Study, *, raters: int = 2, batch: int = 50) -> Study:
     study = asking(talks.owner, SSA, LIKERT, raters=raters, batch=batch)
     subjects.add_turns(study, talks, language="en")
     subjects.add_dialogues(study, talks, language="en")
+    return set_state(study.pk, Study.State.OPEN)
+
+
+def judging_with_two_sets(owner: User, contexts: ContextSetVersion, make_run: MakeRun) -> Study:
+    """Open: two sets of questions about what two systems respond to these contexts."""
+    study = asking(owner, SSA, LIKENESS)
+    for system in ("Alpha", "Beta"):
+        subjects.add_responses(study, make_run(contexts, system))
     return set_state(study.pk, Study.State.OPEN)
 
 

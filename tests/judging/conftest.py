@@ -3,11 +3,9 @@ from collections.abc import Iterator
 import pytest
 
 from accounts.models import User
-from judging import subjects
 from questions import resolving
 from studies.models import Study
-from studies.services import set_state
-from tests.asking import LIKENESS, SSA, asking, judging_both
+from tests.asking import judging_both, judging_with_two_sets
 from tests.conftest import MakeContexts, MakeRun, MakeStudy
 from tests.planted import talked
 
@@ -38,7 +36,4 @@ def mixed(talks: Study) -> Study:
 @pytest.fixture
 def two(rex: User, make_contexts: MakeContexts, make_run: MakeRun) -> Study:
     """Open: two sets of questions about the same six responses of two systems."""
-    study, contexts = asking(rex, SSA, LIKENESS), make_contexts(3)
-    for system in ("Alpha", "Beta"):
-        subjects.add_responses(study, make_run(contexts, system))
-    return set_state(study.pk, Study.State.OPEN)
+    return judging_with_two_sets(rex, make_contexts(3), make_run)

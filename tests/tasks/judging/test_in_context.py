@@ -25,11 +25,9 @@ from labels.models import Label
 from labels.votes import votes_on
 from studies.asks import Party
 from studies.models import Study
-from studies.services import set_state
 from tasks.judging import in_context
 from tasks.judging.in_context import Narrowed, Order
-from tests.asking import LIKENESS, asking
-from tests.asking import SSA as ASKED_SSA
+from tests.asking import judging_with_two_sets
 from tests.conftest import MakeContexts, MakeQueue, MakeRun, enter
 from tests.desks import begin, held, item_of
 from tests.planted import computed
@@ -266,10 +264,7 @@ def test_what_is_not_there_is_said(
 @pytest.fixture
 def severally(rex: User, make_contexts: MakeContexts, make_run: MakeRun) -> Study:
     """Open: two sets of questions about two systems' responses to two contexts."""
-    study, contexts = asking(rex, ASKED_SSA, LIKENESS), make_contexts(2)
-    for system in ("Alpha", "Beta"):
-        subjects.add_responses(study, make_run(contexts, system))
-    return set_state(study.pk, Study.State.OPEN)
+    return judging_with_two_sets(rex, make_contexts(2), make_run)
 
 
 def test_each_ask_has_its_order_and_its_votes(severally: Study, rex: User, sign_in: SignIn) -> None:
