@@ -11,8 +11,9 @@ On the CPU, with random weights of about 33 million parameters:
   in float32 on packed weights, as the bots do where the chip has no bf16;
   `transformers` `generate` on a BART of equal size in float32 and in bf16; and the floors, the matrix
   products alone in the shapes of our model, by PyTorch's `linear` in float32 and in bf16, and packed as ours;
-- `eight_contexts`: replies per second of eight contexts at once over those of one, and the same ratio of the
-  packed products alone;
+- `eight_contexts`: replies per second of eight contexts at once over those of one, as the bots compute and in
+  float32; the same ratio of the packed products alone; and what it could be at most, if nothing but their
+  products took time for the eight;
 - `shipped`: the first ratio for the small trained model, whose samples end by themselves;
 - `training`: tokens per second (contexts and responses) of one update, ours and of PyTorch's `nn.Transformer`
   with about as many parameters;
@@ -285,8 +286,11 @@ def measure_replies(peers: Mapping[str, Callable[[], object]], repeats: int) -> 
             "products_float32": matrix_products(model),
             "products_bf16": matrix_products(model, torch.bfloat16),
             "products_packed": matrix_products(model, product_type(), packed=True),
+            "products_packed_float32": matrix_products(model, packed=True),
             "eight": reply(packed, 8),
             "eight_products_packed": matrix_products(model, product_type(), packed=True, number=8),
+            "eight_packed_float32": reply(packed_float32, 8),
+            "eight_products_packed_float32": matrix_products(model, packed=True, number=8),
         },
         repeats,
         device,
@@ -307,9 +311,21 @@ def measure_replies(peers: Mapping[str, Callable[[], object]], repeats: int) -> 
         },
         "eight_contexts": {
             "seconds": {name: value for name, value in taken.items() if "eight" in name},
-            "throughput_over_one": 8 * ours / taken["eight"],
-            "products_alone_allow": 8 * taken["products_packed"] / taken["eight_products_packed"],
+            "as_the_bots": over_one(taken, ours="ours", products="products_packed", suffix=""),
+            "in_float32": over_one(
+                taken, ours="ours_packed_float32", products="products_packed_float32", suffix="_packed_float32"
+            ),
         },
+    }
+
+
+def over_one(taken: Mapping[str, float], *, ours: str, products: str, suffix: str) -> MEASURES:
+    """Replies per second of eight contexts at once over those of one, and what bounds that."""
+    eight, eight_products = taken[f"eight{suffix}"], taken[f"eight_{products}"]
+    return {
+        "throughput_over_one": 8 * taken[ours] / eight,
+        "products_alone": 8 * taken[products] / eight_products,
+        "if_only_the_products_of_eight_took_time": 8 * taken[ours] / eight_products,
     }
 
 
