@@ -201,6 +201,7 @@ class Person(Chatter):
 class Half(Person):
     """One of two who talk with each other."""
 
+    may_be_refused = frozenset({"partner_finished"})  # while this one was still writing
     has_met = False
     is_left = False
 

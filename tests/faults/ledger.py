@@ -52,6 +52,9 @@ class Ledger:
 class Chatter:
     """Talks, answers the question under each reply, and ends when told that it is enough."""
 
+    may_be_refused: frozenset[str] = frozenset()
+    """Reasons that can come of what others do at the same moment."""
+
     def __init__(self, server: str, link: str, name: str) -> None:
         """Enter the study through its pages."""
         self.name = name
@@ -171,5 +174,6 @@ class Chatter:
                 if frame["type"] in kinds:
                     return frame
                 if frame["type"] == "refused":
-                    self._complain(f"refused: {frame['reason']}")
+                    if frame["reason"] not in self.may_be_refused:
+                        self._complain(f"refused: {frame['reason']}")
                     raise TimeoutError
