@@ -1,5 +1,6 @@
 """A host of bots, as `project.keeper` keeps it running for `manage.py hostbots`."""
 
+import os
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -10,6 +11,7 @@ from django.core.management import BaseCommand, CommandError, call_command, load
 
 def load(names: Sequence[str]) -> Callable[[], Callable[[], int]]:
     """Import all that a host needs; its bots are loaded by each copy."""
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "project.settings")
     django.setup()
     host = partial(_host, load_command_class("bots", "hostbots"), names)
     return lambda: host

@@ -232,7 +232,6 @@ def _link(host: str, port: int) -> str:
 def _children_environment(var: Path, host: str) -> dict[str, str]:
     environment = dict(os.environ)
     environment["TURNWISE_VAR"] = str(var)
-    environment.setdefault("DJANGO_SETTINGS_MODULE", "project.settings")
     # By default uvicorn believes every program of this machine for what address it speaks.
     environment.setdefault("FORWARDED_ALLOW_IPS", "")
     if "ALLOWED_HOSTS" not in environment:

@@ -257,6 +257,7 @@ def test_the_first_admin_s_password_outlives_the_container_that_wrote_it() -> No
 def test_nobody_in_the_network_of_the_containers_uses_redis_without_its_password() -> None:
     services = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
 
-    assert "--requirepass ${REDIS_PASSWORD:?" in services["redis"]["command"]
+    assert "--requirepass ${REDIS_PASSWORD}" in services["redis"]["command"]
+    assert services["redis"]["environment"]["REDISCLI_AUTH"].startswith("${REDIS_PASSWORD:?")
     assert services["worker"]["environment"]["REDIS_URL"].startswith("redis://:${REDIS_PASSWORD:?")
     assert "REDIS_PASSWORD=" in (ROOT / "deploy" / "env.example").read_text()
