@@ -262,6 +262,12 @@ def test_a_host_that_dies_is_started_again_and_ends_with_who_started_it(start_ho
     assert "The host of bots ended (signal SIGKILL). Starting it again now." in keeper.said()
 
 
+def test_an_empty_name_as_of_an_empty_setting_is_nobodys(start_host: StartHost) -> None:
+    scripted()
+
+    assert "ended" not in start_host("", once=False).said()
+
+
 def test_an_unknown_name_is_refused_with_the_known_ones() -> None:
     scripted()
 
