@@ -13,8 +13,7 @@ def load(names: Sequence[str]) -> Callable[[], Callable[[], int]]:
     """Import all that a host needs; its bots are loaded by each copy."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "project.settings")
     django.setup()
-    named = [name for name in names if name]  # compositions of containers may pass an empty setting on
-    host = partial(_host, load_command_class("bots", "hostbots"), named)
+    host = partial(_host, load_command_class("bots", "hostbots"), names)
     return lambda: host
 
 

@@ -13,18 +13,36 @@ class AnotherVersionError(Exception):
     """The data are of a version from which no migration leads here; the message is the first difference."""
 
 
+class WrongEncodingError(Exception):
+    """The database cannot hold every script that people write in; the message says what helps."""
+
+
 def bring_up_to_date() -> None:
     """Migrate, and see that what is there now is what the models and the SQL files say.
 
     Raises:
+        WrongEncodingError: texts beyond some letters would be refused later, at the worst moment.
         AnotherVersionError: it is not, so whatever ran on it would fail sooner or later.
     """
+    _refuse_all_but_unicode()
     _refuse(_unknown_migration())
     try:
         call_command("migrate", interactive=False, verbosity=0)
     except (ProgrammingError, InconsistentMigrationHistory) as error:
         _refuse(str(error).splitlines()[0].rstrip("."))
     _refuse(_wrong_column() or _wrong_function())
+
+
+def _refuse_all_but_unicode() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW server_encoding")
+        ((encoding,),) = cursor.fetchall()
+    if encoding != "UTF8":
+        raise WrongEncodingError(
+            f"The database's encoding is {encoding}; it must be UTF8, so that it can hold every script that "
+            "people write in. Make another: createdb --template template0 --encoding UTF8 NAME, and name "
+            "that one in DATABASE_URL."
+        )
 
 
 def _refuse(difference: str) -> None:

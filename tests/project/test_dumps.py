@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
@@ -130,6 +131,20 @@ def test_data_of_another_version_are_refused_in_words(
         assert "version of Turnwise" in done.stderr
         assert "the table bots_bot has no column title." in done.stderr
         assert "Traceback" not in done.stderr
+
+
+def test_a_database_that_cannot_hold_every_script_is_refused_in_words(fresh: str) -> None:
+    """One made under the locale C is in SQL_ASCII. A report that was to hold a no-break space failed there."""
+    with closing(psycopg2.connect(address_of("postgres"))) as admin:
+        admin.autocommit = True
+        admin.cursor().execute("DROP DATABASE restored")
+        admin.cursor().execute("CREATE DATABASE restored TEMPLATE template0 ENCODING 'SQL_ASCII' LOCALE 'C'")
+
+    done = manage(fresh, "bootstrap")
+
+    assert done.returncode == 1
+    assert "encoding is SQL_ASCII; it must be UTF8" in done.stderr
+    assert "createdb --template template0 --encoding UTF8" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        names = frozenset(options["names"])
+        names = frozenset(options["names"]) - {""}  # a composition of containers may pass an empty setting on
         try:
             known = set(Bot.objects.values_list("name", flat=True))
         except OperationalError as error:

@@ -11,7 +11,7 @@ from accounts.models import User
 from accounts.services import create_first_admin
 from contexts.services import load_open_mtb
 from project import instance
-from project.layout import AnotherVersionError, bring_up_to_date
+from project.layout import AnotherVersionError, WrongEncodingError, bring_up_to_date
 from project.prepared import ANOTHER_VERSION
 from studies.demo import create_demo_studies
 
@@ -28,6 +28,8 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         try:
             bring_up_to_date()
+        except WrongEncodingError as error:
+            raise CommandError(str(error)) from None
         except AnotherVersionError as difference:
             raise CommandError(
                 f"The database holds data of another version of Turnwise: {difference}. Nothing is lost: "

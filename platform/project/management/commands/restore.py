@@ -6,7 +6,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from project.dumps import DumpError, restore
-from project.layout import AnotherVersionError, bring_up_to_date
+from project.layout import AnotherVersionError, WrongEncodingError, bring_up_to_date
 
 
 class Command(BaseCommand):
@@ -29,6 +29,8 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from None
         try:
             bring_up_to_date()  # a backup may be of an earlier version
+        except WrongEncodingError as error:
+            raise CommandError(f"{file} is restored, but not where Turnwise can run. {error}") from None
         except AnotherVersionError as difference:
             raise CommandError(
                 f"{file} is restored, but was made by a version of Turnwise from which nothing leads to this "
