@@ -134,7 +134,7 @@ def test_data_of_another_version_are_refused_in_words(
 
 
 def test_a_database_that_cannot_hold_every_script_is_refused_in_words(fresh: str) -> None:
-    """One made under the locale C is in SQL_ASCII. A report that was to hold a no-break space failed there."""
+    """One made under the locale C is in SQL_ASCII: a report with a no-break space failed there."""
     with closing(psycopg2.connect(address_of("postgres"))) as admin:
         admin.autocommit = True
         admin.cursor().execute("DROP DATABASE restored")
