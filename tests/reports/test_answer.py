@@ -77,6 +77,35 @@ def test_a_lead_that_is_certain_says_for_whom_beside_the_interval_for_every_look
     assert not_said not in words
 
 
+HALF = "7 of 14 conversations finished"
+OF_ONE_LOOK = f"so far: certain at a single look. The study still runs, with {HALF}. Looking often makes"
+OF_EVERY_LOOK = f"): certain. The study still runs, with {HALF}. The lead is certain at every look."
+INCLUDES_0, EXCLUDES_0 = {"low": -3.1, "high": 27.2}, {"low": 1.2, "high": 22.0}
+
+
+@pytest.mark.parametrize(
+    ("answer", "watched", "said"),
+    [
+        (TWO, INCLUDES_0, OF_ONE_LOOK),
+        (TWO, {"undefined": "Fewer than two."}, OF_ONE_LOOK),
+        (TWO, EXCLUDES_0, OF_EVERY_LOOK),
+        (OPEN | {"equivalent": True}, INCLUDES_0, "Looking often makes such findings more frequent"),
+        (OPEN, INCLUDES_0, "would show such a difference."),
+    ],
+)
+def test_a_finding_of_a_study_that_fills_says_how_far_it_is_and_what_looking_does(
+    answer: dict[str, Any], watched: dict[str, Any], said: str
+) -> None:
+    def shown(filling: str) -> str:
+        told = {"answer": answer, "watched": watched, "filling": filling}
+        return " ".join(re.sub(r"<[^>]+>", "", render_to_string("reports/parts/answer.html", told)).split())
+
+    assert said in shown(HALF)
+    assert ("Looking often" in said) == ("Looking often" in shown(HALF))
+    for not_said in ("so far", "single look", "still runs"):
+        assert not_said not in shown("")
+
+
 def test_names_of_bots_are_escaped() -> None:
     html = render_to_string("reports/parts/answer.html", {"answer": TWO | {"leader": "<script>"}})
 
