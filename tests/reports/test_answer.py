@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from django.template.loader import render_to_string
 
+from bots.models import Bot
 from evaluation.printed import figure, p_value, percent, signed
 from evaluation.report.latex import tables
 from reports.method import method
@@ -23,22 +24,22 @@ OPEN = TWO | {"low": -3.26, "p": 0.2, "certain": False, "more": 41}
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
-        (TWO, "Ann leads Bob by 12.0 points (4.0 to 20.0): certain."),
+        (TWO, "Ann leads Bob by 12.0 points of SSA (4.0 to 20.0): certain."),
         (
             OPEN,
-            "Not yet certain: Ann is 12.0 points ahead of Bob (\N{MINUS SIGN}3.3 to 20.0). About 41 more "
-            "conversations with each would show such a difference.",
+            "Not yet certain: Ann is ahead of Bob by 12.0 points of SSA (\N{MINUS SIGN}3.3 to 20.0). About "
+            "41 more conversations with each would show such a difference.",
         ),
         (
             OPEN | {"low": 1.9, "systems": 4},
-            "Not yet certain over all pairs: Ann is 12.0 points ahead of Bob (1.9 to 20.0 for this pair",
+            "Not yet certain over all pairs: Ann is ahead of Bob by 12.0 points of SSA (1.9 to 20.0 for this",
         ),
         (OPEN | {"noun": "context", "more": 1}, "About 1 more context would show such a difference."),
         (
             OPEN | {"more": None},
-            "Not certain: Ann and Bob are 12.0 points apart (\N{MINUS SIGN}3.3 to 20.0), too close",
+            "Not certain: Ann and Bob are 12.0 points of SSA apart (\N{MINUS SIGN}3.3 to 20.0), too close",
         ),
-        (OPEN | {"low": None, "more": None}, "Ann is 12.0 points ahead of Bob by SSA, and there"),
+        (OPEN | {"low": None, "more": None}, "Ann is ahead of Bob by 12.0 points of SSA, and there"),
         (OPEN | {"low": None, "more": None, "difference": 0.0}, "Ann and Bob are level by SSA, and there"),
         (
             {"score": "SSA", "leader": "Ann", "value": 75.0, "low": 61.1, "high": 85.2},
@@ -146,7 +147,7 @@ class TestOfAStudy:
     @pytest.fixture
     def reported(self, make_study: MakeStudy) -> Study:
         study = make_study({"ann": 9, "bob": 9}, min_turns=2, max_turns=8, opening_text="Hi {you} 100%!")
-        study.study_bots.get(bot__name="ann").bot.__class__.objects.filter(name="ann").update(title="R&D_{1}")
+        Bot.objects.filter(name="ann").update(title="R&D_{1}")
         for n in range(12):
             talked(study, [(True, n % 2 == 0), (n % 2 == 0 or n % 3 == 0, False)])
         computed(study)
