@@ -75,7 +75,8 @@ def chats(browser: Browser, link: str, to: Path) -> None:
 def picture(page: Page, path: Path) -> None:
     """What the window shows, at rest, in 256 colours: none is missed, and the file is half as large."""
     taken = Image.open(BytesIO(page.screenshot(animations="disabled"))).convert("RGB")
-    taken.quantize(256, dither=Image.Dither.NONE).save(path, optimize=True)
+    few = taken.quantize(256, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+    few.save(path, optimize=True)
 
 
 def whole(page: Page, path: Path) -> None:
