@@ -107,6 +107,16 @@ def test_a_finding_of_a_study_that_fills_says_how_far_it_is_and_what_looking_doe
         assert not_said not in shown("")
 
 
+def test_that_a_study_fills_is_said_once_of_both_analyses() -> None:
+    parts = {"answer": TWO, "always_valid": INCLUDES_0}
+    result = parts | {"level": 0.95, "primary": "all", "other": parts}
+
+    html = render_to_string("reports/parts/answered.html", {"result": result, "filling": HALF})
+
+    assert html.count("certain at a single look") == 2
+    assert html.count("The study still runs") == 1
+
+
 def test_names_of_bots_are_escaped() -> None:
     html = render_to_string("reports/parts/answer.html", {"answer": TWO | {"leader": "<script>"}})
 
