@@ -108,7 +108,8 @@ def test_a_finding_of_a_study_that_fills_says_how_far_it_is_and_what_looking_doe
 
 
 def test_that_a_study_fills_is_said_once_of_both_analyses() -> None:
-    parts = {"answer": TWO, "always_valid": INCLUDES_0}
+    watched = INCLUDES_0 | {"units": 7, "unit": "conversation", "left_out": 0}
+    parts = {"answer": TWO, "always_valid": watched}
     result = parts | {"level": 0.95, "primary": "all", "other": parts}
 
     html = render_to_string("reports/parts/answered.html", {"result": result, "filling": HALF})
