@@ -12,10 +12,12 @@ import argparse
 import os
 import re
 import shutil
+from io import BytesIO
 from pathlib import Path
 from typing import Literal
 from urllib.parse import urljoin
 
+from PIL import Image  # comes with Matplotlib
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 FOLDER = Path(__file__).parents[1] / "docs" / "images"
@@ -66,15 +68,22 @@ def chats(browser: Browser, link: str, to: Path) -> None:
             page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
             start(page, link)
             talk(page)
-            page.screenshot(path=to / f"chat{size}{dark}.png", animations="disabled")
+            picture(page, to / f"chat{size}{dark}.png")
             page.close()
+
+
+def picture(page: Page, path: Path) -> None:
+    """What the window shows, at rest, in 256 colours: none is missed, and the file is half as large."""
+    taken = Image.open(BytesIO(page.screenshot(animations="disabled"))).convert("RGB")
+    few = taken.quantize(256, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+    few.save(path, optimize=True)
 
 
 def whole(page: Page, path: Path) -> None:
     """The page from its first line to its last, in a window as high as that."""
     width = SIZES[""][0]
     page.set_viewport_size({"width": width, "height": page.evaluate("document.documentElement.scrollHeight")})
-    page.screenshot(path=path)
+    picture(page, path)
 
 
 def researcher(browser: Browser, report: str, signs_in: Path, to: Path) -> None:
@@ -92,7 +101,7 @@ def researcher(browser: Browser, report: str, signs_in: Path, to: Path) -> None:
     page.set_viewport_size({"width": width, "height": height + 200})
     page.goto(report)
     expect(page.locator(".plot").first).to_be_visible()
-    page.screenshot(path=to / "report.png")
+    picture(page, to / "report.png")
     page.goto(urljoin(report, "../monitor/"))
     whole(page, to / "monitor.png")
     page.goto(urljoin(report, "../preview/?page=work"))

@@ -48,6 +48,13 @@ def answer_times(rows: Sequence[Row]) -> FloatArray:
     return np.array([math.nan if each is None else each for each in told], dtype=np.float64)
 
 
+def days_given(rows: Sequence[Row]) -> FloatArray:
+    """(n,) the day of each label, in days of UTC since 1970-01-01; NaN of one that came with a file."""
+    told = ["NaT" if row["ask"] is None else row["labelled_at"][: len("2026-01-31")] for row in rows]
+    days = np.array(told, dtype="datetime64[D]")
+    return np.where(np.isnat(days), math.nan, days.astype(np.int64))
+
+
 def _answer(question: Question, row: Row) -> Answer | None:
     stored = row[question.key]
     found: Answer | None = json.loads(stored) if stored and question.kind is Kind.SEVERAL else stored

@@ -24,6 +24,8 @@ class Judged:
         answer_ms: (n,) from the reply being shown to the answer; NaN where the page did not say.
         answers: by question key, (n,) the answers as numbers of `questions.coding`; NaN where there is none.
         texts: by key of a free-text question, (n,) the answers; None where there is none.
+        day: (n,) when the label was last changed, in days of UTC since 1970-01-01; NaN of one that came with
+            a file. None: nobody says when.
     """
 
     bot: AnyArray
@@ -34,6 +36,7 @@ class Judged:
     answer_ms: FloatArray
     answers: Mapping[str, FloatArray]
     texts: Mapping[str, AnyArray] = field(default_factory=dict)
+    day: FloatArray | None = None
 
     def __len__(self) -> int:
         return len(self.bot)
@@ -131,6 +134,7 @@ class Judged:
             **{name: getattr(self, name)[keep] for name in _COLUMNS},
             answers={key: values[keep] for key, values in self.answers.items()},
             texts={key: values[keep] for key, values in self.texts.items()},
+            day=None if self.day is None else self.day[keep],
         )
         chosen.__dict__.update({name: narrowed(getattr(self, name), keep) for name in ("_bots", "_raters")})
         return chosen

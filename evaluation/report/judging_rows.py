@@ -9,7 +9,7 @@ import numpy as np
 
 from evaluation.protocols.facts import Design
 from evaluation.questions import QuestionSet
-from evaluation.report.answers import answer_times, coded_columns, text_columns
+from evaluation.report.answers import answer_times, coded_columns, days_given, text_columns
 from evaluation.report.battery import Battery
 from evaluation.report.breakdown import ContextFacts
 from evaluation.report.judged import Judged
@@ -52,6 +52,7 @@ def judged_items(
         answer_ms=answer_times(given),
         answers=coded_columns(questions, given),
         texts=text_columns(questions, given),
+        day=days_given(given),
     )
     # Bundles of before these were kept have no such columns, and no such figure.
     judged_once = {item["item"]: item for item in of if item.get("remarks") is not None}.values()

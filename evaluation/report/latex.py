@@ -142,7 +142,7 @@ def _comparisons(result: Result) -> _Made:
         "Mixed model",
         "$p$",
     ]
-    head += ["Equal within", "More"]
+    head += ["Equal within", "More needed"]
     if not declared:
         return head, rows, notes, 3
     notes += f" The last p: of a difference of {result['margin']:g} points or more, the declared margin."

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import date
 from typing import Any
 
 from evaluation.latex import escaped
@@ -65,12 +66,28 @@ def _conducted(result: Result, task: str, questions: QuestionSet, protocol: Mapp
     return [
         f"The study was run on Turnwise [@turnwise]; its task was: {task.lower()}.",
         f"{_counted(raters['workers'], 'worker')} gave {_counted(raters['labels'], 'label')} of {of}.",
+        *_dated(raters),
         *_judged_of_each(result),
         f"They answered the questions “{_line(questions.title)}”{source}.",
         *[_beside(each) for each in result.get("beside", ()) if each["bots"]],
         *([f"Protocol: {how}."] if how else []),
         *_contexts(result.get("contexts")),
     ]
+
+
+def _dated(raters: Result) -> list[str]:
+    """From when to when the labels were given, as far as that is known."""
+    if "first_day" not in raters:
+        return []
+    first, last = (_day(raters[key]) for key in ("first_day", "last_day"))
+    when = f"on {first}" if first == last else f"from {first} to {last}"
+    undated = f", but for {_counted(raters['undated'], 'label')} from files" if raters["undated"] else ""
+    return [f"The labels were given {when} (days in UTC){undated}."]
+
+
+def _day(iso: str) -> str:
+    day = date.fromisoformat(iso)
+    return f"{day.day} {day:%B %Y}"
 
 
 def _judged_of_each(result: Result) -> list[str]:

@@ -10,7 +10,7 @@ import numpy as np
 from evaluation.fit_contexts import Contexts
 from evaluation.protocols.facts import Design
 from evaluation.questions import QuestionSet
-from evaluation.report.answers import answer_times, coded_columns, text_columns
+from evaluation.report.answers import answer_times, coded_columns, days_given, text_columns
 from evaluation.report.judged import Judged
 from evaluation.report.judging_rows import items_of, numbers_of
 from evaluation.report.pairs import JudgedPairs, name_of
@@ -56,6 +56,7 @@ def judged_pairs(
         answer_ms=answer_times(given),
         answers=coded_columns(questions, given),
         texts=text_columns(questions, given),
+        day=days_given(given),
     )
     return JudgedPairs(
         judged=judged,

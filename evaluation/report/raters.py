@@ -1,5 +1,6 @@
 """What single workers do to the scores of a study. Pure."""
 
+from datetime import date
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from evaluation.report.judged import Judged
 
 # A reader looks for the workers who matter most; the rest move the score by less than the last of these.
 SHOWN = 10
+_EPOCH = date(1970, 1, 1).toordinal()
 
 
 def rater_figures(questions: QuestionSet, judged: Judged) -> dict[str, Any]:
@@ -20,16 +22,29 @@ def rater_figures(questions: QuestionSet, judged: Judged) -> dict[str, Any]:
         judged: the labels.
 
     Returns:
-        As stored: numbers of labels by worker, and differences in points of the scale, shares in percent.
+        As stored: numbers of labels by worker, and differences in points of the scale, shares in percent; of
+        labels that were given here `first_day` and `last_day`, and how many are `undated` beside them.
     """
     counts = list(judged.labels_of_raters.values())
     known: dict[str, Any] = {"workers": len(counts), "labels": len(judged), "influence": [], "alone": []}
     if not counts:
         return known
-    known |= {"median_labels": float(np.median(counts)), "most_labels": max(counts)}
+    known |= {"median_labels": float(np.median(counts)), "most_labels": max(counts), **_days(judged)}
     if questions.main_score is None:
         return known
     return known | {"score": questions.main_score.title} | _influence(questions, questions.main_score, judged)
+
+
+def _days(judged: Judged) -> dict[str, Any]:
+    """On which days of UTC the first and the last label were given; nothing if all came with files."""
+    if judged.day is None or np.isnan(judged.day).all():
+        return {}
+    first, last = (_iso(day) for day in (np.nanmin(judged.day), np.nanmax(judged.day)))
+    return {"first_day": first, "last_day": last, "undated": int(np.isnan(judged.day).sum())}
+
+
+def _iso(day: float) -> str:
+    return date.fromordinal(_EPOCH + int(day)).isoformat()
 
 
 def _influence(questions: QuestionSet, score: Score, judged: Judged) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import numpy as np
 from evaluation.csv_file import FileError
 from evaluation.protocols.facts import HUMAN, Talks
 from evaluation.questions import Question, QuestionSet
-from evaluation.report.answers import answer_times, coded_columns, text_columns
+from evaluation.report.answers import answer_times, coded_columns, days_given, text_columns
 from evaluation.report.asked import WHOLE, AskData
 from evaluation.report.bundle_files import BundleFiles, Row
 from evaluation.report.bundle_parts import design_of, lines_named, plan_of, questions_of
@@ -173,6 +173,7 @@ def _columns(questions: QuestionSet, told: _Told, counted: Sequence[Row]) -> Jud
         answer_ms=answer_times(counted),
         answers=coded_columns(questions, counted),
         texts=text_columns(questions, counted),
+        day=days_given(counted),
     )
 
 

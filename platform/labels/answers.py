@@ -18,6 +18,9 @@ _PLACES = (
     " WHERE l.answers->%s @> jsonb_build_array(c.value))"
 )
 
+# As `evaluation.report.judged.Judged` has it; what came with a file answers no ask.
+DAY = "CASE WHEN l.ask_id IS NOT NULL THEN (l.changed_at AT TIME ZONE 'UTC')::date - DATE '1970-01-01' END"
+
 
 def coded_columns(questions: QuestionSet) -> tuple[str, list[Any]]:
     """For a SELECT from labels_label AS l: a column for each question but free text, and their parameters."""

@@ -73,7 +73,7 @@ def conversation(bot: Bot, public_id: UUID) -> Frame | None:
         "id": str(dialogue.public_id),
         "turns": turns,
         "held": {"position": held.position, "text": held.text} if held else None,
-        "counted": dialogue.turns - min(dialogue.turns, dialogue.opening_turns),
+        "counted": dialogue.counted_turns,
         "max_turns": dialogue.max_turns,
         "reads": [
             {"title": str(each), "text": "\n".join([each.text, *each.points]).strip()}

@@ -13,7 +13,7 @@ from evaluation.questions import QuestionSet
 from evaluation.report.asked import AskData
 from evaluation.report.figures import coded_questions, text_questions
 from evaluation.report.judged import Judged
-from labels.answers import coded_columns, text_columns
+from labels.answers import DAY, coded_columns, text_columns
 from privacy.redacting import redactor_for
 from questions.resolving import question_set
 from reports.names import PEOPLE, bot_names
@@ -21,24 +21,24 @@ from studies.asks import About
 from studies.models import Ask, Study
 
 # Where both who talk are judged, each counted turn is a reply; else every other one.
-_OF_TURNS = """
-SELECT {bot}, t.dialogue_id,
+_OF_TURNS = f"""
+SELECT {{bot}}, t.dialogue_id,
        (t.position - d.opening_turns)
            / CASE WHEN d.bot_turns = 0 OR 2 * d.bot_turns > d.turns - d.opening_turns + 1 THEN 1
                   ELSE 2 END + 1,
-       l.rater_id, t.latency_ms, l.answer_ms, l.id{answers}
+       l.rater_id, t.latency_ms, l.answer_ms, {DAY}, l.id{{answers}}
   FROM labels_label AS l
   JOIN dialogues_turn AS t ON t.id = l.turn_id
   JOIN dialogues_dialogue AS d ON d.id = t.dialogue_id
-{bots}
+{{bots}}
  WHERE d.study_id = %s AND d.ending = 'complete'
-   AND (l.ask_id = %s OR l.ask_id IS NULL AND l.question_set = %s{of})
+   AND (l.ask_id = %s OR l.ask_id IS NULL AND l.question_set = %s{{of}})
 """
 # Who judged elsewhere has no seat here; they spoke first, as in neural.chat. Each of two people is judged.
 _OF_WHOLES = f"""
 SELECT coalesce(heard.bot_id, {PEOPLE}), d.id,
        CASE WHEN heard.bot_id IS NULL THEN heard.number ELSE 0 END + 1,
-       l.rater_id, NULL, l.answer_ms, l.id{{answers}}
+       l.rater_id, NULL, l.answer_ms, {DAY}, l.id{{answers}}
   FROM labels_label AS l
   JOIN dialogues_dialogue AS d ON d.id = l.dialogue_id
   LEFT JOIN dialogues_seat AS own ON own.dialogue_id = d.id AND own.worker_id = l.rater_id
@@ -83,7 +83,7 @@ def judged(study: Study, questions: QuestionSet, ask: Ask) -> Judged:
     keys = [question.key for question in coded_questions(questions)]
     answers, parameters = coded_columns(questions)
     statement = _STATEMENTS[About(ask.about)].format(answers=answers)
-    table = _numbers(statement, [*parameters, study.pk, ask.pk, questions.key], 7 + len(keys))
+    table = _numbers(statement, [*parameters, study.pk, ask.pk, questions.key], 8 + len(keys))
     return Judged(
         bot=_named(table[0], {**bot_names(study), PEOPLE: HUMAN}),
         dialogue=table[1].astype(np.int64),
@@ -91,8 +91,9 @@ def judged(study: Study, questions: QuestionSet, ask: Ask) -> Judged:
         rater=_named(table[3], _pseudonyms(study, table[3])),
         latency_ms=table[4],
         answer_ms=table[5],
-        answers={key: table[7 + index] for index, key in enumerate(keys)},
-        texts=_texts_of(study, questions, table[6].astype(np.int64).tolist()),
+        answers={key: table[8 + index] for index, key in enumerate(keys)},
+        texts=_texts_of(study, questions, table[7].astype(np.int64).tolist()),
+        day=table[6],
     )
 
 

@@ -23,6 +23,7 @@ from reports.method import method
 from reports.models import Chart, Report
 from reports.reported import ReportedTask, TaskWithReport
 from reports.shown import charts_of, published_of
+from studies.progress import how_far, still_filling
 from studies.queries import may_change, readable_studies_of, studies_of
 from studies.tasks import keys_of, task_of
 
@@ -51,6 +52,7 @@ def report(request: HttpRequest, pk: int) -> HttpResponse:
         "staleness": services.staleness(study, shown, newest),
         "stamp": queries.stamp(study, newest, at),
         "progress": at,
+        "filling": still_filling(study, *how_far(study)),
         "drift": drift.alarms(Bot.objects.filter(study_bots__study=study)),
         "from_elsewhere": from_elsewhere(study),
         "published": published_of(study, study.question_set),

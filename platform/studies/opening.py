@@ -12,7 +12,7 @@ from accounts.models import User
 from bots.trying import Tried, tried
 from evaluation.scripts import contradiction
 from studies.consent import why_debriefing_unfinished, why_unfinished
-from studies.models import Study
+from studies.models import ConsentVersion, Study
 from studies.services import set_state
 from studies.tasks import task_of
 
@@ -38,10 +38,10 @@ class Check:
 
 def checks(study: Study) -> list[Check]:
     """What can be told without asking a bot."""
-    task = task_of(study)
-    found = _needed(study)
+    task, consent = task_of(study), study.consent_versions.last()
+    found = _needed(study, consent)
     if task.has_workers:
-        found += _in_another_script(study)
+        found += _in_another_script(study, consent)
         if study.questionnaires:
             asked = "; ".join(map(str, study.questionnaires))
             found += [Check(_("Questions about the people"), _("Asked: %(asks)s.") % {"asks": asked}, True)]
@@ -57,7 +57,7 @@ def checks(study: Study) -> list[Check]:
 
 def obstacle(study: Study) -> Check | None:
     """The first thing that keeps a study from being opened."""
-    return obstacle_among(_needed(study))
+    return obstacle_among(_needed(study, study.consent_versions.last()))
 
 
 def obstacle_among(found: Sequence[Check]) -> Check | None:
@@ -65,7 +65,7 @@ def obstacle_among(found: Sequence[Check]) -> Check | None:
     return next((each for each in found if each.cure and not each.holds), None)
 
 
-def _needed(study: Study) -> list[Check]:
+def _needed(study: Study, consent: ConsentVersion | None) -> list[Check]:
     """What must hold before anybody is let in."""
     task = task_of(study)
     missing, address = task.why_not_open(study), task.designed_at(study)
@@ -77,15 +77,14 @@ def _needed(study: Study) -> list[Check]:
     panels = reverse("crowd:panels", args=[study.pk])
     return [
         done,
-        _consent_check(study),
+        _consent_check(study, consent),
         *_debriefing_check(study),
         Check(_("Panels"), cannot or fine, not cannot, _("Fix the panels"), panels),
     ]
 
 
-def _consent_check(study: Study) -> Check:
+def _consent_check(study: Study, consent: ConsentVersion | None) -> Check:
     """Whether there is a text that workers can agree to."""
-    consent = study.consent_versions.last()
     says = why_unfinished(consent.text) if consent else _("There is no text that workers agree to.")
     agreed = _("Workers agree to version %(number)s.") % {"number": consent.number if consent else 0}
     address = f"{reverse('studies:edit', args=[study.pk])}#id_consent_text"
@@ -93,9 +92,8 @@ def _consent_check(study: Study) -> Check:
     return Check(_("Consent"), says or agreed, not says, cure, address)
 
 
-def _in_another_script(study: Study) -> list[Check]:
+def _in_another_script(study: Study, consent: ConsentVersion | None) -> list[Check]:
     """Whether the consent text can be in a language of those who are to agree to it."""
-    consent = study.consent_versions.last()
     texts = [consent.text] if consent else []
     why = [contradiction(texts, language) for language in study.languages]
     if not (why and all(why)):

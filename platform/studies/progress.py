@@ -71,3 +71,12 @@ def in_words(study: Study, finished: int, wanted: int) -> str:
     else:
         said = ngettext("%(done)s of %(all)s judgment given", "%(done)s of %(all)s judgments given", wanted)
     return said % {"done": f"{finished:,}", "all": f"{wanted:,}"}
+
+
+def still_filling(study: Study, finished: int, wanted: int) -> str:
+    """How far a study is that takes people and is not full, in words; empty of any other.
+
+    What it tells may change with every further result, and whoever looks often finds more of it by chance.
+    """
+    takes = study.state in (Study.State.OPEN, Study.State.PAUSED)
+    return in_words(study, finished, wanted) if takes and finished < wanted else ""

@@ -18,7 +18,7 @@ from live.remembered import key_of, remembered
 from monitoring.funnel import AT_IT
 from reports.models import Report
 from studies.models import Study
-from studies.progress import counts_of
+from studies.progress import counts_of, still_filling
 from studies.queries import readable_real_studies_of, real_studies_of
 from studies.tasks import task_of
 from workspace.needs import Running, needs
@@ -34,7 +34,10 @@ TAKING = (Study.State.OPEN, Study.State.PAUSED)
 def shown(user: User | AnonymousUser, *, now: datetime | None = None) -> dict[str, Any]:
     """All of the page; it asks the database as often for many studies of all tasks as for one."""
     taking, drafts = _current(user)
-    counts = counts_of(taking)
+    found = results(user)
+    counts = counts_of({*taking, *(each.study for each in found if each.study.state in TAKING)})
+    for each in found:
+        each.filling = still_filling(each.study, *counts.get(each.study_id, (0, 0)))  # type: ignore[attr-defined]
     at_it = _running(taking, counts, now or timezone.now())
     mine = [*taking, *drafts]
     return {
@@ -43,7 +46,7 @@ def shown(user: User | AnonymousUser, *, now: datetime | None = None) -> dict[st
         "running": at_it,
         "needs": needs(user, at_it),
         "costs": costs(user, counts),
-        "results": results(user),
+        "results": found,
         "to_rehearse": next((each for each in mine if task_of(each).has_rehearsals), None),
     }
 
@@ -140,7 +143,7 @@ def _costs(user: User | AnonymousUser, known: Mapping[int, tuple[int, int]]) -> 
 
 
 def results(user: User | AnonymousUser) -> Sequence[Report]:
-    """The newest results, of as many studies, that say something; each with its `answer`."""
+    """The newest results, of as many studies, that say something, with their `answer` and `always_valid`."""
     newest = Report.objects.filter(study=OuterRef("pk"), state=Report.State.READY).order_by("-pk")
     studies = (
         readable_real_studies_of(user)
@@ -150,5 +153,7 @@ def results(user: User | AnonymousUser) -> Sequence[Report]:
     keys = studies.filter(newest__isnull=False).order_by("-newest").values_list("newest", flat=True)
     found = Report.objects.filter(pk__in=keys[: 3 * MOST_RESULTS]).select_related("study")
     # A whole result can have megabytes.
-    in_short = found.defer("result").annotate(answer=F("result__answer")).order_by("-pk")
-    return [each for each in in_short if each.answer][:MOST_RESULTS]
+    in_short = found.defer("result").annotate(
+        answer=F("result__answer"), always_valid=F("result__always_valid")
+    )
+    return [each for each in in_short.order_by("-pk") if each.answer][:MOST_RESULTS]

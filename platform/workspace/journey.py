@@ -16,7 +16,7 @@ from reports.reported import ReportedTask
 from reports.services import covers
 from studies.models import LastExport, Study
 from studies.opening import obstacle
-from studies.progress import how_far, in_words
+from studies.progress import how_far, in_words, still_filling
 from studies.tasks import FirstStep, Stage, task_of
 
 READY = "ready"
@@ -216,6 +216,8 @@ def _results(study: Study) -> _Found:
         return _("Results"), _("The report fills in by itself."), address, False, False
     if newest[0] is None:  # nothing is judged, so nobody leads
         return _("Results"), _("The report has its numbers."), address, True, False
+    if newest[0].get("certain") and still_filling(study, *how_far(study)):
+        return _("Results"), _("The report says who leads so far."), address, False, False
     if newest[0].get("certain"):
         return _("Results"), _("The report says who leads."), address, True, False
     if study.state == Study.State.CLOSED:  # no more conversations will make it certain

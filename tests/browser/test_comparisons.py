@@ -63,11 +63,21 @@ async def pages(
             yield width, path, visitor
 
 
+# Tables that must be slid sideways to be read, and numbers that do not say what they are of.
+TO_SLIDE = """() => [...document.querySelectorAll(".scroll:has(> table)")]
+  .filter(each => each.scrollWidth > each.clientWidth).map(each => each.ariaLabel)"""
+NAMELESS = """() =>
+  [...document.querySelectorAll(".numbers td:not([data-label])")].map(each => each.textContent)"""
+
+
 async def test_the_pages_fit_and_can_be_read_aloud(visit: Visit, studies: list[Study]) -> None:
-    async for width, path, visitor in pages(visit, studies, 1280, 320):
+    async for width, path, visitor in pages(visit, studies, 1280, 390, 320):
         await expect(visitor.page.locator(".plot svg").first).to_be_visible()
         assert await visitor.flaws() == [], (width, path)
         assert await visitor.fits(), (width, path)
+        if width < 640:
+            assert await visitor.page.evaluate(TO_SLIDE) == [], (width, path)
+            assert await visitor.page.evaluate(NAMELESS) == [], (width, path)
 
 
 async def test_from_a_perplexity_entered_to_the_line(visit: Visit, studies: list[Study]) -> None:

@@ -22,17 +22,19 @@ from bots.models import BotVersion
 from bots.services import version_of
 from crowd.ending import exclude
 from crowd.panels import Arrival
-from dialogues.models import Fault
+from dialogues.models import Dialogue, Fault
 from dialogues.queries import seat_of
 from dialogues.services import finish
 from evaluation.questions import QUESTION_SETS
 from evaluation.report.bundle import recompute
 from evaluation.report.tables import tables
 from exports.described import MASK, masked
+from labels.models import Label
+from reports.method import method
 from studies.models import Study
 from studies.services import save_study
 from tests.conftest import MakeStudy, start_dialogue, worker_of
-from tests.planted import add_exchange, add_label, computed, talked
+from tests.planted import add_exchange, add_label, bot_of, computed, figures, talked
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -109,6 +111,53 @@ def test_the_data_alone_gives_every_number_of_the_stored_report(full: Study, bun
     assert {bot["under_way"] for bot in stored["course"]["bots"]} == {0, 1}
     assert any(bot["faults"] for bot in stored["course"]["bots"])
     assert any("low" in cell for bot in stored["bots"] for cell in bot["cells"])
+
+
+def test_the_paragraph_says_when_the_labels_that_count_were_given_and_the_data_alone_gives_it_again(
+    make_study: MakeStudy, rex: User, bundle_of: MakeBundle
+) -> None:
+    rules = {"primary_analysis": "without_excluded", "exclusion_rules": "Always the same answer."}
+    study = make_study(min_turns=2, max_turns=8, **rules)
+    days = ["2026-02-20T12:00Z", "2026-03-02T00:30+01:00", "2026-03-09T23:59:59.9Z", "2026-03-08T12:00Z"]
+    for day in days:
+        dialogue = talked(study, [(True, False), (True, True)])
+        Label.objects.filter(turn__dialogue=dialogue).update(changed_at=day)
+    excluded = Dialogue.objects.order_by("pk")[0].participation
+    assert excluded
+    exclude(excluded.pk, reason="Always the same answer", by=rex)
+    unfinished = start_dialogue(study)
+    add_exchange(unfinished, version_of(bot_of(unfinished), {"adapter": "scripted"}), text="Well", latency=1)
+    add_label(unfinished, position=2, answers={"sensible": True, "specific": True})
+
+    path, report = bundle_of(study), computed(study).result
+    again = recompute(path)
+
+    assert report
+    # The second was given at half past eleven in the evening, by UTC.
+    assert (
+        "The labels were given from 1 March 2026 to 9 March 2026 (days in UTC)." in method(study, report).text
+    )
+    assert report["other"]["raters"]["first_day"] == "2026-02-20"
+    assert (again.report, again.differences) == (report, [])
+    with zipfile.ZipFile(path) as archive:
+        written = archive.read("method/paragraph.txt").decode()
+    assert written == method(study, again.report).text + "\n"
+
+
+def test_the_paragraph_says_of_which_labels_nobody_knows_when_they_were_given(
+    make_study: MakeStudy, bundle_of: MakeBundle
+) -> None:
+    study = make_study(min_turns=2, max_turns=8)
+    dialogue = talked(study, [(True, False), (True, True)])
+    Label.objects.update(changed_at="2026-03-02T12:00Z")
+    Label.objects.filter(turn__position=2).update(ask=None, party="outside")  # as if it came with a file
+    said = "The labels were given on 2 March 2026 (days in UTC), but for 1 label from files."
+
+    for report in (computed(study).result, recompute(bundle_of(study)).report):
+        assert report
+        assert said in method(study, report).text
+    Label.objects.filter(turn__dialogue=dialogue).update(ask=None, party="outside")
+    assert "labels were given" not in method(study, figures(computed(study))).text
 
 
 def test_one_changed_label_is_found(full: Study, bundle_of: MakeBundle) -> None:

@@ -1,5 +1,7 @@
 """Finding conversations of a study: each filter against conversations that were planted for it."""
 
+import re
+
 import pytest
 from django.db import connection
 from django.test import Client
@@ -59,6 +61,18 @@ def test_a_conversation_has_the_mean_of_its_labels_as_its_score(
     assert listed(pair_of_bots, lowest=30.0) == [high]
     assert listed(pair_of_bots, lowest=25.0, highest=75.0) == [low, high]
     assert listed(pair_of_bots, highest=24.9) == []
+
+
+def test_the_list_counts_turns_as_a_study_limits_them(
+    pair_of_bots: Study, rex: User, sign_in: SignIn
+) -> None:
+    talked(pair_of_bots, [(True, True), (True, False)])
+    start_dialogue(pair_of_bots)  # nothing but the opening is said in it
+
+    page = sign_in(rex).get(f"/studies/{pair_of_bots.pk}/dialogues/").content.decode()
+
+    assert re.findall(r'data-label="Turns">(\d+)<', page) == ["0", "4"]
+    assert "Turns are counted without a scripted opening." in page
 
 
 def test_by_a_score_those_without_it_are_left_out_and_counted(

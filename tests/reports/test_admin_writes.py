@@ -14,7 +14,7 @@ from responses.models import Response
 from studies.models import Study
 from tasks.writing.models import WritingPlan
 from tests.conftest import MakeQueue, MakeStudy, MakeVersion
-from tests.planted import SignIn, computed, figures, talked
+from tests.planted import SignIn, computed, figures
 
 pytestmark = pytest.mark.django_db(transaction=True)
 YES = {"post": "yes"}
@@ -23,16 +23,6 @@ YES = {"post": "yes"}
 @pytest.fixture
 def admin(ada: User, sign_in: SignIn) -> Client:
     return sign_in(ada)
-
-
-@pytest.fixture
-def reported(short: Study) -> Study:
-    """Four replies: three sensible, one specific."""
-    talked(short, [(True, True), (True, False)])
-    talked(short, [(True, False), (False, False)])
-    computed(short)
-    short.refresh_from_db()
-    return short
 
 
 def values(study: Study) -> list[float]:

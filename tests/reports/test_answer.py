@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from django.template.loader import render_to_string
 
+from bots.models import Bot
 from evaluation.printed import figure, p_value, percent, signed
 from evaluation.report.latex import tables
 from reports.method import method
@@ -23,22 +24,22 @@ OPEN = TWO | {"low": -3.26, "p": 0.2, "certain": False, "more": 41}
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
-        (TWO, "Ann leads Bob by 12.0 points (4.0 to 20.0): certain."),
+        (TWO, "Ann leads Bob by 12.0 points of SSA (4.0 to 20.0): certain."),
         (
             OPEN,
-            "Not yet certain: Ann is 12.0 points ahead of Bob (\N{MINUS SIGN}3.3 to 20.0). About 41 more "
-            "conversations with each would show such a difference.",
+            "Not yet certain: Ann is ahead of Bob by 12.0 points of SSA (\N{MINUS SIGN}3.3 to 20.0). About "
+            "41 more conversations with each would show such a difference.",
         ),
         (
             OPEN | {"low": 1.9, "systems": 4},
-            "Not yet certain over all pairs: Ann is 12.0 points ahead of Bob (1.9 to 20.0 for this pair",
+            "Not yet certain over all pairs: Ann is ahead of Bob by 12.0 points of SSA (1.9 to 20.0 for this",
         ),
         (OPEN | {"noun": "context", "more": 1}, "About 1 more context would show such a difference."),
         (
             OPEN | {"more": None},
-            "Not certain: Ann and Bob are 12.0 points apart (\N{MINUS SIGN}3.3 to 20.0), too close",
+            "Not certain: Ann and Bob are 12.0 points of SSA apart (\N{MINUS SIGN}3.3 to 20.0), too close",
         ),
-        (OPEN | {"low": None, "more": None}, "Ann is 12.0 points ahead of Bob by SSA, and there"),
+        (OPEN | {"low": None, "more": None}, "Ann is ahead of Bob by 12.0 points of SSA, and there"),
         (OPEN | {"low": None, "more": None, "difference": 0.0}, "Ann and Bob are level by SSA, and there"),
         (
             {"score": "SSA", "leader": "Ann", "value": 75.0, "low": 61.1, "high": 85.2},
@@ -75,6 +76,46 @@ def test_a_lead_that_is_certain_says_for_whom_beside_the_interval_for_every_look
     assert "may stop it for what you see, another interval of the lead counts" in words
     assert said in words
     assert not_said not in words
+
+
+HALF = "7 of 14 conversations finished"
+OF_ONE_LOOK = f"so far: certain at a single look. The study still runs, with {HALF}. Looking often makes"
+OF_EVERY_LOOK = f"): certain. The study still runs, with {HALF}. The lead is certain at every look."
+INCLUDES_0, EXCLUDES_0 = {"low": -3.1, "high": 27.2}, {"low": 1.2, "high": 22.0}
+
+
+@pytest.mark.parametrize(
+    ("answer", "watched", "said"),
+    [
+        (TWO, INCLUDES_0, OF_ONE_LOOK),
+        (TWO, {"undefined": "Fewer than two."}, OF_ONE_LOOK),
+        (TWO, EXCLUDES_0, OF_EVERY_LOOK),
+        (OPEN | {"equivalent": True}, INCLUDES_0, "Looking often makes such findings more frequent"),
+        (OPEN, INCLUDES_0, "would show such a difference."),
+    ],
+)
+def test_a_finding_of_a_study_that_fills_says_how_far_it_is_and_what_looking_does(
+    answer: dict[str, Any], watched: dict[str, Any], said: str
+) -> None:
+    def shown(filling: str) -> str:
+        told = {"answer": answer, "watched": watched, "filling": filling}
+        return " ".join(re.sub(r"<[^>]+>", "", render_to_string("reports/parts/answer.html", told)).split())
+
+    assert said in shown(HALF)
+    assert ("Looking often" in said) == ("Looking often" in shown(HALF))
+    for not_said in ("so far", "single look", "still runs"):
+        assert not_said not in shown("")
+
+
+def test_that_a_study_fills_is_said_once_of_both_analyses() -> None:
+    watched = INCLUDES_0 | {"units": 7, "unit": "conversation", "left_out": 0}
+    parts = {"answer": TWO, "always_valid": watched}
+    result = parts | {"level": 0.95, "primary": "all", "other": parts}
+
+    html = render_to_string("reports/parts/answered.html", {"result": result, "filling": HALF})
+
+    assert html.count("certain at a single look") == 2
+    assert html.count("The study still runs") == 1
 
 
 def test_names_of_bots_are_escaped() -> None:
@@ -117,7 +158,7 @@ class TestOfAStudy:
     @pytest.fixture
     def reported(self, make_study: MakeStudy) -> Study:
         study = make_study({"ann": 9, "bob": 9}, min_turns=2, max_turns=8, opening_text="Hi {you} 100%!")
-        study.study_bots.get(bot__name="ann").bot.__class__.objects.filter(name="ann").update(title="R&D_{1}")
+        Bot.objects.filter(name="ann").update(title="R&D_{1}")
         for n in range(12):
             talked(study, [(True, n % 2 == 0), (n % 2 == 0 or n % 3 == 0, False)])
         computed(study)

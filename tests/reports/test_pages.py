@@ -12,15 +12,11 @@ from dialogues.models import Fault
 from reports.models import Chart
 from studies.models import Study
 from tests.conftest import MakeStudy, start_dialogue
-from tests.planted import SignIn, computed, figures, talked, with_report_of_two
+from tests.planted import SignIn, computed, figures, talked
 
 
 @pytest.mark.django_db(transaction=True)
 class TestOfAStudy:
-    @pytest.fixture
-    def reported(self, short: Study) -> Study:
-        return with_report_of_two(short)
-
     @pytest.mark.parametrize("name", ["scores", "plane", "by-reply"])
     @pytest.mark.parametrize(("scheme", "palette"), [("light", LIGHT), ("dark", DARK)])
     def test_a_chart_is_a_file_in_fixed_colours(

@@ -4,7 +4,9 @@ import re
 from collections.abc import Iterator
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings
 
 from accounts.limits import one_at_once_of
@@ -102,6 +104,13 @@ def test_where_all_bots_went_down_worker_and_researcher_are_told(
         "No bot answers, so nobody new is admitted"
         in sign_in(rex).get(f"/studies/{study.pk}/").content.decode()
     )
+
+
+def test_the_newest_consent_text_is_read_once_for_all_that_is_checked(draft: Study) -> None:
+    with CaptureQueriesContext(connection) as asked:
+        checks(draft)
+
+    assert sum("studies_consentversion" in each["sql"] for each in asked) == 1
 
 
 def test_what_is_missing_is_said_before_anything_is_tried(rex: User, sign_in: SignIn) -> None:

@@ -1,5 +1,6 @@
 """What a researcher sees first, and the list of studies when there are many."""
 
+import re
 from decimal import Decimal
 
 import pytest
@@ -180,6 +181,27 @@ def test_it_tells_what_studies_cost_by_their_ledgers(
     assert "All studies in EUR" in page
     assert f"/studies/{talk.pk}/payments/" in page
     assert queries(client, "/home/") <= 15
+
+
+def test_a_lead_in_a_study_that_fills_is_certain_at_a_single_look_wherever_it_is_told(
+    make_study: MakeStudy, rex: User, sign_in: SignIn
+) -> None:
+    study = make_study({"ann": 16, "bob": 16}, min_turns=2, max_turns=4)
+    for n in range(16):
+        talked(study, [(n % 2 == 0 or n == 5, n % 2 == 0 and n != 4)])
+    computed(study)
+    client = sign_in(rex)
+
+    def told() -> list[str]:
+        pages = [client.get(path).content.decode() for path in ("/home/", f"/studies/{study.pk}/report/")]
+        return [" ".join(re.sub(r"<[^>]+>", "", page).split()) for page in pages]
+
+    for page in told():
+        assert "so far: certain at a single look. The study still runs, with 16 of 32 conversations" in page
+    set_state(study.pk, Study.State.CLOSED)
+    for page in told():
+        assert "): certain." in page
+        assert "still runs" not in page
 
 
 def test_somebody_at_work_is_paid_though_the_study_is_closed(make_study: MakeStudy, rex: User) -> None:

@@ -68,6 +68,17 @@ def test_a_study_that_is_full_with_a_certain_answer_is_to_be_exported(make_study
     assert next_of(study) == "Export"
 
 
+def test_who_leads_while_a_study_fills_leads_so_far(make_study: MakeStudy) -> None:
+    study = make_study({"ann": 16, "bob": 16}, min_turns=2, max_turns=4)
+    for n in range(16):
+        talked(study, [(n % 2 == 0 or n == 5, n % 2 == 0 and n != 4)])
+    computed(study)
+
+    results = {step.title: step for step in journey(study)}["Results"]
+
+    assert (results.standing, results.says) == (Standing.LATER, "The report says who leads so far.")
+
+
 def test_a_study_that_is_full_needs_no_bot_any_more(make_study: MakeStudy) -> None:
     study = make_study({"ann": 1}, min_turns=2, max_turns=4)
     assert {step.title: step for step in journey(study)}["Recruit"].warning

@@ -115,6 +115,11 @@ class Dialogue(models.Model):
         return str(self.public_id)
 
     @property
+    def counted_turns(self) -> int:
+        """Its length as studies limit it: without the scripted opening."""
+        return self.turns - min(self.turns, self.opening_turns)
+
+    @property
     def bot_titles(self) -> str:
         """Who is judged in it."""
         return ", ".join(dict.fromkeys(str(each.bot) for each in self.seats.all() if each.bot))

@@ -19,7 +19,7 @@ from judging.asks import asks_of_readers
 from judging.batteries import battery_of, declared
 from judging.models import JudgingPlan
 from judging.queries import items_of
-from labels.answers import coded_columns, text_columns
+from labels.answers import DAY, coded_columns, text_columns
 from privacy.redacting import redactor_for
 from questions.resolving import question_set
 from reports.queries import design_of
@@ -28,7 +28,7 @@ from studies.models import Ask, Study
 # Items of one context are told apart by their number among them.
 _JUDGMENTS = f"""
 SELECT i.system, i.cluster, i.number, crowd_pseudonym(l.rater_id, l.study_id), i.latency_ms, l.answer_ms,
-       i.repetition, l.occasion, l.id{{answers}}
+       i.repetition, l.occasion, l.id, {DAY}{{answers}}
   FROM (SELECT found.*, dense_rank() OVER (PARTITION BY found.cluster ORDER BY found.id) AS number
           FROM ({items_of(ask="%s")}) AS found) AS i
   JOIN judging_slot AS s ON s.item_id = i.id
@@ -65,7 +65,7 @@ _PAIRS = f"""
 SELECT CASE WHEN s.is_swapped THEN i.second_system ELSE i.first_system END,
        CASE WHEN s.is_swapped THEN i.first_system ELSE i.second_system END,
        i.cluster, i.number, crowd_pseudonym(l.rater_id, l.study_id), l.answer_ms,
-       l.id{{answers}}
+       l.id, {DAY}{{answers}}
   FROM (SELECT found.*, dense_rank() OVER (PARTITION BY found.cluster ORDER BY found.id) AS number
           FROM ({items_of(ask="%s")}) AS found) AS i
   JOIN judging_slot AS s ON s.item_id = i.id
@@ -89,7 +89,7 @@ def redacted_in(texts: Iterable[str], redactor: Redactor) -> list[str]:
 
 def judged_pairs(study: Study, ask: Ask) -> JudgedPairs:
     """Every judgment of pairs by an ask, with what the report needs to know about its pair."""
-    columns, answers, texts = _read(_PAIRS, ask, leading=7)
+    columns, answers, texts = _read(_PAIRS, ask, leading=8)
     plan = JudgingPlan.objects.filter(study=study).first() or JudgingPlan()
     with connection.cursor() as cursor:
         cursor.execute(_MEETINGS, [study.pk, ask.pk])
@@ -104,6 +104,7 @@ def judged_pairs(study: Study, ask: Ask) -> JudgedPairs:
         answer_ms=np.array(columns[5], dtype=np.float64),
         answers=answers,
         texts=texts,
+        day=np.array(columns[7], dtype=np.float64),
     )
     return JudgedPairs(
         judged=judged,
@@ -130,7 +131,7 @@ def asked_of_items(study: Study) -> list[AskOfItems]:
 
 def judged_items(study: Study, ask: Ask) -> JudgedItems:
     """Every judgment of the study by this ask, with what the report needs to know about its item."""
-    columns, answers, texts = _read(_JUDGMENTS, ask, leading=9)
+    columns, answers, texts = _read(_JUDGMENTS, ask, leading=10)
     plan = JudgingPlan.objects.filter(study=study).first() or JudgingPlan()
     with connection.cursor() as cursor:
         cursor.execute(_REMARKED, [study.pk, ask.pk])
@@ -153,6 +154,7 @@ def judged_items(study: Study, ask: Ask) -> JudgedItems:
         answer_ms=np.array(columns[5], dtype=np.float64),
         answers=answers,
         texts=texts,
+        day=np.array(columns[9], dtype=np.float64),
     )
     return JudgedItems(
         judged=judged,

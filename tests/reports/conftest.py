@@ -1,0 +1,10 @@
+import pytest
+
+from studies.models import Study
+from tests.planted import with_report_of_two
+
+
+@pytest.fixture
+def reported(short: Study) -> Study:
+    """A study with a report of four replies: three are sensible, two specific."""
+    return with_report_of_two(short)
