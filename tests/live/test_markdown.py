@@ -1,6 +1,8 @@
 """Markdown of chatbots as HTML: formatted where it is harmless, text where it is not."""
 
 import re
+import subprocess
+import sys
 from html.parser import HTMLParser
 
 import nh3
@@ -105,3 +107,21 @@ def test_what_would_take_too_long_is_shown_as_written() -> None:
     assert as_html("[" * 500 + "**a**").startswith("<p>[[[")
     assert "<strong>" not in as_html("[" * 500 + "**a**")
     assert "<strong>" in as_html("[" * 300 + "**a**")
+
+
+def test_no_text_has_rules_looked_up_while_other_threads_read_them() -> None:
+    """The library lists its rules at the first text: one of two threads found none, and answered 500."""
+    program = """
+from live import markdown
+from markdown_it.ruler import Ruler
+
+def late(self):
+    raise AssertionError("looked up after loading")
+
+Ruler.__compile__ = late
+text = "# One\\n\\n- *two*\\n\\n> three ~~four~~ [five](https://six.org)"
+print(markdown.as_html(text), markdown.as_html(text, indented_code=False))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+    assert done.stdout.count("<em>two</em>") == 2
