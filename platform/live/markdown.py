@@ -28,10 +28,10 @@ def _renderer() -> MarkdownIt:
     made.validateLink = lambda url: url.lower().startswith(tuple(f"{name}:" for name in _SCHEMES))  # type: ignore[method-assign]  # its documented way
     for rule, html in _HEADING.items():
         made.add_render_rule(rule, _constant(html))
-    return _ready(made)
+    return ready(made)
 
 
-def _ready(made: MarkdownIt) -> MarkdownIt:
+def ready(made: MarkdownIt) -> MarkdownIt:
     """The renderer, whose rules are listed now: at the first text, two threads would find half of them."""
     made.render("*Anything*")
     return made
@@ -42,7 +42,7 @@ def _constant(html: str) -> Any:
 
 
 _MARKDOWN = _renderer()
-_WITHOUT_INDENTED_CODE = _ready(_renderer().disable("code"))
+_WITHOUT_INDENTED_CODE = ready(_renderer().disable("code"))
 
 
 @lru_cache(maxsize=_REMEMBERED)

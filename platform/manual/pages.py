@@ -14,6 +14,8 @@ from django.utils.translation import gettext_lazy as _
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from live.markdown import ready
+
 ROOT = Path(__file__).parents[2]
 PICTURES = ROOT / "docs" / "images"
 
@@ -228,7 +230,7 @@ def _lead(token: Token, folder: PurePosixPath | Path, links: list[str]) -> None:
         links.append(target)
 
 
-_MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table")
+_MARKDOWN = ready(MarkdownIt("commonmark", {"html": False}).enable("table"))
 # Wide tables scroll in a box of their own, which the keyboard reaches.
 _MARKDOWN.add_render_rule(
     "table_open", lambda *_: '<div class="scroll" tabindex="0" role="group">\n<table>\n'
