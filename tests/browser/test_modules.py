@@ -194,7 +194,8 @@ async def test_keys_in_a_burst_are_text(
 ASK = """
     const given = [];
     const onAnswer = (key, answer) => given.push(answer);
-    const view = new m.QuestionView(m.complete(argument), {describedBy: "", onAnswer, onEarly: () => given.push("early")});
+    const onEarly = () => given.push("early");
+    const view = new m.QuestionView(m.complete(argument), {describedBy: "", onAnswer, onEarly});
     document.body.append(view.element);
     const buttons = [...view.element.querySelectorAll("button")];
     const press = name => buttons.find(button => button.textContent.includes(name)).click();
