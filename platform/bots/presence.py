@@ -143,7 +143,7 @@ def why_not(bot: Bot) -> str:
 
 def last_error(health: Mapping[str, Any]) -> str:
     """What a copy failed of last, without where in its code; empty: of nothing."""
-    return str(health.get("last_error", "")).rpartition("\n")[2]
+    return str(health.get("last_error", "")).rpartition("\n")[2].removeprefix("failed: ")
 
 
 def figures() -> dict[str, list[dict[str, Any]]]:
