@@ -48,4 +48,5 @@ def _cut(text: str) -> tuple[str, ...]:
     """What readers should know of a text that is too long; nothing of any other."""
     if len(text) <= MAX_RESPONSE_CHARS:
         return ()
-    return (f"The reply had {len(text):,} characters; what follows the first {MAX_RESPONSE_CHARS:,} was cut off.",)
+    kept = f"{MAX_RESPONSE_CHARS:,}"
+    return (f"The reply had {len(text):,} characters; what follows the first {kept} was cut off.",)
