@@ -69,6 +69,28 @@ async def test_who_finishes_with_a_message_unsent_is_told_that_it_will_be_lost(
     await expect(wanda.message).to_have_value("One more thing")
 
 
+async def test_a_button_that_waits_looks_so_under_the_pointer_too(wanda: Visitor, study: Study) -> None:
+    await wanda.start(study)
+    send = wanda.page.locator("#send")
+    await wanda.ready()
+    await send.hover()
+
+    looks = await send.evaluate("""button => {
+        const shade = () => getComputedStyle(button).backgroundColor;
+        const sunken = document.body.appendChild(document.createElement("i"));
+        sunken.style.background = "var(--sunken)";
+        const before = shade();
+        button.style.transition = "none";
+        button.setAttribute("aria-disabled", "true");
+        const looks = [before, shade(), getComputedStyle(sunken).backgroundColor];
+        sunken.remove();
+        return looks;
+    }""")
+
+    enabled, waiting, sunken = looks
+    assert waiting == sunken != enabled
+
+
 async def test_the_second_question_appears_only_after_yes(wanda: Visitor, study: Study) -> None:
     await wanda.start(study)
     await wanda.say("Hello")
