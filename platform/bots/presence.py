@@ -136,14 +136,14 @@ def why_not(bot: Bot) -> str:
     copy = copies.order_by("-seen_at").first()
     if copy is None:
         return ""
-    last_line = last_error(copy.health)
+    last_line = last_error(copy.health).removeprefix("failed: ")
     said = UNWELL.get(copy.state, f"is {copy.state}")
     return f"{bot} {said} at {copy.host}. Last error: {last_line or 'none'}"
 
 
 def last_error(health: Mapping[str, Any]) -> str:
     """What a copy failed of last, without where in its code; empty: of nothing."""
-    return str(health.get("last_error", "")).rpartition("\n")[2].removeprefix("failed: ")
+    return str(health.get("last_error", "")).rpartition("\n")[2]
 
 
 def figures() -> dict[str, list[dict[str, Any]]]:
