@@ -124,6 +124,8 @@ def place_gone(request: HttpRequest, study: Study) -> HttpResponse:
 @worker_page
 def instructions(request: HttpRequest, study: Study) -> HttpResponse:
     participation, task = current_participation(request, study), work_of(study)
+    if page_of(participation) == "crowd:thanks":  # the back button leads here
+        return redirect("crowd:thanks", code=study.code)
     context = instructions_shown(study) | {
         "resume_code": participation.resume_code,
         "own_link": participation.own_link,

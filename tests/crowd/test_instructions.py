@@ -2,9 +2,12 @@
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 from django.utils.html import escape
 
 from accounts.models import User
+from crowd.ending import complete
+from crowd.models import Assignment, Outcome
 from questions.resolving import question_set
 from studies.asks import About, Asked, Moment
 from studies.models import Study
@@ -31,6 +34,18 @@ def test_what_is_asked_about_the_same_is_explained_as_one(make_study: MakeStudy)
     assert "one short question" not in page
     assert page.count("<h3>Under each reply</h3>") == 1
     assert "3. Would a person have given this answer?" in page
+
+
+def test_who_is_done_goes_back_to_the_last_page_and_not_to_what_comes_before(make_study: MakeStudy) -> None:
+    study, client = make_study(), Client()
+    agree(client, study)
+    client.post(f"/s/{study.code}/start/")
+    instructions = f"/s/{study.code}/instructions/"
+    assert "Back to the conversation" in client.get(instructions).content.decode()
+
+    complete(Assignment.objects.get().pk, Outcome.COMPLETE, now=timezone.now())
+
+    assert client.get(instructions).headers["Location"] == f"/s/{study.code}/thanks/"
 
 
 def test_every_set_of_a_study_of_pairs_is_explained(rex: User) -> None:
