@@ -30,10 +30,23 @@ def is_blank(text: str) -> bool:
 
 
 def clean_response(response: Response) -> Response:
-    """The same response, its texts cleaned by `clean_text`; candidates and remarks as many as may be kept."""
+    """The same response, its texts cleaned by `clean_text`; candidates and remarks as many as may be kept.
+
+    That it was cut is the last remark.
+    """
     candidates = tuple(
         replace(candidate, text=clean_text(candidate.text))
         for candidate in response.candidates[:MAX_CANDIDATES]
     )
-    remarks = tuple(clean_text(remark)[:MAX_REMARK_CHARS] for remark in response.remarks[:MAX_REMARKS])
+    cut = _cut(response.text)
+    told = (*response.remarks[: MAX_REMARKS - len(cut)], *cut)
+    remarks = tuple(clean_text(remark)[:MAX_REMARK_CHARS] for remark in told)
     return replace(response, text=clean_text(response.text), candidates=candidates, remarks=remarks)
+
+
+def _cut(text: str) -> tuple[str, ...]:
+    """What readers should know of a text that is too long; nothing of any other."""
+    if len(text) <= MAX_RESPONSE_CHARS:
+        return ()
+    kept = f"{MAX_RESPONSE_CHARS:,}"
+    return (f"The reply had {len(text):,} characters; what follows the first {kept} was cut off.",)

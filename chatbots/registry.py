@@ -18,6 +18,7 @@ from threading import RLock
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from chatbots import lab
@@ -259,7 +260,8 @@ def _problem(model: type[BaseModel], place: list[str], details: ErrorDetails) ->
     value = HIDDEN if _is_secret(model, place) else _shortened(details["input"])
     if details["type"] == "extra_forbidden":
         return Problem(field, value, _unknown_setting(_model_of(model, place), place[-1]))
-    return Problem(field, value, _cure(details))
+    examples = _field(model, place).examples if details["type"] == "string_pattern_mismatch" else None
+    return Problem(field, value, f"give a text like {examples[0]}" if examples else _cure(details))
 
 
 def _cure(details: ErrorDetails) -> str:
@@ -288,8 +290,13 @@ def _is_secret(model: type[BaseModel], place: list[str]) -> bool:
     """Whether the value is a secret, or a whole that may hold one."""
     if not place:
         return True
-    field = _model_of(model, place).model_fields.get(place[-1]) or model.model_fields.get(place[0])
-    return field is not None and "Secret" in str(field.annotation)
+    return "Secret" in str(_field(model, place).annotation)
+
+
+def _field(model: type[BaseModel], place: list[str]) -> FieldInfo:
+    """What the model says of the field that is meant; of one that it does not know, nothing."""
+    known = _model_of(model, place).model_fields.get(place[-1]) or model.model_fields.get(place[0])
+    return known or FieldInfo()
 
 
 def _unknown_setting(model: type[BaseModel], field: str) -> str:

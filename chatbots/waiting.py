@@ -229,7 +229,7 @@ class WaitingRoom:
                 "no requests until it is done. If that does not end, restart its host."
             )
         if left := self._breaker.seconds_left():
-            last_error = self._tally.last_error.rpartition("\n")[2]
+            last_error = self._tally.last_error.rpartition("\n")[2].removeprefix("failed: ")
             return errors.BotRestingError(
                 f"Bot '{self.name}' has failed {self._breaker.failures} times in a row and is left alone for "
                 f"{left:.0f} s. Last error: {last_error}"

@@ -19,27 +19,29 @@ _LANGUAGES = {
     "THAI": ("th",),
 }
 _WITH_SCRIPT_OF_THEIR_OWN = {code for codes in _LANGUAGES.values() for code in codes}
-_ENOUGH_LETTERS = 20
+ENOUGH_LETTERS = 20
+"""So many letters tell in which script a text is, though it names people and places in another."""
 # A character that is a syllable or a word says more.
 _ENOUGH_CHARACTERS = 4
 _OF_CHARACTERS = {"CJK", "HIRAGANA", "KATAKANA", "HANGUL"}
 _MOST_LETTERS = 1000
 
 
-def script_of(texts: Iterable[str]) -> str:
+def script_of(texts: Iterable[str], *, enough: int = ENOUGH_LETTERS) -> str:
     """In which script most letters are, such as CJK or LATIN; empty if that cannot be told.
 
     Args:
         texts: of which the first thousand letters are looked at.
+        enough: so many letters are needed to tell; of characters, which say more, a few at most.
     """
     letters = islice((letter for text in texts for letter in text if letter.isalpha()), _MOST_LETTERS)
     scripts = Counter(map(_script, letters))
     if not scripts:
         return ""
     script, count = scripts.most_common(1)[0]
-    enough = _ENOUGH_CHARACTERS if script in _OF_CHARACTERS else _ENOUGH_LETTERS
+    needed = min(enough, _ENOUGH_CHARACTERS) if script in _OF_CHARACTERS else enough
     is_most = 2 * count > scripts.total()
-    return script if is_most and scripts.total() >= enough else ""
+    return script if is_most and scripts.total() >= needed else ""
 
 
 def may_be_in(script: str, language: str) -> bool:
@@ -55,9 +57,9 @@ def named(script: str) -> str:
     return _NAMES.get(script, script.title())
 
 
-def contradiction(texts: Iterable[str], language: str) -> str:
+def contradiction(texts: Iterable[str], language: str, *, enough: int = ENOUGH_LETTERS) -> str:
     """Why these texts cannot be in this language, such as "mostly in Greek script"; empty if they may be."""
-    script = script_of(texts)
+    script = script_of(texts, enough=enough)
     return "" if not script or may_be_in(script, language) else f"mostly in {named(script)} script"
 
 

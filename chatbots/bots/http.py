@@ -57,6 +57,7 @@ class HTTPBot(ServiceBot):
             pattern=f"^{_HEADER.pattern}$",
             title="Header of the API key",
             description="Where the API key goes, if there is one.",
+            examples=["X-Api-Key"],
         )
         key_prefix: str = Field(
             "Bearer ", max_length=50, title="Before the API key", description="Written before the API key."

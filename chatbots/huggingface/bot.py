@@ -45,6 +45,7 @@ class ModelConfiguration(BotConfiguration):
         "main",
         pattern=r"^[\w./-]{1,200}$",
         description="Branch, tag or, best, commit of the hub, so that the model stays the same.",
+        examples=["main"],
     )
     local_files_only: bool = Field(
         False, title="Offline", description="Use only what has been fetched to this machine before."

@@ -136,7 +136,7 @@ def why_not(bot: Bot) -> str:
     copy = copies.order_by("-seen_at").first()
     if copy is None:
         return ""
-    last_line = last_error(copy.health)
+    last_line = last_error(copy.health).removeprefix("failed: ")
     said = UNWELL.get(copy.state, f"is {copy.state}")
     return f"{bot} {said} at {copy.host}. Last error: {last_line or 'none'}"
 

@@ -9,6 +9,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.http.request import RawPostDataException
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.access import visible_to
@@ -151,14 +152,24 @@ def set_active(request: HttpRequest, name: str) -> HttpResponse:
     found = get_object_or_404(queries.changeable_by(request.user), name=name)
     active = request.POST.get("active") == "yes"
     services.set_active(found.pk, active)
-    messages.success(
-        request,
-        _("“%(title)s” is switched on. %(value)s") % {"title": found.title, "value": queries.coming(found)}
-        if active
-        else _("“%(title)s” is switched off. Conversations with it cannot continue until it is on again.")
-        % {"title": found.title},
-    )
+    if active:
+        said = _("“%(title)s” is switched on. %(value)s")
+        messages.success(request, said % {"title": found.title, "value": queries.coming(found)})
+    else:
+        messages.success(request, _switched_off(found))
     return redirect(found)
+
+
+def _switched_off(bot: Bot) -> str:
+    said = _("“%(title)s” is switched off. Conversations with it cannot continue until it is on again.")
+    running = bot.study_bots.filter(study__state="open", study__rehearsal_of=None, target__gt=0).count()
+    if running:
+        said += " " + ngettext(
+            "%(n)s open study has it and sends nobody new to it.",
+            "%(n)s open studies have it and send nobody new to it.",
+            running,
+        )
+    return said % {"title": bot.title, "n": running}
 
 
 @login_required

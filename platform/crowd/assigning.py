@@ -137,6 +137,8 @@ def _lock_bots(study_id: int) -> list[StudyBot]:
 
 
 def _least_filled(bots: Collection[StudyBot], now: datetime) -> StudyBot:
+    if not bots:  # all are switched off
+        raise refusals.no_bot()
     taken = places_taken(bots, now)
     wanting = [bot for bot in bots if taken[bot.pk] < bot.target]
     if not wanting:

@@ -124,6 +124,8 @@ def place_gone(request: HttpRequest, study: Study) -> HttpResponse:
 @worker_page
 def instructions(request: HttpRequest, study: Study) -> HttpResponse:
     participation, task = current_participation(request, study), work_of(study)
+    if page_of(participation) == "crowd:thanks":  # the back button leads here
+        return redirect("crowd:thanks", code=study.code)
     context = instructions_shown(study) | {
         "resume_code": participation.resume_code,
         "own_link": participation.own_link,
@@ -139,7 +141,7 @@ def instructions_shown(study: Study) -> dict[str, Any]:
     """What every worker of the study is told before the work begins."""
     return {
         "study": study,
-        "asks": [_explained(ask, language_of_questions(study)) for ask in study.asked],
+        "asks": _together([_explained(ask, language_of_questions(study)) for ask in study.asked]),
         "practice": practice.number_of_examples(study),
         "asked_before": _has_questionnaire(study, Moment.BEFORE_WORK),
         "asked_after": _has_questionnaire(study, Moment.AFTER_WORK),
@@ -169,11 +171,25 @@ def _explained(ask: Ask, language: str) -> dict[str, Any]:
     verdicts = [[*asked.asked(asked.check(example.answers))] for example in asked.examples]
     return {
         "about": ask.about,
+        "by": ask.by,
         "when": (_WHAT if ask.by == By.READERS else _WHEN).get(About(ask.about), ""),
         "required": ask.required,
         "questions": asked.questions,
         "examples": list(zip(asked.examples, map(_in_words, verdicts), strict=True)),
     }
+
+
+def _together(explained: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What those who talk answer about the same as one: they meet it so, and count its questions so."""
+    found: list[dict[str, Any]] = []
+    for ask in explained:
+        same = [each for each in found if all(each[key] == ask[key] for key in ("by", "about", "required"))]
+        if same and ask["by"] == By.TALKERS:
+            same[0]["questions"] = [*same[0]["questions"], *ask["questions"]]
+            same[0]["examples"] = [*same[0]["examples"], *ask["examples"]]
+        else:
+            found.append(ask)
+    return found
 
 
 def _in_words(verdicts: list[tuple[Question, Answer | None]]) -> list[tuple[str, str]]:

@@ -27,6 +27,7 @@ class WorkerTask(StudyTask):
         instructions: template of the page after it, which extends crowd/instructions.html.
         saved: said at the end, with the completion code.
         previewed: the work as who makes such a study tries it.
+        needs_bots: whether nobody can begin while none of its bots answers.
     """
 
     has_workers = True
@@ -42,6 +43,7 @@ class WorkerTask(StudyTask):
     instructions: ClassVar[str]
     saved: ClassVar[str | Promise]
     previewed: ClassVar[type[Previewed]]
+    needs_bots: ClassVar[bool] = False
 
     @override
     def why_none_can_come(self, study: Study) -> str:
@@ -73,9 +75,9 @@ def work_of(study: Study) -> WorkerTask:
 
 
 def is_resting(study: Study) -> bool:
-    """Whether none of the bots that somebody new could get would answer now."""
-    bots = work_of(study).bots_to_try(study)
-    return bool(bots) and not admitting(bots, now=timezone.now())
+    """Whether none of the bots that somebody new could get would answer now, or all are switched off."""
+    task = work_of(study)
+    return task.needs_bots and not admitting(task.bots_to_try(study), now=timezone.now())
 
 
 def is_full(study: Study, *, now: datetime | None = None) -> bool:

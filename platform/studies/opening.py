@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from accounts.limits import one_at_once_of
 from accounts.models import User
 from bots.trying import Tried, tried
-from evaluation.scripts import contradiction
+from evaluation.scripts import ENOUGH_LETTERS, contradiction
 from studies.consent import why_debriefing_unfinished, why_unfinished
 from studies.models import ConsentVersion, Study
 from studies.services import set_state
@@ -93,13 +93,25 @@ def _consent_check(study: Study, consent: ConsentVersion | None) -> Check:
 
 
 def _in_another_script(study: Study, consent: ConsentVersion | None) -> list[Check]:
-    """Whether the consent text can be in a language of those who are to agree to it."""
-    texts = [consent.text] if consent else []
-    why = [contradiction(texts, language) for language in study.languages]
-    if not (why and all(why)):
-        return []
-    says = _("The consent text is %(script)s, and people take part in %(languages)s. Translate it.")
-    return [Check(_("Language"), says % {"script": why[0], "languages": study.language_names}, False)]
+    """Which texts cannot be in a language of those who are to read them."""
+    told = [
+        (_("The consent text is %(script)s, and people take part in %(languages)s. Translate it."),
+         consent.text if consent else "", ENOUGH_LETTERS),
+        (_("The instructions are %(script)s, and people take part in %(languages)s. Translate them."),
+         study.instructions, ENOUGH_LETTERS),
+        (_("The debriefing is %(script)s, and people take part in %(languages)s. Translate it."),
+         study.debriefing, ENOUGH_LETTERS),
+        (_("“%(text)s”, with which conversations open, is %(script)s, and people take part in %(languages)s. "
+           "Translate it."),
+         study.opening_text if task_of(study).has_conversations else "", 1),
+    ]  # fmt: skip
+    found = []
+    for says, text, enough in told:
+        why = [contradiction([text], language, enough=enough) for language in study.languages]
+        if why and all(why):
+            fields = {"script": why[0], "languages": study.language_names, "text": text}
+            found.append(Check(_("Language"), says % fields, False))
+    return found
 
 
 def _debriefing_check(study: Study) -> list[Check]:

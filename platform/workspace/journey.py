@@ -194,10 +194,16 @@ def _monitor(study: Study) -> _Found:
 
 
 def _unwell(study: Study) -> tuple[str, bool]:
-    """The bots of the study that do not answer now, each with its state, and whether they are all."""
-    wanted = study.study_bots.filter(target__gt=0, bot__active=True).select_related("bot")
-    states = presence.states(each.bot.name for each in wanted)
-    told = {each.bot.title: states.get(each.bot.name, "not hosted") for each in wanted}
+    """The bots of the study that do not answer now, each with its state, and whether they are all.
+
+    Of those that are switched off only where all are.
+    """
+    of_study = [each.bot for each in study.study_bots.filter(target__gt=0).select_related("bot")]
+    wanted = [bot for bot in of_study if bot.active]
+    states = presence.states(bot.name for bot in wanted)
+    told = {bot.title: states.get(bot.name, "not hosted") for bot in wanted}
+    if not wanted:
+        told = {bot.title: "off" for bot in of_study}
     unwell = [
         f"{title} ({WORDS.get(state, state).lower()})" for title, state in told.items() if state != READY
     ]

@@ -94,11 +94,13 @@ def needs(user: User | AnonymousUser, shown: Sequence[Running]) -> list[Need]:
 def _silent(shown: Sequence[Running]) -> list[Need]:
     """Of bots that somebody needs: who can begin, or who is in the middle of it."""
     needing = {each.study.pk: each for each in shown if each.admits or each.at_it}
-    wanted = StudyBot.objects.filter(study__in=needing, target__gt=0, bot__active=True).select_related("bot")
-    states = presence.states(each.bot.name for each in wanted)
+    wanted = StudyBot.objects.filter(study__in=needing, target__gt=0).select_related("bot")
+    states = presence.states(each.bot.name for each in wanted if each.bot.active)
+    switched_on = {each.study_id for each in wanted if each.bot.active}
     bots: dict[int, list[tuple[str, str]]] = {}
     for each in wanted:
-        bots.setdefault(each.study_id, []).append((each.bot.title, states.get(each.bot.name, "")))
+        if each.bot.active or each.study_id not in switched_on:  # of some, nobody need be told
+            bots.setdefault(each.study_id, []).append((each.bot.title, states.get(each.bot.name, "")))
     found = []
     for pk, told in bots.items():
         title = needing[pk].study.title

@@ -18,6 +18,9 @@ from bots.models import Bot, BotRevision
 from bots.services import register_bot, share
 from chatbots import base
 from chatbots.registry import REGISTRY
+from studies.models import Study
+from studies.services import set_state
+from tests.conftest import MakeStudy
 
 SignIn = Callable[[User], Client]
 FORM = {"name": "parrot", "title": "Parrot", "setting-replies": "Hello!\nBye.", "setting-seconds": "0"}
@@ -257,6 +260,22 @@ def test_others_may_use_a_shared_bot_but_not_change_it(mallory: User, rexs_bot: 
     assert client.post("/bots/every/active/", {"active": "no"}).status_code == 404
     rexs_bot.refresh_from_db()
     assert rexs_bot.active
+
+
+def test_who_switches_a_bot_off_learns_which_open_studies_have_it(
+    ada: User, make_study: MakeStudy, sign_in: SignIn
+) -> None:
+    make_study({"ann": 5}, title="One")
+    make_study({"ann": 5}, title="Two")
+    set_state(make_study({"ann": 5}, title="Closed").pk, Study.State.CLOSED)
+    make_study({"bob": 5}, title="Another")
+    client = sign_in(ada)
+
+    page = client.post("/bots/ann/active/", {"active": "no"}, follow=True).content.decode()
+
+    assert "2 open studies have it and send nobody new to it." in page
+    page = client.post("/bots/ann/active/", {"active": "yes"}, follow=True).content.decode()
+    assert "open studies have it" not in page
 
 
 def test_nobody_sees_bots_without_signing_in(rexs_bot: Bot) -> None:

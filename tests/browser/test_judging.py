@@ -211,6 +211,7 @@ async def test_who_finds_nothing_more_is_done_early(rita: Visitor, last_item: St
     await expect(page.get_by_text("2.50 USD for all of them.")).to_be_visible()
 
     await expect(page.get_by_text("done early and paid in full")).to_be_visible()
+    await expect(page.locator("#done-text")).to_have_text("Judged")  # one, not the fifty of a whole batch
     await page.get_by_role("button", name="Finish").click()
     await expect(page.get_by_label("Completion code")).to_be_visible()
 

@@ -3,6 +3,7 @@
 import json
 import time
 from datetime import timedelta
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -133,6 +134,31 @@ async def test_a_long_reply_starts_at_its_first_line_and_is_judged_after_its_las
     )
 
     await wanda.to_the_end()
+    await wanda.answer("No")
+    await wanda.ready()
+    assert await Label.objects.acount() == 1
+
+
+async def test_an_answer_that_is_pressed_before_the_end_leads_on_to_it(
+    visit: Visit, long_study: Study
+) -> None:
+    wanda = await visit(viewport=SIZES["phone"], has_touch=True)
+    page = wanda.page
+    await wanda.start(long_study)
+    await wanda.say("Hello")
+    no = wanda.open_question.get_by_role("button", name="No")
+    await expect(page.get_by_text("Read the reply to the end, then answer.")).to_be_visible()
+    seen = [await page.evaluate("scrollY")]
+    height = SIZES["phone"]["height"]
+
+    while await no.get_attribute("aria-disabled") == "true":
+        await no.dispatch_event("click")  # which Playwright would not do while it counts for nothing
+        await page.wait_for_timeout(100)
+        seen.append(await page.evaluate("scrollY"))
+
+    assert len(seen) > 3
+    assert all(0 <= later - earlier < height for earlier, later in pairwise(seen))  # no line is jumped over
+    assert await Label.objects.acount() == 0
     await wanda.answer("No")
     await wanda.ready()
     assert await Label.objects.acount() == 1

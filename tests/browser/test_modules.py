@@ -194,7 +194,8 @@ async def test_keys_in_a_burst_are_text(
 ASK = """
     const given = [];
     const onAnswer = (key, answer) => given.push(answer);
-    const view = new m.QuestionView(m.complete(argument), {describedBy: "", onAnswer, onCancel: null});
+    const onEarly = () => given.push("early");
+    const view = new m.QuestionView(m.complete(argument), {describedBy: "", onAnswer, onEarly});
     document.body.append(view.element);
     const buttons = [...view.element.querySelectorAll("button")];
     const press = name => buttons.find(button => button.textContent.includes(name)).click();
@@ -212,6 +213,29 @@ async def test_several_answers_are_given_together(run: Run) -> None:
     question = {"key": "what", "kind": "several", "wording": "What?", "help": "", "choices": LETTERS}
 
     assert await run(body, question) == [["b", "c"]]
+
+
+@pytest.mark.parametrize(("required", "given"), [(True, [["b"]]), (False, [[], ["b"]])])
+async def test_of_several_answers_one_is_chosen_where_one_is_required(
+    run: Run, required: bool, given: list[list[str]]
+) -> None:
+    body = ASK + """
+        press("Done");
+        view.element.dispatchEvent(new KeyboardEvent("keydown", {key: "Enter"}));
+        const done = view.element.querySelector(".question__done");
+        const before = done.getAttribute("aria-disabled");
+        given.splice(given.length / 2);  // both ways do the same
+        press("B");
+        press("Done");
+        view.element.remove();
+        return [given, before, done.getAttribute("aria-disabled")]
+    """  # fmt: skip
+    question = {
+        "key": "what", "kind": "several", "required": required, "wording": "What?", "help": "",
+        "choices": LETTERS,
+    }  # fmt: skip
+
+    assert await run(body, question) == [given, str(required).lower(), "false"]
 
 
 async def test_a_text_is_given_by_ctrl_enter_and_an_empty_one_is_not(run: Run) -> None:
@@ -234,7 +258,7 @@ async def test_an_optional_question_can_be_skipped(run: Run) -> None:
 async def test_a_question_that_has_just_come_up_takes_no_answer(run: Run) -> None:
     question = {"key": "what", "wording": "What?", "help": "", "choices": LETTERS}
 
-    assert await run(ASK + "view.show(undefined, false); press('A');" + REPORT, question) == []
+    assert await run(ASK + "view.show(undefined, false); press('A');" + REPORT, question) == ["early"]
 
 
 async def test_a_scale_says_its_ends(run: Run) -> None:

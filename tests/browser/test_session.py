@@ -48,6 +48,49 @@ async def test_a_finished_chat_stays_finished_until_the_next_page_comes(wanda: V
     await expect(wanda.page.get_by_role("heading", name="Thank you")).to_be_visible()
 
 
+async def test_who_finishes_with_a_message_unsent_is_told_that_it_will_be_lost(
+    wanda: Visitor, make_study: MakeStudy
+) -> None:
+    study = await sync_to_async(make_study)(min_turns=2, max_turns=8)
+    page = wanda.page
+    await wanda.start(study)
+    await wanda.exchange("Hello")
+    await wanda.may_finish()
+    dialog, lost = page.locator("#confirm"), "has not been sent and will be lost"
+
+    await page.get_by_role("button", name="Finish").click()
+    await expect(dialog).not_to_contain_text(lost)
+    await page.get_by_role("button", name="Go back").click()
+    await wanda.message.fill("One more thing")
+    await page.get_by_role("button", name="Finish").click()
+
+    await expect(dialog).to_contain_text(lost)
+    await page.get_by_role("button", name="Go back").click()
+    await expect(wanda.message).to_have_value("One more thing")
+
+
+async def test_a_button_that_waits_looks_so_under_the_pointer_too(wanda: Visitor, study: Study) -> None:
+    await wanda.start(study)
+    send = wanda.page.locator("#send")
+    await wanda.ready()
+    await send.hover()
+
+    looks = await send.evaluate("""button => {
+        const shade = () => getComputedStyle(button).backgroundColor;
+        const sunken = document.body.appendChild(document.createElement("i"));
+        sunken.style.background = "var(--sunken)";
+        const before = shade();
+        button.style.transition = "none";
+        button.setAttribute("aria-disabled", "true");
+        const looks = [before, shade(), getComputedStyle(sunken).backgroundColor];
+        sunken.remove();
+        return looks;
+    }""")
+
+    enabled, waiting, sunken = looks
+    assert waiting == sunken != enabled
+
+
 async def test_the_second_question_appears_only_after_yes(wanda: Visitor, study: Study) -> None:
     await wanda.start(study)
     await wanda.say("Hello")

@@ -89,6 +89,17 @@ def test_clean_text_is_cut_at_the_limit(length):
     assert clean_text("x" * length) == "x" * MAX_RESPONSE_CHARS
 
 
+def test_that_a_text_was_cut_is_remarked_whatever_else_is():
+    long = "x" * (MAX_RESPONSE_CHARS + 1)
+    said = tuple(f"remark {number}" for number in range(MAX_REMARKS))
+
+    assert clean_response(Response(long[1:], remarks=said)).remarks == said
+    *kept, cut = clean_response(Response(long, remarks=said)).remarks
+    assert tuple(kept) == said[:-1]
+    assert cut == "The reply had 4,001 characters; what follows the first 4,000 was cut off."
+    assert clean_response(clean_response(Response(long))).remarks == (cut,)  # once, though hosts pass it on
+
+
 def test_candidates_are_cleaned_and_limited_like_the_text():
     response = Response("a\x00", tuple(Candidate("b\x00", float(-n)) for n in range(MAX_CANDIDATES + 5)))
 

@@ -7,7 +7,7 @@ from pydantic import Field, SecretStr
 
 from chatbots.base import Bot, BotConfiguration, Response
 from chatbots.errors import ConfigurationError, DuplicateBotError, UnknownBotError
-from chatbots.registry import Registry
+from chatbots.registry import REGISTRY, Registry
 
 ROOT = Path(__file__).parents[2]
 
@@ -100,6 +100,15 @@ def test_wrong_settings_are_all_named_with_value_and_cure(registry):
     assert problems["modle"].cure.startswith("unknown setting; did you mean 'model'? known: api_key, model")
     assert str(problems["model"]) == "model = (nothing): is required"
     assert str(caught.value).startswith("Configuration of bot 'echo': ")
+
+
+def test_a_text_of_the_wrong_form_is_answered_by_an_example():
+    with pytest.raises(ConfigurationError) as caught:
+        REGISTRY.create_bot("http", {"url": "https://8.8.8.8/reply", "api_key_variable": "OPENAI_KEY"})
+
+    (problem,) = caught.value.problems
+    assert (problem.field, problem.value) == ("api_key_variable", "'OPENAI_KEY'")
+    assert problem.cure == "give a text like TURNWISE_BOT_OPENAI_KEY"
 
 
 def test_a_wrong_secret_is_not_shown(registry):

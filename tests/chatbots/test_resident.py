@@ -317,6 +317,9 @@ async def test_an_answer_is_cleaned_and_cut():
         response = await resident.respond(one("hi"))
 
     assert response.text == "x" * MAX_RESPONSE_CHARS
+    assert response.remarks == (
+        "The reply had 100,001 characters; what follows the first 4,000 was cut off.",
+    )
     assert resident.health().cut == 1
 
 

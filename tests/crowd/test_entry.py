@@ -335,6 +335,27 @@ def test_nothing_is_promised_where_every_conversation_was_held(make_study: MakeS
     assert "in an hour" not in page
 
 
+def test_who_comes_while_every_bot_is_switched_off_is_to_come_back(make_study: MakeStudy) -> None:
+    study = make_study({"one": 1, "two": 1})
+    agreed, arrival = Client(), Client()
+    agree(agreed, study)
+    assign(enter(study).pk)  # with the first; the second has room
+    Bot.objects.update(active=False)
+
+    page = arrival.get(f"/s/{study.code}/")
+    assert page.status_code == 503
+    assert "The chatbots are not running" in page.content.decode()
+    assert "All places are taken" not in page.content.decode()
+    assert agree(Client(), study).status_code == 503
+    start = agreed.post(f"/s/{study.code}/start/")
+    assert start.status_code == 503
+    assert "Your place in the study is kept" in start.content.decode()
+
+    Bot.objects.update(active=True)
+    assert arrival.get(f"/s/{study.code}/").status_code == 200
+    assert agreed.post(f"/s/{study.code}/start/").headers["Location"] == f"/s/{study.code}/chat/"
+
+
 def test_a_full_study_says_so_at_the_start(make_study: MakeStudy) -> None:
     study = make_study({"only": 1})
     first, second = Client(), Client()

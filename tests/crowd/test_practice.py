@@ -71,6 +71,22 @@ def test_nobody_begins_before_they_have_tried_every_example(practising: Study) -
     assert not Label.objects.exists()
 
 
+def test_questions_about_the_person_come_first_and_the_button_says_so(make_study: MakeStudy) -> None:
+    about_people = Asked("demographics", About.PERSON, Moment.BEFORE_WORK)
+    asks = [Asked("human-likeness", About.PARTNER_TURN, Moment.EACH_TURN), about_people]
+    study = make_study(asks=asks, practice=True)
+    client = entered(study)
+
+    page = client.get(f"/s/{study.code}/instructions/").content.decode()
+
+    assert "Then you try the questions on short examples" in page
+    assert "First you try" not in page
+    assert "Try the questions" not in page
+    way = re.findall(r'href="([^"]+)">Continue</a>', page)
+    assert way == [f"/s/{study.code}/practice/"]
+    assert client.get(way[0]).headers["Location"] == f"/s/{study.code}/before/"
+
+
 @pytest.mark.parametrize(
     ("answers", "says"),
     [

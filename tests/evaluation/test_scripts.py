@@ -38,6 +38,14 @@ def test_texts_that_cannot_be(texts: list[str], language: str, why: str) -> None
     assert contradiction(texts, language) == why
 
 
+def test_how_many_letters_are_enough_can_be_said() -> None:
+    assert contradiction(["Hi!"], "ar") == ""
+    assert contradiction(["Hi!"], "ar", enough=1) == "mostly in Latin script"
+    assert contradiction(["Hi!"], "en", enough=1) == ""
+    assert contradiction(["嗨"], "en", enough=1) == "mostly in Chinese script"
+    assert contradiction(["!"], "en", enough=1) == ""
+
+
 @pytest.mark.parametrize(
     ("texts", "script"),
     [

@@ -212,6 +212,19 @@ def test_a_consent_text_that_people_cannot_read_is_told_but_keeps_nobody_out(
     assert obstacle(draft) is None
 
 
+def test_every_text_that_people_cannot_read_is_named(draft: Study) -> None:
+    draft.languages, draft.opening_text = ["ar"], "Hi!"
+    draft.instructions = "Talk about whatever you like, as with a friend."
+    draft.debriefing = "كانت جميع الردود من برنامج حاسوبي."
+
+    found = [check.says for check in checks(draft) if "mostly in Latin script" in check.says]
+
+    begins = ["The consent text is", "The instructions are", "“Hi!”, with which conversations open, is"]
+    assert [says.partition(" mostly")[0] for says in found] == begins
+    draft.opening_text, draft.languages = "", ["ar", "en"]
+    assert not [check for check in checks(draft) if check.title == "Language"]
+
+
 def test_closing_tries_nothing(study: Study, rex: User, sign_in: SignIn) -> None:
     set_state(study.pk, Study.State.OPEN)
 

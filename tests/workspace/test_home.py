@@ -10,6 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from accounts.models import User
+from bots.models import Bot
 from crowd.assigning import assign
 from crowd.ending import complete
 from crowd.ledger import pay
@@ -108,6 +109,23 @@ def test_a_bot_that_nobody_needs_is_no_alarm(make_study: MakeStudy, rex: User, s
     page = client.get("/home/").content.decode()
     assert "Bots do not answer: Bob." in page
     assert "nobody new is admitted" not in page
+
+
+def test_an_open_study_whose_bots_are_all_switched_off_is_an_alarm(
+    make_study: MakeStudy, rex: User, sign_in: SignIn
+) -> None:
+    study = make_study({"ann": 8, "bob": 8}, title="Switched off")
+    ann, bob = (each.bot for each in study.study_bots.select_related("bot").order_by("pk"))
+    for bot in (ann, bob):
+        hosted(bot)
+    client = sign_in(rex)
+
+    Bot.objects.filter(pk=ann.pk).update(active=False)
+    assert "No bot answers" not in client.get("/home/").content.decode()
+
+    Bot.objects.filter(pk=bob.pk).update(active=False)
+    assert "No bot answers, so nobody new is admitted: Ann, Bob." in client.get("/home/").content.decode()
+    assert "Ann (switched off), Bob (switched off)" in client.get(study.get_absolute_url()).content.decode()
 
 
 def test_signing_in_leads_home(rex: User, sign_in: SignIn) -> None:

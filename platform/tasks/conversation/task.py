@@ -40,6 +40,7 @@ class Conversation(WorkerTask, TalkTask, RehearsedTask):
     namespace = "conversation"
 
     can_recur = True
+    needs_bots = True
     begin = "conversation:start"
     go_on = "conversation:chat"
     heading = _("Talk with a chatbot, and judge what it says")
@@ -89,7 +90,9 @@ class Conversation(WorkerTask, TalkTask, RehearsedTask):
     def is_full(self, study: Study, now: datetime) -> bool:
         if reading.is_used_up(study):
             return True
-        bots = study.study_bots.filter(bot__active=True)
+        wanted = study.study_bots.filter(target__gt=0)
+        # Bots that are switched off get nobody new. Where all are, people are not too many, but too early.
+        bots = wanted.filter(bot__active=True) or wanted
         taken = places_taken(bots, now)
         return all(taken[bot.pk] >= bot.target for bot in bots)
 

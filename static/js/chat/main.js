@@ -275,7 +275,8 @@ class Chat {
       this.render();
       return this.labels.showAsked();
     }
-    const say = gettext("After that you cannot write any more or change an answer.");
+    const unsent = this.composer.text.trim() && gettext("The message in the box has not been sent and will be lost.");
+    const say = [gettext("After that you cannot write any more or change an answer."), unsent].filter(Boolean).join(" ");
     this.alerts.ask(gettext("Finish the conversation?"), say, gettext("Yes, finish"), () => this.end("finish"));
   }
 

@@ -1,5 +1,6 @@
 /** What the page says of how far the conversation is, what to do next, and why it cannot be finished yet. */
 
+import { hasKeyboard } from "../kit/composer.js";
 import { gettext } from "../kit/gettext.js";
 import { judgedInWords } from "../kit/status.js";
 import { partsOf } from "../kit/subjects.js";
@@ -52,12 +53,13 @@ export function hintOf({ known, isOpen, outbox }, { asking: { asked, attention }
   if (mode === "ask" && asked) {
     if (!attention.isRead(asked.subject)) return gettext("Read the reply to the end, then answer.");
     if (partsOf(asked.subject).position === null) return gettext("About the whole conversation. Scroll up to read it again.");
-    return composer.text ? gettext("What you have written is kept; Esc goes back to it.") : gettext("You can change your answer later.");
+    if (!composer.text) return gettext("You can change your answer later.");
+    return hasKeyboard() ? gettext("What you have written is kept; Esc goes back to it.") : gettext("What you have written is kept.");
   }
   if (outbox.held.turn) {
     return isOpen ? gettext("Your message is being sent.") : gettext("Your message is kept and will be sent later.");
   }
   if (composer.isTooLong) return gettext("Shorten your message to send it.");
-  if (mode === "both") return gettext("Answer the question first: Esc goes to it.");
+  if (mode === "both") return hasKeyboard() ? gettext("Answer the question first: Esc goes to it.") : gettext("Answer the question first.");
   return outbox.isEmpty ? (known.progress?.hint ?? "") : "";
 }

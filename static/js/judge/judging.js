@@ -256,7 +256,8 @@ export class Judging {
     if (!progress) return;
     const waiting = Object.keys(this.outbox.held.labels).filter((item) => !(item in saved)).length;
     const done = progress.done + waiting;
-    const told = { done, of: progress.size, isAll: this.waiting === null };
+    const isAll = this.waiting === null && (progress.may_finish || done >= progress.size);
+    const told = { done, of: isAll ? Math.min(done, progress.size) : progress.size, isAll };
     showProgress({ ...told, text: judgedInWords(told) });
   }
 }

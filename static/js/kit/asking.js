@@ -199,6 +199,7 @@ export class Asking {
     return new QuestionView(question, {
       describedBy: subject === null ? "" : this.page.describedBy(subject),
       onAnswer: (...answer) => this.answer(...answer),
+      onEarly: () => this.readOn(),
       cancel: this.change ? { label: gettext("Keep it as it was"), act: () => this.keep() } : this.page.cancel?.(subject) ?? null,
     });
   }
@@ -209,6 +210,12 @@ export class Asking {
 
   focus() {
     if (this.asked) this.view?.focus();
+  }
+
+  /** An answer came before the text was seen to its end: on towards that. */
+  readOn() {
+    const { asked } = this;
+    if (asked && !this.attention.isRead(asked.subject)) this.sight.readOn(asked.subject);
   }
 
   /** To the question where the dock scrolls with the page. */

@@ -17,12 +17,13 @@ const MAX_CHARS = 2000;
 export class QuestionView {
   /**
    * @param {Question} question
-   * @param {{describedBy: string, onAnswer: OnAnswer, cancel: {label: string, act: () => void} | null}} options
-   *   cancel: the way out of a question that nobody has to answer now
+   * @param {{describedBy: string, onAnswer: OnAnswer, onEarly: () => void, cancel: {label: string, act: () => void} | null}} options
+   *   onEarly: an answer was pressed before any counts; cancel: the way out of a question that nobody has to answer now
    */
-  constructor(question, { describedBy, onAnswer, cancel }) {
+  constructor(question, { describedBy, onAnswer, onEarly, cancel }) {
     this.question = question;
     this.onAnswer = onAnswer;
+    this.onEarly = onEarly;
     /** @type {Value[]} */
     this.chosen = [];
     /** @type {HTMLTextAreaElement | null} */
@@ -38,7 +39,7 @@ export class QuestionView {
     );
     this.element.addEventListener("keydown", (event) => {
       const isDone = question.kind === "several" && event.key === "Enter" && event.target === this.element;
-      if (isDone) this.answer([...this.chosen], event);
+      if (isDone) this.give(event);
     });
     if (describedBy) this.element.setAttribute("aria-describedby", describedBy);
     if (question.help) this.more.append(help(question.help));
@@ -64,7 +65,7 @@ export class QuestionView {
     list.classList.toggle("choices--two", choices.length === 2);
     if (kind === "several") {
       const done = make("button", { type: "button", class: "button--main question__done" }, gettext("Done"));
-      done.addEventListener("click", (event) => this.answer([...this.chosen], event));
+      done.addEventListener("click", (event) => this.give(event));
       list.append(done);
       return [list];
     }
@@ -97,11 +98,26 @@ export class QuestionView {
    */
   clicked(button, value, event) {
     if (this.question.kind !== "several") return this.answer(value, event);
-    if (this.isLocked) return;
+    if (this.isLocked) return this.onEarly();
     const others = this.chosen.filter((each) => each !== value);
     const wanted = others.length < this.chosen.length ? others : [...others, value];
     this.chosen = this.question.choices.map((choice) => choice.value).filter((each) => wanted.includes(each));
     button.setAttribute("aria-pressed", String(this.chosen.includes(value)));
+    this.showDone();
+  }
+
+  /** Give what is chosen of several. Nothing is no answer where one is required. @param {Event} event */
+  give(event) {
+    if (this.isMissing) this.focus();
+    else this.answer([...this.chosen], event);
+  }
+
+  get isMissing() {
+    return this.question.kind === "several" && this.question.required && !this.chosen.length;
+  }
+
+  showDone() {
+    this.element.querySelector(".question__done")?.setAttribute("aria-disabled", String(this.isLocked || this.isMissing));
   }
 
   textParts() {
@@ -126,7 +142,8 @@ export class QuestionView {
    * @param {Event} event
    */
   answer(answer, event) {
-    if (!this.isLocked) this.onAnswer(this.question.key, answer, event);
+    if (this.isLocked) this.onEarly();
+    else this.onAnswer(this.question.key, answer, event);
   }
 
   get isLocked() {
@@ -139,9 +156,10 @@ export class QuestionView {
    */
   show(answer, mayAnswer) {
     this.element.dataset.locked = String(!mayAnswer);
-    for (const button of this.element.querySelectorAll("button.choice, .question__done")) {
+    for (const button of this.element.querySelectorAll("button.choice")) {
       button.setAttribute("aria-disabled", String(!mayAnswer));
     }
+    this.showDone();
     if (this.given !== undefined && isSame(this.given, answer)) return;
     this.given = answer ?? null;
     if (this.box && typeof answer === "string") this.box.value = answer;
@@ -151,6 +169,7 @@ export class QuestionView {
       const { value } = /** @type {HTMLElement} */ (button).dataset;
       button.setAttribute("aria-pressed", String(pressed.has(value ?? "")));
     }
+    this.showDone();
   }
 
   /** To the group, or into the box of a question that wants words. */

@@ -3,6 +3,7 @@
 /** An end that a quick scroll has jumped over has been reached, too. */
 const ABOVE_PX = 1_000_000;
 const BAR_PX = 56;
+const AIR_PX = 24;
 
 export class EndInSight {
   /**
@@ -29,6 +30,15 @@ export class EndInSight {
       this.ends.set(end, subject);
       this.observer?.observe(end);
     }
+  }
+
+  /** Scroll towards what has not been in view of this subject's texts, by a window at most. @param {string} subject */
+  readOn(subject) {
+    const end = [...this.ends.keys()].find((each) => this.ends.get(each) === subject && each.isConnected);
+    if (!end) return;
+    const bottom = isDocked() ? this.dock.getBoundingClientRect().top : innerHeight;
+    const unseen = end.getBoundingClientRect().bottom + AIR_PX - bottom;
+    scrollBy({ top: Math.min(unseen, bottom - BAR_PX - AIR_PX) });
   }
 
   forget() {

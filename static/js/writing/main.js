@@ -222,18 +222,19 @@ class Writing {
   showProgress() {
     const { progress } = this.known;
     if (!progress) return;
-    const { done, size } = progress;
-    showProgress({ done, of: size, text: inWords(progress) });
+    const { done, size, may_finish: isAll } = progress;
+    const told = { done, of: isAll ? Math.min(done, size) : size, isAll };
+    showProgress({ ...told, text: inWords(told) });
   }
 }
 
 const NOTHING_LEFT = gettext("There is nothing left to write, so you are done early and paid in full.");
 const ALL_WRITTEN = gettext("You can still go back and change one, or finish now.");
 
-/** @param {import("./store.js").Progress} progress */
-function inWords({ done, size, may_finish: isAll }) {
-  if (!isAll) return gettext("Response %(n)s of %(all)s", { n: done + 1, all: size });
-  return done > size ? ngettext("%(n)s written", "%(n)s written", done) : ngettext("Written", "All %(n)s written", size);
+/** @param {{done: number, of: number, isAll: boolean}} progress  isAll: nothing more has to be written */
+function inWords({ done, of, isAll }) {
+  if (!isAll) return gettext("Response %(n)s of %(all)s", { n: done + 1, all: of });
+  return done > of ? ngettext("%(n)s written", "%(n)s written", done) : ngettext("Written", "All %(n)s written", of);
 }
 
 /**

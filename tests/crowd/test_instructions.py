@@ -1,0 +1,62 @@
+"""What workers read before they begin: all that their study asks, and how much that is."""
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+from django.utils.html import escape
+
+from accounts.models import User
+from crowd.ending import complete
+from crowd.models import Assignment, Outcome
+from questions.resolving import question_set
+from studies.asks import About, Asked, Moment
+from studies.models import Study
+from tests.asking import asking
+from tests.conftest import MakeStudy
+from tests.crowd.test_entry import agree
+
+pytestmark = pytest.mark.django_db
+
+
+def test_what_is_asked_about_the_same_is_explained_as_one(make_study: MakeStudy) -> None:
+    under_each_reply = (About.PARTNER_TURN, Moment.EACH_TURN)
+    asks = [
+        Asked("ssa", *under_each_reply),
+        Asked("human-likeness", *under_each_reply),
+        Asked("likert", About.DIALOGUE, Moment.AT_END),
+    ]
+    study, client = make_study(asks=asks), Client()
+    agree(client, study)
+
+    page = client.get(f"/s/{study.code}/instructions/").content.decode()
+
+    assert "Under each reply you will find up to 3 short questions." in page
+    assert "one short question" not in page
+    assert page.count("<h3>Under each reply</h3>") == 1
+    assert "3. Would a person have given this answer?" in page
+
+
+def test_who_is_done_goes_back_to_the_last_page_and_not_to_what_comes_before(make_study: MakeStudy) -> None:
+    study, client = make_study(), Client()
+    agree(client, study)
+    client.post(f"/s/{study.code}/start/")
+    instructions = f"/s/{study.code}/instructions/"
+    assert "Back to the conversation" in client.get(instructions).content.decode()
+
+    complete(Assignment.objects.get().pk, Outcome.COMPLETE, now=timezone.now())
+
+    assert client.get(instructions).headers["Location"] == f"/s/{study.code}/thanks/"
+
+
+def test_every_set_of_a_study_of_pairs_is_explained(rex: User) -> None:
+    study = asking(rex, Asked("preference", About.PAIR), Asked("preferences", About.PAIR), task="pairs")
+    Study.objects.filter(pk=study.pk).update(state=Study.State.OPEN)  # its queue may be empty here
+    client = Client()
+    agree(client, study)
+
+    page = client.get(f"/s/{study.code}/instructions/").content.decode()
+
+    assert "the questions change" in page
+    for asked in study.asked:
+        for question in question_set(asked.question_set).questions:
+            assert escape(question.wording) in page, question.wording
