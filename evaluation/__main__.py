@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import signal
 import sys
 from collections.abc import Hashable, Sequence
 from dataclasses import asdict
@@ -379,4 +380,6 @@ def _shown(value: float | Interval | Undefined) -> float | list[float] | dict[st
 
 
 if __name__ == "__main__":
+    if hasattr(signal, "SIGPIPE"):
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # whoever reads the beginning alone, as `head`, ends it
     sys.exit(main())

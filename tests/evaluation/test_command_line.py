@@ -408,3 +408,15 @@ def test_a_primary_analysis_without_a_column_of_exclusions_is_refused(run):
 
     assert code == 2
     assert "--primary needs --excluded COLUMN" in said
+
+
+def test_whoever_reads_the_beginning_alone_sees_no_traceback(tmp_path):
+    file = tmp_path / "ratings.csv"
+    file.write_text("unit,rater,value\n1,a,1\n1,b,2\n2,a,1\n2,b,1\n")
+    columns = ["--unit", "unit", "--rater", "rater", "--value", "value"]
+    command = [sys.executable, "-m", "evaluation", "agreement", str(file), *columns]
+    running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert running.stdout
+    running.stdout.close()
+
+    assert running.communicate()[1] == ""
