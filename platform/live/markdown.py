@@ -28,7 +28,7 @@ def _renderer() -> MarkdownIt:
     made.validateLink = lambda url: url.lower().startswith(tuple(f"{name}:" for name in _SCHEMES))  # type: ignore[method-assign]  # its documented way
     for rule, html in _HEADING.items():
         made.add_render_rule(rule, _constant(html))
-    return ready(made)
+    return made
 
 
 def ready(made: MarkdownIt) -> MarkdownIt:
@@ -41,7 +41,7 @@ def _constant(html: str) -> Any:
     return lambda *_: html
 
 
-_MARKDOWN = _renderer()
+_MARKDOWN = ready(_renderer())
 _WITHOUT_INDENTED_CODE = ready(_renderer().disable("code"))
 
 
