@@ -28,6 +28,7 @@ from playwright.async_api import (
     expect,
 )
 
+from project.processes import spawn
 from studies.models import Study
 
 PATIENCE_MS = 60_000  # for the slowest machine; nothing waits longer than its condition takes
@@ -64,7 +65,8 @@ class Server:
         name = settings.DATABASES["default"]["NAME"]  # the test database, by now
         environment = os.environ | {"DATABASE_URL": urlunsplit(database._replace(path=f"/{name}"))}
         with self.log.open("w") as output:
-            self.process = subprocess.Popen(command, env=environment, stdout=output, stderr=output)
+            # It ends with the tests, also when they are interrupted.
+            self.process = spawn(command, environment=environment, output=output, errors=output)
         self._wait_until_it_listens()
 
     def _wait_until_it_listens(self) -> None:
