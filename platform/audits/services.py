@@ -18,7 +18,7 @@ from chatbots.identity import audit as asking
 from chatbots.identity.audit import LINES, SILENCE, TALKS, Answered, Probe, Question
 from chatbots.identity.labels import Label
 from chatbots.identity.replies import Reply as Category
-from responses.asking import Trouble
+from responses.asking import BotChangedError, Trouble
 
 AT_WORK = (Audit.State.QUEUED, Audit.State.RUNNING)
 # What failed so often is not asked again.
@@ -116,10 +116,6 @@ def talks_of(audit: Audit) -> dict[int, list[str]]:
     for question, text in lines:
         said.setdefault(int(question.removeprefix("talk-")), []).append(text or SILENCE)
     return said
-
-
-class BotChangedError(Exception):
-    """The bot changed during the audit, whose replies must be of one version."""
 
 
 @transaction.atomic

@@ -1,25 +1,19 @@
 """An audit, a slice at a time. Whatever is cut off is asked again, with the same seed."""
 
-import asyncio
-import logging
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from django.db import OperationalError
 from django.utils import timezone
 from typing_extensions import override
 
 from audits import services
 from audits.models import Audit
-from audits.services import BotChangedError, Missing
+from audits.services import Missing
 from bots import client
 from chatbots.base import Context
-from chatbots.errors import last_line
 from live.locks import AUDITS, only_here
-from responses.asking import SLICE_SECONDS, Slice, Trouble, Work
-
-log = logging.getLogger(__name__)
+from responses.asking import SLICE_SECONDS, Slice, Trouble, Work, run_slice
 
 
 def ask_slice(audit_id: int, *, seconds: float = SLICE_SECONDS) -> bool:
@@ -32,18 +26,8 @@ def ask_slice(audit_id: int, *, seconds: float = SLICE_SECONDS) -> bool:
         audit = services.begin(audit_id, now=timezone.now()) if ours else None
         if audit is None:
             return False
-        try:
-            # A loop of its own and not async_to_sync: each step's connection may be closed after it.
-            return asyncio.run(Slice(_Asking(audit), time.monotonic() + seconds).work())
-        except BotChangedError as error:
-            services.fail(audit_id, str(error), timezone.now())
-            return False
-        except OperationalError:
-            raise  # the database is away or restarts: the timer takes the audit up once it is back
-        except Exception as error:
-            log.exception("Audit %s failed.", audit_id)
-            services.fail(audit_id, last_line(error), timezone.now())
-            return False
+        work = _Asking(audit)
+        return run_slice(f"Audit {audit_id}", Slice(work, time.monotonic() + seconds).work(), work.give_up)
 
 
 @dataclass(slots=True)

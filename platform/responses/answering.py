@@ -1,26 +1,20 @@
 """A bot's run, a slice at a time. Whatever is cut off is asked for again, with the same seed."""
 
-import asyncio
 import hashlib
-import logging
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from django.db import OperationalError
 from django.utils import timezone
 from typing_extensions import override
 
 from bots import client
 from chatbots.base import Context, Passage
-from chatbots.errors import last_line
 from live.locks import RUNS, only_here
 from responses import services
-from responses.asking import SLICE_SECONDS, Slice, Trouble, Work
+from responses.asking import SLICE_SECONDS, Slice, Trouble, Work, run_slice
 from responses.models import ResponseRun
-from responses.services import Answered, BotChangedError, Failed, Missing
-
-log = logging.getLogger(__name__)
+from responses.services import Answered, Failed, Missing
 
 
 def seed_of(run_seed: int, key: str, repetition: int) -> int:
@@ -45,18 +39,8 @@ def answer_slice(run_id: int, *, seconds: float = SLICE_SECONDS) -> bool:
         run = services.begin(run_id, now=timezone.now()) if ours else None
         if run is None:
             return False
-        try:
-            # A loop of its own and not async_to_sync: each step's connection may be closed after it.
-            return asyncio.run(Slice(_Run(run), time.monotonic() + seconds).work())
-        except BotChangedError as error:
-            services.fail(run_id, str(error), timezone.now())
-            return False
-        except OperationalError:
-            raise  # the database is away or restarts: the timer takes the run up once it is back
-        except Exception as error:
-            log.exception("Run %s failed.", run_id)
-            services.fail(run_id, last_line(error), timezone.now())
-            return False
+        work = _Run(run)
+        return run_slice(f"Run {run_id}", Slice(work, time.monotonic() + seconds).work(), work.give_up)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,18 +1,29 @@
 """Asking a bot for many replies, a slice of time at once. Whatever is cut off is asked for again."""
 
 import asyncio
+import logging
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from channels.db import database_sync_to_async
 from django.conf import settings
+from django.db import OperationalError
 
 from bots import client
 from chatbots.base import Context
-from chatbots.errors import BotBusyError, BotLateError, BotRestingError, BotSilentError, ChatbotError
+from chatbots.errors import (
+    BotBusyError,
+    BotLateError,
+    BotRestingError,
+    BotSilentError,
+    ChatbotError,
+    last_line,
+)
+
+log = logging.getLogger(__name__)
 
 # Other jobs wait for the slice to end, and the worker's heartbeat too.
 SLICE_SECONDS = 15.0
@@ -31,6 +42,32 @@ MOST_FAILURES_IN_A_ROW = 20
 WAITING = ("busy", "late", "resting")
 
 M = TypeVar("M")
+
+
+class BotChangedError(Exception):
+    """A bot is not any more what it was when the work began: its replies could not be compared."""
+
+
+def run_slice(name: str, work: Coroutine[Any, Any, bool], give_up: Callable[[str], None]) -> bool:
+    """Do a slice of work of that name. What goes wrong in it ends the work, which is told why.
+
+    Returns:
+        Whether there is more to do.
+
+    Raises:
+        OperationalError: the database is away or restarts; the timer takes the work up once it is back.
+    """
+    try:
+        # A loop of its own and not async_to_sync: each step's connection may be closed after it.
+        return asyncio.run(work)
+    except OperationalError:
+        raise
+    except BotChangedError as error:
+        give_up(str(error))
+    except Exception as error:
+        log.exception("%s failed.", name)
+        give_up(last_line(error))
+    return False
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from accounts.models import User
 from bots.client import Reply
 from bots.models import Bot
 from contexts.models import Context, ContextSetVersion
+from responses.asking import BotChangedError
 from responses.models import Response, ResponseFault, ResponseRun, Source
 
 AT_WORK = (ResponseRun.State.QUEUED, ResponseRun.State.RUNNING)
@@ -128,10 +129,6 @@ def record(
         ResponseRun.objects.filter(pk=run.pk).update(active_at=now, reason="")
     for each in failed:
         _count_failure(run, each, now)
-
-
-class BotChangedError(Exception):
-    """The bot changed during the run, whose responses must be comparable."""
 
 
 def _pin_version(run: ResponseRun, seen: set[int]) -> None:

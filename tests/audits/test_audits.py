@@ -15,7 +15,6 @@ from accounts import tokens
 from accounts.models import User
 from audits import queries, services, tasks
 from audits.models import Audit, AuditedReply
-from audits.services import BotChangedError
 from audits.slices import ask_slice
 from bots.client import Reply
 from bots.models import Bot, CanaryRun
@@ -24,7 +23,7 @@ from chatbots.__main__ import main
 from chatbots.base import Response
 from chatbots.identity.audit import LINES, TALKS
 from live.locks import AUDITS, only_here
-from responses.asking import Trouble
+from responses.asking import BotChangedError, Trouble
 from tests.audits.conftest import MACHINE, MakeAudit, every_fourth_denies
 from tests.planted import SignIn
 

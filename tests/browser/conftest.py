@@ -64,7 +64,7 @@ class Server:
         database = urlsplit(os.environ["DATABASE_URL"])
         name = settings.DATABASES["default"]["NAME"]  # the test database, by now
         environment = os.environ | {"DATABASE_URL": urlunsplit(database._replace(path=f"/{name}"))}
-        with self.log.open("w") as output:
+        with self.log.open("wb") as output:
             # It ends with the tests, also when they are interrupted.
             self.process = spawn(command, environment=environment, output=output, errors=output)
         self._wait_until_it_listens()

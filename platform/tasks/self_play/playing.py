@@ -1,23 +1,19 @@
 """Bots that talk with each other, a slice of time at once. Whatever is cut off is asked for again."""
 
 import asyncio
-import logging
 import time
 from dataclasses import dataclass, field
+from functools import partial
 
 from channels.db import database_sync_to_async
-from django.db import OperationalError
 from django.utils import timezone
 
-from chatbots.errors import last_line
 from live.locks import SELF_PLAY, only_here
-from responses.asking import PAUSE_SECONDS, SLICE_SECONDS, WAITING, Trouble, asked
+from responses.asking import PAUSE_SECONDS, SLICE_SECONDS, WAITING, Trouble, asked, run_slice
 from tasks.self_play import services
 from tasks.self_play.models import SelfPlayPlan
 from tasks.self_play.pace import Pace
-from tasks.self_play.services import BotChangedError, Due, Failed, Said
-
-log = logging.getLogger(__name__)
+from tasks.self_play.services import Due, Failed, Said
 
 # After so many failures in a row the bots are broken, not the conversations.
 MOST_FAILURES_IN_A_ROW = 20
@@ -39,18 +35,9 @@ def play_slice(plan_id: int, *, seconds: float = SLICE_SECONDS) -> bool:
         plan = services.plan_at_work(plan_id) if ours else None
         if plan is None:
             return False
-        try:
-            # A loop of its own and not async_to_sync: each step's connection may be closed after it.
-            pace = _PACES.setdefault(plan_id, Pace())
-            return asyncio.run(_Slice(plan, time.monotonic() + seconds, pace).work())
-        except OperationalError:
-            raise  # the database is away or restarts: the timer takes the study up once it is back
-        except BotChangedError as error:
-            services.stop(plan, str(error))
-        except Exception as error:
-            log.exception("Self-play of study %s failed.", plan.study_id)
-            services.stop(plan, last_line(error))
-        return False
+        pace = _PACES.setdefault(plan_id, Pace())
+        work = _Slice(plan, time.monotonic() + seconds, pace).work()
+        return run_slice(f"Self-play of study {plan.study_id}", work, partial(services.stop, plan))
 
 
 @dataclass(slots=True)

@@ -18,7 +18,7 @@ from dialogues.models import Dialogue, Fault, Turn
 from dialogues.services import Taken, seat_two
 from evaluation.repetition import repeated_turns
 from responses.answering import seed_of
-from responses.asking import Trouble
+from responses.asking import BotChangedError, Trouble
 from studies.models import Study
 from studies.services import results_changed, set_state
 from tasks.self_play.models import SelfPlayed, SelfPlayPlan
@@ -67,10 +67,6 @@ class Said:
 class Failed:
     due: Due
     trouble: Trouble
-
-
-class BotChangedError(Exception):
-    """A bot changed on the way, and the conversations of a study must be comparable."""
 
 
 def plan_at_work(plan_id: int) -> SelfPlayPlan | None:
