@@ -1,5 +1,7 @@
 """What workers read before they begin: all that their study asks, and how much that is."""
 
+import re
+
 import pytest
 from django.test import Client
 from django.utils import timezone
@@ -60,3 +62,26 @@ def test_every_set_of_a_study_of_pairs_is_explained(rex: User) -> None:
     for asked in study.asked:
         for question in question_set(asked.question_set).questions:
             assert escape(question.wording) in page, question.wording
+
+
+@pytest.mark.parametrize(
+    ("task", "about", "sets", "heading"),
+    [
+        ("judging", About.RESPONSE, ("ssa", "human-likeness"), "About a single reply"),
+        ("pairs", About.PAIR, ("preference", "preferences"), "About two side by side"),
+    ],
+)
+def test_sets_of_questions_about_the_same_have_each_a_heading_of_its_own(
+    rex: User, task: str, about: About, sets: tuple[str, str], heading: str
+) -> None:
+    one, both = (asking(rex, *[Asked(key, about) for key in keys], task=task) for keys in (sets[:1], sets))
+    Study.objects.update(state=Study.State.OPEN)  # their queues may be empty here
+
+    def headings(study: Study) -> list[str]:
+        client = Client()
+        agree(client, study)
+        page = client.get(f"/s/{study.code}/instructions/").content.decode()
+        return re.findall(rf"<h3>({heading}.*?)</h3>", page)
+
+    assert headings(one) == []
+    assert headings(both) == [f"{heading}, set 1 of 2", f"{heading}, set 2 of 2"]
