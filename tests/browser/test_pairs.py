@@ -98,6 +98,18 @@ async def test_responses_are_compared_by_keyboard_alone(visit: Visit, responses:
     assert given == ["first", "second", "first", "second"]
 
 
+async def test_a_key_before_both_are_read_leads_on_in_them(visit: Visit, conversations: Study) -> None:
+    visitor = await visit(viewport=SIZES["phone"])
+    page = await sit_down(visitor, conversations)
+    await expect(page.get_by_text("Read to the end, then answer.")).to_be_visible()
+
+    await page.keyboard.press("1")
+
+    while await page.evaluate("scrollY") == 0:
+        await page.wait_for_timeout(50)
+    assert not await Label.objects.filter(pair__isnull=False).aexists()
+
+
 async def test_what_was_on_either_side_is_stored(visit: Visit, responses: Study) -> None:
     visitor = await visit()
     page = await sit_down(visitor, responses)

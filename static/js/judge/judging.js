@@ -74,7 +74,7 @@ export class Judging {
     listenToKeys({
       openGroup: () => this.asking.group,
       mayAnswer: () => this.asking.attention.mayPress,
-      early: () => this.asking.show(),
+      early: () => this.asking.early(),
       takeBack: () => this.takeBack(),
       takeText: null,
       escape: () => this.focus(),
