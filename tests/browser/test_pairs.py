@@ -86,6 +86,7 @@ async def test_responses_are_compared_by_keyboard_alone(visit: Visit, responses:
         await visitor.press(key)
     await saved(3)
     await page.keyboard.press("ArrowLeft")  # back to the last one
+    await expect(page.locator("#done-text")).to_have_text("Item 3 of 4")
     await visitor.press("1")
     await expect(page.locator("#done-text")).to_have_text("Item 4 of 4")
     await visitor.press("2")
