@@ -210,10 +210,11 @@ def _told_apart(explained: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _in_words(verdicts: list[tuple[Question, Answer | None]]) -> list[tuple[str, str]]:
-    """Each question and its answer as workers read them."""
+    """Each question and its answer as workers read them; one that may be left out, if it is answered."""
     return [
         (question.wording, gettext("not asked") if answer is None else question.caption_of(answer))
         for question, answer in verdicts
+        if answer is not None or question.required
     ]
 
 
