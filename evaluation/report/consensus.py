@@ -20,6 +20,7 @@ LOW = 0.4
 """Kappa below which a figure is marked: the paper of Topical-Chat withheld what had .29 and .27."""
 MOST_FOR_COHEN = 20
 """Raters of whom every two are compared."""
+_ALONE = "Nothing was labelled by two or more workers, so their agreement cannot be told."
 
 
 def agreement(questions: Sequence[Question], judged: Judged, terms: Terms = TERMS) -> list[dict[str, Any]]:
@@ -90,7 +91,7 @@ def _of(
     several, values = answered.where(shared), values[shared]
     found: dict[str, Any] = {"metric": metric.value, "replies": several.replies, "labels": len(several)}
     if not several.replies:
-        return found | {"undefined": "No two workers labelled the same, so their agreement cannot be told."}
+        return found | {"undefined": _ALONE}
     ratings = Ratings.from_columns(several.reply_code, several.rater_code, values)
     percent = percent_pooled(ratings)
     fleiss = fleiss_kappa(ratings)

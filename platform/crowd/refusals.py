@@ -47,8 +47,8 @@ def not_open() -> EntryRefusedError:
         title=_("This study is not open"),
         say=_("It takes no new participants at the moment."),
         cure=_(
-            "If you have already started, enter your resume code on the first page, or use the browser you "
-            "started with: your work is safe and you can finish it."
+            "If you have already started, your work is safe and you can finish it: in the browser you "
+            "started with, or with your resume code."
         ),
         outcome=Outcome.STUDY_FULL,
     )

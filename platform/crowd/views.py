@@ -1,3 +1,4 @@
+from collections import Counter
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
@@ -139,9 +140,10 @@ def instructions(request: HttpRequest, study: Study) -> HttpResponse:
 
 def instructions_shown(study: Study) -> dict[str, Any]:
     """What every worker of the study is told before the work begins."""
+    language = language_of_questions(study)
     return {
         "study": study,
-        "asks": _together([_explained(ask, language_of_questions(study)) for ask in study.asked]),
+        "asks": _told_apart(_together([_explained(ask, language) for ask in study.asked])),
         "practice": practice.number_of_examples(study),
         "asked_before": _has_questionnaire(study, Moment.BEFORE_WORK),
         "asked_after": _has_questionnaire(study, Moment.AFTER_WORK),
@@ -192,11 +194,27 @@ def _together(explained: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return found
 
 
+def _told_apart(explained: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The same; where several of readers have one heading, each says which set of questions it is.
+
+    It names no order: with which of them a batch begins is left to chance.
+    """
+    sets, met = Counter(ask["when"] for ask in explained), Counter[str]()
+    for ask in explained:
+        heading = ask["when"]
+        met[heading] += 1
+        if sets[heading] > 1 and ask["by"] == By.READERS:
+            which = {"about": heading, "set": met[heading], "all": sets[heading]}
+            ask["when"] = gettext("%(about)s, set %(set)s of %(all)s") % which
+    return explained
+
+
 def _in_words(verdicts: list[tuple[Question, Answer | None]]) -> list[tuple[str, str]]:
-    """Each question and its answer as workers read them."""
+    """Each question and its answer as workers read them; one that may be left out, if it is answered."""
     return [
         (question.wording, gettext("not asked") if answer is None else question.caption_of(answer))
         for question, answer in verdicts
+        if answer is not None or question.required
     ]
 
 

@@ -139,6 +139,26 @@ async def test_a_long_reply_starts_at_its_first_line_and_is_judged_after_its_las
     assert await Label.objects.acount() == 1
 
 
+async def test_a_key_that_is_pressed_before_the_end_leads_on_to_it(visit: Visit, long_study: Study) -> None:
+    wanda = await visit()
+    page = wanda.page
+    await wanda.start(long_study)
+    await wanda.say("Hello")
+    await expect(page.get_by_text("Read the reply to the end, then answer.")).to_be_visible()
+    begin = await page.evaluate("scrollY")
+
+    await page.get_by_role("group", name="make sense").focus()
+    await page.keyboard.press("n")
+
+    while await page.evaluate("scrollY") <= begin:
+        await page.wait_for_timeout(50)
+    assert await Label.objects.acount() == 0
+    await wanda.to_the_end()
+    await wanda.press("n")
+    await wanda.ready()
+    assert await Label.objects.acount() == 1
+
+
 async def test_an_answer_that_is_pressed_before_the_end_leads_on_to_it(
     visit: Visit, long_study: Study
 ) -> None:

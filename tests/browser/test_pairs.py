@@ -86,6 +86,7 @@ async def test_responses_are_compared_by_keyboard_alone(visit: Visit, responses:
         await visitor.press(key)
     await saved(3)
     await page.keyboard.press("ArrowLeft")  # back to the last one
+    await expect(page.locator("#done-text")).to_have_text("Item 3 of 4")
     await visitor.press("1")
     await expect(page.locator("#done-text")).to_have_text("Item 4 of 4")
     await visitor.press("2")
@@ -96,6 +97,18 @@ async def test_responses_are_compared_by_keyboard_alone(visit: Visit, responses:
     await expect(page.get_by_label("Completion code")).to_be_visible()
     given = [label.answers["better"] async for label in Label.objects.order_by("pk")]
     assert given == ["first", "second", "first", "second"]
+
+
+async def test_a_key_before_both_are_read_leads_on_in_them(visit: Visit, conversations: Study) -> None:
+    visitor = await visit(viewport=SIZES["phone"])
+    page = await sit_down(visitor, conversations)
+    await expect(page.get_by_text("Read to the end, then answer.")).to_be_visible()
+
+    await page.keyboard.press("1")
+
+    while await page.evaluate("scrollY") == 0:
+        await page.wait_for_timeout(50)
+    assert not await Label.objects.filter(pair__isnull=False).aexists()
 
 
 async def test_what_was_on_either_side_is_stored(visit: Visit, responses: Study) -> None:

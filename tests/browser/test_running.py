@@ -31,9 +31,10 @@ async def test_a_worker_is_warned_gets_more_time_is_held_and_goes_on(
 
     await page.evaluate("performance.now = ((now) => () => now.call(performance) + 35_000)(performance.now)")
     await expect(page.get_by_role("alert").filter(has_text="seconds are left for this step")).to_have_count(1)
-    await page.get_by_role("button", name="I need more time").click()
+    await page.get_by_role("button", name="I need more time").press("Enter")
     await expect(page.get_by_role("alert").filter(has_text="You have more time.")).to_have_count(1)
     assert (await Assignment.objects.aget()).extensions == 1
+    await expect(page.locator(".standing__time")).to_be_focused()  # the button is gone, their place is not
 
     await sync_to_async(pausing.pause)(study.pk, holds=True, by="rex")
     await expect(page.get_by_text("Your work is safe, and nothing is sent")).to_be_visible()
@@ -50,3 +51,20 @@ async def test_a_worker_is_warned_gets_more_time_is_held_and_goes_on(
     assert typed.turn.text == "A pasted greeting"
     assert typed.pasted == 17
     assert typed.typing_ms >= 16 * 30
+
+
+async def test_two_clocks_that_run_out_at_once_are_both_announced(
+    wanda: Visitor, make_study: MakeStudy
+) -> None:
+    study = await sync_to_async(make_study)(message_minutes=1, session_minutes=3)
+    page = wanda.page
+    await wanda.start(study)
+    await expect(page.get_by_text("left in total")).to_be_visible()
+
+    await page.evaluate("performance.now = ((now) => () => now.call(performance) + 61_000)(performance.now)")
+
+    warning = page.get_by_role("alert").filter(has_text="left for this step")
+    await expect(warning).to_contain_text("left for all of your work")
+    for of in ("this step", "in total"):
+        more = page.get_by_role("button", name="I need more time", description=of)
+        await expect(more).to_have_count(1)

@@ -1,5 +1,7 @@
 """What workers read before they begin: all that their study asks, and how much that is."""
 
+import re
+
 import pytest
 from django.test import Client
 from django.utils import timezone
@@ -11,6 +13,7 @@ from crowd.models import Assignment, Outcome
 from questions.resolving import question_set
 from studies.asks import About, Asked, Moment
 from studies.models import Study
+from studies.services import set_state
 from tests.asking import asking
 from tests.conftest import MakeStudy
 from tests.crowd.test_entry import agree
@@ -60,3 +63,47 @@ def test_every_set_of_a_study_of_pairs_is_explained(rex: User) -> None:
     for asked in study.asked:
         for question in question_set(asked.question_set).questions:
             assert escape(question.wording) in page, question.wording
+
+
+@pytest.mark.parametrize(
+    ("task", "about", "sets", "heading"),
+    [
+        ("judging", About.RESPONSE, ("ssa", "human-likeness"), "About a single reply"),
+        ("pairs", About.PAIR, ("preference", "preferences"), "About two side by side"),
+    ],
+)
+def test_sets_of_questions_about_the_same_have_each_a_heading_of_its_own(
+    rex: User, task: str, about: About, sets: tuple[str, str], heading: str
+) -> None:
+    one, both = (asking(rex, *[Asked(key, about) for key in keys], task=task) for keys in (sets[:1], sets))
+    Study.objects.update(state=Study.State.OPEN)  # their queues may be empty here
+
+    def headings(study: Study) -> list[str]:
+        client = Client()
+        agree(client, study)
+        page = client.get(f"/s/{study.code}/instructions/").content.decode()
+        return re.findall(rf"<h3>({heading}.*?)</h3>", page)
+
+    assert headings(one) == []
+    assert headings(both) == [f"{heading}, set 1 of 2", f"{heading}, set 2 of 2"]
+
+
+def test_an_example_says_nothing_of_a_question_that_its_author_left_out(rex: User) -> None:
+    study = asking(rex, Asked("likert", About.DIALOGUE))
+    Study.objects.filter(pk=study.pk).update(state=Study.State.OPEN)  # its queue may be empty here
+    client = Client()
+    agree(client, study)
+
+    page = client.get(f"/s/{study.code}/instructions/").content.decode()
+
+    assert page.count("Is there anything else you would like to say about it?") == 1  # among the questions
+    assert "not asked" not in page
+
+
+def test_who_comes_to_a_closed_study_is_not_sent_to_the_page_that_they_are_on(study: Study) -> None:
+    set_state(study.pk, Study.State.CLOSED)
+
+    page = Client().get(f"/s/{study.code}/").content.decode()
+
+    assert "your work is safe and you can finish it: in the browser you started" in page
+    assert "first page" not in page

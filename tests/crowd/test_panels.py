@@ -413,6 +413,27 @@ def test_who_leaves_before_beginning_took_no_place(study: Study) -> None:
     assert Assignment.objects.get().study_bot is None
 
 
+@pytest.mark.parametrize(
+    ("query", "says"),
+    [
+        ("", "You can close this page. The same link"),
+        (PROLIFIC, "You can close this page afterwards. The same link"),
+    ],
+)
+def test_what_happens_next_is_a_sentence_where_it_is_one_thing(
+    make_study: MakeStudy, query: str, says: str
+) -> None:
+    study = make_study()
+    panels = [StudyPanel(panel="open"), StudyPanel(panel="prolific", codes={"complete": "DONE"})]
+    take_panels(study, panels, closed_to=())
+
+    left = text_of(ended(Client(), study, query, Outcome.WITHDRAWN))
+
+    assert ("Please return your submission on Prolific." in left) == bool(query)
+    assert f"<p>{says}" in left
+    assert "<li>" not in left.split("What happens next")[1].split("Your data")[0]
+
+
 def test_a_researcher_ends_work_that_was_returned_at_the_panel(
     study: Study, rex: User, mallory: User
 ) -> None:

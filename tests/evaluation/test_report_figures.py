@@ -464,7 +464,8 @@ def test_agreement_is_told_over_replies_that_several_workers_labelled() -> None:
 def test_one_worker_for_each_reply_agrees_with_nobody() -> None:
     sensible, _ = study_figures(SSA, planted(*ANN))["agreement"]
 
-    assert sensible["undefined"] == "No two workers labelled the same, so their agreement cannot be told."
+    says = "Nothing was labelled by two or more workers, so their agreement cannot be told."
+    assert sensible["undefined"] == says
 
 
 # --- how the conversations went -------------------------------------------------------------------

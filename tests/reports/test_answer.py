@@ -55,6 +55,24 @@ def test_the_sentence_says_what_the_data_can_tell(answer: dict[str, Any], said: 
 
 
 @pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (OPEN, "Not certain: Ann is ahead of Bob by 12.0 points of SSA (\N{MINUS SIGN}3.3 to 20.0)."),
+        (OPEN | {"low": 1.9}, "Not certain over all pairs: Ann is ahead of Bob by 12.0 points of SSA (1.9"),
+        (OPEN, "About 41 more conversations with each would have shown such a difference."),
+        (OPEN | {"noun": "context", "more": 1}, "About 1 more context would have shown such a difference."),
+    ],
+)
+def test_of_a_closed_study_nothing_more_is_expected(answer: dict[str, Any], said: str) -> None:
+    told = {"answer": answer, "study": Study(state=Study.State.CLOSED)}
+    shown = " ".join(re.sub(r"<[^>]+>", "", render_to_string("reports/parts/answer.html", told)).split())
+
+    assert said in shown
+    for not_said in ("yet", "would show"):
+        assert not_said not in shown
+
+
+@pytest.mark.parametrize(
     ("answer", "ends", "said", "not_said"),
     [
         (TWO, (-3.1, 27.2), "It includes 0, so this lead is no reason to stop early", "excludes 0"),

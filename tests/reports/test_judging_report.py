@@ -127,7 +127,7 @@ def test_one_rater_of_one_context_reads_well(make_queue: MakeQueue, rex: User) -
 
     assert "1 worker judges each item; in the paper 5." in page
     assert "Alpha has no interval: " in page
-    assert "No two workers labelled the same" in page
+    assert "Nothing was labelled by two or more workers" in page
     assert "1 item with 1 rater." in page
 
 

@@ -111,14 +111,19 @@ class Chat {
   listen(storage) {
     listenToKeys({
       openGroup: () => this.asking.group,
-      mayAnswer: () => this.asking.attention.mayPress && (!isDocked() || isInView(this.labels.askedElement)),
-      early: () => (isDocked() ? this.labels.showAsked() : this.asking.show()),
+      mayAnswer: () => this.asking.attention.mayPress && !this.isAway,
+      early: () => (this.isAway ? this.labels.showAsked() : this.asking.early()),
       takeBack: () => this.asking.heldBack.takeBack(),
       takeText: (text) => this.write(text),
       escape: (isInText) => this.escape(isInText),
       storage,
       toggle: byId("single-keys"),
     });
+  }
+
+  /** Whether the reply that is asked about is scrolled away from its question. */
+  get isAway() {
+    return isDocked() && !isInView(this.labels.askedElement);
   }
 
   // --- what the server says ---

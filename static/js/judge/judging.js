@@ -74,7 +74,7 @@ export class Judging {
     listenToKeys({
       openGroup: () => this.asking.group,
       mayAnswer: () => this.asking.attention.mayPress,
-      early: () => this.asking.show(),
+      early: () => this.asking.early(),
       takeBack: () => this.takeBack(),
       takeText: null,
       escape: () => this.focus(),
@@ -251,6 +251,14 @@ export class Judging {
     return before !== null && this.known.items[before].ask !== this.known.items[item].ask;
   }
 
+  /** How many items the worker has gone back from the next one, or from the end. */
+  get back() {
+    const { current, waiting } = this;
+    const { order } = this.known;
+    if (current === null) return 0;
+    return Math.max(0, (waiting === null ? order.length : order.indexOf(waiting)) - order.indexOf(current));
+  }
+
   showProgress() {
     const { progress, saved } = this.known;
     if (!progress) return;
@@ -258,7 +266,8 @@ export class Judging {
     const done = progress.done + waiting;
     const isAll = this.waiting === null && (progress.may_finish || done >= progress.size);
     const told = { done, of: isAll ? Math.min(done, progress.size) : progress.size, isAll };
-    showProgress({ ...told, text: judgedInWords(told) });
+    const { back } = this;
+    showProgress({ ...told, text: judgedInWords(back ? { ...told, done: done - back, isAll: false } : told) });
   }
 }
 

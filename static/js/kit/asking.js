@@ -199,7 +199,7 @@ export class Asking {
     return new QuestionView(question, {
       describedBy: subject === null ? "" : this.page.describedBy(subject),
       onAnswer: (...answer) => this.answer(...answer),
-      onEarly: () => this.readOn(),
+      onEarly: () => void this.readOn(),
       cancel: this.change ? { label: gettext("Keep it as it was"), act: () => this.keep() } : this.page.cancel?.(subject) ?? null,
     });
   }
@@ -212,15 +212,17 @@ export class Asking {
     if (this.asked) this.view?.focus();
   }
 
-  /** An answer came before the text was seen to its end: on towards that. */
+  /** An answer came before the text was seen to its end: on towards that. Whether it did. */
   readOn() {
     const { asked } = this;
-    if (asked && !this.attention.isRead(asked.subject)) this.sight.readOn(asked.subject);
+    if (!asked || this.attention.isRead(asked.subject)) return false;
+    this.sight.readOn(asked.subject);
+    return true;
   }
 
-  /** To the question where the dock scrolls with the page. */
-  show() {
+  /** A key came too early: on in the text, or to the question where the dock scrolls with the page. */
+  early() {
     this.focus();
-    this.view?.element.scrollIntoView({ block: "nearest" });
+    if (!this.readOn()) this.view?.element.scrollIntoView({ block: "nearest" });
   }
 }

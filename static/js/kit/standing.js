@@ -24,7 +24,7 @@ export class Standing {
     this.pause = make("p", { class: "standing__line standing__line--ask", role: "status" });
     this.notice = make("p", { class: "standing__line", role: "status", dir: "auto" });
     this.warning = make("p", { class: "visually-hidden", role: "alert" });
-    this.time = make("div", { class: "standing__line standing__time" });
+    this.time = make("div", { class: "standing__line standing__time", tabindex: "-1" });
     const bar = document.querySelector(".topbar");
     const lines = make("div", { class: "standing" }, this.pause, this.notice, this.time, this.warning);
     if (bar) bar.append(lines);
@@ -54,15 +54,16 @@ export class Standing {
     const focused = document.activeElement instanceof HTMLElement ? document.activeElement.dataset.of : undefined;
     this.time.replaceChildren(...this.clocks.map((clock) => this.line(clock)));
     this.time.classList.toggle("standing__line--ask", this.clocks.some(({ isWarned }) => isWarned));
-    if (focused) this.time.querySelector("button")?.focus();
+    const same = this.time.querySelector(`[data-of="${focused}"]`) ?? this.time.querySelector("button") ?? this.time;
+    if (focused) /** @type {HTMLElement} */ (same).focus();
     this.tick();
   }
 
   /** @param {Clock} clock */
   line(clock) {
-    const line = make("span", { class: "standing__clock" }, make("span", { "data-clock": clock.of, "aria-hidden": "true" }));
+    const line = make("span", { class: "standing__clock" }, make("span", { id: `clock-${clock.of}`, "data-clock": clock.of, "aria-hidden": "true" }));
     if (!clock.isWarned || !clock.more) return line;
-    const more = make("button", { type: "button", class: "small", "data-of": clock.of }, gettext("I need more time"));
+    const more = make("button", { type: "button", class: "small", "data-of": clock.of, "aria-describedby": `clock-${clock.of}` }, gettext("I need more time"));
     more.addEventListener("click", () => this.onMore(clock.of));
     line.append(" ", more);
     return line;
@@ -70,15 +71,14 @@ export class Standing {
 
   tick() {
     for (const clock of this.clocks) {
-      const left = secondsTo(clock);
       const shown = this.time.querySelector(`[data-clock="${clock.of}"]`);
-      if (shown) setText(shown, leftInWords(clock.of, left));
-      if (left > clock.warn || clock.isWarned) continue;
-      clock.isWarned = true;
-      setText(this.warning, warningOf(clock, left));
-      this.renew();
-      return;
+      if (shown) setText(shown, leftInWords(clock.of, secondsTo(clock)));
     }
+    const due = this.clocks.filter((clock) => !clock.isWarned && secondsTo(clock) <= clock.warn);
+    if (!due.length) return;
+    for (const clock of due) clock.isWarned = true;
+    setText(this.warning, due.map((clock) => warningOf(clock, secondsTo(clock))).join(" "));
+    this.renew();
   }
 }
 

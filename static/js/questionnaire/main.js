@@ -42,7 +42,7 @@ class Questionnaire {
     listenToKeys({
       openGroup: () => this.asking.group,
       mayAnswer: () => this.asking.attention.mayPress,
-      early: () => this.asking.show(),
+      early: () => this.asking.early(),
       takeBack: () => this.asking.heldBack.takeBack(),
       takeText: null,
       escape: () => this.asking.focus(),

@@ -74,7 +74,7 @@ class Preview {
     listenToKeys({
       openGroup: () => this.asking.group,
       mayAnswer: () => this.asking.attention.mayPress,
-      early: () => this.asking.show(),
+      early: () => this.asking.early(),
       takeBack: () => undefined,
       takeText: null,
       escape: () => this.asking.focus(),
