@@ -133,7 +133,7 @@ def test_a_file_that_is_no_text_is_refused_with_its_line() -> None:
     with pytest.raises(FileRefusedError, match=r"This is a workbook .* save it as “CSV UTF-8”"):
         decoded(b"PK\x03\x04 a workbook", too_large="")
     with pytest.raises(FileRefusedError, match="in UTF-16"):
-        decoded("turn_1\nHi\n".encode("utf-16"))
+        decoded("turn_1\nHi\n".encode("utf-16"), too_large="")
     with pytest.raises(FileRefusedError, match="5,000,001 bytes, more than 5,000,000"):
         decoded(b"x" * 5_000_001, too_large="")
     with pytest.raises(FileRefusedError, match="empty"):
