@@ -8,7 +8,7 @@ from django.contrib.auth.views import LoginView, PasswordChangeView
 from django.contrib.messages.views import SuccessMessageMixin
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render, resolve_url
+from django.shortcuts import redirect, render
 from django.urls import reverse, reverse_lazy
 from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
@@ -68,7 +68,7 @@ class ChangePassword(SuccessMessageMixin[PasswordChangeForm], PasswordChangeView
 
     def form_valid(self, form: PasswordChangeForm) -> HttpResponse:
         if form.user.has_first_password:  # who has just come goes on to what they came for
-            self.success_url = resolve_url(settings.LOGIN_REDIRECT_URL)
+            self.success_url = reverse_lazy(settings.LOGIN_REDIRECT_URL)
         form.user.has_first_password = False  # saved with the password
         return super().form_valid(form)
 

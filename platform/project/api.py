@@ -114,9 +114,9 @@ def _not_as_described(request: HttpRequest, error: ValidationError) -> HttpRespo
     return api.create_response(request, {"error": said, "problems": problems}, status=422)
 
 
-def _field(place: Sequence[str | int]) -> str:
+def _field(path: Sequence[str | int]) -> str:
     """Which field of the request is meant, or `body`: without our names, and pydantic's of alternatives."""
-    return ".".join(str(part) for part in place[2:] if "[" not in str(part)) or str(place[0])
+    return ".".join(str(part) for part in path[2:] if "[" not in str(part)) or str(path[0])
 
 
 @api.exception_handler(HttpError)
