@@ -257,9 +257,8 @@ def recompute(options: argparse.Namespace) -> dict[str, Any]:
     """Every number of a study's report from the data of its bundle, and whether it is the bundle's own."""
     found = bundle.recompute(options.file)
     return {
-        "equal": not found.differences and not found.changed_files,
-        "values": found.values,
-        "differences": [asdict(each) for each in found.differences],
+        "equal": found.equal,
+        **asdict(found.beside),
         "changed_files": found.changed_files,
         "libraries": found.libraries,
         "report": found.report,

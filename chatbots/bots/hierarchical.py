@@ -31,7 +31,10 @@ class DecodingConfiguration(BotConfiguration):
     )
     history: int = Field(5, ge=1, le=100, title="Turns read", description="The newest turns that it reads.")
     device: str = Field(
-        "cpu", title="Device", description="Where the model computes: cpu, cuda, or one GPU such as cuda:1."
+        "cpu",
+        min_length=1,
+        title="Device",
+        description="Where the model computes: cpu, cuda, or one GPU such as cuda:1.",
     )
     batch: int = Field(
         32, ge=1, le=1_000, title="Batch", description="Dialogues that are answered together, at most."

@@ -45,6 +45,7 @@ class TopicalChatBot(Bot):
         )
         device: str = Field(
             "cpu",
+            min_length=1,
             title="Device",
             description="Where the model computes: cpu, cuda, or one GPU such as cuda:1.",
         )

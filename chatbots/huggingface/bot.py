@@ -1,13 +1,14 @@
 """What all bots with a language model of Hugging Face have in common."""
 
 import json
+import re
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from itertools import count
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 from chatbots import messages
@@ -30,6 +31,7 @@ from chatbots.huggingface.loading import Kind, Precision, load
 
 CODE = Path(__file__).parent
 MESSAGES = Path(messages.__file__)
+_HASH = re.compile("[0-9a-fA-F]{64}")
 
 
 class ModelConfiguration(BotConfiguration):
@@ -52,11 +54,12 @@ class ModelConfiguration(BotConfiguration):
     )
     sha256: str | None = Field(
         None,
-        pattern="^[0-9a-fA-F]{64}$",
         title="Expected hash",
-        description="Refuse other files than those with this hash (model_hash of the fingerprint).",
+        description="Refuse other files than those with this hash, the model_hash in the bot's versions.",
     )
-    device: str = Field("cpu", description="Where the model computes: cpu, cuda, or one GPU such as cuda:1.")
+    device: str = Field(
+        "cpu", min_length=1, description="Where the model computes: cpu, cuda, or one GPU such as cuda:1."
+    )
     precision: Precision = Field("float32", description="Type of the weights in memory.")
     most_tokens: int = Field(
         64, ge=1, le=2048, title="Longest reply", description="Tokens of a reply, at most."
@@ -86,6 +89,13 @@ class ModelConfiguration(BotConfiguration):
     wait: float = Field(
         0.0, ge=0, le=1, title="Wait for a batch", description="Seconds that a request waits for others."
     )
+
+    @field_validator("sha256")
+    @classmethod
+    def _is_a_hash(cls, given: str | None) -> str | None:
+        if given is not None and not _HASH.fullmatch(given):
+            raise ValueError("give the 64 digits and letters from a to f that a model_hash has")
+        return given
 
     @property
     def source(self) -> str:

@@ -23,6 +23,7 @@ from evaluation.report.pair_rows import judged_pairs
 from evaluation.report.pairs import AskOfPairs, pair_result
 from evaluation.report.people import Questionnaire, people_figures, replies
 from evaluation.report.self_play import SelfPlayData, self_play_figures
+from evaluation.report.stated import Comparison, Difference, compare
 from evaluation.report.study import study_result
 from evaluation.report.study_rows import talked, under_own_keys
 from evaluation.report.tables import (
@@ -47,37 +48,29 @@ LIBRARIES = ("numpy", "scipy")
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
-    """A value of the report that the data does not give.
-
-    Attributes:
-        where: path of the value in report.json, such as `bots[0].cells[2].low`.
-        stored: the value in report.json; None if it is not there.
-        recomputed: the value that the data gives; None if there is none.
-    """
-
-    where: str
-    stored: object
-    recomputed: object
-
-
-@dataclass(frozen=True, slots=True)
 class Recomputed:
     """A report computed again.
 
     Attributes:
         report: all its numbers and sentences, as report.json has them.
-        values: how many numbers, sentences and reasons were compared.
-        differences: those that are not exactly equal.
+        beside: the report of the bundle, compared with it.
         changed_files: files of the bundle whose content is not what it was when the bundle was made.
         libraries: by distribution, its version here and, if that differs, the one of the bundle.
     """
 
     report: dict[str, Any]
-    values: int
-    differences: list[Difference]
+    beside: Comparison
     changed_files: list[str]
     libraries: dict[str, str]
+
+    @property
+    def differences(self) -> list[Difference]:
+        return self.beside.differences
+
+    @property
+    def equal(self) -> bool:
+        """Whether the data gives everything that the bundle states."""
+        return not (self.beside.differences or self.beside.not_computed or self.changed_files)
 
 
 def recompute(path: Path) -> Recomputed:
@@ -113,13 +106,7 @@ def _recomputed(bundle: BundleFiles) -> Recomputed:
         ) from None
     except ValueError as error:  # labels that cannot be true
         raise FileError(f"{bundle.path}, data/{_labels_of(bundle)}.jsonl: {error}") from None
-    ours, theirs = dict(_leaves(report)), dict(_leaves(stored))
-    differences = [
-        Difference(where, theirs.get(where), ours.get(where))
-        for where in dict.fromkeys([*theirs, *ours])
-        if where not in ours or where not in theirs or ours[where] != theirs[where]
-    ]
-    return Recomputed(report, len(ours), differences, bundle.changed_files(), _libraries(made_with))
+    return Recomputed(report, compare(stored, report), bundle.changed_files(), _libraries(made_with))
 
 
 def _checked_format(bundle: BundleFiles) -> dict[str, str]:
@@ -139,18 +126,6 @@ def _libraries(made_with: Mapping[str, str]) -> dict[str, str]:
         name: found if made_with.get(name) == found else f"{found} (the bundle: {made_with.get(name)})"
         for name, found in here.items()
     }
-
-
-def _leaves(value: object, where: str = "") -> Iterator[tuple[str, object]]:
-    """Every number, text and empty container of a JSON document with its path."""
-    if isinstance(value, dict) and value:
-        for key, each in value.items():
-            yield from _leaves(each, f"{where}.{key}" if where else key)
-    elif isinstance(value, list) and value:
-        for index, each in enumerate(value):
-            yield from _leaves(each, f"{where}[{index}]")
-    else:
-        yield where, value
 
 
 # --- from rows to figures ---------------------------------------------------------------------------

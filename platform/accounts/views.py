@@ -1,5 +1,6 @@
 from typing import Any
 
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm
@@ -66,6 +67,8 @@ class ChangePassword(SuccessMessageMixin[PasswordChangeForm], PasswordChangeView
     success_message = "Your password is changed. Other browsers in which you were signed in are signed out."
 
     def form_valid(self, form: PasswordChangeForm) -> HttpResponse:
+        if form.user.has_first_password:  # who has just come goes on to what they came for
+            self.success_url = reverse_lazy(settings.LOGIN_REDIRECT_URL)
         form.user.has_first_password = False  # saved with the password
         return super().form_valid(form)
 

@@ -99,6 +99,7 @@ class BotForm(forms.Form):
         """`as_json`: bots inside are written as JSON rather than chosen from those that the user may see."""
         super().__init__(*args, **kwargs)
         self.adapter, self.bot, self.user = adapter, bot, user
+        self._left_out: set[str] = set()
         self.inside = REGISTRY.bot_class(adapter).inner_setting
         self.picks = bool(self.inside and user and not as_json and self._names_all())
         described = REGISTRY.describe(adapter)
@@ -165,7 +166,8 @@ class BotForm(forms.Form):
     def settings(self) -> dict[str, Any]:
         """What the form says, as a configuration; settings left empty take their default."""
         found: dict[str, Any] = {}
-        for key, schema in self._schemas.items():
+        for key in [key for key in self._schemas if key not in self._left_out]:
+            schema = self._schemas[key]
             value = self.cleaned_data.get(PREFIX + key)
             kind = type_of(schema)
             if self.picks and key == self.inside:
@@ -201,14 +203,29 @@ class BotForm(forms.Form):
         cleaned = super().clean() or self.cleaned_data
         marked = frozenset(self.errors)
         try:
-            settings = members.pinned(self.adapter, self.settings(), by=self.user, of=self.bot)
-            members.configuration_of(self.adapter, settings)
+            self._ask_the_adapter()
         except ConfigurationError as error:
             for problem in error.problems:
                 if PREFIX + problem.field not in marked:
                     name = PREFIX + problem.field.partition(".")[0]
                     self.add_error(name if name in self.fields else None, self._in_words(problem))
         return cleaned
+
+    def _ask_the_adapter(self) -> None:
+        """Emptied texts may mean nothing, such as no prefix; where that is refused, the default is meant."""
+        settings = self.settings()
+        try:
+            self._check(settings)
+        except ConfigurationError as error:
+            wrong = {problem.field for problem in error.problems}
+            self._left_out = {key for key in wrong if settings.get(key) == ""}
+            if not self._left_out:
+                raise
+            self._check(self.settings())
+
+    def _check(self, settings: dict[str, Any]) -> None:
+        pinned = members.pinned(self.adapter, settings, by=self.user, of=self.bot)
+        members.configuration_of(self.adapter, pinned)
 
     def _in_words(self, problem: Problem) -> str:
         """Which setting cannot be what it is, and what to give instead."""

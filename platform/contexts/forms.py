@@ -51,7 +51,11 @@ class FileForm(forms.Form):
         upload: UploadedFile[bytes] = self.cleaned_data["file"]
         try:
             ending = ending_of(upload.name or "")
-            return {"text": decoded(upload.read()), "origin": upload.name or "", "ending": ending}
+            return {
+                "text": decoded(upload.read(), too_large=gettext("Split it into several sets.")),
+                "origin": upload.name or "",
+                "ending": ending,
+            }
         except FileRefusedError as error:
             raise ValidationError(str(error)) from None
 

@@ -4,7 +4,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
@@ -44,16 +44,16 @@ class FileRefusedError(Exception):
     """A file of which no line can be read; the message says why and what to do."""
 
 
-def decoded(data: bytes) -> str:
-    """The text of an uploaded file.
+def decoded(data: bytes, *, too_large: str) -> str:
+    """The text of an uploaded file; `too_large` is what to do about one that is.
 
     Raises:
         FileRefusedError: empty, too large, or not UTF-8.
     """
     if len(data) > MAX_BYTES:
         raise FileRefusedError(
-            _("The file has %(bytes)s bytes, more than %(most)s. Split it into several sets.")
-            % {"bytes": f"{len(data):,}", "most": f"{MAX_BYTES:,}"}
+            _("The file has %(bytes)s bytes, more than %(most)s. %(cure)s")
+            % {"bytes": f"{len(data):,}", "most": f"{MAX_BYTES:,}", "cure": too_large}
         )
     if why := why_no_text(data):
         raise FileRefusedError(why)
@@ -69,9 +69,12 @@ def decoded(data: bytes) -> str:
     return text
 
 
-def rows_of(text: str, ending: str) -> Iterator[Row | Finding]:
-    """The rows of a file by its ending, jsonl or csv; a line that is none comes as a finding."""
-    return _csv_rows(text) if ending == "csv" else _json_rows(text)
+def rows_of(text: str, ending: str, *, needed: Collection[str] = ()) -> Iterator[Row | Finding]:
+    """The rows of a file by its ending, jsonl or csv; a line that is none comes as a finding.
+
+    So does a CSV that lacks one of the `needed` columns: said once, not of every row.
+    """
+    return _csv_rows(text, needed) if ending == "csv" else _json_rows(text)
 
 
 def _json_rows(text: str) -> Iterator[Row | Finding]:
@@ -99,22 +102,40 @@ def _json_row(line: int, content: str) -> Row | Finding:
     return Row(line, fields)
 
 
-def _csv_rows(text: str) -> Iterator[Row | Finding]:
+def _csv_rows(text: str, needed: Collection[str]) -> Iterator[Row | Finding]:
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     names: list[str] | None = None
-    line = 1
+    line, is_empty = 1, True
     try:
         for cells in reader:
             if names is None:
                 names = [cell.strip() for cell in cells]
-                if len(names) == 1 and (mark := _mark_in(names[0])):
-                    yield Finding(line, f"Its columns are separated by {mark}. Save the file with commas.")
+                if problem := _problem_of_header(names, needed):
+                    yield Finding(line, problem)
                     return
             elif any(cell.strip() for cell in cells):
+                is_empty = False
                 yield _csv_row(line, names, cells)
             line = reader.line_num + 1
     except csv.Error as error:
         yield Finding(line, f"The CSV cannot be read from here on: {error}. Check quotes and commas.")
+    else:
+        if is_empty:
+            yield Finding(1, "There is nothing below the header. Choose a file with at least one row.")
+
+
+def _problem_of_header(names: list[str], needed: Collection[str]) -> str:
+    """Why no row below it can be used; empty if they can."""
+    if len(names) == 1 and (mark := _mark_in(names[0])):
+        return f"Its columns are separated by {mark}. Save the file with commas."
+    lacking = [f"“{name}”" for name in needed if name not in names]
+    if not lacking:
+        return ""
+    found = ", ".join(f"“{name[:40]}”" for name in names[:10]) + (", …" if len(names) > 10 else "")
+    return (
+        f"There is no column {' and no column '.join(lacking)}. The first line must name the columns; it "
+        f"says {found or 'nothing'}."
+    )
 
 
 def _mark_in(header: str) -> str:

@@ -58,11 +58,11 @@ def running(request: AuthenticatedHttpRequest, code: str) -> RunningOut:
 
 
 @router.post("/studies/{slug:code}/pause", response=answers(RunningOut, 404, 409, has_body=True))
-def pause(request: AuthenticatedHttpRequest, code: str, sent: Body[PauseIn]) -> RunningOut:
+def pause(request: AuthenticatedHttpRequest, code: str, sent: Body[PauseIn | None] = None) -> RunningOut:
     """Admit nobody new. Of a paused study: say anew whether those in it are held."""
     study = _study(request, code)
     try:
-        return _told(pausing.pause(study.pk, holds=sent.hold, by=request.user.get_username()))
+        return _told(pausing.pause(study.pk, holds=bool(sent and sent.hold), by=request.user.get_username()))
     except ValidationError as error:
         raise HttpError(409, " ".join(error.messages)) from None
 

@@ -11,8 +11,14 @@ from dialogues.seated import Seated
 from labels.models import Label
 from studies.queries import readable_studies_of, studies_of
 
-# Of labels: those that people gave. Simulated workers judge the same turns in rehearsals of judging studies.
-OF_PEOPLE = Q(study__rehearsal_of=None)
+
+def given_to(study_id: int) -> Q:
+    """Of the labels of a study's conversations: those that count in it.
+
+    People gave them, or simulated workers in the study itself, where it is a rehearsal. Others judge the same
+    turns in rehearsals of judging studies.
+    """
+    return Q(study__rehearsal_of=None) | Q(study=study_id)
 
 
 def own_labels(seat: Seated) -> list[dict[str, Any]]:
@@ -62,5 +68,5 @@ def labels_of_whole(dialogue: Dialogue) -> QuerySet[Label]:
 
 
 def _shown(dialogue: Dialogue) -> QuerySet[Label]:
-    """By people and, in the rehearsal of a study whose workers talk, by simulated ones; oldest first."""
-    return Label.objects.filter(OF_PEOPLE | Q(study=dialogue.study_id)).order_by("pk")
+    """Those that count in its study, oldest first."""
+    return Label.objects.filter(given_to(dialogue.study_id)).order_by("pk")

@@ -1,5 +1,6 @@
 """The REST API as a whole: who may call it, and how it says what went wrong."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.core.exceptions import RequestDataTooBig
@@ -108,12 +109,14 @@ def _cannot_be_declared(request: HttpRequest, error: DeclarationError) -> HttpRe
 
 @api.exception_handler(ValidationError)
 def _not_as_described(request: HttpRequest, error: ValidationError) -> HttpResponse:
-    problems = [
-        {"field": ".".join(map(str, each["loc"][2:] or each["loc"])), "cure": each["msg"]}
-        for each in error.errors
-    ]
+    problems = [{"field": _field(each["loc"]), "cure": each["msg"]} for each in error.errors]
     said = "The request is not as /api/openapi.json describes it."
     return api.create_response(request, {"error": said, "problems": problems}, status=422)
+
+
+def _field(path: Sequence[str | int]) -> str:
+    """Which field of the request is meant, or `body`: without our names, and pydantic's of alternatives."""
+    return ".".join(str(part) for part in path[2:] if "[" not in str(part)) or str(path[0])
 
 
 @api.exception_handler(HttpError)
@@ -132,8 +135,11 @@ def _nobody(request: HttpRequest, error: AuthenticationError) -> HttpResponse:
 @api.exception_handler(Http404)
 def _nothing_there(request: HttpRequest, error: Http404) -> HttpResponse:
     said = "There is no such thing, or it is not shared with you or not yours to change. "
-    listed = "GET /api/question-sets" if "question-sets" in request.path else "GET /api/bots"
-    said += f"{listed} lists all that you can see."
+    if "/studies/" in request.path:
+        said += "The code of a study is in its link."
+    else:
+        listed = "GET /api/question-sets" if "question-sets" in request.path else "GET /api/bots"
+        said += f"{listed} lists all that you can see."
     return api.create_response(request, {"error": said}, status=404)
 
 

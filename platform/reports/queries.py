@@ -15,7 +15,7 @@ from evaluation.report.course import Course
 from evaluation.report.judged import Judged
 from evaluation.report.study import StudyData
 from labels.models import Label
-from labels.queries import OF_PEOPLE
+from labels.queries import given_to
 from questions.resolving import question_set
 from reports import measuring
 from reports.answers import answered
@@ -96,6 +96,6 @@ def _conduct(study: Study, went: Mapping[str, Course], labels: Judged) -> Talks:
 
 def unlabelled_replies(study: Study) -> int:
     """Replies in finished conversations without a label; the protocol's own constraint keeps it at 0."""
-    labelled = Label.objects.filter(OF_PEOPLE, turn=OuterRef("pk"))
+    labelled = Label.objects.filter(given_to(study.pk), turn=OuterRef("pk"))
     replies = Turn.objects.filter(dialogue__study=study, dialogue__ending=Dialogue.Ending.COMPLETE)
     return replies.filter(~Exists(labelled), bot_version__isnull=False).count()

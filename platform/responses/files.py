@@ -52,7 +52,7 @@ def parse(
     """
     parsed = Parsed()
     unknown: dict[str, int] = {}
-    for row in rows_of(text, ending):
+    for row in rows_of(text, ending, needed=("context", "response")):
         if isinstance(row, Finding):
             parsed.problems.append(row)
             continue

@@ -83,7 +83,10 @@ class ResponseFileForm(forms.Form):
                 gettext("“%(value)s” does not end in any of .%(value_2)s. Save it as one of these.")
                 % {"value": name[-60:], "value_2": ", .".join(ENDINGS)}
             )
+        too_large = gettext(
+            "Leave out all columns but context, repetition and response, or some of the repetitions."
+        )
         try:
-            return {"text": decoded(upload.read()), "origin": name, "ending": ending}
+            return {"text": decoded(upload.read(), too_large=too_large), "origin": name, "ending": ending}
         except FileRefusedError as error:
             raise ValidationError(str(error)) from None

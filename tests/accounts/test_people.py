@@ -42,12 +42,15 @@ def test_somebody_joins_with_a_password_for_one_time(ada: User, sign_in: SignIn)
     assert first.status_code == 302
     for path in ("/home/", "/studies/", "/tokens/"):
         assert browser.get(path).headers["Location"] == "/password/"
+    assert "is for one time. Enter it once more" in browser.get("/password/").content.decode()
     wrong = {"old_password": password, "new_password1": "short", "new_password2": "short"}
     assert browser.post("/password/", wrong).status_code == 200
     assert browser.get("/home/").status_code == 302
 
-    browser.post("/password/", wrong | {"new_password1": OWN, "new_password2": OWN})
+    chosen = browser.post("/password/", wrong | {"new_password1": OWN, "new_password2": OWN})
+    assert chosen.headers["Location"] == "/home/"
     assert browser.get("/home/").status_code == 200
+    assert "is for one time" not in browser.get("/password/").content.decode()
     assert not Client().login(username="nina", password=password)
 
 

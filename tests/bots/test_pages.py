@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Annotated, Any, Literal
 
 import pytest
+from django.db.models.functions import Now
 from django.test import Client
 from django.utils import timezone
 from pydantic import Field, SecretStr
@@ -14,7 +15,7 @@ from pydantic import Field, SecretStr
 from accounts.models import User
 from bots import host, queries
 from bots.forms import BotForm, label_of
-from bots.models import Bot, BotRevision
+from bots.models import Bot, BotCopy, BotRevision
 from bots.services import register_bot, share
 from chatbots import base
 from chatbots.registry import REGISTRY
@@ -127,6 +128,34 @@ def test_every_kind_of_setting_comes_out_of_the_form_as_it_went_in(db: None) -> 
     }  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("adapter", "given", "taken"),
+    [
+        ("huggingface-causal", {"model": "a/b"}, {"revision": "main", "device": "cpu", "sha256": None}),
+        ("hierarchical", {"checkpoint": "/no/such"}, {}),
+        (
+            "http",
+            {"url": "https://8.8.8.8/"},
+            {"key_header": "Authorization", "key_prefix": "", "timeout": 15},
+        ),
+    ],
+)
+def test_a_setting_that_is_emptied_takes_its_default_unless_nothing_can_be_meant(
+    adapter: str, given: dict[str, str], taken: dict[str, Any], db: None
+) -> None:
+    emptied = {name: "" for name in BotForm(adapter).fields if name.startswith("setting-")}
+    named = {f"setting-{key}": value for key, value in given.items()}
+
+    form = BotForm(adapter, emptied | named | {"name": "e", "title": "E"})
+
+    if taken:
+        assert form.is_valid(), form.errors
+        found = REGISTRY.configuration(adapter, form.settings()).model_dump(mode="json")
+        assert {key: found[key] for key in taken} == taken
+    else:  # what is wrong is still said, and nothing else is
+        assert [*form.errors] == ["setting-checkpoint"]
+
+
 def test_a_secret_is_shown_nowhere_and_stays_when_its_field_is_left_empty(
     rex: User, ada: User, rexs_bot: Bot, sign_in: SignIn
 ) -> None:
@@ -228,6 +257,25 @@ def test_all_that_is_wrong_is_said_at_once(rex: User, sign_in: SignIn) -> None:
     for said in ("an admin adds its network", "Enter a number.", "Copy it again"):
         assert page.count(said) == 1
     assert "sk 1" not in page
+
+
+def test_the_page_of_a_bot_that_cannot_be_loaded_says_what_to_do(
+    rex: User, mallory: User, rexs_bot: Bot, sign_in: SignIn
+) -> None:
+    health = {"state": "failed", "last_error": "File of the bot\nOSError: no weights in /srv/m"}
+    copy = BotCopy.objects.create(
+        bot=rexs_bot, channel="x", host="gpu 7", state="failed", seen_at=Now(), health=health
+    )
+    share(rexs_bot, named=[mallory], open_to_all=False)
+    advice = "the bot is loaded again when somebody tries it"
+
+    own, others = (sign_in(each).get("/bots/every/").content.decode() for each in (rex, mallory))
+    BotCopy.objects.filter(pk=copy.pk).update(state="ready", health=health | {"state": "ready"})
+    ready = sign_in(rex).get("/bots/every/").content.decode()
+
+    assert "OSError: no weights" in own
+    assert "OSError: no weights" in ready  # the newest error of a request
+    assert (advice in own, advice in others, advice in ready) == (True, False, False)
 
 
 def test_labels_keep_their_abbreviations() -> None:
@@ -439,6 +487,11 @@ def test_what_most_leave_as_it_is_is_folded_unless_it_is_wrong_or_changed(rex: U
             "openai-chat",
             {"base_url": "localhost:1"},
             "cannot be &#x27;localhost:1&#x27;: it is not an address",
+        ),
+        (
+            "huggingface-causal",
+            {"sha256": "abc"},
+            "“Expected hash” cannot be &#x27;abc&#x27;: give the 64 digits and letters from a to f",
         ),
         ("best-of-several", {"scorer": "best"}, "it is none of likelihood, overlap, nor a class of the lab"),
         (

@@ -129,15 +129,15 @@ def test_exact_and_near_duplicates_and_unknown_fields_are_noted_but_may_come_in(
 
 def test_a_file_that_is_no_text_is_refused_with_its_line() -> None:
     with pytest.raises(FileRefusedError, match="Line 2 is not UTF-8"):
-        decoded(b"fine\n\xff\xfe")
+        decoded(b"fine\n\xff\xfe", too_large="")
     with pytest.raises(FileRefusedError, match=r"This is a workbook .* save it as “CSV UTF-8”"):
-        decoded(b"PK\x03\x04 a workbook")
+        decoded(b"PK\x03\x04 a workbook", too_large="")
     with pytest.raises(FileRefusedError, match="in UTF-16"):
-        decoded("turn_1\nHi\n".encode("utf-16"))
+        decoded("turn_1\nHi\n".encode("utf-16"), too_large="")
     with pytest.raises(FileRefusedError, match="5,000,001 bytes, more than 5,000,000"):
-        decoded(b"x" * 5_000_001)
+        decoded(b"x" * 5_000_001, too_large="")
     with pytest.raises(FileRefusedError, match="empty"):
-        decoded(b"\xef\xbb\xbf \n")
+        decoded(b"\xef\xbb\xbf \n", too_large="")
     with pytest.raises(FileRefusedError, match="does not end in any of"):
         files.ending_of("contexts.xlsx")
 
@@ -224,6 +224,12 @@ def test_contexts_that_are_all_alike_are_taken_without_comparing_them() -> None:
 
     assert parsed.may_be_imported
     assert [note.say.partition(":")[0] for note in parsed.notes] == ["Near duplicates are not looked for"]
+
+
+def test_a_header_without_rows_is_said() -> None:
+    (problem,) = parse("turn_1,turn_2\n", "csv", language="en").problems
+
+    assert (problem.line, "nothing below the header" in problem.say) == (1, True)
 
 
 @pytest.mark.parametrize(("sign", "mark"), [(";", "semicolons"), ("\t", "tabs")])

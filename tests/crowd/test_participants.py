@@ -56,6 +56,16 @@ def test_a_code_that_was_not_given_yet_is_not_found(study: Study, client: Client
     assert wanda.resume_code in page
 
 
+def test_every_control_in_the_list_says_whose_it_is(study: Study, client: Client) -> None:
+    wanda, gone = enter(study), done(study, "5f2c")
+    assign(wanda.pk)
+
+    page = client.get(f"/studies/{study.pk}/participants/").content.decode()
+
+    assert f'aria-label="End the work of {wanda.pseudonym}"' in page
+    assert f'aria-label="Withdraw the data of {gone.pseudonym}"' in page
+
+
 def test_a_code_of_another_study_is_not_found(make_study: MakeStudy, study: Study, client: Client) -> None:
     elsewhere = done(make_study(title="Other"), "5f2c")
 

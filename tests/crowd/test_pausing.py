@@ -132,3 +132,11 @@ def test_by_the_api(study: Study, rex: User, mallory: User) -> None:
     assert call(rex, "PUT", "message", {"text": "x" * 301}).status_code == 422
     assert call(rex, "POST", "resume").json()["state"] == "open"
     assert call(rex, "GET", "running").json()["message"] == "Soon."
+    without_body = Client(headers={"Authorization": f"Bearer {tokens.make(rex, 'other')}"})
+    paused = without_body.generic("POST", f"/api/studies/{study.code}/pause").json()
+    assert (paused["state"], paused["held"]) == ("paused", False)
+    wrong = call(rex, "PUT", "asks", [{"question_set": "ssa", "about": "dialogue", "moment": "end"}]).json()
+    assert {each["field"] for each in wrong["problems"]} == {"0.moment"}
+    nothing = without_body.generic("PUT", f"/api/studies/{study.code}/message").json()
+    assert [each["field"] for each in nothing["problems"]] == ["body"]
+    assert "The code of a study is in its link" in call(mallory, "GET", "running").json()["error"]

@@ -1,6 +1,7 @@
 """The bundle of a study: its numbers again from its data alone, and no secret in it."""
 
 import csv
+import hashlib
 import io
 import json
 import os
@@ -12,6 +13,7 @@ import zipfile
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet
 import pytest
@@ -185,6 +187,61 @@ def test_a_changed_number_of_the_report_is_found(full: Study, bundle_of: MakeBun
 
     assert [each.where for each in found.differences] == ["bots[0].cells[2].low"]
     assert found.changed_files == ["report.json"]
+
+
+def restated(bundle: Path, change: Callable[[dict[str, Any]], object]) -> Path:
+    """The same bundle, had its report been written otherwise: its list of files is right."""
+
+    def other(text: str) -> str:
+        report = json.loads(text)
+        change(report)
+        return json.dumps(report)
+
+    path = rewritten(bundle, "report.json", other)
+    with zipfile.ZipFile(path) as archive:
+        written = hashlib.sha256(archive.read("report.json")).hexdigest()
+    before = path.rename(path.with_name("report.zip"))
+
+    def listed(text: str) -> str:
+        package = json.loads(text)
+        next(each for each in package["resources"] if each["path"] == "report.json")["hash"] = (
+            f"sha256:{written}"
+        )
+        return json.dumps(package)
+
+    return rewritten(before, "datapackage.json", listed)
+
+
+def test_figures_that_an_older_bundle_does_not_state_contradict_nothing(
+    full: Study, bundle_of: MakeBundle
+) -> None:
+    path = bundle_of(full)
+    days = {"first_day", "last_day", "undated"}
+
+    def as_before(report: dict[str, Any]) -> None:
+        for raters in (report["raters"], report["other"]["raters"]):
+            for each in days:
+                del raters[each]
+
+    done = command_line("recompute", str(restated(path, as_before)))
+
+    answer = json.loads(done.stdout)
+    assert (done.returncode, answer["equal"], answer["differences"]) == (0, True, [])
+    assert set(answer["not_stated"]) == {f"{of}raters.{day}" for of in ("", "other.") for day in days}
+    assert answer["not_stated"]["raters.undated"] == answer["report"]["raters"]["undated"] == 0
+    assert answer["not_computed"] == {}
+
+
+def test_a_figure_that_only_the_bundle_has_is_named_apart_and_not_confirmed(
+    full: Study, bundle_of: MakeBundle
+) -> None:
+    path = restated(bundle_of(full), lambda report: report["raters"].update(mood={"mean": 4.5}))
+
+    done = command_line("recompute", str(path))
+
+    answer = json.loads(done.stdout)
+    assert (done.returncode, answer["equal"], answer["differences"]) == (1, False, [])
+    assert (answer["not_computed"], answer["not_stated"]) == ({"raters.mood.mean": 4.5}, {})
 
 
 def test_a_study_without_conversations_has_a_bundle_too(short: Study, bundle_of: MakeBundle) -> None:

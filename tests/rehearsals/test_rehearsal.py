@@ -2,6 +2,7 @@
 
 from collections import Counter
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from django.core.management import CommandError, call_command
 from accounts.models import User
 from crowd.models import Participation, Worker
 from evaluation.questions import SSA
+from evaluation.report.bundle import recompute
 from rehearsals.findings import Outcome, findings
 from rehearsals.planted import HONEST, Kind, Plan, mix
 from rehearsals.services import delete_rehearsal, enough_workers, make_rehearsal
@@ -26,7 +28,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.mark.usefixtures("_same_database")
 def test_the_report_recovers_what_was_planted_and_the_study_stays_as_it_was(
-    make_study: MakeStudy, rex: User, sign_in: SignIn
+    make_study: MakeStudy, rex: User, sign_in: SignIn, tmp_path: Path
 ) -> None:
     study = make_study({"scripty": 3, "another": 3}, min_turns=6, max_turns=8)
     talked(study, [(True, True), (False, False), (True, False)])
@@ -49,6 +51,13 @@ def test_the_report_recovers_what_was_planted_and_the_study_stays_as_it_was(
         "Rehearsal: careless": 4,
         "Rehearsal: straight-lining": 4,
     }
+
+    # Every reply has a label, and the bundle gives the report again.
+    stored = figures(rehearsal.reports.first())
+    call_command("bundle", str(rehearsal.pk), output=tmp_path / "bundle.zip")
+    again = recompute(tmp_path / "bundle.zip")
+    assert "Replies without a label" not in " ".join(stored["deviations"])
+    assert (again.report, again.differences) == (stored, [])
 
     client = sign_in(rex)
     assert "Rehearsal of" not in client.get("/studies/").content.decode()

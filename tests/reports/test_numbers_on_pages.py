@@ -45,7 +45,7 @@ def read(browser: Client, address: str) -> str:
     assert answer.status_code == 200, address
     text = re.sub(r"(?s)<head>.*?</head>|<script.*?</script>|<style.*?</style>", " ", answer.content.decode())
     # Their panels have axes of their own, whose ticks are no results; the same stands in tables.
-    text = re.sub(r'(?s)<figure class="chart" data-chart="by-turn">.*?</figure>', " ", text)
+    text = re.sub(r'(?s)<figure class="chart" data-chart="by-turn"[^>]*>.*?</figure>', " ", text)
     text = re.sub(r"\b\d{4}\.\d{5}\b", " ", text)  # the number of a paper
     return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", text)).split())
 

@@ -69,6 +69,10 @@ class TestOfAStudy:
         page = sign_in(rex).get(f"/studies/{reported.pk}/report/").content.decode()
 
         assert page.count("<svg xmlns") == 6  # each for a desktop and for a phone
+        # Each has a name of its own, as its downloads have none.
+        assert (
+            len(set(re.findall(r'<figure class="chart" data-chart="[^"]+" aria-label="([^"]+)"', page))) == 3
+        )
         assert "1 late" in page
         assert "Finished conversations of Scripty: 2; in the paper 100 or more." in page
         assert "A conversation has at least 2 turns; in the paper at least 14." in page

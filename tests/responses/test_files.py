@@ -68,8 +68,13 @@ def test_a_button_pressed_twice_imports_once(version: ContextSetVersion, rex: Us
         ("context,response,repetition\nc1,Hi,1\nc2,Ho,1\nc1,Ha,0\n", 4, "repetition is “0”"),
         ("context,response,repetition\nc1,Hi,1\nc2,Ho,1\nc1,Ha,two\n", 4, "repetition is “two”"),
         ("context,response,repetition\nc1,Hi,1\nc2,Ho,1\nc1,Ha,2\n", 4, "Repetition 2 lacks 1 of 2"),
-        ("response\nHi\n", 2, "Name its id"),
-        ("context\nc1\n", 2, "There is no response. Put its text in the field “response”"),
+        ("response\nHi\n", 1, "There is no column “context”. The first line must name the columns; it says"),
+        (
+            "id,answer\n1,a\n2,b\n",
+            1,
+            "“context” and no column “response”. The first line must name the columns",
+        ),
+        ("context,response\n", 1, "There is nothing below the header. Choose a file with at least one row."),
         (f"context,response\nc1,Hi\nc2,Ho\nc1,{'x' * 4001}\n", 4, "4,001 characters, more than 4,000"),
     ],
 )
@@ -114,6 +119,7 @@ def test_a_preview_is_its_uploaders_only(
         ("r.xlsx", CSV, "does not end in any of"),
         ("r.csv", "", "empty"),
         ("r.csv", "\n\n", "The file is empty"),
+        ("r.csv", "x" * 5_000_001, "more than 5,000,000. Leave out all columns but context, repetition"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_said_at_once(

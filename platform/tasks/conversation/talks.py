@@ -13,7 +13,7 @@ from evaluation.report.study import study_result
 from evaluation.report.tables import EXCHANGES, tables
 from exports.turns import LABELLED_TURNS
 from labels.models import Label
-from labels.queries import OF_PEOPLE
+from labels.queries import given_to
 from reports import measuring, queries
 from reports.reported import Computation, ReportedTask
 from studies.asks import UNDER_EACH_REPLY, About, By
@@ -58,7 +58,7 @@ class TalkTask(ReportedTask):
             Label.objects.filter(**{path: study}).order_by().values("pk")
             for path in ("turn__dialogue__study", "dialogue__study")
         )
-        return Label.objects.filter(OF_PEOPLE, pk__in=of_turns.union(whole, all=True))
+        return Label.objects.filter(given_to(study.pk), pk__in=of_turns.union(whole, all=True))
 
     @override
     def tables(self, asked: Sequence[QuestionSet]) -> tuple[Table, ...]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from transcripts.importers.formats import Conversation, Problem, Said, importer
 from transcripts.importers.source import Source
 
-_HEADING = re.compile(r"\S.{0,79}? Conversation \d+\s*")
+_HEADING = re.compile(r"(?:\S.{0,79}? )?Conversation \d+\s*")
 _COLON = re.compile("[:\uff1a]")  # the second is Chinese
 LONGEST_SPEAKER = 40
 

@@ -33,6 +33,15 @@ def test_conversations_stand_under_their_headings(read: Read) -> None:
     assert conversations[1].texts == ("你好。", "Time: a riddle", "ok")
 
 
+def test_a_heading_needs_no_name(read: Read) -> None:
+    text = "Conversation 1\nA: Hi\nB: Hello\n\nConversation 2\nA: 你好\nB: 你好吗\n"
+
+    conversations, problems = read("transcript", text)
+
+    assert guessed(text) == "transcript"
+    assert ([each.id for each in conversations], problems) == (["Conversation 1", "Conversation 2"], [])
+
+
 def test_a_file_without_headings_is_one_conversation(read: Read) -> None:
     conversations, problems = read("transcript", "A: one\nB:two\r\nA： three\n")  # noqa: RUF001
 
