@@ -78,7 +78,7 @@ def test_the_bundle_alone_gives_every_number_again(
     again = recompute(bundled(study, tmp_path))
 
     assert (again.report, again.differences, again.changed_files) == (stored, [], [])
-    assert again.values > 300
+    assert again.beside.values > 300
     assert {each["question"] for each in stored["preferences"]}
     assert all(each["strengths"]["bots"] for each in stored["preferences"])
 
