@@ -22,6 +22,7 @@ from crowd.api import router as running
 from evaluation.questions import DeclarationError
 from judging.api import router as queues
 from questions.api import router as question_sets
+from reports.api import router as reports
 from studies.api import router as studies
 from tasks.api import routers as of_tasks
 
@@ -86,6 +87,7 @@ api.add_router("", question_sets)
 api.add_router("", studies)
 api.add_router("", running)
 api.add_router("", queues)
+api.add_router("", reports)
 for router in of_tasks:
     api.add_router("", router)
 

@@ -1,0 +1,66 @@
+"""The REST API of reports: the newest figures of a study, and a new computation of them."""
+
+from datetime import datetime
+from typing import Any
+
+from django.db.models import QuerySet
+from django.shortcuts import get_object_or_404
+from kombu.exceptions import OperationalError
+from ninja import Field, Router, Schema
+from ninja.errors import HttpError
+
+from accounts.requests import AuthenticatedHttpRequest
+from live.answers import answers
+from reports import queries, services
+from reports import tasks as jobs
+from reports.reported import TaskWithReport
+from studies.models import Study
+from studies.queries import readable_studies_of, studies_of
+from studies.tasks import keys_of
+
+NONE_YET = "No report was computed yet. The first one is, a few seconds after the first results."
+
+router = Router(tags=["studies"])
+
+
+class ReportOut(Schema):
+    """A study's newest figures, and how the newest computation of them stands."""
+
+    state: str = Field(description="Of the newest computation: none, queued, running, ready or failed.")
+    notice: str = Field(description="Why the figures are not the newest, or are missing; empty: they are.")
+    computed_at: datetime | None = Field(description="When the figures were computed; null: there are none.")
+    result: dict[str, Any] | None = Field(
+        description="Every number and sentence, as in report.json of a bundle; null: there are none."
+    )
+
+
+def _with_report(studies: QuerySet[Study], code: str) -> Study:
+    return get_object_or_404(studies.filter(task__in=keys_of(TaskWithReport)), code=code)
+
+
+def _told(study: Study) -> ReportOut:
+    newest, shown = queries.newest_report(study), queries.newest_result(study)
+    return ReportOut(
+        state=newest.state if newest else "none",
+        notice=services.staleness(study, shown, newest) if newest else NONE_YET,
+        computed_at=shown.finished_at if shown else None,
+        result=shown.result if shown else None,
+    )
+
+
+@router.get("/studies/{slug:code}/report", response=answers(ReportOut, 404))
+def report(request: AuthenticatedHttpRequest, code: str) -> ReportOut:
+    """The newest figures of a study that you may read."""
+    return _told(_with_report(readable_studies_of(request.user), code))
+
+
+@router.post("/studies/{slug:code}/report", response=answers(ReportOut, 404, 503))
+def compute(request: AuthenticatedHttpRequest, code: str) -> ReportOut:
+    """Compute the figures of your own study now; they also are a few seconds after results change."""
+    study = _with_report(studies_of(request.user), code)
+    try:
+        jobs.request_report(study)
+    except OperationalError:
+        said = "The job queue does not answer, so the report is queued and starts when Redis is back."
+        raise HttpError(503, said) from None
+    return _told(study)
