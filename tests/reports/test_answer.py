@@ -45,7 +45,7 @@ OPEN = TWO | {"low": -3.26, "p": 0.2, "certain": False, "more": 41}
             {"score": "SSA", "leader": "Ann", "value": 75.0, "low": 61.1, "high": 85.2},
             "Ann scores 75.0 (61.1 to 85.2) by SSA.",
         ),
-        ({"score": "SSA", "leader": "Ann", "value": 75.0}, "cannot be told yet"),
+        ({"score": "SSA", "leader": "Ann", "value": 75.0}, "cannot be told."),
     ],
 )
 def test_the_sentence_says_what_the_data_can_tell(answer: dict[str, Any], said: str) -> None:

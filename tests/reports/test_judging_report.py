@@ -287,7 +287,10 @@ def test_raters_who_all_say_the_same_have_no_agreement_and_a_page_that_says_why(
 
     page = sign_in(rex).get(f"/studies/{study.pk}/report/").content.decode()
 
-    assert "Does it make sense? All 4 ratings are the same, so agreement cannot be told from chance." in page
+    assert (
+        "<b>Does it make sense?</b> All 4 ratings are the same, so agreement cannot be told from chance."
+        in page
+    )
 
 
 def test_a_report_without_judgments_says_so(
