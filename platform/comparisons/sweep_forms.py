@@ -13,6 +13,7 @@ from contexts.queries import versions_of
 from responses.sweeps import HIGHEST_T, LARGEST_N, MOST_N, MOST_T, Grid, check
 
 _BETWEEN = re.compile(r"[\s,;]+")
+_DECIMAL_COMMA = re.compile(r"(?<![0-9.])0,[0-9]+")  # no temperature is 0
 LONGEST = 100
 
 
@@ -52,7 +53,14 @@ class SweepForm(forms.Form):
         return tuple(dict.fromkeys(_whole(part) for part in _parts(self.cleaned_data["samples"])))
 
     def clean_temperatures(self) -> tuple[float, ...]:
-        return tuple(dict.fromkeys(_number(part) for part in _parts(self.cleaned_data["temperatures"])))
+        given = self.cleaned_data["temperatures"]
+        if found := _DECIMAL_COMMA.search(given):
+            part = found.group()
+            raise ValidationError(
+                gettext("“%(part)s” would be two numbers. Write a point: %(cure)s.")
+                % {"part": part, "cure": part.replace(",", ".")}
+            )
+        return tuple(dict.fromkeys(_number(part) for part in _parts(given)))
 
     def clean_seed(self) -> int:
         seed: int | None = self.cleaned_data["seed"]

@@ -287,6 +287,7 @@ def test_a_stopped_sweep_goes_on_with_what_it_lacks(
         ({"samples": " ; "}, "1 to 8 numbers N"),
         ({"temperatures": "0"}, "T = 0 is not possible"),
         ({"temperatures": "1 hot"}, "“hot” is not a number."),
+        ({"temperatures": "1, 0,88"}, "“0,88” would be two numbers. Write a point: 0.88."),
         ({"temperatures": "11"}, "T = 11 is not possible; choose temperatures above 0, up to 10."),
         ({"context_version": "999999"}, "Select a valid choice."),
     ],
@@ -298,8 +299,10 @@ def test_what_cannot_be_swept_is_told_and_nothing_begins(
 
     for send in (sign_in(rex).get, sign_in(rex).post):
         answer = send("/bots/meena/sweeps/", wanted)
+        page = answer.content.decode()
         assert answer.status_code == 422
-        assert said in answer.content.decode()
+        assert said in page
+        assert ("correct what is marked below" in page) == ('aria-invalid="true"' in page)
     assert not Sweep.objects.exists()
 
 

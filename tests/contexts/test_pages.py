@@ -80,6 +80,7 @@ def test_a_file_with_one_wrong_line_brings_nothing(rex: User, sign_in: SignIn) -
 
     assert page.status_code == 422
     assert "This is not JSON" in page.content.decode()
+    assert "<h1>This file cannot be imported</h1>" in page.content.decode()
     assert ContextSet.objects.count() == 0
 
 

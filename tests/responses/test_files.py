@@ -87,6 +87,7 @@ def test_a_wrong_line_is_named_and_nothing_comes_in(
     client = sign_in(rex)
     page = client.post(upload(client, version, content).url)
     assert page.status_code == 422
+    assert "<h1>This file cannot be imported</h1>" in page.content.decode()
     assert Response.objects.count() == 0
 
 
