@@ -65,6 +65,7 @@ class Recomputed:
 
     @property
     def differences(self) -> list[Difference]:
+        """Values of the bundle's report that its data does not give."""
         return self.beside.differences
 
     @property
