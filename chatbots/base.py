@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from importlib.metadata import version
 from pathlib import Path
-from typing import ClassVar, Self
+from typing import Annotated, ClassVar, Self
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 
 class Speaker(StrEnum):
@@ -208,6 +208,13 @@ class BotConfiguration(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     first: ClassVar[frozenset[str]] = frozenset()
+
+
+Device = Annotated[
+    str,
+    Field(min_length=1, description="Where the model computes: cpu, cuda, or one GPU such as cuda:1."),
+]
+"""The setting of every bot whose model may run on a GPU."""
 
 
 class Answering(ABC):

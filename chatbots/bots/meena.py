@@ -14,6 +14,7 @@ from chatbots.base import (
     BotConfiguration,
     Candidate,
     Context,
+    Device,
     Drawing,
     Failure,
     Response,
@@ -46,7 +47,7 @@ class ModelConfiguration(BotConfiguration):
     checkpoint: str = Field(
         str(SHIPPED), description="Folder of the model: weights, configuration, tokenizer."
     )
-    device: str = Field("cpu", description="Where the model computes: cpu, cuda, or one GPU such as cuda:1.")
+    device: Device = "cpu"
     precision: Literal["fast", "fp32", "bf16"] = Field(
         "fast",
         description="Fast: on a GPU bf16 where it can, on a CPU float32 with its fastest products (in bf16 "

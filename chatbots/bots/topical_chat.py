@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field, field_validator
 
-from chatbots.base import Bot, BotConfiguration, Candidate, Context, Failure, Response, seed_of
+from chatbots.base import Bot, BotConfiguration, Candidate, Context, Device, Failure, Response, seed_of
 from chatbots.folders import allowed_path
 from chatbots.hashing import hash_of
 from chatbots.registry import register
@@ -43,12 +43,7 @@ class TopicalChatBot(Bot):
             title="Top-p",
             description="Sample from the fewest words of this probability; 1 for all.",
         )
-        device: str = Field(
-            "cpu",
-            min_length=1,
-            title="Device",
-            description="Where the model computes: cpu, cuda, or one GPU such as cuda:1.",
-        )
+        device: Device = "cpu"
         batch: int = Field(
             16, ge=1, le=1_000, title="Batch", description="Dialogues that are answered together, at most."
         )

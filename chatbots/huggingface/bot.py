@@ -12,7 +12,7 @@ from pydantic import Field, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 from chatbots import messages
-from chatbots.base import Answering, BotConfiguration, Candidate, Context, Failure, Response, seed_of
+from chatbots.base import Answering, BotConfiguration, Candidate, Context, Device, Failure, Response, seed_of
 from chatbots.cleaning import is_blank
 from chatbots.continuous import ContinuousBot
 from chatbots.errors import ConfigurationError, Problem
@@ -57,9 +57,7 @@ class ModelConfiguration(BotConfiguration):
         title="Expected hash",
         description="Refuse other files than those with this hash, the model_hash in the bot's versions.",
     )
-    device: str = Field(
-        "cpu", min_length=1, description="Where the model computes: cpu, cuda, or one GPU such as cuda:1."
-    )
+    device: Device = "cpu"
     precision: Precision = Field("float32", description="Type of the weights in memory.")
     most_tokens: int = Field(
         64, ge=1, le=2048, title="Longest reply", description="Tokens of a reply, at most."

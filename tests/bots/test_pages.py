@@ -18,6 +18,7 @@ from bots.forms import BotForm, label_of
 from bots.models import Bot, BotCopy, BotRevision
 from bots.services import register_bot, share
 from chatbots import base
+from chatbots.bots.meena import SHIPPED
 from chatbots.registry import REGISTRY
 from studies.models import Study
 from studies.services import set_state
@@ -133,6 +134,7 @@ def test_every_kind_of_setting_comes_out_of_the_form_as_it_went_in(db: None) -> 
     [
         ("huggingface-causal", {"model": "a/b"}, {"revision": "main", "device": "cpu", "sha256": None}),
         ("hierarchical", {"checkpoint": "/no/such"}, {}),
+        ("meena-base", {}, {"device": "cpu", "checkpoint": str(SHIPPED)}),
         (
             "http",
             {"url": "https://8.8.8.8/"},
