@@ -50,6 +50,7 @@ from chatbots.meena.cache import TO_DEVICE, TO_HOST
 from chatbots.meena.checkpoint import load_checkpoint
 from chatbots.meena.config import MeenaConfig, preset
 from chatbots.meena.corpus.building import Corpus, CorpusSettings
+from chatbots.meena.huge_pages import gather
 from chatbots.meena.model import Meena, count_parameters
 from chatbots.meena.perplexity import negative_log_likelihood
 from chatbots.meena.precision import PackedLinear, pack, product_type, training_precision
@@ -132,8 +133,11 @@ def matrix_products(
 
     def prepare(weight: Tensor, rows: int) -> Callable[[], Tensor]:
         inputs, typed = torch.randn(rows, weight.size(1)).to(dtype), weight.to(dtype)
-        layer = PackedLinear(typed, None, dtype) if packed else None
-        return lambda: layer(inputs) if layer else linear(inputs, typed)
+        if not packed:
+            return lambda: linear(inputs, typed)
+        layer = PackedLinear(typed, None, dtype)
+        gather([layer.weight])
+        return lambda: layer(inputs)
 
     per_token: list[Callable[[], Tensor]] = []
     per_context: list[Callable[[], Tensor]] = []

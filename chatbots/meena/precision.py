@@ -11,6 +11,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
+from chatbots.meena.huge_pages import gather
 from chatbots.meena.model import Meena, SharedEmbedding
 
 Precision = Literal["fp32", "bf16"]
@@ -87,6 +88,7 @@ def pack(model: Meena, dtype: torch.dtype | None = None) -> Meena:
     """
     if model.embedding.weight.device.type == "cpu" and can_pack():
         _pack_children(model, dtype or product_type())
+        gather(layer.weight for layer in model.modules() if isinstance(layer, PackedLinear))
     return model
 
 
