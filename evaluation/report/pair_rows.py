@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from evaluation.fit_contexts import Contexts
+from evaluation.fit_contexts import Contexts, word_count
 from evaluation.protocols.facts import Design
 from evaluation.questions import QuestionSet
 from evaluation.report.answers import answer_times, coded_columns, days_given, text_columns
@@ -17,6 +17,7 @@ from evaluation.report.pairs import JudgedPairs, name_of
 
 Row = dict[str, Any]
 _SIDES = ("first_system", "second_system")
+_SAID = ("first_said", "second_said")
 
 
 def judged_pairs(
@@ -47,6 +48,10 @@ def judged_pairs(
         [pair[side] for side in (_SIDES[::-1] if row["sides_swapped"] else _SIDES)]
         for pair, row in zip(of, given, strict=True)
     ]
+    said = {key: [word_count(json.loads(pair[side])) for side in _SAID] for key, pair in by_key.items()}
+    words = [
+        said[pair["item"]][:: -1 if row["sides_swapped"] else 1] for pair, row in zip(of, given, strict=True)
+    ]
     judged = Judged(
         bot=np.array([first for first, _ in shown], dtype=object),
         dialogue=np.array([pair["context"] for pair in of], dtype=np.int64),
@@ -68,6 +73,7 @@ def judged_pairs(
         items_of_pairs=counted(name_of(*(pair[side] for side in _SIDES)) for pair in by_key.values()),
         languages=about["languages"],
         contexts=Contexts.of([json.loads(pair["said_before"]) for pair in by_key.values()]),
+        words=np.array(words, dtype=np.int64).reshape(-1, 2),
         design=design,
         noun=noun_of(any(pair["said_before"] != "[]" for pair in by_key.values())),
     )

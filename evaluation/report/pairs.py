@@ -28,6 +28,7 @@ from evaluation.report.figures import bot_scores, coded_questions, columns_of, t
 from evaluation.report.intervals import Terms, equivalence, method
 from evaluation.report.judged import Judged
 from evaluation.report.judging import majority_scores, raters_per_item
+from evaluation.report.leanings import leanings
 from evaluation.report.raters import rater_figures
 from evaluation.report.watched import Arrivals, as_given, batches, lead_of_raters, means_of_raters
 
@@ -51,6 +52,7 @@ class JudgedPairs:
         languages: codes of the languages of the study.
         noun: what `dialogue` is called.
         contexts: how much these tell raters.
+        words: (n, 2) of the side shown first and of the other; None: nobody counted them.
         design: which protocol the study was made by, and what it asks.
     """
 
@@ -64,6 +66,7 @@ class JudgedPairs:
     noun: str = "context"
     training_tries: int = 0
     contexts: Contexts = NO_CONTEXTS
+    words: IntArray | None = None
     design: Design = field(default_factory=Design)
 
 
@@ -87,14 +90,19 @@ class _Sides:
         judged: `bot` names both systems; answers about sides are about the systems in their order.
         first: (n,) the system named first.
         second: (n,) the other.
+        swapped: (n,) whether the rater saw the second one first.
+        words: (n, 2) of each; None: nobody counted them.
     """
 
     judged: Judged
     first: AnyArray
     second: AnyArray
+    swapped: BoolArray
+    words: IntArray | None
 
     def where(self, keep: BoolArray | IntArray) -> "_Sides":
-        return _Sides(self.judged.where(keep), self.first[keep], self.second[keep])
+        words = None if self.words is None else self.words[keep]
+        return _Sides(self.judged.where(keep), self.first[keep], self.second[keep], self.swapped[keep], words)
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,8 +197,9 @@ def _in_order_of_names(questions: QuestionSet, found: JudgedPairs) -> _Sides:
         for question in coded_questions(questions)
     }
     named = replace(judged, bot=np.array(names, dtype=object), answers=answers)
-    sides = _Sides(named, np.where(swapped, other, judged.bot), np.where(swapped, judged.bot, other))
-    return sides.where(named.order)
+    first, second = np.where(swapped, other, judged.bot), np.where(swapped, judged.bot, other)
+    words = None if found.words is None else np.where(swapped[:, None], found.words[:, ::-1], found.words)
+    return _Sides(named, first, second, swapped, words).where(named.order)
 
 
 def _turned(question: Question, codes: FloatArray, swapped: BoolArray) -> FloatArray:
@@ -226,6 +235,7 @@ def _preference(question: Question, sides: _Sides, terms: Terms, arrivals: Arriv
         "question": question.wording,
         "meetings": rows,
         "kappa": _kappa(known.judged, outcome),
+        "leanings": leanings(known.judged, outcome, known.swapped, known.words, terms),
         "strengths": _strengths(known, outcome, terms),
         "strengths_clear": _strengths(kept, clear_outcome, terms),
     }

@@ -120,11 +120,61 @@ def test_the_median_kappa_is_that_of_the_pair_in_the_middle() -> None:
     assert (kappa["pairs"], kappa["of"]) == (3, 3)
 
 
-def test_which_side_was_shown_first_changes_no_number() -> None:
+def leaning(found: dict[str, Any], to: str) -> dict[str, Any]:
+    (row,) = [each for each in found["leanings"] if each["to"] == to]
+    return dict(row)
+
+
+def test_leanings_to_the_side_shown_first_are_those_counted_by_hand() -> None:
+    """Of FOUR, eight judgments name a side: r and t at item 1 and s at item 4 the one they saw first."""
+    row = leaning(of(FOUR), "shown_first")
+
+    assert (row["value"], row["labels"]) == (pytest.approx(100 * 3 / 8), 8)
+    assert row["low"] < 37.5 < row["high"]
+    assert not row["is_beyond_chance"]
+
+
+def test_leanings_to_the_longer_side_leave_out_sides_of_equal_length() -> None:
+    """A is longer at item 1, where it wins twice of three times, and B at item 4, where it never wins."""
+    of_items = {1: {"A": 9, "B": 4}, 2: {"A": 5, "B": 5}, 3: {"A": 7, "B": 7}, 4: {"A": 2, "B": 3}}
+    words = np.array([[of_items[item][one], of_items[item][other]] for item, _, one, other, _ in FOUR])
+    row = leaning(of(FOUR, words=words), "longer")
+
+    assert (row["value"], row["labels"]) == (pytest.approx(100 * 2 / 6), 6)
+
+
+def test_a_leaning_that_all_have_is_beyond_chance() -> None:
+    """Twelve raters of twelve contexts always take the side they see first, which is the shorter one."""
+    rows = [
+        (item, rater, *(("A", "B") if (item + n) % 2 else ("B", "A")), "first")
+        for item in range(12)
+        for n, rater in enumerate("abcdefghijkl")
+    ]
+    found = of(rows, words=np.tile([3, 8], (len(rows), 1)))
+
+    first, longer = leaning(found, "shown_first"), leaning(found, "longer")
+    assert (first["value"], longer["value"]) == (100, 0)
+    assert first["is_beyond_chance"]
+    assert longer["is_beyond_chance"]
+    assert found["meetings"][0]["lead"] == pytest.approx(0)  # sides are balanced: neither system gains
+
+
+def test_nobody_leans_where_all_is_tied_and_lengths_are_unknown() -> None:
+    found = of([(1, "r", "A", "B", "tied"), (2, "s", "A", "B", "tied")])
+
+    (row,) = found["leanings"]
+    assert (row["to"], row["labels"], row["value"]) == ("shown_first", 0, None)
+    assert row["undefined"]
+
+
+def test_which_side_was_shown_first_changes_no_number_but_the_leaning_to_it() -> None:
     turned = {"first": "second", "second": "first", "tied": "tied"}
     other_way = [(item, rater, b, a, turned[answer]) for item, rater, a, b, answer in FOUR]
 
-    assert pair_figures(PREFERENCE, judged(other_way)) == pair_figures(PREFERENCE, judged(FOUR))
+    one, other = (pair_figures(PREFERENCE, judged(rows)) for rows in (FOUR, other_way))
+    ((first,), (second,)) = (each["preferences"][0].pop("leanings") for each in (one, other))
+    assert one == other
+    assert first["value"] + second["value"] == pytest.approx(100)
 
 
 def test_the_order_of_the_rows_changes_no_number() -> None:

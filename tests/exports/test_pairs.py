@@ -17,6 +17,7 @@ from evaluation.csv_file import FileError
 from evaluation.report.bundle import recompute
 from judging import pairs
 from judging import services as judging
+from judging.models import Slot
 from judging.pairs import Source
 from reports.models import Chart
 from studies.models import Study
@@ -95,6 +96,29 @@ def test_who_is_preferred_leads_whatever_side_it_was_on(responses: Study) -> Non
     assert leads["<b>Gamma</b> against Beta"] < -50
     assert strongest["bot"] == "Beta"
     assert {chart.name for chart in Chart.objects.filter(report__study=responses)} == {"preferences"}
+
+
+def test_leanings_are_those_counted_from_what_each_rater_saw(make_pairs: MakePairs) -> None:
+    study: Study = make_pairs(8, ("Alpha", "Beta and two of his friends"), question_set="preferences")
+    judge_all(study, 5, "Beta")
+    result = computed(study).result
+    assert result
+
+    took_first, took_longer = [], []
+    for slot in Slot.objects.filter(study=study, label__isnull=False):
+        pair, said = slot.item.pair, slot.label.answers["quality"]
+        sides = [pair.first_response.text, pair.second_response.text][:: -1 if slot.is_swapped else 1]
+        if said != "tied":
+            took_first.append(said == "first")
+            lengths = [len(text.split()) for text in sides]
+            took_longer.append(lengths.index(max(lengths)) == (0 if said == "first" else 1))
+
+    first, longer = result["preferences"][0]["leanings"]
+    assert (first["to"], longer["to"]) == ("shown_first", "longer")
+    assert first["labels"] == longer["labels"] == len(took_first) > 30
+    assert first["value"] == pytest.approx(100 * sum(took_first) / len(took_first))
+    assert longer["value"] == pytest.approx(100 * sum(took_longer) / len(took_longer))
+    assert longer["is_beyond_chance"]
 
 
 def tables_of(path: Path) -> dict[str, list[dict[str, Any]]]:

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from django.db import connection
 
-from evaluation.fit_contexts import Contexts
-from evaluation.labels import AnyArray, FloatArray
+from evaluation.fit_contexts import Contexts, word_count
+from evaluation.labels import AnyArray, FloatArray, IntArray
 from evaluation.personal_data import Redactor
 from evaluation.report.breakdown import ContextFacts
 from evaluation.report.figures import coded_questions
@@ -65,7 +65,7 @@ _PAIRS = f"""
 SELECT CASE WHEN s.is_swapped THEN i.second_system ELSE i.first_system END,
        CASE WHEN s.is_swapped THEN i.first_system ELSE i.second_system END,
        i.cluster, i.number, crowd_pseudonym(l.rater_id, l.study_id), l.answer_ms,
-       l.id, {DAY}{{answers}}
+       l.id, {DAY}, i.id, s.is_swapped{{answers}}
   FROM (SELECT found.*, dense_rank() OVER (PARTITION BY found.cluster ORDER BY found.id) AS number
           FROM ({items_of(ask="%s")}) AS found) AS i
   JOIN judging_slot AS s ON s.item_id = i.id
@@ -73,7 +73,11 @@ SELECT CASE WHEN s.is_swapped THEN i.second_system ELSE i.first_system END,
  ORDER BY l.id
 """
 _MEETINGS = f"""
-SELECT i.first_system, i.second_system, i.cluster < 0, coalesce(to_json(c.turns), '[]')
+SELECT i.first_system, i.second_system, i.cluster < 0, coalesce(to_json(c.turns), '[]'), i.id,
+       CASE WHEN r.id IS NULL THEN judging_said_in(pair.first_dialogue_id)
+            ELSE jsonb_build_array(i.first_text) END::json,
+       CASE WHEN r.id IS NULL THEN judging_said_in(pair.second_dialogue_id)
+            ELSE jsonb_build_array(i.second_text) END::json
   FROM ({items_of(ask="%s")}) AS i
   JOIN judging_item AS item ON item.id = i.id
   JOIN labels_pair AS pair ON pair.id = item.pair_id
@@ -89,7 +93,7 @@ def redacted_in(texts: Iterable[str], redactor: Redactor) -> list[str]:
 
 def judged_pairs(study: Study, ask: Ask) -> JudgedPairs:
     """Every judgment of pairs by an ask, with what the report needs to know about its pair."""
-    columns, answers, texts = _read(_PAIRS, ask, leading=8)
+    columns, answers, texts = _read(_PAIRS, ask, leading=10)
     plan = JudgingPlan.objects.filter(study=study).first() or JudgingPlan()
     with connection.cursor() as cursor:
         cursor.execute(_MEETINGS, [study.pk, ask.pk])
@@ -114,11 +118,24 @@ def judged_pairs(study: Study, ask: Ask) -> JudgedPairs:
         items_per_worker=plan.batch_size,
         training_tries=plan.training_tries,
         items_of_pairs=counted(name_of(one, other) for one, other, *_ in meetings),
-        contexts=Contexts.of([redacted_in(turns, redactor) for *_, turns in meetings]),
+        contexts=Contexts.of([redacted_in(turns, redactor) for _, _, _, turns, *_ in meetings]),
+        words=_words_shown(columns[8], columns[9], meetings, redactor),
         languages=study.languages,
-        noun=noun_of(any(has_context for _, _, has_context, _ in meetings)),
+        noun=noun_of(any(has_context for _, _, has_context, *_ in meetings)),
         design=design_of(study),
     )
+
+
+def _words_shown(
+    items: Sequence[int], swapped: Sequence[bool], meetings: Iterable[Sequence[Any]], redactor: Redactor
+) -> IntArray:
+    """(n, 2) words of the side that each rater saw first, and of the other."""
+    said = {
+        item: [word_count(redacted_in(side, redactor)) for side in sides]
+        for _, _, _, _, item, *sides in meetings
+    }
+    words = [said[item][:: -1 if other else 1] for item, other in zip(items, swapped, strict=True)]
+    return np.array(words, dtype=np.int64).reshape(-1, 2)
 
 
 def asked_of_items(study: Study) -> list[AskOfItems]:
