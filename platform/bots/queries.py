@@ -61,7 +61,7 @@ class CopyHealth:
     @property
     def failure(self) -> str:
         """What it failed of last, in one line."""
-        return presence.last_error(self.health).removeprefix("failed: ").removeprefix("chatbots.errors.")
+        return presence.last_error(self.health).removeprefix("failed: ")
 
     @property
     def latencies(self) -> list[tuple[str, int, int]]:
