@@ -212,7 +212,7 @@ class BotForm(forms.Form):
         return cleaned
 
     def _ask_the_adapter(self) -> None:
-        """Emptied texts and lists may mean nothing, as no prefix; if that is refused, the default is meant."""
+        """Emptied texts and lists may mean nothing, as no prefix; where not, the default is meant."""
         settings = self.settings()
         try:
             self._check(settings)

@@ -80,7 +80,12 @@ def work_out(ask_id: int) -> None:
             connection.close()
         except Exception as error:
             log.exception("The agreement about ask %s could not be worked out.", ask_id)
-            _store(ask_id, state=Agreement.State.FAILED, reason=f"{type(error).__name__}: {error}"[:2000])
+            give_up(ask_id, f"{type(error).__name__}: {error}")
+
+
+def give_up(ask_id: int, why: str) -> None:
+    """It is not worked out for this reason, and may be asked for again."""
+    _store(ask_id, state=Agreement.State.FAILED, reason=why[:2000])
 
 
 def _begin(ask_id: int) -> bool:

@@ -89,7 +89,6 @@ def test_a_bot_registered_a_moment_ago_is_not_yet_missed(rex: User, sign_in: Sig
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"setting-replies": ""}, "“Replies”: give at least 1."),
         ({"setting-seconds": "-3"}, "“Seconds” cannot be -3: give 0 or more."),
         ({"setting-seconds": "soon"}, "Enter a number"),
         ({"setting-fail_on": "1\nx"}, "“Fail on”, entry 2 cannot be &#x27;x&#x27;: give a whole number."),
