@@ -13,9 +13,10 @@ from redis.exceptions import RedisError
 log = logging.getLogger(__name__)
 
 STARTS_LATER = _(
-    "The job queue does not answer. What you asked for is stored, and starts by itself when Redis is back."
+    "The job queue does not answer. What you asked for is stored, and starts by itself within about a minute "
+    "once Redis is back."
 )
-NOT_STARTED = _("The job queue does not answer, so nothing was started. Try again when Redis is back.")
+NOT_STARTED = _("The job queue does not answer, so nothing was started. Try again once Redis is back.")
 
 
 def is_sent(send: Callable[[], object]) -> bool:
