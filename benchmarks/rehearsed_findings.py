@@ -8,7 +8,7 @@ JSON: by design, in how many rehearsals anything was told as outside, how often 
 there was too little to tell.
 
 20 rehearsals of each design take about three minutes. The 1,000 of docs/rehearsal.md take two to three hours:
-nearly all of it are the mixed models of the reports, which a whole report fits though nothing here reads them.
+nearly all of that goes into the mixed models of the reports, which nothing here reads.
 """
 
 import argparse

@@ -67,6 +67,7 @@ class HierarchicalBot(Bot):
 
         Raises:
             CheckpointError: its files do not fit together.
+            DeviceError: the device is not there.
             ModuleNotFoundError: PyTorch or another library for models is not installed.
         """
         super().__init__(configuration)
@@ -155,13 +156,12 @@ class VHREDEIBot(SmallBot):
 
 def load_responder(folder: Path, configuration: DecodingConfiguration) -> Any:
     """A `chatbots.hierarchical.responder.Responder` with the model of that folder."""
-    import torch
-
     from chatbots.hierarchical.checkpoint import load_checkpoint
     from chatbots.hierarchical.decoding import DecodingSettings
     from chatbots.hierarchical.responder import Responder
+    from chatbots.training.devices import device_of_bot
 
-    model, vocabulary = load_checkpoint(folder, device=torch.device(configuration.device))
+    model, vocabulary = load_checkpoint(folder, device=device_of_bot(configuration.device))
     settings = DecodingSettings(
         choose=configuration.choose, beam=configuration.beam, temperature=configuration.temperature
     )

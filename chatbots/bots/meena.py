@@ -302,16 +302,15 @@ def weight_type(configuration: ModelConfiguration) -> Any:
 
 def load_responder(folder: Path, configuration: MeenaConfiguration | BeamConfiguration) -> Any:
     """A `chatbots.meena.responder.Responder` with the model of that folder."""
-    import torch
-
     from chatbots.meena.checkpoint import load_checkpoint
     from chatbots.meena.precision import pack
     from chatbots.meena.responder import Responder
     from chatbots.meena.sampling import SamplingSettings
     from chatbots.safety import CLASSIFIERS
+    from chatbots.training.devices import device_of_bot
 
     model, tokenizer = load_checkpoint(
-        folder, device=torch.device(configuration.device), dtype=weight_type(configuration)
+        folder, device=device_of_bot(configuration.device), dtype=weight_type(configuration)
     )
     settings = SamplingSettings(
         samples=configuration.samples,

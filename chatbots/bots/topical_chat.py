@@ -66,6 +66,7 @@ class TopicalChatBot(Bot):
 
         Raises:
             CheckpointError: its files do not fit together.
+            DeviceError: the device is not there.
             ModuleNotFoundError: PyTorch or another library for models is not installed.
         """
         super().__init__(configuration)
@@ -112,12 +113,11 @@ class TopicalChatBot(Bot):
 
 def load_responder(configuration: TopicalChatBot.Configuration) -> Any:
     """A `chatbots.knowledge.responder.Responder` with the model of that folder."""
-    import torch
-
     from chatbots.knowledge.checkpoint import load_checkpoint
     from chatbots.knowledge.responder import DecodingSettings, Responder
+    from chatbots.training.devices import device_of_bot
 
-    device = torch.device(configuration.device)
+    device = device_of_bot(configuration.device)
     model, vocabulary = load_checkpoint(Path(configuration.checkpoint), device=device)
     settings = DecodingSettings(
         choose=configuration.choose,
