@@ -157,6 +157,17 @@ def test_a_setting_that_is_emptied_takes_its_default_unless_nothing_can_be_meant
         assert [*form.errors] == ["setting-checkpoint"]
 
 
+def test_a_device_of_no_known_name_is_refused_in_the_form_and_one_of_another_machine_is_not(db: None) -> None:
+    sent = {"name": "d", "title": "D", "setting-choose": "best"}
+
+    refused = BotForm("vhred", sent | {"setting-device": "foo"})
+
+    assert refused.errors["setting-device"] == [
+        "“Device” cannot be 'foo': give cpu, cuda, one of several GPUs such as cuda:1, or mps, xpu or hpu."
+    ]
+    assert BotForm("vhred", sent | {"setting-device": "cuda:7"}).is_valid()
+
+
 def test_a_secret_is_shown_nowhere_and_stays_when_its_field_is_left_empty(
     rex: User, ada: User, rexs_bot: Bot, sign_in: SignIn
 ) -> None:
