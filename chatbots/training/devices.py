@@ -44,5 +44,5 @@ def device_of_bot(name: str) -> torch.device:
 
 
 def _refused(name: str, error: Exception, cure: str) -> DeviceError:
-    first_line = str(error).partition("\n")[0]
-    return DeviceError(f"device={name} cannot be used: {first_line} {cure}")
+    first_line = str(error).partition("\n")[0].rstrip(".")
+    return DeviceError(f"device={name} cannot be used: {first_line}. {cure}")
