@@ -96,7 +96,9 @@ COMPUTING = [name for name in ANSWERING if "device" in describe(name).schema["pr
 
 @pytest.mark.parametrize("name", COMPUTING)
 def test_a_device_that_is_not_there_is_told_in_words(name, needs):
-    with pytest.raises(DeviceError, match=r"device=cuda:77 cannot be used: .*[^.]\. Use cpu, or another host\."):
+    with pytest.raises(
+        DeviceError, match=r"device=cuda:77 cannot be used: .*[^.]\. Use cpu, or another host\."
+    ):
         create_bot(name, {**needs.get(name, {}), "device": "cuda:77"})
 
 
