@@ -22,7 +22,7 @@ from chatbots.base import (
 )
 from chatbots.continuous import ContinuousBot
 from chatbots.errors import ConfigurationError, Problem
-from chatbots.folders import allowed_path
+from chatbots.folders import trained_model
 from chatbots.hashing import hash_of
 from chatbots.registry import register
 
@@ -57,11 +57,7 @@ class ModelConfiguration(BotConfiguration):
     @field_validator("checkpoint")
     @classmethod
     def _is_there(cls, checkpoint: str) -> str:
-        if checkpoint != str(SHIPPED):
-            checkpoint = str(allowed_path(checkpoint))
-        if not (Path(checkpoint) / "config.json").is_file():
-            raise ValueError("no model is there. Train one (docs/meena.md) and name its folder")
-        return checkpoint
+        return trained_model(checkpoint, guide="docs/meena.md", shipped=SHIPPED)
 
 
 class MeenaConfiguration(ModelConfiguration):
