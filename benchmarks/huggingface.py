@@ -146,7 +146,7 @@ def measured(kind: str = "causal", dialogues: int = 16, tokens: int = 32, repeat
             {"model": folder, "greedy": True, "most_tokens": tokens, "batch": dialogues},
         )
     contexts = contexts_of(dialogues)
-    prompts = [bot.prompt(context, bot.room()) for context in contexts]
+    prompts = [bot.prompt(context, bot.prompt_room()) for context in contexts]
     together = bot.respond(contexts)
     alone = [bot.respond([context])[0] for context in contexts]
     joined = joining(bot, contexts)

@@ -3,6 +3,7 @@
 import hashlib
 import inspect
 import math
+import re
 import secrets
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,7 +13,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, ClassVar, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 
 class Speaker(StrEnum):
@@ -210,9 +211,17 @@ class BotConfiguration(BaseModel):
     first: ClassVar[frozenset[str]] = frozenset()
 
 
+def _known_device(name: str) -> str:
+    """Refuse what is no device of PyTorch. Whether the machine has it turns out where the bot is loaded."""
+    if not re.fullmatch(r"cpu|(cuda|mps|xpu|hpu)(:(0|[1-9]\d?))?", name):
+        raise ValueError("give cpu, cuda, one of several GPUs such as cuda:1, or mps, xpu or hpu")
+    return name
+
+
 Device = Annotated[
     str,
-    Field(min_length=1, description="Where the model computes: cpu, cuda, or one GPU such as cuda:1."),
+    AfterValidator(_known_device),
+    Field(description="Where the model computes: cpu, cuda, or one GPU such as cuda:1."),
 ]
 """The setting of every bot whose model may run on a GPU."""
 

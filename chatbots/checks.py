@@ -52,8 +52,9 @@ def checked_batch(returned: object, asked: int) -> list[object]:
 
 
 def last_lines(error: BaseException) -> str:
-    """The end of the traceback: the last place in the code and the error itself."""
-    return "".join(traceback.format_exception(error)[-2:]).strip()
+    """The last place in the code, and below it the error itself on a line of its own."""
+    where = "".join(traceback.format_tb(error.__traceback__)[-1:])
+    return f"{where}{last_line(error)}".strip()
 
 
 def circumstances(error: BaseException, context: Context) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 class ChatbotError(Exception):
-    """Base of every error that this package raises on purpose."""
+    """Base of the errors of bots, whose messages people read as they are, on pages and over the API."""
 
 
 class UnknownBotError(ChatbotError):

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field, field_validator
 
 from chatbots.base import Bot, BotConfiguration, Candidate, Context, Device, Failure, Response, seed_of
-from chatbots.folders import allowed_path
+from chatbots.folders import trained_model
 from chatbots.hashing import hash_of
 from chatbots.registry import register
 
@@ -46,10 +46,7 @@ class HierarchicalConfiguration(DecodingConfiguration):
     @field_validator("checkpoint")
     @classmethod
     def _is_there(cls, checkpoint: str) -> str:
-        path = allowed_path(checkpoint)
-        if not (path / "config.json").is_file():
-            raise ValueError("no model is there. Train one (docs/hierarchical.md) and name its folder")
-        return str(path)
+        return trained_model(checkpoint, guide="docs/hierarchical.md")
 
 
 @register("hierarchical")
@@ -67,6 +64,7 @@ class HierarchicalBot(Bot):
 
         Raises:
             CheckpointError: its files do not fit together.
+            DeviceError: the device is not there.
             ModuleNotFoundError: PyTorch or another library for models is not installed.
         """
         super().__init__(configuration)
@@ -155,13 +153,12 @@ class VHREDEIBot(SmallBot):
 
 def load_responder(folder: Path, configuration: DecodingConfiguration) -> Any:
     """A `chatbots.hierarchical.responder.Responder` with the model of that folder."""
-    import torch
-
     from chatbots.hierarchical.checkpoint import load_checkpoint
     from chatbots.hierarchical.decoding import DecodingSettings
     from chatbots.hierarchical.responder import Responder
+    from chatbots.training.devices import device_of_bot
 
-    model, vocabulary = load_checkpoint(folder, device=torch.device(configuration.device))
+    model, vocabulary = load_checkpoint(folder, device=device_of_bot(configuration.device))
     settings = DecodingSettings(
         choose=configuration.choose, beam=configuration.beam, temperature=configuration.temperature
     )

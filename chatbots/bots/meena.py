@@ -22,7 +22,7 @@ from chatbots.base import (
 )
 from chatbots.continuous import ContinuousBot
 from chatbots.errors import ConfigurationError, Problem
-from chatbots.folders import allowed_path
+from chatbots.folders import trained_model
 from chatbots.hashing import hash_of
 from chatbots.registry import register
 
@@ -57,11 +57,7 @@ class ModelConfiguration(BotConfiguration):
     @field_validator("checkpoint")
     @classmethod
     def _is_there(cls, checkpoint: str) -> str:
-        if checkpoint != str(SHIPPED):
-            checkpoint = str(allowed_path(checkpoint))
-        if not (Path(checkpoint) / "config.json").is_file():
-            raise ValueError("no model is there. Train one (docs/meena.md) and name its folder")
-        return checkpoint
+        return trained_model(checkpoint, guide="docs/meena.md", shipped=SHIPPED)
 
 
 class MeenaConfiguration(ModelConfiguration):
@@ -302,16 +298,15 @@ def weight_type(configuration: ModelConfiguration) -> Any:
 
 def load_responder(folder: Path, configuration: MeenaConfiguration | BeamConfiguration) -> Any:
     """A `chatbots.meena.responder.Responder` with the model of that folder."""
-    import torch
-
     from chatbots.meena.checkpoint import load_checkpoint
     from chatbots.meena.precision import pack
     from chatbots.meena.responder import Responder
     from chatbots.meena.sampling import SamplingSettings
     from chatbots.safety import CLASSIFIERS
+    from chatbots.training.devices import device_of_bot
 
     model, tokenizer = load_checkpoint(
-        folder, device=torch.device(configuration.device), dtype=weight_type(configuration)
+        folder, device=device_of_bot(configuration.device), dtype=weight_type(configuration)
     )
     settings = SamplingSettings(
         samples=configuration.samples,

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field, field_validator
 
 from chatbots.base import Bot, BotConfiguration, Candidate, Context, Device, Failure, Response, seed_of
-from chatbots.folders import allowed_path
+from chatbots.folders import trained_model
 from chatbots.hashing import hash_of
 from chatbots.registry import register
 
@@ -51,12 +51,7 @@ class TopicalChatBot(Bot):
         @field_validator("checkpoint")
         @classmethod
         def _is_there(cls, checkpoint: str) -> str:
-            path = allowed_path(checkpoint)
-            if not (path / "config.json").is_file():
-                raise ValueError(
-                    "no model is there. Train one (docs/topical-chat-models.md) and name its folder"
-                )
-            return str(path)
+            return trained_model(checkpoint, guide="docs/topical-chat-models.md")
 
     configuration: Configuration
     libraries: ClassVar[tuple[str, ...]] = ("torch", "scipy")
@@ -66,6 +61,7 @@ class TopicalChatBot(Bot):
 
         Raises:
             CheckpointError: its files do not fit together.
+            DeviceError: the device is not there.
             ModuleNotFoundError: PyTorch or another library for models is not installed.
         """
         super().__init__(configuration)
@@ -112,12 +108,11 @@ class TopicalChatBot(Bot):
 
 def load_responder(configuration: TopicalChatBot.Configuration) -> Any:
     """A `chatbots.knowledge.responder.Responder` with the model of that folder."""
-    import torch
-
     from chatbots.knowledge.checkpoint import load_checkpoint
     from chatbots.knowledge.responder import DecodingSettings, Responder
+    from chatbots.training.devices import device_of_bot
 
-    device = torch.device(configuration.device)
+    device = device_of_bot(configuration.device)
     model, vocabulary = load_checkpoint(Path(configuration.checkpoint), device=device)
     settings = DecodingSettings(
         choose=configuration.choose,

@@ -150,11 +150,11 @@ class _Answering(Answering):
         return self._stream.room
 
     def admit(self, contexts: Sequence[Context]) -> Sequence[int]:
-        room = self._bot.room()
+        tokens = self._bot.prompt_room()
         keys, prompts, seeds = [next(self._keys) for _ in contexts], dict[int, list[int]](), list[int]()
         for key, context in zip(keys, contexts, strict=True):
             try:
-                prompts[key] = self._bot.prompt(context, room)
+                prompts[key] = self._bot.prompt(context, tokens)
             except Exception as error:  # a template may refuse a dialogue, which must not end the others
                 self._failed[key] = Failure(error)
             else:
@@ -221,7 +221,7 @@ class ModelBot(ContinuousBot):
     def prompt(self, context: Context, room: int) -> list[int]:
         """The tokens that the model is given for a context: at least one, at most `room`."""
 
-    def room(self) -> int:
+    def prompt_room(self) -> int:
         """Tokens that a prompt may have."""
         limit = self._positions()
         own = limit if self.architecture == "seq2seq" else limit - self.configuration.most_tokens

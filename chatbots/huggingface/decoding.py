@@ -1,9 +1,9 @@
 """Decoding of many dialogues together, each as if it were alone.
 
-Rows that have ended leave the batch, and others join it between two tokens. What is
-drawn for a row comes from random numbers of its own, so its neighbours cannot change it, up to the rounding
-of matrix products of different sizes: where two tokens are equally likely to within that rounding (about one
-part in a million in float32), a batch can differ from a row alone.
+Rows that have ended leave the batch, and others join it between two tokens. What is drawn for a row comes
+from random numbers of its own, so its neighbours cannot change it, up to the rounding of matrix products of
+different sizes: where two tokens are equally likely to within that rounding (about one part in a million in
+float32), a batch can differ from a row alone.
 
 Shapes: n rows that are still decoded, t tokens so far, v vocabulary.
 """
@@ -94,7 +94,7 @@ class Decoder:
         return kind(self.model, prompts, self.padding)
 
     def draw(self, scores: Tensor, uniforms: Tensor, seen: Tensor) -> tuple[Tensor, Tensor]:
-        """`draw`, but no end for a row of which nothing can be seen yet; seen: (n,), bool."""
+        """As the function `draw`, but no end for a row of which nothing can be seen yet; seen: (n,), bool."""
         allowed = scores
         if len(self.ending) and not bool(seen.all()):
             allowed = scores.clone()

@@ -12,6 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from chatbots.errors import ChatbotError
 from chatbots.folders import allowed_path
 from chatbots.hashing import hash_of
 
@@ -30,7 +31,7 @@ CONVERT = "Convert them once where you trust them (docs/bots.md, 'Weights that a
 _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,95}(/[\w.-]{1,96})?")
 
 
-class ModelFilesError(ValueError):
+class ModelFilesError(ChatbotError, ValueError):
     """The files of a model are missing, damaged or do not belong together; says which and what to do."""
 
 

@@ -19,15 +19,18 @@ def load(folder: Path, kind: Kind, *, device: str, precision: Precision) -> tupl
         precision: type of the weights in memory.
 
     Raises:
-        ModelFilesError: the device is not there, the model is of another kind or needs code of its own, or
-            weights, configuration and tokenizer do not fit.
+        DeviceError: the device is not there.
+        ModelFilesError: the model is of another kind or needs code of its own, or weights, configuration and
+            tokenizer do not fit.
         ModuleNotFoundError: PyTorch or transformers is not installed.
     """
     import torch
     import transformers
 
+    from chatbots.training.devices import device_of_bot
+
     transformers.utils.logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-    _check_device(torch, device)
+    device_of_bot(device)
     auto: Any = transformers.AutoModelForCausalLM if kind == "causal" else transformers.AutoModelForSeq2SeqLM
     code = {"local_files_only": True, "trust_remote_code": may_run_their_code()}
     try:
@@ -40,16 +43,6 @@ def load(folder: Path, kind: Kind, *, device: str, precision: Precision) -> tupl
     _check_fit(folder, model, tokenizer, report)
     tokenizer.truncation_side = "left"  # what was said last matters most
     return model.to(device).eval().requires_grad_(False), tokenizer
-
-
-def _check_device(torch: Any, device: str) -> None:
-    try:
-        torch.empty(0, device=device)
-    except (RuntimeError, AssertionError) as error:
-        first_line = str(error).partition("\n")[0]
-        raise ModelFilesError(
-            f"device {device} cannot be used here: {first_line} Use cpu, or another host."
-        ) from None
 
 
 def _why(folder: Path, kind: Kind, error: Exception) -> str:

@@ -3,6 +3,8 @@
 import os
 from urllib.parse import urlsplit
 
+from chatbots.errors import ChatbotError
+
 PREFIX = "TURNWISE_BOT_"
 """How the names of variables begin that a configuration may refer to: other people's secrets do not."""
 
@@ -10,7 +12,7 @@ OURS = frozenset({"TURNWISE_BOT_PATH", "TURNWISE_BOT_DEADLINE", "TURNWISE_BOT_ME
 """Settings of Turnwise that begin so too, and are no keys."""
 
 
-class MissingKeyError(Exception):
+class MissingKeyError(ChatbotError):
     """The variable of the environment holds no key that may be sent to this service."""
 
 

@@ -20,6 +20,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+from chatbots.errors import ChatbotError
 from chatbots.training.settings import ModelConfig
 from chatbots.training.vocabulary import Vocabulary
 
@@ -30,7 +31,7 @@ Training = tuple[Mapping[str, Tensor], Mapping[str, Any]]
 VOCABULARY = "vocabulary.json"
 
 
-class CheckpointError(Exception):
+class CheckpointError(ChatbotError):
     """A checkpoint that cannot be used; the message says why and what to do."""
 
 

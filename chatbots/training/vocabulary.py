@@ -11,6 +11,8 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from chatbots.errors import ChatbotError
+
 PADDING, UNKNOWN, START, END = range(4)
 SPECIAL = ("<padding>", "<unknown>", "<start>", "<end>")
 NEVER_WRITTEN = (PADDING, UNKNOWN, START)
@@ -36,7 +38,7 @@ def text_of(words: Iterable[str]) -> str:
     return _BEGINNING.sub(lambda found: found[0].upper(), text)
 
 
-class VocabularyError(ValueError):
+class VocabularyError(ChatbotError, ValueError):
     """A file that holds no vocabulary; the message says what is wrong with it."""
 
 

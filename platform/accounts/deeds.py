@@ -54,6 +54,7 @@ WORDS: dict[str, Promise] = {
     "comparisons:judge_sweep": _("made a study of a sweep of N and T"),
     "questions:new": _("made a question set"),
     "studies:facets": _("changed what the bots of a study are"),
+    "api-1:change_bots": _("changed the bots of a study"),
     "api-1:change_facets": _("changed what the bots of a study are"),
     "api-1:change_tags": _("changed the tags of a study"),
     "api-1:stop_sharing": _("stopped sharing a study"),

@@ -1,6 +1,7 @@
 """The REST API of audits: start one, look how far it is, read what it found."""
 
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -16,6 +17,7 @@ from audits.models import Audit
 from bots.queries import changeable_by, visible_bots
 from chatbots.identity.audit import PUBLISHED, WARNING
 from live.answers import answers
+from live.queue import is_sent
 
 router = Router(tags=["audits"])
 
@@ -91,7 +93,7 @@ def start(request: AuthenticatedHttpRequest, name: str) -> Status[dict[str, Any]
         audit = services.start(bot, by=request.user)
     except ValidationError as error:
         raise HttpError(409, " ".join(error.messages)) from None
-    tasks.send(audit.pk)
+    is_sent(partial(tasks.send, audit.pk))
     return Status(201, _shown(audit))
 
 

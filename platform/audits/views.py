@@ -1,5 +1,6 @@
 """Audits of a bot: their list, their pages, and how they are begun, stopped and judged."""
 
+from functools import partial
 from typing import Any
 
 from django.contrib import messages
@@ -11,7 +12,6 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
-from kombu.exceptions import OperationalError
 
 from accounts.limits import too_many, too_often
 from accounts.requests import AuthenticatedHttpRequest
@@ -22,11 +22,11 @@ from bots.models import Bot
 from bots.queries import changeable_by, standing, visible_bots
 from chatbots.identity.audit import WARNING, Answered
 from chatbots.identity.replies import Group
+from live.queue import send_or_tell
 from studies.queries import studies_of
 
 PER_PAGE = 25
 LATEST = 50
-NO_QUEUE = "The job queue does not answer. The audit is stored and starts by itself when Redis is back."
 
 
 @require_GET
@@ -60,10 +60,7 @@ def start(request: AuthenticatedHttpRequest, name: str) -> HttpResponse:
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))
         return redirect("audits:audits", name=name)
-    try:
-        tasks.send(audit.pk)
-    except OperationalError:
-        messages.error(request, NO_QUEUE)
+    send_or_tell(request, partial(tasks.send, audit.pk))
     return redirect(audit)
 
 

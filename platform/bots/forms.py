@@ -212,13 +212,13 @@ class BotForm(forms.Form):
         return cleaned
 
     def _ask_the_adapter(self) -> None:
-        """Emptied texts may mean nothing, such as no prefix; where that is refused, the default is meant."""
+        """Emptied texts and lists may mean nothing, as no prefix; where not, the default is meant."""
         settings = self.settings()
         try:
             self._check(settings)
         except ConfigurationError as error:
             wrong = {problem.field for problem in error.problems}
-            self._left_out = {key for key in wrong if settings.get(key) == ""}
+            self._left_out = {key for key in wrong if settings.get(key) in ("", [])}
             if not self._left_out:
                 raise
             self._check(self.settings())
@@ -337,9 +337,9 @@ def field_of(schema: Schema, required: bool) -> forms.Field:
         case "number":
             return forms.FloatField(**common | {"required": required})
         case "list":
-            return ListSetting(**common)
+            return ListSetting(**common | {"required": required})
         case "json":
-            return JSONSetting(**common)
+            return JSONSetting(**common | {"required": required})
     if is_secret(schema):
         widget: forms.Widget = forms.PasswordInput(attrs={"autocomplete": "new-password"})
     elif _is_long(schema):

@@ -61,7 +61,7 @@ class CopyHealth:
     @property
     def failure(self) -> str:
         """What it failed of last, in one line."""
-        return presence.last_error(self.health).removeprefix("failed: ").removeprefix("chatbots.errors.")
+        return presence.last_error(self.health).removeprefix("failed: ")
 
     @property
     def latencies(self) -> list[tuple[str, int, int]]:
@@ -167,7 +167,7 @@ def _title(adapter: str) -> str | Promise:
 def draws(bot: Bot) -> bool:
     """Whether the bot samples and ranks, so that it can be asked with another N and T."""
     try:
-        configuration = REGISTRY.configuration(bot.adapter, bot.configuration)
+        configuration = members.configuration_of(bot.adapter, bot.configuration)
         return REGISTRY.bot_class(bot.adapter).draws(configuration)
     except ChatbotError:  # an adapter that is gone, or one that takes its settings no more
         return False

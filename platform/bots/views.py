@@ -1,4 +1,5 @@
 import json
+from functools import partial
 from typing import Any
 
 from django.contrib import messages
@@ -20,6 +21,7 @@ from bots.forms import BotForm
 from bots.models import OPERATED, Bot
 from chatbots.errors import ChatbotError, UnknownBotError
 from chatbots.registry import REGISTRY
+from live.queue import NOT_STARTED, is_sent
 
 # Of a person; each is asked in a request of its own.
 MOST_ASKED = trial.MOST_AT_ONCE
@@ -184,8 +186,10 @@ def watch(request: HttpRequest, name: str) -> HttpResponse:
         said = _("The daily check is switched on.") if is_on else _("The daily check is switched off.")
         messages.success(request, said)
     elif wish == "anew":
-        tasks.replay_canary.delay(found.pk, anew=True)
-        messages.success(request, _("The bot is asked now; its answers become the new baseline."))
+        if is_sent(partial(tasks.replay_canary.delay, found.pk, anew=True)):
+            messages.success(request, _("The bot is asked now; its answers become the new baseline."))
+        else:
+            messages.error(request, NOT_STARTED)
     return redirect(found)
 
 

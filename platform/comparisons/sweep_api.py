@@ -2,6 +2,7 @@
 
 import secrets
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -17,9 +18,10 @@ from bots.queries import visible_bots
 from comparisons import sweeps
 from contexts.queries import versions_of
 from live.answers import answers
-from responses.models import ResponseRun, Sweep
+from live.queue import is_sent
+from responses.models import Sweep
 from responses.sweeps import Grid, cells, go_on, progress, start_sweep, stop, sweeps_of
-from responses.tasks import send
+from responses.tasks import send_all
 
 router = Router(tags=["sweeps"])
 
@@ -141,13 +143,8 @@ def begin_sweep(request: AuthenticatedHttpRequest, name: str, wanted: SweepIn) -
         begun = start_sweep(bot, version, grid, owner=request.user, seed=seed)
     except ValidationError as error:
         raise HttpError(422, " ".join(error.messages)) from None
-    _send(list(begun.runs.order_by("pk")))
+    is_sent(partial(send_all, begun.runs.order_by("pk")))
     return Status(201, _shown(request, begun))
-
-
-def _send(runs: list[ResponseRun]) -> None:
-    for run in runs:
-        send(run.pk)
 
 
 @router.get("/bots/{slug:name}/sweeps/{int:sweep}", response=answers(SweepOut, 404))
@@ -169,7 +166,8 @@ def continue_sweep(request: AuthenticatedHttpRequest, name: str, sweep: int) -> 
     """Continue a sweep that was stopped or failed: only what it lacks is asked for."""
     found = _sweep(request, name, sweep)
     try:
-        _send(go_on(found))
+        runs = go_on(found)
     except ValidationError as error:
         raise HttpError(409, " ".join(error.messages)) from None
+    is_sent(partial(send_all, runs))
     return _shown(request, found)

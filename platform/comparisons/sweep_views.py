@@ -1,5 +1,6 @@
 """Sweeps of a bot: how its responses change with N and T; begun, stopped, continued and sent to be judged."""
 
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
@@ -12,7 +13,6 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET, require_POST
-from kombu.exceptions import OperationalError
 
 from accounts.limits import too_many, too_often
 from accounts.requests import AuthenticatedHttpRequest
@@ -24,12 +24,12 @@ from comparisons.sweep_forms import SweepForm
 from comparisons.views import bounded, bounded_pictures
 from evaluation.printed import percent
 from evaluation.spreadsheets import csv_text
+from live.queue import send_or_tell
 from responses.models import ResponseRun, Sweep
 from responses.sweeps import cells, go_on, progress, reasons, stamp, start_sweep, stop, sweeps_of
-from responses.tasks import send
+from responses.tasks import send_all
 
 LATEST = 50
-NO_QUEUE = "The job queue does not answer. The sweep is stored and continues by itself when Redis is back."
 
 
 _WORDS = {
@@ -74,16 +74,8 @@ def _begun(request: AuthenticatedHttpRequest, bot: Bot, form: SweepForm) -> Swee
     except ValidationError as error:
         form.add_error(None, error)
         return None
-    _send(request, list(sweep.runs.order_by("pk")))
+    send_or_tell(request, partial(send_all, sweep.runs.order_by("pk")))
     return sweep
-
-
-def _send(request: HttpRequest, runs: list[ResponseRun]) -> None:
-    try:
-        for run in runs:
-            send(run.pk)
-    except OperationalError:
-        messages.error(request, NO_QUEUE)
 
 
 def _cost(form: SweepForm) -> dict[str, Any] | None:
@@ -179,9 +171,11 @@ def stop_sweep(request: HttpRequest, name: str, pk: int) -> HttpResponse:
 def continue_sweep(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     found = _sweep(request, name, pk)
     try:
-        _send(request, go_on(found))
+        runs = go_on(found)
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))
+    else:
+        send_or_tell(request, partial(send_all, runs))
     return redirect(found)
 
 

@@ -20,6 +20,7 @@ from redis.exceptions import RedisError
 from accounts.models import User
 from exports.bundle import Covered, Stage, quoted_in, write_bundle
 from judging.queries import judgments_in
+from live.errors import why_ended
 from live.locks import BUNDLES, is_worked_on, only_here
 from reports.services import covers
 from studies import bundles
@@ -105,7 +106,7 @@ def make(bundle_id: int) -> None:
 
 def _said(error: Exception) -> str:
     is_told = isinstance(error, NoRoomError | QuotesMoreError)
-    return (str(error) if is_told else f"{type(error).__name__}: {error}")[:2000]
+    return str(error) if is_told else why_ended(error)
 
 
 def _make(bundle: Bundle) -> None:

@@ -1,4 +1,5 @@
 from collections.abc import Callable, Generator
+from functools import partial
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -6,14 +7,13 @@ from django.core.exceptions import ValidationError
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
-from kombu.exceptions import OperationalError
 
 from accounts.limits import too_many, too_often
 from exports import making, neural_chat, topical_chat, turns
 from exports import tasks as jobs
 from judging.queries import judgments_in
+from live.queue import NOT_STARTED, is_sent
 from live.streaming import T, attachment
 from reports.reported import ReportedTask, TaskWithReport
 from studies.asks import About
@@ -146,11 +146,8 @@ def make_bundle(request: HttpRequest, pk: int) -> HttpResponse:
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))
         return redirect("exports:bundle", pk=pk)
-    if is_new:
-        try:
-            jobs.make_bundle.delay(wanted.pk)
-        except OperationalError:
-            making.give_up(wanted.pk, _("The job queue does not answer: Redis is down."))
+    if is_new and not is_sent(partial(jobs.make_bundle.delay, wanted.pk)):
+        making.give_up(wanted.pk, str(NOT_STARTED))
     return redirect("exports:bundle", pk=pk)
 
 

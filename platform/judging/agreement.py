@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 
 from judging.models import Agreement
 from judging.readers import OfBoth, judged_by_both, labels_of_both, parties
+from live.errors import why_ended
 from live.locks import AGREEMENTS, is_worked_on, only_here
 from questions.resolving import question_set
 from studies.models import Ask
@@ -80,7 +81,12 @@ def work_out(ask_id: int) -> None:
             connection.close()
         except Exception as error:
             log.exception("The agreement about ask %s could not be worked out.", ask_id)
-            _store(ask_id, state=Agreement.State.FAILED, reason=f"{type(error).__name__}: {error}"[:2000])
+            give_up(ask_id, why_ended(error))
+
+
+def give_up(ask_id: int, why: str) -> None:
+    """It is not worked out for this reason, and may be asked for again."""
+    _store(ask_id, state=Agreement.State.FAILED, reason=why)
 
 
 def _begin(ask_id: int) -> bool:

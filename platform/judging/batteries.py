@@ -185,8 +185,8 @@ def _lacking(recipe: Recipe, asks: Sequence[Ask], language: str) -> Iterator[str
             "The battery cannot be filled: it needs %(wanted)s different fillers, and the queue has "
             "%(there)s in the language %(language)s for “%(title)s”. Add more, or ask for fewer."
         ) % {
-            "wanted": recipe.number,
-            "there": len(recipe.fillers),
+            "wanted": f"{recipe.number:,}",
+            "there": f"{len(recipe.fillers):,}",
             "language": language,
             "title": titles,
         }

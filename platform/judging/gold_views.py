@@ -57,7 +57,7 @@ def _taken(study: Study, form: forms.Form | NumberForm) -> str:
     except ValidationError as error:
         form.add_error(None, error)
         return ""
-    return ngettext("%(n)d item is gold now.", "%(n)d items are gold now.", declared) % {"n": declared}
+    return ngettext("%(n)s item is gold now.", "%(n)s items are gold now.", declared) % {"n": f"{declared:,}"}
 
 
 def _page(request: HttpRequest, study: Study, number: NumberForm, file: FileForm) -> HttpResponse:

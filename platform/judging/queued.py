@@ -79,6 +79,10 @@ class QueuedTask(WorkerTask):
         return plan
 
     @override
+    def holds(self, study: Study) -> Mapping[str, int]:
+        return {"items": sum(each.items for each in ask_counts(study))}
+
+    @override
     def finished_and_wanted(self, studies: QuerySet[Study]) -> Rows:
         return judged_and_wanted(studies)
 

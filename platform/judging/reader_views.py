@@ -1,16 +1,16 @@
-from django.contrib import messages
+from functools import partial
+
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
-from kombu.exceptions import OperationalError
 
 from judging import agreement, tasks
 from labels.explorer import PER_PAGE
+from live.queue import NOT_STARTED, is_sent
 from questions.resolving import question_set
 from studies.models import Ask, Study
 from studies.queries import studies_of
@@ -45,8 +45,9 @@ def readers(request: HttpRequest, pk: int) -> HttpResponse:
 def compare_readers(request: HttpRequest, pk: int) -> HttpResponse:
     study = get_object_or_404(studies_of(request.user), pk=pk)
     ask = _ask(study, request.POST.get("ask"))
-    if agreement.want(ask, now=timezone.now()):
-        _send(request, ask)
+    is_wanted = agreement.want(ask, now=timezone.now())
+    if is_wanted and not is_sent(partial(tasks.work_out_agreement.delay, ask.pk)):
+        agreement.give_up(ask.pk, str(NOT_STARTED))
     there = reverse("judging:readers", args=[pk])
     return redirect(f"{there}?ask={ask.number}" if ask != study.asked[0] else there)
 
@@ -60,10 +61,3 @@ def _ask(study: Study, number: str | None) -> Ask:
     if not study.asked:
         raise Http404("Nothing is asked in this study.")
     return next((ask for ask in study.asked if str(ask.number) == number), study.asked[0])
-
-
-def _send(request: HttpRequest, ask: Ask) -> None:
-    try:
-        tasks.work_out_agreement.delay(ask.pk)
-    except OperationalError:
-        messages.error(request, _("The job queue does not answer. The comparison starts when Redis is back."))

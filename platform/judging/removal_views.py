@@ -21,11 +21,11 @@ def take_out(request: HttpRequest, pk: int) -> HttpResponse:
         if request.method == "POST":
             items = removing.take_out(study, system)
             said = ngettext(
-                "%(system)s is out of the queue: nobody new judges its %(n)d item. Its judgments stay.",
-                "%(system)s is out of the queue: nobody new judges its %(n)d items. Their judgments stay.",
+                "%(system)s is out of the queue: nobody new judges its %(n)s item. Its judgments stay.",
+                "%(system)s is out of the queue: nobody new judges its %(n)s items. Their judgments stay.",
                 items,
             )
-            messages.success(request, said % {"system": system, "n": items})
+            messages.success(request, said % {"system": system, "n": f"{items:,}"})
             return redirect("judging:queue", pk=pk)
         found = removing.foreseen(study, system)
     except ValidationError as error:
@@ -44,11 +44,11 @@ def put_back(request: HttpRequest, pk: int) -> HttpResponse:
         messages.error(request, " ".join(error.messages))
     else:
         said = ngettext(
-            "%(system)s is in the queue again, with %(n)d item.",
-            "%(system)s is in the queue again, with %(n)d items.",
+            "%(system)s is in the queue again, with %(n)s item.",
+            "%(system)s is in the queue again, with %(n)s items.",
             items,
         )
-        messages.success(request, said % {"system": system, "n": items})
+        messages.success(request, said % {"system": system, "n": f"{items:,}"})
     return redirect("judging:queue", pk=pk)
 
 

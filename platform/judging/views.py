@@ -116,7 +116,7 @@ def foreseen(request: HttpRequest, pk: int) -> HttpResponse:
 
 def _in_words(added: Added) -> str:
     if added.items:
-        said = ngettext("%(n)d item added.", "%(n)d items added.", added.items) % {"n": added.items}
+        said = ngettext("%(n)s item added.", "%(n)s items added.", added.items) % {"n": f"{added.items:,}"}
     else:
         said = _(
             "Nothing was added: all of it is already in the queue, or was taken out of it, or there is "
@@ -125,10 +125,10 @@ def _in_words(added: Added) -> str:
     if not added.of_other_languages:
         return said
     left_out = ngettext(
-        "%(n)d left out, because the study has no workers for its language.",
-        "%(n)d left out, because the study has no workers for their language.",
+        "%(n)s left out, because the study has no workers for its language.",
+        "%(n)s left out, because the study has no workers for their language.",
         added.of_other_languages,
-    ) % {"n": added.of_other_languages}
+    ) % {"n": f"{added.of_other_languages:,}"}
     return f"{said} {left_out}"
 
 

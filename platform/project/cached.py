@@ -1,17 +1,57 @@
-"""How values lie in the cache: signed, so that who can write to Redis cannot have us run what they wrote."""
+"""The cache in Redis, of which nobody waits for long.
+
+Values lie in it signed, so that who can write to Redis cannot have us run what they wrote.
+"""
 
 import hashlib
 import hmac
 import logging
-from typing import Any
+import math
+import time
+from typing import Any, ClassVar
 
 from django.conf import settings
-from django.core.cache.backends.redis import RedisSerializer
+from django.core.cache.backends.redis import RedisCache, RedisCacheClient, RedisSerializer
+from redis import Redis
+from redis.exceptions import TimeoutError as RedisTimeoutError
 from typing_extensions import override
 
 log = logging.getLogger(__name__)
 
+# A page may ask the cache ten times. It waits once for a Redis that hangs, not every time.
+SILENT_SECONDS = 3.0
 _MAC_BYTES = hashlib.sha256().digest_size
+
+
+class WaitedForOnce(Redis):
+    """A client that gives up at once for a while after Redis did not answer in time."""
+
+    _silent_until: ClassVar[float] = -math.inf
+
+    @override
+    def execute_command(self, *args: Any, **options: Any) -> Any:
+        if time.monotonic() < WaitedForOnce._silent_until:
+            raise RedisTimeoutError("Redis did not answer a moment ago.")
+        try:
+            return super().execute_command(*args, **options)  # type: ignore[no-untyped-call]
+        except RedisTimeoutError:
+            WaitedForOnce._silent_until = time.monotonic() + SILENT_SECONDS
+            raise
+
+
+class _Client(RedisCacheClient):
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._client = WaitedForOnce
+
+
+class Cache(RedisCache):
+    """Django's cache in Redis over that client."""
+
+    def __init__(self, server: str, params: dict[str, Any]) -> None:
+        """As Django makes it."""
+        super().__init__(server, params)
+        self._class = _Client
 
 
 class SignedSerializer(RedisSerializer):

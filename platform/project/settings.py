@@ -176,7 +176,7 @@ AUTH_PASSWORD_VALIDATORS = [
 
 CACHES = {
     "default": {
-        "BACKEND": "django.core.cache.backends.redis.RedisCache",
+        "BACKEND": "project.cached.Cache",
         "LOCATION": REDIS_URL,
         # A Redis that hangs must not hold the threads of the pages.
         "OPTIONS": {

@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from accounts.models import User
+from live.errors import why_ended
 from live.locks import REHEARSALS, is_worked_on, only_here
 from rehearsals.models import Attempt
 from rehearsals.rehearsed import RehearsedTask
@@ -101,7 +102,7 @@ def noted(study: Study, say: Say) -> Iterator[Say]:
             try:
                 yield told
             except BaseException as error:
-                notes.submit(_fail, attempt, str(error) or type(error).__name__)
+                notes.submit(_fail, attempt, str(error) or why_ended(error))
                 raise
             else:
                 notes.submit(mine.update, state=Attempt.State.DONE, told_at=timezone.now())

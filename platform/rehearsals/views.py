@@ -8,9 +8,9 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
-from kombu.exceptions import OperationalError
 
 from accounts.requests import AuthenticatedHttpRequest
+from live.queue import NOT_STARTED, is_sent
 from rehearsals import attempts
 from rehearsals import tasks as jobs
 from rehearsals.models import Attempt
@@ -74,13 +74,12 @@ def start(request: HttpRequest, pk: int) -> HttpResponse:
             raise ValidationError(
                 _("“%(sent)s” is not a number of simulated workers, such as 30.") % {"sent": sent[:20]}
             )
-        with transaction.atomic():
-            attempts.begin(study, int(sent), by=request.user)
-            transaction.on_commit(partial(jobs.rehearse.delay, study.pk, int(sent)))
+        attempts.begin(study, int(sent), by=request.user)
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))
-    except OperationalError:
-        attempts.give_up(study, _("The job queue does not answer. Start it again once Redis is back."))
+    else:
+        if not is_sent(partial(jobs.rehearse.delay, study.pk, int(sent))):
+            attempts.give_up(study, str(NOT_STARTED))
     return redirect("rehearsals:rehearsal", pk=pk)
 
 

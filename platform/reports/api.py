@@ -1,16 +1,16 @@
 """The REST API of reports: the newest figures of a study, and a new computation of them."""
 
-from contextlib import suppress
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from django.db.models import QuerySet
 from django.shortcuts import get_object_or_404
-from kombu.exceptions import OperationalError
 from ninja import Field, Router, Schema
 
 from accounts.requests import AuthenticatedHttpRequest
 from live.answers import answers
+from live.queue import is_sent
 from reports import queries, services
 from reports import tasks as jobs
 from reports.reported import TaskWithReport
@@ -58,6 +58,6 @@ def report(request: AuthenticatedHttpRequest, code: str) -> ReportOut:
 def compute(request: AuthenticatedHttpRequest, code: str) -> ReportOut:
     """Compute the figures of your own study now; they also are a few seconds after results change."""
     study = _with_report(studies_of(request.user), code)
-    with suppress(OperationalError):  # while Redis is away it stays queued, and starts once Redis is back
-        jobs.request_report(study)
+    queued = services.queue_report(study)
+    is_sent(partial(jobs.build_report.delay, queued.pk))
     return _told(study)

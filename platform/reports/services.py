@@ -10,6 +10,7 @@ from django.utils import timezone
 from crowd.ending import note_proposals, note_signs
 from crowd.models import Withdrawal
 from judging.queries import judgments_given, judgments_in
+from live.errors import why_ended
 from live.locks import REPORTS, is_worked_on, only_here
 from quality import flagging
 from reports import people, queries
@@ -67,7 +68,7 @@ def build_report(report_id: int) -> None:
             connection.close()
         except Exception as error:
             log.exception("Report %s failed.", report_id)
-            _store(report_id, state=Report.State.FAILED, reason=f"{type(error).__name__}: {error}"[:2000])
+            _store(report_id, state=Report.State.FAILED, reason=why_ended(error))
         else:
             look_at_workers(report_id)
 

@@ -1,10 +1,9 @@
-from django.contrib import messages
+from functools import partial
+
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
-from kombu.exceptions import OperationalError
 
 from accounts.limits import TooManyAtOnceError, one_at_once_of, too_many
 from audits.blindness import blindness
@@ -16,6 +15,7 @@ from charts.palettes import PALETTES, standalone
 from crowd.queries import progress
 from crowd.redaction import unreviewed
 from dialogues.queries import from_elsewhere
+from live.queue import send_or_tell
 from live.remembered import key_of, remembered
 from reports import queries, services
 from reports import tasks as jobs
@@ -114,11 +114,6 @@ def _pdf(request: HttpRequest, found: Chart, scheme: str) -> bytes:
 @login_required
 def refresh(request: HttpRequest, pk: int) -> HttpResponse:
     study = get_object_or_404(studies_of(request.user).filter(task__in=keys_of(TaskWithReport)), pk=pk)
-    try:
-        jobs.request_report(study)
-    except OperationalError:
-        messages.error(
-            request,
-            _("The job queue does not answer, so the report is queued and starts when Redis is back."),
-        )
+    queued = services.queue_report(study)
+    send_or_tell(request, partial(jobs.build_report.delay, queued.pk))
     return redirect("reports:study", pk=pk)

@@ -20,8 +20,8 @@ from chatbots.errors import (
     BotRestingError,
     BotSilentError,
     ChatbotError,
-    last_line,
 )
+from live.errors import why_ended
 
 log = logging.getLogger(__name__)
 
@@ -66,7 +66,7 @@ def run_slice(name: str, work: Coroutine[Any, Any, bool], give_up: Callable[[str
         give_up(str(error))
     except Exception as error:
         log.exception("%s failed.", name)
-        give_up(last_line(error))
+        give_up(why_ended(error))
     return False
 
 

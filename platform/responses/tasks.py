@@ -1,3 +1,5 @@
+from collections.abc import Iterable
+
 from celery import shared_task
 from django.utils import timezone
 
@@ -29,3 +31,8 @@ def take_up_runs() -> None:
 def send(run_id: int) -> bool:
     """Have a worker go on with the run; False if one was told so already."""
     return _SLICES.send(run_id, answer)
+
+
+def send_all(runs: Iterable[ResponseRun]) -> None:
+    for run in runs:
+        send(run.pk)

@@ -1,6 +1,7 @@
 """Runs: their list, their pages, and how they are begun, stopped and uploaded."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from django.contrib import messages
@@ -12,13 +13,13 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
-from kombu.exceptions import OperationalError
 
 from accounts.limits import reading_goes_on_at, reads_a_file, too_many, too_often
 from accounts.requests import AuthenticatedHttpRequest
 from contexts import previews
 from contexts.queries import versions_of
 from crowd.redaction import redactor_of
+from live.queue import send_or_tell
 from responses import files, reading, services, tasks
 from responses.forms import ResponseFileForm, RunForm
 from responses.models import ResponseRun
@@ -26,7 +27,6 @@ from responses.queries import progress, real_runs_of, runs_of
 
 PER_PAGE = 50
 SHOWN = 50  # findings of a preview, faults of a run
-NO_QUEUE = "The job queue does not answer. The run is stored and starts by itself when Redis is back."
 
 _KEPT = f"responses {reading.SHAPE}"
 _FORMATS = {
@@ -60,17 +60,10 @@ def new(request: AuthenticatedHttpRequest) -> HttpResponse:
         except ValidationError as error:
             form.add_error(None, error)
         else:
-            _send(request, run)
+            send_or_tell(request, partial(tasks.send, run.pk))
             return redirect(run)
     status = 200 if request.method == "GET" else 422
     return render(request, "responses/new.html", {"form": form}, status=status)
-
-
-def _send(request: HttpRequest, run: ResponseRun) -> None:
-    try:
-        tasks.send(run.pk)
-    except OperationalError:
-        messages.error(request, NO_QUEUE)
 
 
 @require_GET
@@ -118,9 +111,11 @@ def cancel(request: HttpRequest, pk: int) -> HttpResponse:
 def retry(request: HttpRequest, pk: int) -> HttpResponse:
     found = get_object_or_404(runs_of(request.user), pk=pk)
     try:
-        _send(request, services.retry(found.pk))
+        run = services.retry(found.pk)
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))
+    else:
+        send_or_tell(request, partial(tasks.send, run.pk))
     return redirect(found)
 
 

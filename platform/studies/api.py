@@ -1,23 +1,28 @@
 """The REST API of studies: what their bots are, their tags, and who sees them besides their owner."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from django.core.exceptions import ValidationError
+from django.db import transaction
 from django.shortcuts import get_object_or_404
 from ninja import Body, Field, Path, Router, Schema, Status
 from ninja.errors import HttpError
 from pydantic import StringConstraints
 
 from accounts.limits import too_often
+from accounts.models import User
 from accounts.requests import AuthenticatedHttpRequest
+from bots.choosing import named
+from bots.models import Bot
 from live.answers import answers
 from questions.queries import readable
 from studies import consent, services
 from studies.asks import About, Asked, Moment
 from studies.facets import facets_of, set_facets
-from studies.models import PrimaryAnalysis, Share, Study
+from studies.models import MOST_WANTED, PrimaryAnalysis, Share, Study
 from studies.presets import PRESETS, Preset, preset_named
-from studies.queries import owned_studies_of, studies_of
+from studies.queries import choosable_bots, owned_studies_of, studies_of
 from studies.tasks import task_of, tasks
 
 router = Router(tags=["studies"])
@@ -33,6 +38,9 @@ class PresetOut(Schema):
     source: str = Field(description="The publication; empty of an own design.")
     task: str = Field(description="What workers do; empty where it can be chosen.")
     asks: list[dict[str, str | bool]]
+
+
+Targets = dict[str, Annotated[int, Field(ge=1, le=MOST_WANTED)]]
 
 
 class StudyIn(Schema, extra="forbid"):
@@ -53,6 +61,7 @@ class StudyIn(Schema, extra="forbid"):
     margin: float | None = Field(
         None, description="The largest difference that does not matter, in points; empty: none is declared."
     )
+    bots: Targets = Field({}, description="By name of a bot, how many conversations with it are wanted.")
 
     @property
     def plan(self) -> dict[str, Any]:
@@ -61,13 +70,25 @@ class StudyIn(Schema, extra="forbid"):
         return {name: given for name in named if (given := getattr(self, name)) is not None}
 
 
+class BotOfStudyOut(Schema):
+    """A bot of a study."""
+
+    name: str
+    title: str
+    target: int = Field(description="Conversations wanted; 0: it gets no further workers.")
+
+
 class StudyOut(Schema):
-    """A study as it was made."""
+    """A study, and what it has to work on."""
 
     code: str
     title: str
     task: str
     protocol: str = Field(description="The published protocol by which it was made; empty of an own design.")
+    state: str = Field(description="draft, open, paused or closed.")
+    bots: list[BotOfStudyOut]
+    items: int | None = Field(description="In its queue; null of a study without one.")
+    contexts: int | None = Field(description="To which people respond; null where they do not.")
 
 
 @router.get("/presets", response=answers(list[PresetOut]))
@@ -78,7 +99,7 @@ def presets(request: AuthenticatedHttpRequest) -> list[PresetOut]:
 
 @router.post("/studies", response=answers(StudyOut, status=201, has_body=True))
 def make(request: AuthenticatedHttpRequest, sent: StudyIn) -> Status[StudyOut]:
-    """Make a draft as a preset has it; its bots, its items and its consent text are given on its page."""
+    """Make a draft as a preset has it; its items and its consent text are given on its page."""
     preset = preset_named(sent.preset)
     if preset is None:
         known = ", ".join(each.key for each in PRESETS)
@@ -95,14 +116,53 @@ def make(request: AuthenticatedHttpRequest, sent: StudyIn) -> Status[StudyOut]:
         )
     for name, given in sent.plan.items():
         setattr(study, name, given)
-    owner = request.user
+    owner, asks = request.user, preset.asks or None
     try:
-        services.save_study(
-            study, owner=owner, consent_text=consent.TEMPLATE, targets={}, asks=preset.asks or None
-        )
+        with transaction.atomic():
+            services.save_study(study, owner=owner, consent_text=consent.TEMPLATE, targets={}, asks=asks)
+            services.set_bots(study.pk, _targets(owner, None, sent.bots))
     except ValidationError as error:
         raise HttpError(422, " ".join(error.messages)) from None
-    return Status(201, StudyOut(code=study.code, title=study.title, task=study.task, protocol=study.protocol))
+    return Status(201, _with_bots(study))
+
+
+@router.get("/studies/{slug:code}", response=answers(StudyOut, 404))
+def one(request: AuthenticatedHttpRequest, code: str) -> StudyOut:
+    """A study that you work on: its bots, and how many items or contexts it has."""
+    return _with_bots(_study(request, code))
+
+
+@router.put("/studies/{slug:code}/bots", response=answers(StudyOut, 404, has_body=True))
+def change_bots(request: AuthenticatedHttpRequest, code: str, sent: Body[Targets]) -> StudyOut:
+    """Want so many conversations of these bots, and of no others; what was said with others stays."""
+    study = _study(request, code)
+    try:
+        services.set_bots(study.pk, _targets(request.user, study, sent))
+    except ValidationError as error:
+        raise HttpError(422, " ".join(error.messages)) from None
+    return _with_bots(study)
+
+
+def _targets(user: User, study: Study | None, wanted: Mapping[str, int]) -> dict[Bot, int]:
+    by_name = {name.strip(): target for name, target in wanted.items()}
+    return {bot: by_name[bot.name] for bot in named(choosable_bots(user, study), by_name)}
+
+
+def _with_bots(study: Study) -> StudyOut:
+    held = task_of(study).holds(study)
+    return StudyOut(
+        code=study.code,
+        title=study.title,
+        task=study.task,
+        protocol=study.protocol,
+        state=study.state,
+        bots=[
+            BotOfStudyOut(name=each.bot.name, title=each.bot.title, target=each.target)
+            for each in study.study_bots.select_related("bot")
+        ],
+        items=held.get("items"),
+        contexts=held.get("contexts"),
+    )
 
 
 def _preset(preset: Preset) -> PresetOut:

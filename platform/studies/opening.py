@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 
 from accounts.limits import one_at_once_of
 from accounts.models import User
-from bots.trying import Tried, tried
+from bots.greeting import Tried, tried
 from evaluation.scripts import ENOUGH_LETTERS, contradiction
 from studies.consent import why_debriefing_unfinished, why_unfinished
 from studies.models import ConsentVersion, Study

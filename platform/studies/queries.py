@@ -3,6 +3,8 @@ from django.db.models import F, Func, Prefetch, Q, QuerySet
 
 from accounts.access import visible_to
 from accounts.models import User
+from bots.access import visible_bots
+from bots.models import OUTSIDE, Bot
 from questions.queries import read_where_used
 from studies.models import Ask, Share, Study, StudyBot
 
@@ -45,6 +47,13 @@ def readable_real_studies_of(user: User | AnonymousUser) -> QuerySet[Study]:
 def owned_studies_of(user: User | AnonymousUser) -> QuerySet[Study]:
     """The studies that this person may share: their own; admins may share all."""
     return visible_to(user, Study.objects.filter(rehearsal_of=None), owner="owner")
+
+
+def choosable_bots(user: User, study: Study | None) -> QuerySet[Bot]:
+    """The bots that this person may have in a study: those that they see and that are on, and what it has."""
+    of_user = visible_bots(user).filter(active=True).values("pk")
+    in_it = StudyBot.objects.filter(study=study).values("bot") if study else ()
+    return Bot.objects.filter(Q(pk__in=of_user) | Q(pk__in=in_it)).exclude(adapter=OUTSIDE)
 
 
 def tags_of(studies: QuerySet[Study]) -> list[str]:

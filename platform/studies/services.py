@@ -136,6 +136,21 @@ def ask(study_id: int, asks: Sequence[Asked]) -> Study:
     return study
 
 
+@transaction.atomic
+def set_bots(study_id: int, targets: Mapping[Bot, int]) -> Study:
+    """Have a study want so many conversations of each of these bots, and of no others any more.
+
+    Raises:
+        ValidationError: in such a study nobody talks with bots; nothing was changed.
+    """
+    study = Study.objects.select_for_update().get(pk=study_id)
+    if targets and not task_of(study).takes_bots(study):
+        raise ValidationError(gettext("In this study nobody talks with bots, so it cannot have any."))
+    _set_targets(study, targets)
+    results_changed(study.pk)
+    return study
+
+
 def _set_asks(study: Study, asks: Sequence[Asked] | None) -> None:
     """Store what is asked. It stays as it is once the study has been opened."""
     rows = list(study.asks.all())

@@ -136,6 +136,14 @@ class StudyTask(ABC):
         """What comes before its design is looked at again, if its way begins so."""
         return ()
 
+    def takes_bots(self, study: "Study") -> bool:
+        """Whether conversations of bots with people are wanted in such a study."""
+        return False
+
+    def holds(self, study: "Study") -> Mapping[str, int]:
+        """What its people are given one by one: `items` of a queue or `contexts`, and how many there are."""
+        return {}
+
     @abstractmethod
     def finished_and_wanted(self, studies: "QuerySet[Study]") -> Rows:
         """Of each of these studies its key, how much is done, and how much is wanted."""

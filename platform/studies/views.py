@@ -8,7 +8,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from accounts.limits import TooManyAtOnceError
 from accounts.requests import AuthenticatedHttpRequest
-from bots.trying import Tried
+from bots.greeting import Tried
 from studies import services
 from studies.forms import StudyPage
 from studies.models import Study

@@ -4,18 +4,17 @@ from functools import partial
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.db import transaction
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST, require_safe
-from kombu.exceptions import OperationalError
 
 from accounts.limits import reading_goes_on_at, reads_a_file
 from accounts.requests import AuthenticatedHttpRequest
 from dialogues.models import Dialogue, TranscriptImport
 from dialogues.queries import imports_of, labelled_import
+from live.queue import NOT_STARTED, is_sent
 from studies.models import Study
 from studies.queries import studies_of
 from studies.tasks import FirstStep, task_of
@@ -182,22 +181,20 @@ def confirm(request: HttpRequest, pk: int) -> HttpResponse:
         seen = importing.preview_of(record)
         if seen.conversations:
             importing.refuse_unsaid(record.study, request.POST.get("language", ""))
-        with transaction.atomic():
-            systems = {
-                name: request.POST.get(f"system-{number}", "") for number, name in enumerate(seen.speakers)
-            }
-            if importing.ask_for(
-                pk,
-                systems=systems,
-                scripted_opening="scripted_opening" in request.POST,
-                language=request.POST.get("language", ""),
-                parts=seen.conversations + len(seen.rated) + seen.problem_count,
-            ):
-                transaction.on_commit(partial(jobs.bring_in.delay, pk))
+        systems = {
+            name: request.POST.get(f"system-{number}", "") for number, name in enumerate(seen.speakers)
+        }
+        is_new = importing.ask_for(
+            pk,
+            systems=systems,
+            scripted_opening="scripted_opening" in request.POST,
+            language=request.POST.get("language", ""),
+            parts=seen.conversations + len(seen.rated) + seen.problem_count,
+        )
     except ImportRefusedError as error:
         return _one(request, record, error=str(error))
-    except OperationalError:
-        under_way.give_up(pk, _("The job queue does not answer. Import the file once Redis is back."))
+    if is_new and not is_sent(partial(jobs.bring_in.delay, pk)):
+        under_way.give_up(pk, str(NOT_STARTED))
     return redirect("transcripts:import", pk=pk)
 
 

@@ -122,6 +122,7 @@ def test_wrong_settings_name_each_field_and_its_cure(rex: User, call: Call) -> N
     ("body", "status", "said"),
     [
         (PARROT | {"adapter": "skripted"}, 422, "Did you mean 'scripted'"),
+        (PARROT | {"adapter": "vhred", "configuration": {"device": "foo"}}, 422, "give cpu, cuda, one of"),
         (PARROT | {"name": "no way"}, 422, "name"),
         ({"name": "x"}, 422, "title"),
         (PARROT | {"title": " "}, 422, "title"),

@@ -8,7 +8,7 @@ from django.test import Client
 from accounts.models import User
 from bots import host, members
 from bots.models import Bot
-from bots.queries import shown_settings
+from bots.queries import draws, shown_settings
 from bots.services import change_bot, register_bot, share
 from chatbots.errors import ChatbotError
 from exports.described import described_bot
@@ -183,3 +183,13 @@ def test_settings_of_a_bot_inside_are_nowhere_in_those_of_the_bot_around_it(
     pages = [sign_in(rex).get(f"/bots/team/{path}").content.decode() for path in ("", "edit/")]
     assert not any(secret in str([shown, pages]) for secret in ("sesame", "api.example.org"))
     assert shown_settings(bot)["bots"][0] == named("paid", 1)
+
+
+def test_a_wrapper_draws_as_the_registered_bot_inside_does(rex: User, db: None) -> None:
+    for name, adapter in (("small", "meena-base"), ("slow", "eliza")):
+        register_bot(name=name, title=name, adapter=adapter, configuration={}, owner=rex)
+        settings = {"bot": named(name)}
+        wrapped = register_bot(
+            name=f"{name}-r", title="R", adapter="repetition-filter", configuration=settings, owner=rex
+        )
+        assert draws(wrapped) is (adapter == "meena-base")

@@ -89,7 +89,6 @@ def test_a_bot_registered_a_moment_ago_is_not_yet_missed(rex: User, sign_in: Sig
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"setting-replies": ""}, "“Replies”: give at least 1."),
         ({"setting-seconds": "-3"}, "“Seconds” cannot be -3: give 0 or more."),
         ({"setting-seconds": "soon"}, "Enter a number"),
         ({"setting-fail_on": "1\nx"}, "“Fail on”, entry 2 cannot be &#x27;x&#x27;: give a whole number."),
@@ -156,6 +155,17 @@ def test_a_setting_that_is_emptied_takes_its_default_unless_nothing_can_be_meant
         assert {key: found[key] for key in taken} == taken
     else:  # what is wrong is still said, and nothing else is
         assert [*form.errors] == ["setting-checkpoint"]
+
+
+def test_a_device_of_no_known_name_is_refused_in_the_form_and_one_of_another_machine_is_not(db: None) -> None:
+    sent = {"name": "d", "title": "D", "setting-choose": "best"}
+
+    refused = BotForm("vhred", sent | {"setting-device": "foo"})
+
+    assert refused.errors["setting-device"] == [
+        "“Device” cannot be 'foo': give cpu, cuda, one of several GPUs such as cuda:1, or mps, xpu or hpu."
+    ]
+    assert BotForm("vhred", sent | {"setting-device": "cuda:7"}).is_valid()
 
 
 def test_a_secret_is_shown_nowhere_and_stays_when_its_field_is_left_empty(

@@ -4,11 +4,12 @@ import unicodedata
 from pathlib import Path
 
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import SecretStr
+from pydantic import SecretStr, TypeAdapter, ValidationError
 
-from chatbots.base import Bot, BotConfiguration, Candidate, Context, Response, Speaker, Turn
+from chatbots.base import Bot, BotConfiguration, Candidate, Context, Device, Response, Speaker, Turn
 from chatbots.cleaning import (
     MAX_CANDIDATES,
     MAX_REMARK_CHARS,
@@ -147,3 +148,15 @@ def test_the_code_hash_is_the_sha256_of_the_source_file():
     bot = SecretiveBot(SecretiveBot.Configuration(key=SecretStr("k")))
 
     assert bot.fingerprint()["code"] == hashlib.sha256(Path(__file__).read_bytes()).hexdigest()
+
+
+@pytest.mark.parametrize("name", ["cpu", "cuda", "cuda:0", "cuda:7", "cuda:15", "mps", "xpu:1", "hpu"])
+def test_a_device_that_only_another_machine_may_have_is_taken(name):
+    assert TypeAdapter(Device).validate_python(name) == name
+    torch.device(name)  # knows it, too
+
+
+@pytest.mark.parametrize("name", ["", "foo", "gpu", "CUDA", " cuda", "cuda:", "cuda:01", "cuda:x", "meta"])
+def test_a_device_of_another_name_is_refused_with_those_that_there_are(name):
+    with pytest.raises(ValidationError, match="give cpu, cuda, one of several GPUs such as cuda:1, or mps"):
+        TypeAdapter(Device).validate_python(name)

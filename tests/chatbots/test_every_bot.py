@@ -12,6 +12,7 @@ from chatbots.base import Context, Kind, Response, Speaker, Turn
 from chatbots.bots.hierarchical import SHIPPED
 from chatbots.cleaning import is_blank
 from chatbots.registry import REGISTRY, create_bot, describe, registered_names
+from chatbots.training.devices import DeviceError
 from tests.chatbots.local_service import Received, Sent, running
 from tests.chatbots.tiny_models import save_blenderbot, save_gpt2, save_llama, save_topical_chat
 
@@ -88,6 +89,17 @@ def bot(request, needs):
     bot = create_bot(request.param, needs.get(request.param))
     yield bot
     bot.close()
+
+
+COMPUTING = [name for name in ANSWERING if "device" in describe(name).schema["properties"]]
+
+
+@pytest.mark.parametrize("name", COMPUTING)
+def test_a_device_that_is_not_there_is_told_in_words(name, needs):
+    with pytest.raises(
+        DeviceError, match=r"device=cuda:77 cannot be used: .*[^.]\. Use cpu, or another host\."
+    ):
+        create_bot(name, {**needs.get(name, {}), "device": "cuda:77"})
 
 
 texts = st.one_of(

@@ -10,9 +10,18 @@ import pytest
 
 from chatbots.base import Bot, BotConfiguration, Context, Response
 from chatbots.cleaning import MAX_RESPONSE_CHARS
-from chatbots.errors import BotBusyError, BotFailedError, BotLateError, HostingError
+from chatbots.errors import (
+    BotBusyError,
+    BotFailedError,
+    BotLateError,
+    ConfigurationError,
+    HostingError,
+    Problem,
+)
 from chatbots.health import State, Tally
+from chatbots.huggingface.files import ModelFilesError
 from chatbots.resident import Resident
+from chatbots.training.checkpoint import CheckpointError
 
 PATIENCE = 30  # seconds before a test that hangs gives up
 
@@ -362,6 +371,26 @@ async def test_a_bot_that_cannot_load_says_why_to_those_who_wait_and_those_who_c
                 await request
         assert resident.state is State.FAILED
         assert "in load\n" in resident.health().last_error
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ConfigurationError("test", [Problem("model", "'x'", "is not there")]),
+        ModelFilesError("x is not there"),
+        CheckpointError("x is not there"),
+    ],
+)
+def test_what_we_say_ourselves_of_a_failure_stands_alone_below_where_it_was(error):
+    def load():
+        raise error
+
+    with Resident("test", load) as resident:
+        resident.wait_loaded(10)
+        *where, what = resident.health().last_error.split("\n")
+
+    assert what == str(error)
+    assert "in load" in "".join(where)
 
 
 @pytest.mark.parametrize(

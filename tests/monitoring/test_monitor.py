@@ -224,7 +224,7 @@ def test_the_page_asks_little_and_is_anothers_secret(
 ) -> None:
     for _ in range(3):
         dialogue = start_dialogue(short)
-        Fault.objects.create(dialogue=dialogue, position=2, kind="Slow <b>", at=NOW)
+        Fault.objects.create(dialogue=dialogue, position=2, kind="BotLate", detail="Slow <b>", at=NOW)
     client, path = sign_in(rex), f"/studies/{short.pk}/monitor/"
     client.get(path)  # how far it is, is kept for some seconds
 
@@ -232,6 +232,7 @@ def test_the_page_asks_little_and_is_anothers_secret(
         page = client.get(path).content.decode()
 
     assert len(asked) <= 15
+    assert "<strong>Too late</strong>" in page
     assert "Slow &lt;b&gt;" in page
     assert "No worker gets these bots at the moment:" in page
     assert sign_in(mallory).get(path).status_code == 404

@@ -36,7 +36,7 @@ CHECKS = [
 def named(
     make_study: MakeStudy, make_pairs: MakePairs, make_contexts: MakeContexts, rex: User, mallory: User
 ) -> Iterator[dict[str, str]]:
-    """By operation's parameter, what there is of Rex."""
+    """By operation's parameter, or by how its path ends or begins, what there is of Rex."""
     study = make_study()
     Bot.objects.update(owner=rex)
     asked = create_set(TONE, owner=rex)
@@ -48,9 +48,9 @@ def named(
         "pk": str(audit.pk),
         "sweep": str(sweep.pk),
         "code": study.code,
-        "pairs": with_queue,
-        "queue": with_queue,
-        "removed": with_queue,
+        "/pairs": with_queue,
+        "/queue": with_queue,
+        "/removed": with_queue,
         "key": asked.key,
         "bots": bot.name,
         "question-sets": asked.own_set.name,
@@ -86,7 +86,7 @@ def _statuses(operation: Operation, mode: GenerationMode, named: dict[str, str],
     def call(case: Case[Any], is_there: bool) -> None:
         for parameter in case.path_parameters if is_there else ():
             _, _, kind, *_, last = case.path.split("/")
-            case.path_parameters[parameter] = named.get(last) or named.get(parameter) or named[kind]
+            case.path_parameters[parameter] = named.get(f"/{last}") or named.get(parameter) or named[kind]
         response = case.call(headers={"Authorization": f"Bearer {token}"})
         case.validate_response(response, checks=CHECKS)
         statuses.add(response.status_code)

@@ -713,3 +713,18 @@ def test_no_upload_is_read_by_the_process_that_serves_workers(study: Study, rex:
     assert asked == []
     assert answer.status_code == 422
     assert "“chats.txt” could not be read within" in answer.content.decode()
+
+
+def test_large_counts_of_a_preview_have_thousands_separators(
+    make_study: MakeStudy, rex: User, sign_in: SignIn
+) -> None:
+    study = make_study()
+    talk = "Human: What is new?\nMitsuku: Nothing much.\n" * 4
+    file = BytesIO("\n".join(f"Mitsuku Conversation {n}\n{talk}" for n in range(1, 301)).encode())
+    file.name = "large.txt"
+
+    page = sign_in(rex).post(f"/studies/{study.pk}/imports/upload/", {"file": file}, follow=True)
+
+    shown = page.content.decode()
+    assert "<dt>Turns</dt><dd>2,400</dd>" in shown
+    assert "1,200 turns in the file" in shown

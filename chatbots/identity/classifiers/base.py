@@ -9,13 +9,14 @@ from typing import Any, ClassVar, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from chatbots.errors import ChatbotError
 from chatbots.identity.labels import LABELS, Label
 
 DESCRIPTION = "classifier.json"
 _SUM_TOLERANCE = 1e-3
 
 
-class ClassifierError(ValueError):
+class ClassifierError(ChatbotError, ValueError):
     """A classifier that cannot be trained, loaded or used; says what to do."""
 
 

@@ -4,7 +4,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django import template
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from evaluation.printed import figure, p_equals, p_value, percent, signed, with_unit
 from evaluation.report.analysis import other_result
@@ -20,7 +21,7 @@ for each in (figure, signed, p_value, p_equals, percent):
 def from_to(cell: Mapping[str, Any], digits: int = 1) -> str:
     """The interval of a figure."""
     ends = {"low": figure(cell["low"], digits), "high": figure(cell["high"], digits)}
-    return _("%(low)s to %(high)s") % ends
+    return gettext("%(low)s to %(high)s") % ends
 
 
 @register.filter
@@ -45,6 +46,26 @@ def beyond(level: float) -> str:
 def in_words(name: str) -> str:
     """The name of a category as a person writes it: likes_and_dislikes is “likes and dislikes”."""
     return name.replace("_", " ")
+
+
+_FAULTS = {
+    "BotBusy": _("too busy"),
+    "BotResting": _("resting after failures"),
+    "BotLate": _("too late"),
+    "BotFailed": _("failed"),
+    "BotSilent": _("said nothing"),
+    "BotNotHosted": _("not hosted"),
+    "BotHostGone": _("its process had ended"),
+    "LineLost": _("line to its process lost"),
+    "OperatorAway": _("no operator there"),
+    "OperatorLate": _("operator too late"),
+}
+
+
+@register.filter
+def fault(kind: str) -> str:
+    """Why a bot gave no reply, in a few words; `kind` is as it is stored and exported."""
+    return str(_FAULTS.get(kind, _("failed")))
 
 
 @register.filter

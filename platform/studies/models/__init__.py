@@ -2,13 +2,14 @@
 
 from studies.models.bundles import Bundle, BundlePart, LastExport
 from studies.models.choices import PrimaryAnalysis, ReEntry, Speaker, language_name
-from studies.models.of_study import Ask, ConsentVersion, Share, StudyBot
+from studies.models.of_study import MOST_WANTED, Ask, ConsentVersion, Share, StudyBot
 from studies.models.study import CODE_ALPHABET, LONGEST_TAG, MOST_TAGS, Study, entry_code
 
 __all__ = [
     "CODE_ALPHABET",
     "LONGEST_TAG",
     "MOST_TAGS",
+    "MOST_WANTED",
     "Ask",
     "Bundle",
     "BundlePart",

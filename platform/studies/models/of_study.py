@@ -92,6 +92,10 @@ class Ask(models.Model):
         return Asked(self.question_set, About(self.about), moment, self.required)
 
 
+# Conversations of one bot.
+MOST_WANTED = 100_000
+
+
 class StudyBot(models.Model):
     """A bot in a study, with the number of finished conversations that is wanted of it."""
 

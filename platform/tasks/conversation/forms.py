@@ -11,14 +11,15 @@ from typing_extensions import override
 
 from accounts.models import User
 from bots.choosing import likeliest, named
-from bots.models import OUTSIDE, Bot
-from bots.queries import Standing, standings_of, visible_bots
+from bots.models import Bot
+from bots.queries import Standing, standings_of
 from knowledge.models import BaseVersion
 from knowledge.queries import versions_of
 from studies.ask_forms import AskForms
 from studies.asks import Asked
 from studies.forms import ASKING, FIELDS, StudyForm, StudyPage
-from studies.models import Study, StudyBot
+from studies.models import MOST_WANTED, Study, StudyBot
+from studies.queries import choosable_bots
 
 USUAL_TARGET = 100
 MOST_ROWS = 200
@@ -75,7 +76,7 @@ class TargetForm(forms.Form):
 
     bot = forms.IntegerField(widget=forms.HiddenInput)
     chosen = forms.BooleanField(required=False)
-    target = forms.IntegerField(min_value=1, max_value=100_000, initial=USUAL_TARGET)
+    target = forms.IntegerField(min_value=1, max_value=MOST_WANTED, initial=USUAL_TARGET)
     standing: Standing | None = None
 
     def __init__(self, *args: Any, bots: Mapping[int, Bot], **kwargs: Any) -> None:
@@ -107,8 +108,7 @@ class BotsOfStudy:
 
     def __init__(self, user: User, study: Study | None, data: Any = None) -> None:
         targets = dict(StudyBot.objects.filter(study=study).values_list("bot_id", "target")) if study else {}
-        of_user = visible_bots(user).filter(active=True).values("pk")
-        bots = Bot.objects.filter(Q(pk__in=of_user) | Q(pk__in=targets)).exclude(adapter=OUTSIDE)
+        bots = choosable_bots(user, study)
         sent = [_key(value) for name, value in (data or {}).items() if _BOT_OF_ROW.fullmatch(name)]
         offered = likeliest(bots, user, chosen=Q(pk__in=[*targets, *sent[:MOST_ROWS]]))
         listed = sorted(offered.bots, key=lambda bot: not targets.get(bot.pk))

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from typing_extensions import override
 
 from bots import client
-from bots.trying import LONGEST_SECONDS
+from bots.greeting import LONGEST_SECONDS
 from chatbots.errors import BotBusyError, ChatbotError
 from crowd.previewed import EXAMPLE_CODE, Answers, Previewed
 from dialogues.asks import WHOLE, due_at_the_end, due_with_turn

@@ -53,6 +53,10 @@ class Conversation(WorkerTask, TalkTask, RehearsedTask):
     analysed = "tasks/conversation/analysed.html"
 
     @override
+    def takes_bots(self, study: Study) -> bool:
+        return True
+
+    @override
     def why_not_open(self, study: Study) -> str:
         bots = study.study_bots.filter(target__gt=0, bot__active=True)
         if wanted := sum(bots.values_list("target", flat=True)):

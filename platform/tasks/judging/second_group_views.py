@@ -75,7 +75,7 @@ def second_groups(request: HttpRequest, pk: int) -> HttpResponse:
                 "%(n)s items are drawn for a second group. Say what its people agree to and what "
                 "they are paid."
             )
-            messages.success(request, said % {"n": added.items})
+            messages.success(request, said % {"n": f"{added.items:,}"})
             return redirect("studies:edit", pk=made.pk)
     is_judging = isinstance(task_of(study), Judging)
     others = readable_real_studies_of(request.user).filter(pk__in=second_group.groups_of(study))

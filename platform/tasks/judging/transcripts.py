@@ -35,8 +35,8 @@ def _importing(study: Study, *, has_items: bool) -> FirstStep:
     there = reverse("transcripts:imports", args=[study.pk])
     brought = sum(record.conversations for record in records if record.imported_at)
     if brought:
-        says = ngettext("%(n)d conversation is imported.", "%(n)d conversations are imported.", brought)
-        return FirstStep(_("Import"), says % {"n": brought}, there, is_done=True)
+        says = ngettext("%(n)s conversation is imported.", "%(n)s conversations are imported.", brought)
+        return FirstStep(_("Import"), says % {"n": f"{brought:,}"}, there, is_done=True)
     if has_items:
         return FirstStep(_("Import"), _("The items come from other studies."), there, is_done=True)
     newest: TranscriptImport | None = records.first()
@@ -48,7 +48,7 @@ def _importing(study: Study, *, has_items: bool) -> FirstStep:
 
 def _choosing(study: Study, items: int) -> FirstStep:
     says = (
-        ngettext("%(n)d item is in the queue.", "%(n)d items are in the queue.", items) % {"n": items}
+        ngettext("%(n)s item is in the queue.", "%(n)s items are in the queue.", items) % {"n": f"{items:,}"}
         if items
         else _("Choose what is judged of the conversations, and by how many people.")
     )

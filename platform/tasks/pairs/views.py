@@ -64,7 +64,7 @@ def add(request: HttpRequest, pk: int) -> HttpResponse:
 def _added(request: HttpRequest, study: Study, source: Source) -> HttpResponse:
     items = pairs.add(study, source)
     said = (
-        ngettext("%(n)d pair added.", "%(n)d pairs added.", items) % {"n": items}
+        ngettext("%(n)s pair added.", "%(n)s pairs added.", items) % {"n": f"{items:,}"}
         if items
         else _("Nothing was added: all of them are already there.")
     )

@@ -11,6 +11,7 @@ from evaluation.report.columns import Table
 from evaluation.report.self_play import self_play_figures
 from evaluation.report.tables import CONVERSATIONS, FAULTS, MEASURES, TURNS
 from exports.described import described_bot, is_theirs
+from live.queue import is_sent
 from reports.reported import Computation, TaskWithReport
 from studies.models import Study
 from studies.planned import Planned, Unit, number
@@ -59,7 +60,7 @@ class SelfPlay(TaskWithReport):
     def opened(self, study: Study) -> None:
         services.take_up_again(study.self_play)
         # If the queue does not answer, the timer sends it once it does.
-        transaction.on_commit(lambda: jobs.send(study.self_play.pk), robust=True)
+        transaction.on_commit(partial(is_sent, partial(jobs.send, study.self_play.pk)))
 
     @override
     def plan_of_copy(self, study: Study) -> Plan | None:

@@ -49,6 +49,11 @@ class TwoPeople(WorkerTask, TalkTask, RehearsedTask):
     analysed = "tasks/conversation/analysed.html"
 
     @override
+    def takes_bots(self, study: Study) -> bool:
+        plan = queries.plan_of(study)
+        return plan is not None and plan.alone == TwoPeoplePlan.Alone.BOT
+
+    @override
     def why_not_open(self, study: Study) -> str:
         plan = queries.plan_of(study)
         if plan is None:

@@ -60,6 +60,11 @@ class Writing(WorkerTask, RehearsedTask):
         return plan
 
     @override
+    def holds(self, study: Study) -> Mapping[str, int]:
+        plan = getattr(study, "writing", None)
+        return {"contexts": plan.context_version.size if plan else 0}
+
+    @override
     def pilot_over(self, study: Study) -> None:
         write_again(study)
 

@@ -33,7 +33,7 @@ def make(folders, name, **settings):
 
 
 def drawn(bot, contexts):
-    prompts = [bot.prompt(context, bot.room()) for context in contexts]
+    prompts = [bot.prompt(context, bot.prompt_room()) for context in contexts]
     stream = DecodingStream(bot._decoder, room=len(contexts))
     stream.admit(range(len(contexts)), prompts, [seed_of(context) for context in contexts])
     return [only(replies) for replies in finished(stream, len(contexts))]
@@ -54,7 +54,7 @@ def only(replies):
 @every_model
 def test_greedy_decoding_is_that_of_transformers_token_for_token(folders, name):
     bot = make(folders, name, greedy=True)
-    prompts = [bot.prompt(context, bot.room()) for context in CONTEXTS]
+    prompts = [bot.prompt(context, bot.prompt_room()) for context in CONTEXTS]
 
     for prompt, reply in zip(prompts, drawn(bot, CONTEXTS), strict=True):
         ids = torch.tensor([prompt])
@@ -98,7 +98,7 @@ def test_the_likelihood_is_that_of_the_model_over_the_whole_reply(folders):
     bot = make(folders, "dialogpt", top_k=5, temperature=0.5, most_tokens=6)
     contexts = [Context.from_texts(TURNS[:1], seed=seed) for seed in range(10)]
     reply = next(reply for reply in drawn(bot, contexts) if len(reply.tokens) == reply.length)  # not ended
-    prompt = bot.prompt(contexts[0], bot.room())
+    prompt = bot.prompt(contexts[0], bot.prompt_room())
 
     with torch.no_grad():
         scores = bot.model(torch.tensor([[*prompt, *reply.tokens]])).logits[0].log_softmax(dim=-1)

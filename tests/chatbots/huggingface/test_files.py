@@ -183,10 +183,6 @@ def test_a_model_without_a_chat_template_is_told(folder):
     assert "it has no chat template" in refused_when_loaded(folder, "huggingface-chat")
 
 
-def test_a_device_that_is_not_there_is_told(folder):
-    assert "device cuda:77 cannot be used here" in refused_when_loaded(folder, device="cuda:77")
-
-
 @pytest.mark.parametrize("name", ["a/b/c", "a b", "http://hub/x", "a/../b"])
 def test_what_is_neither_a_folder_nor_a_name_of_the_hub_is_refused(name):
     assert re.search("neither a folder nor a name of the hub|is not a folder", refused(name))

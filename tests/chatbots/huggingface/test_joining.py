@@ -108,7 +108,7 @@ def test_with_an_encoder_whoever_joins_gets_what_transformers_says_alone(folders
 
     assert at_once > 1
     for context, response in zip(CONTEXTS, joined, strict=True):
-        prompt = torch.tensor([bot.prompt(context, bot.room())])
+        prompt = torch.tensor([bot.prompt(context, bot.prompt_room())])
         theirs = bot.model.generate(
             prompt,
             attention_mask=torch.ones_like(prompt),

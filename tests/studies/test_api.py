@@ -1,0 +1,121 @@
+"""A study over the REST API: what it has, and which bots."""
+
+import json
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from accounts import tokens
+from accounts.models import User
+from bots.models import Bot
+from judging import subjects
+from studies.models import Study, StudyBot
+from studies.services import share
+from tasks.writing.models import WritingPlan
+from tests.conftest import MakeContexts, MakeQueue, MakeStudy
+from tests.planted import talked
+
+pytestmark = pytest.mark.django_db
+
+
+def called(user: User, method: str, address: str, body: object = None) -> Any:
+    token = tokens.make(user, "test")
+    client = Client(headers={"Authorization": f"Bearer {token}"})
+    sent = "" if body is None else json.dumps(body)
+    return client.generic(method, f"/api/studies{address}", sent, content_type="application/json")
+
+
+def test_a_study_says_what_it_is_and_which_bots_it_has(
+    make_study: MakeStudy, rex: User, mallory: User
+) -> None:
+    study = make_study({"ann": 3, "bob": 4})
+
+    assert called(rex, "GET", f"/{study.code}").json() == {
+        "code": study.code,
+        "title": "Small talk",
+        "task": "conversation",
+        "protocol": "meena-interactive",
+        "state": "open",
+        "bots": [
+            {"name": "ann", "title": "Ann", "target": 3},
+            {"name": "bob", "title": "Bob", "target": 4},
+        ],
+        "items": None,
+        "contexts": None,
+    }
+    assert called(mallory, "GET", f"/{study.code}").status_code == 404
+    share(study, "mallory", may_change=False)
+    assert called(mallory, "GET", f"/{study.code}").status_code == 404
+
+
+def test_a_study_with_a_queue_says_how_many_items_it_has(
+    short: Study, make_queue: MakeQueue, rex: User
+) -> None:
+    queue = make_queue(raters=2)
+    assert called(rex, "GET", f"/{queue.code}").json()["items"] == 0
+    talked(short, [(True, True)] * 3)
+
+    subjects.add_turns(queue, short, language="en")
+
+    found = called(rex, "GET", f"/{queue.code}").json()
+    assert (found["items"], found["contexts"], found["bots"]) == (3, None, [])
+
+
+def test_a_study_of_writing_says_how_many_contexts_it_has(
+    make_contexts: MakeContexts, rex: User, sign_in: Any
+) -> None:
+    made = called(rex, "POST", "", {"title": "W", "task": "writing"}).json()
+    assert (made["items"], made["contexts"]) == (None, 0)
+    study = Study.objects.get(code=made["code"])
+
+    WritingPlan.objects.create(study=study, context_version=make_contexts(5))
+
+    assert called(rex, "GET", f"/{study.code}").json()["contexts"] == 5
+
+
+def test_a_study_is_made_with_bots_and_given_others(make_study: MakeStudy, rex: User) -> None:
+    make_study({"ann": 1, "bob": 1})  # registers them
+    sent = {"title": "By API", "preset": "meena-interactive", "bots": {"ann": 20}}
+
+    made = called(rex, "POST", "", sent)
+    code = made.json()["code"]
+    changed = called(rex, "PUT", f"/{code}/bots", {"bob": 30, "ann": 5})
+    replaced = called(rex, "PUT", f"/{code}/bots", {"bob": 31})
+
+    assert made.status_code == 201
+    assert made.json()["bots"] == [{"name": "ann", "title": "Ann", "target": 20}]
+    assert {each["name"]: each["target"] for each in changed.json()["bots"]} == {"ann": 5, "bob": 30}
+    assert replaced.json() == called(rex, "GET", f"/{code}").json()
+    assert [*StudyBot.objects.filter(study__code=code).values_list("bot__name", "target")] == [("bob", 31)]
+
+
+def test_a_bot_left_out_of_an_opened_study_gets_no_further_workers(make_study: MakeStudy, rex: User) -> None:
+    study = make_study({"ann": 3, "bob": 4})
+
+    left = called(rex, "PUT", f"/{study.code}/bots", {"ann": 3}).json()["bots"]
+
+    assert {each["name"]: each["target"] for each in left} == {"ann": 3, "bob": 0}
+
+
+@pytest.mark.parametrize(
+    ("sent", "said"),
+    [
+        ({"bots": {"nobody": 3}}, "There is no bot “nobody” that you can choose."),
+        ({"bots": {"secret": 3}}, "There is no bot “secret” that you can choose."),
+        ({"bots": {"ann": 0}}, "The request is not as"),
+        ({"bots": {"ann": 3}, "task": "judging"}, "In this study nobody talks with bots"),
+        ({"bots": {"ann": 3}, "task": "two_people"}, "In this study nobody talks with bots"),
+    ],
+)
+def test_bots_that_a_study_cannot_have_are_named_and_nothing_is_made(
+    sent: dict[str, Any], said: str, make_study: MakeStudy, rex: User, mallory: User
+) -> None:
+    make_study({"ann": 1})
+    Bot.objects.create(name="secret", title="Secret", adapter="scripted", owner=mallory)
+
+    answer = called(rex, "POST", "", {"title": "X"} | sent)
+
+    assert answer.status_code == 422
+    assert said in answer.json()["error"]
+    assert Study.objects.count() == 1
