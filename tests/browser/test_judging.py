@@ -239,6 +239,37 @@ async def test_the_page_fits_a_phone(visit: Visit, long_words: Study) -> None:
     assert await phone.flaws() == []
 
 
+@pytest.mark.parametrize("width", [320, 390])
+async def test_the_bar_keeps_its_height_whatever_is_saved(visit: Visit, queue: Study, width: int) -> None:
+    phone = await visit(viewport={"width": width, "height": 568}, has_touch=True, is_mobile=True)
+    page = await sit_down(phone, queue)
+    await expect(page.locator("#saved-text")).to_have_text("saved")
+
+    heights = await page.evaluate(
+        """() => ["", "saved", "saving …", "not saved yet"].map((says) => {
+          document.getElementById("saved-text").textContent = says;
+          return document.querySelector(".topbar").getBoundingClientRect().height;
+        })"""
+    )
+
+    assert len(set(heights)) == 1, heights
+
+
+@pytest.fixture
+def timed_queue(make_queue: MakeQueue) -> Study:
+    return make_queue(3, message_minutes=1, extensions=0)
+
+
+async def test_a_judge_without_more_time_is_told_what_is_saved(rita: Visitor, timed_queue: Study) -> None:
+    page = await sit_down(rita, timed_queue)
+    await expect(page.get_by_text("left for this step")).to_be_visible()
+
+    await page.evaluate("performance.now = ((now) => () => now.call(performance) + 35_000)(performance.now)")
+
+    warning = page.get_by_role("alert").filter(has_text="left for this step")
+    await expect(warning).to_contain_text("What you answer or send before then is saved.")
+
+
 @pytest.fixture
 def bilingual(make_queue: MakeQueue) -> Study:
     return make_queue(2, languages=["en", "de"])

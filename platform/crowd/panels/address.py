@@ -63,7 +63,7 @@ class AnyAddress(Panel):
         values = {
             "id": arrival.worker, "session": arrival.submission, "outcome": outcome.value, "code": code,
         }  # fmt: skip
-        return WayBack(urlsplit(taken.return_url).hostname or "", filled(taken.return_url, values))
+        return WayBack(urlsplit(taken.return_url).hostname or "", filled(taken.return_url, values), code=code)
 
     @override
     def problems(self, taken: StudyPanel) -> dict[str, str]:

@@ -47,7 +47,7 @@ class WayBack:
         panel: its name, for people.
         address: where the button leads; empty: there is none.
         fields: what is sent there; None: the button is a link.
-        code: to copy, where no button tells the panel.
+        code: what tells the panel how it ended: to copy where there is no button, or where the button fails.
         do: what to do there where there is neither.
     """
 
