@@ -146,6 +146,31 @@ async def test_answers_given_while_the_line_is_dead_are_sent_later(rita: Visitor
     assert await answers() == [{"sensible": False, "specific": False}] * 2
 
 
+async def test_who_is_offline_past_the_items_that_are_here_is_not_told_that_it_is_over(
+    rita: Visitor, queue: Study
+) -> None:
+    page = await sit_down(rita, queue)
+    await page.context.set_offline(True)
+    await expect(page.locator("#connection")).to_contain_text("You are offline")
+
+    for _ in range(3):  # as many as are sent ahead
+        await rita.press("n")
+
+    await expect(
+        page.get_by_role("group", name="The next one comes when the connection is back.")
+    ).to_be_focused()
+    await expect(page.locator("#done-text")).to_have_text("Item 4 of 20")
+    await expect(page.get_by_text("That was the last one.")).to_be_hidden()
+    await expect(page.get_by_text("are being saved")).to_be_hidden()
+    await expect(page.locator("#finish-near")).to_be_hidden()
+    assert await rita.flaws() == []
+
+    await page.context.set_offline(False)
+    await expect(page.get_by_role("group", name="make sense")).to_be_focused()
+    await expect(page.locator("#saved-text")).to_have_text("saved")
+    assert await answers() == [{"sensible": False, "specific": False}] * 3
+
+
 @pytest.mark.parametrize("lost", ["judge", "judged"])
 async def test_a_judgment_that_the_line_swallowed_is_sent_again(
     rita: Visitor, queue: Study, lost: str
