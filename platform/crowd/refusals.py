@@ -161,8 +161,7 @@ def already_done() -> EntryRefusedError:
         title=_("You have already taken part"),
         say=_("You can take part in this study only once, and you already have. Your earlier work is safe."),
         cure=_(
-            "To be paid for it, use the completion code you were given then: the browser you "
-            "used still shows it."
+            "To be paid for it, do what its last page says: the browser that you used then still shows it."
         ),
         outcome=Outcome.SCREENED_OUT,
     )

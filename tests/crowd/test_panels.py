@@ -268,6 +268,29 @@ def test_a_panel_that_the_study_does_not_take_is_refused(make_study: MakeStudy) 
     assert nothing_stored()
 
 
+@pytest.mark.parametrize(
+    ("taken", "says"),
+    [
+        (StudyPanel(panel="url", parameter="pid"), "only from: your panel."),
+        (StudyPanel(panel="url", parameter="pid", return_url="https://a.example/x"), "only from: a.example."),
+        (StudyPanel(panel="invited"), "only from: the link in your invitation."),
+    ],
+)
+def test_who_comes_by_the_plain_link_hears_from_where_in_words_they_know(
+    make_study: MakeStudy, taken: StudyPanel, says: str
+) -> None:
+    study = make_study()
+    take_panels(study, [taken], closed_to=())
+
+    assert says in text_of(visit(Client(), study, ""))
+
+
+def test_an_invitation_to_a_study_that_invites_nobody_is_none(make_study: MakeStudy) -> None:
+    page = text_of(visit(Client(), make_study(), "invitation=abc"))
+
+    assert "There is no such invitation to this study." in page
+
+
 def test_what_the_form_carries_cannot_be_altered_or_used_elsewhere(make_study: MakeStudy) -> None:
     first, second = (taking(make_study(title=title), "prolific") for title in "AB")
     page = text_of(visit(Client(), first, PROLIFIC))

@@ -94,6 +94,14 @@ class Panel(ABC):
         """Name of the worker's id in links."""
         return self.parameters[0] if self.parameters else ""
 
+    def for_workers(self, taken: StudyPanel) -> str:
+        """From where people come, as they know it."""
+        return str(self.title)
+
+    def not_taken(self) -> refusals.EntryRefusedError:
+        """Why somebody who comes from here to a study that takes nobody from here is turned away."""
+        return refusals.other_panel(str(self.title))
+
     @abstractmethod
     def arrival(self, query: QueryDict, taken: StudyPanel) -> Arrival:
         """Who comes by a link with the panel's parameter.
