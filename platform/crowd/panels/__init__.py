@@ -78,9 +78,7 @@ def arrival_of(query: QueryDict, study: Study) -> Arrival | None:
             return panel.arrival(query, taken)
     for panel in panels():
         if any(name in query for name in panel.parameters):
-            raise (
-                refusals.not_invited() if panel.key == Invited.key else refusals.other_panel(str(panel.title))
-            )
+            raise panel.not_taken()
     return None
 
 
