@@ -206,6 +206,29 @@ async def test_a_reloaded_page_goes_on_and_can_go_back(rita: Visitor, queue: Stu
     await expect(page.get_by_role("button", name="No", pressed=True)).to_have_count(1)
 
 
+@pytest.fixture
+def rated(make_queue: MakeQueue) -> Study:
+    """One item with three ratings and a reason in words."""
+    return make_queue(1, question_set="reply-impression")
+
+
+async def test_a_reload_in_the_middle_of_an_item_keeps_what_was_answered_and_written(
+    rita: Visitor, rated: Study
+) -> None:
+    page = await sit_down(rita, rated, question="appropriate")
+    for rating in "567":
+        await rita.press(rating)
+    reason = page.get_by_role("textbox", name="Why do you rate it like this?")
+    await reason.fill("It says what it is")
+
+    await page.reload()
+
+    await expect(reason).to_have_value("It says what it is")
+    await page.get_by_role("button", name="Save").click()
+    await saved(1)
+    assert [set(each.values()) for each in await answers()] == [{5, 6, 7, "It says what it is"}]
+
+
 async def test_who_was_away_is_told_and_goes_on(rita: Visitor, queue: Study) -> None:
     page = await sit_down(rita, queue)
     await give_the_item_away(queue)
