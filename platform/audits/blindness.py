@@ -57,7 +57,7 @@ class Blindness:
     """What was found of a study.
 
     Attributes:
-        slips: the first of them, those of audits first.
+        slips: the first of them, each text of a system once, those of audits first.
         said: replies of the study that were read.
         said_slips: those of them that name it.
         unaudited: titles of bots that have no audit, so that nothing is known of them before the start.
@@ -128,7 +128,7 @@ def _read(study: Study) -> Blindness:
     found = _found(rows, names)
     slips = [
         _slip(system, text, found[row], *_where(study, where, position))
-        for row in sorted(found)[:MOST_SHOWN]
+        for row in _each_text_once(rows, found)[:MOST_SHOWN]
         for _bot, system, text, where, position in [rows[row]]
     ]
     asked = [bot for bot in bots.values() if not (bot.is_outside or bot.is_operated)] if talks else []
@@ -148,6 +148,14 @@ def _found(rows: Sequence[tuple[Any, ...]], names: Mapping[int, Names]) -> dict[
             [rows[row][2] for row in rows_of], names.get(bot or 0) or names_of(system, "")
         ).items()
     }
+
+
+def _each_text_once(rows: Sequence[tuple[Any, ...]], found: Mapping[int, Named]) -> list[int]:
+    """Where each text of a system comes first: one that comes a hundred times would hide all others."""
+    first: dict[tuple[Any, ...], int] = {}
+    for row in sorted(found):
+        first.setdefault(rows[row][:3], row)
+    return list(first.values())
 
 
 def _settings(bot: Bot) -> dict[str, Any]:

@@ -25,7 +25,10 @@ WARN_SESSION = timedelta(minutes=2)
 # A warned worker presses at the last moment, on a slow line.
 GRACE = timedelta(seconds=3)
 
-NO_MORE_TIME = _("You have used all the extra time that this study gives. Please send what you have.")
+NO_MORE_TIME = _(
+    "You have used all the extra time that this study gives. What you answer or send before your time runs "
+    "out is saved."
+)
 NO_LIMIT = _("There is no time limit here: take as long as you need.")
 
 

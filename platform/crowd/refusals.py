@@ -161,8 +161,7 @@ def already_done() -> EntryRefusedError:
         title=_("You have already taken part"),
         say=_("You can take part in this study only once, and you already have. Your earlier work is safe."),
         cure=_(
-            "To be paid for it, use the completion code you were given then: the browser you "
-            "used still shows it."
+            "To be paid for it, do what its last page says: the browser that you used then still shows it."
         ),
         outcome=Outcome.SCREENED_OUT,
     )
@@ -256,7 +255,14 @@ def _link(reason: str, say: str, cure: str, *, status: int = 400) -> EntryRefuse
 
 
 def odd_link(why: str) -> EntryRefusedError:
-    return _link("odd_link", why, _("Open the study again from where you found it. No changes were made."))
+    return _link(
+        "odd_link",
+        why,
+        _(
+            "Open the study again from where you found it. If this page appears again, return the task there "
+            "and tell the research team."
+        ),
+    )
 
 
 def not_signed() -> EntryRefusedError:
@@ -308,7 +314,11 @@ def needs_panel(panels: Sequence[str]) -> EntryRefusedError:
     return _link(
         "needs_panel",
         _("You can start this study only from: %(panels)s.") % {"panels": ", ".join(panels)},
-        _("Open it from there. If you have already started, continue with your resume code."),
+        _(
+            "Open it from there. If you have already started, continue with your resume code. If you see "
+            "this page although you came from there, the link is wrong: return the task and tell the "
+            "research team."
+        ),
         status=403,
     )
 

@@ -238,7 +238,7 @@ _ENDS = {
     ),
     Outcome.WITHDRAWN: (
         _("You have left the study"),
-        _("It was ended before you finished, and your place was freed."),
+        _("Your part ended before the work was done, and your place is free for somebody else."),
     ),
     Outcome.PARTNER_LEFT: (
         _("Thank you. You are done."),

@@ -149,3 +149,16 @@ def test_raters_are_not_told_either(
         ("Scripty", "system", "My name is Scripty", "In the queue")
     ]
     assert (found.said, found.unaudited) == (2, [])
+
+
+@pytest.mark.django_db
+def test_what_a_system_says_again_and_again_is_listed_once(make_queue: MakeQueue, scripty: Bot) -> None:
+    study: Study = make_queue(4, system="Scripty")
+    Response.objects.update(bot_version=version_of(scripty, {"code": "1"}), text=NAMES_ITSELF)
+    Response.objects.filter(context__key="c4").update(text="I am Scripty.")
+
+    found = blindness(study)
+
+    assert found
+    assert [slip.words for slip in found.slips] == ["My name is Scripty", "I am Scripty"]
+    assert (found.said, found.said_slips) == (4, 4)

@@ -146,6 +146,31 @@ async def test_answers_given_while_the_line_is_dead_are_sent_later(rita: Visitor
     assert await answers() == [{"sensible": False, "specific": False}] * 2
 
 
+async def test_who_is_offline_past_the_items_that_are_here_is_not_told_that_it_is_over(
+    rita: Visitor, queue: Study
+) -> None:
+    page = await sit_down(rita, queue)
+    await page.context.set_offline(True)
+    await expect(page.locator("#connection")).to_contain_text("You are offline")
+
+    for _ in range(3):  # as many as are sent ahead
+        await rita.press("n")
+
+    await expect(
+        page.get_by_role("group", name="The next one comes when the connection is back.")
+    ).to_be_focused()
+    await expect(page.locator("#done-text")).to_have_text("Item 4 of 20")
+    await expect(page.get_by_text("That was the last one.")).to_be_hidden()
+    await expect(page.get_by_text("are being saved")).to_be_hidden()
+    await expect(page.locator("#finish-near")).to_be_hidden()
+    assert await rita.flaws() == []
+
+    await page.context.set_offline(False)
+    await expect(page.get_by_role("group", name="make sense")).to_be_focused()
+    await expect(page.locator("#saved-text")).to_have_text("saved")
+    assert await answers() == [{"sensible": False, "specific": False}] * 3
+
+
 @pytest.mark.parametrize("lost", ["judge", "judged"])
 async def test_a_judgment_that_the_line_swallowed_is_sent_again(
     rita: Visitor, queue: Study, lost: str
@@ -179,6 +204,29 @@ async def test_a_reloaded_page_goes_on_and_can_go_back(rita: Visitor, queue: Stu
     await page.get_by_role("button", name="Back").click()
     await expect(page.locator("#judged")).to_have_text(first or "")
     await expect(page.get_by_role("button", name="No", pressed=True)).to_have_count(1)
+
+
+@pytest.fixture
+def rated(make_queue: MakeQueue) -> Study:
+    """One item with three ratings and a reason in words."""
+    return make_queue(1, question_set="reply-impression")
+
+
+async def test_a_reload_in_the_middle_of_an_item_keeps_what_was_answered_and_written(
+    rita: Visitor, rated: Study
+) -> None:
+    page = await sit_down(rita, rated, question="appropriate")
+    for rating in "567":
+        await rita.press(rating)
+    reason = page.get_by_role("textbox", name="Why do you rate it like this?")
+    await reason.fill("It says what it is")
+
+    await page.reload()
+
+    await expect(reason).to_have_value("It says what it is")
+    await page.get_by_role("button", name="Save").click()
+    await saved(1)
+    assert [set(each.values()) for each in await answers()] == [{5, 6, 7, "It says what it is"}]
 
 
 async def test_who_was_away_is_told_and_goes_on(rita: Visitor, queue: Study) -> None:
@@ -237,6 +285,37 @@ async def test_the_page_fits_a_phone(visit: Visit, long_words: Study) -> None:
     await phone.may_finish()
     assert await page.evaluate(CRAMPED) == []
     assert await phone.flaws() == []
+
+
+@pytest.mark.parametrize("width", [320, 390])
+async def test_the_bar_keeps_its_height_whatever_is_saved(visit: Visit, queue: Study, width: int) -> None:
+    phone = await visit(viewport={"width": width, "height": 568}, has_touch=True, is_mobile=True)
+    page = await sit_down(phone, queue)
+    await expect(page.locator("#saved-text")).to_have_text("saved")
+
+    heights = await page.evaluate(
+        """() => ["", "saved", "saving …", "not saved yet"].map((says) => {
+          document.getElementById("saved-text").textContent = says;
+          return document.querySelector(".topbar").getBoundingClientRect().height;
+        })"""
+    )
+
+    assert len(set(heights)) == 1, heights
+
+
+@pytest.fixture
+def timed_queue(make_queue: MakeQueue) -> Study:
+    return make_queue(3, message_minutes=1, extensions=0)
+
+
+async def test_a_judge_without_more_time_is_told_what_is_saved(rita: Visitor, timed_queue: Study) -> None:
+    page = await sit_down(rita, timed_queue)
+    await expect(page.get_by_text("left for this step")).to_be_visible()
+
+    await page.evaluate("performance.now = ((now) => () => now.call(performance) + 35_000)(performance.now)")
+
+    warning = page.get_by_role("alert").filter(has_text="left for this step")
+    await expect(warning).to_contain_text("What you answer or send before then is saved.")
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from studies.asks import About, Asked, Moment
 from studies.models import Study
 from studies.services import set_state
 from tests.asking import asking
-from tests.conftest import MakeStudy
+from tests.conftest import MakeQueue, MakeStudy
 from tests.crowd.test_entry import agree
 
 pytestmark = pytest.mark.django_db
@@ -107,3 +107,23 @@ def test_who_comes_to_a_closed_study_is_not_sent_to_the_page_that_they_are_on(st
 
     assert "your work is safe and you can finish it: in the browser you started" in page
     assert "first page" not in page
+
+
+@pytest.mark.parametrize(
+    ("key", "says"),
+    [
+        ("human-likeness", "answer one short question about the marked part."),
+        ("ssa", "answer up to 2 short questions about the marked part."),
+        ("likert", "answer up to 6 short questions about each of them as a whole."),
+    ],
+)
+def test_only_where_a_part_is_marked_the_instructions_of_judges_speak_of_it(
+    make_queue: MakeQueue, key: str, says: str
+) -> None:
+    study, client = make_queue(question_set=key), Client()
+    agree(client, study)
+
+    page = client.get(f"/s/{study.code}/instructions/").content.decode()
+
+    assert says in page
+    assert ("the marked part" in page) == (key != "likert")

@@ -135,6 +135,15 @@ def test_without_a_code_of_its_own_only_what_is_paid_in_full_gets_that_of_comple
     assert ("Please return your submission on Prolific" in page) == (code is None)
 
 
+@pytest.mark.parametrize(("panel", "name"), [("prolific", "Prolific"), ("url", "panel.example")])
+def test_whose_button_fails_has_the_code_to_copy(study: Study, panel: str, name: str) -> None:
+    page = text_of(ended(Client(), study, link_of(panel, study)))
+
+    code = {"prolific": "CODE-complete", "url": Participation.objects.get().completion_code}[panel]
+    assert f"If the button does not work, copy this code, and enter it at {name} or send it" in page
+    assert f'readonly value="{code}"' in page
+
+
 def test_mechanical_turk_gets_its_own_form(study: Study) -> None:
     answer = ended(Client(), study, MTURK)
 
@@ -143,6 +152,7 @@ def test_mechanical_turk_gets_its_own_form(study: Study) -> None:
     assert 'name="assignmentId" value="3XYZ"' in page
     assert f'name="completionCode" value="{own.completion_code}"' in page
     assert "csrf" not in page.partition("externalSubmit")[2].partition("</form>")[0]
+    assert f'readonly value="{own.completion_code}"' in page  # should Amazon not take the form
     policy = answer.headers["Content-Security-Policy"]
     assert f"form-action 'self' {SANDBOX}" in policy
 
@@ -220,6 +230,7 @@ LONG = "x" * 10_000
         ("PROLIFIC_PID=a&PROLIFIC_PID=b", "appears in it 2 times"),
         ("STUDY_ID=st1", "“PROLIFIC_PID” is empty"),
         ("PROLIFIC_PID=%F0%9F%98%80", "which is not an id"),
+        ("workerId=A1&assignmentId=X&hitId=H", "“turkSubmitTo” is empty"),
         (f"workerId=A1&assignmentId=X&hitId=H&turkSubmitTo={LONG}", "not a Mechanical Turk"),
         ("workerId=A1&assignmentId=X&hitId=H&turkSubmitTo=https://evil.example", "not a Mechanical Turk"),
         ("workerId=A1&assignmentId=X&hitId=H&turkSubmitTo=http://www.mturk.com", "not a Mechanical Turk"),
@@ -251,9 +262,33 @@ def test_a_panel_that_the_study_does_not_take_is_refused(make_study: MakeStudy) 
     plain = visit(Client(), prolific, "")
     assert plain.status_code == 403
     assert "You can start this study only from: Prolific" in text_of(plain)
+    assert "the link is wrong: return the task and tell the research team" in text_of(plain)
     assert "Resume code" in text_of(plain)
     assert Client().post(f"/s/{prolific.code}/consent/", {"agree": "yes", "consent": "1"}).status_code == 403
     assert nothing_stored()
+
+
+@pytest.mark.parametrize(
+    ("taken", "says"),
+    [
+        (StudyPanel(panel="url", parameter="pid"), "only from: your panel."),
+        (StudyPanel(panel="url", parameter="pid", return_url="https://a.example/x"), "only from: a.example."),
+        (StudyPanel(panel="invited"), "only from: the link in your invitation."),
+    ],
+)
+def test_who_comes_by_the_plain_link_hears_from_where_in_words_they_know(
+    make_study: MakeStudy, taken: StudyPanel, says: str
+) -> None:
+    study = make_study()
+    take_panels(study, [taken], closed_to=())
+
+    assert says in text_of(visit(Client(), study, ""))
+
+
+def test_an_invitation_to_a_study_that_invites_nobody_is_none(make_study: MakeStudy) -> None:
+    page = text_of(visit(Client(), make_study(), "invitation=abc"))
+
+    assert "There is no such invitation to this study." in page
 
 
 def test_what_the_form_carries_cannot_be_altered_or_used_elsewhere(make_study: MakeStudy) -> None:
@@ -378,6 +413,7 @@ def test_a_full_or_closed_study_leads_back_with_its_own_code(study: Study) -> No
     for page, status in ((full, 409), (closed, 403)):
         assert page.status_code == status
         assert "cc=CODE-study_full" in text_of(page)
+        assert 'readonly value="CODE-study_full"' in text_of(page)
 
 
 # --- leaving --------------------------------------------------------------------------------------

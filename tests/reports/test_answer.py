@@ -37,7 +37,13 @@ OPEN = TWO | {"low": -3.26, "p": 0.2, "certain": False, "more": 41}
         (OPEN | {"noun": "context", "more": 1}, "About 1 more context would show such a difference."),
         (
             OPEN | {"more": None},
-            "Not certain: Ann and Bob are 12.0 points of SSA apart (\N{MINUS SIGN}3.3 to 20.0), too close",
+            "Not certain: Ann and Bob are 12.0 points of SSA apart (\N{MINUS SIGN}3.3 to 20.0), too close "
+            "for any sensible number of conversations to tell.",
+        ),
+        (OPEN | {"more": None, "noun": "context"}, "too close for any sensible number of contexts to tell."),
+        (
+            OPEN | {"difference": 0.04, "low": -8.0, "high": 8.0, "more": 22_000},
+            "Not certain: Ann and Bob are level by SSA (\N{MINUS SIGN}8.0 to 8.0).",
         ),
         (OPEN | {"low": None, "more": None}, "Ann is ahead of Bob by 12.0 points of SSA, and there"),
         (OPEN | {"low": None, "more": None, "difference": 0.0}, "Ann and Bob are level by SSA, and there"),

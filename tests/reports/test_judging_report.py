@@ -18,6 +18,7 @@ from contexts import services as contexts
 from contexts.files import ContextRow
 from contexts.models import ContextSet
 from crowd.ending import exclude
+from crowd.models import Participation
 from evaluation.csv_file import FileError
 from evaluation.labels import Labels
 from evaluation.report.bundle import recompute
@@ -276,6 +277,19 @@ def test_the_page_shows_both_results(judged: Study, rex: User, sign_in: Callable
 
     for words in ("Strict majority", "3 workers judge each item", "4 items with 3 raters", "Mixed model"):
         assert words in page
+
+
+def test_how_many_judged_an_item_says_that_it_counts_the_excluded_too(
+    judged: Study, rex: User, sign_in: Callable[[User], Client]
+) -> None:
+    exclude(Participation.objects.first().pk, reason="Pressed No only.", by=rex)  # type: ignore[union-attr]
+    computed(judged)
+
+    page = sign_in(rex).get(f"/studies/{judged.pk}/report/").content.decode()
+
+    all_workers, without = page.split("Without the excluded workers</h3>")
+    assert "Counting the excluded workers, too:" not in all_workers
+    assert "Counting the excluded workers, too: 4 items with 3 raters" in without
 
 
 def test_raters_who_all_say_the_same_have_no_agreement_and_a_page_that_says_why(

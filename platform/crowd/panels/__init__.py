@@ -78,7 +78,7 @@ def arrival_of(query: QueryDict, study: Study) -> Arrival | None:
             return panel.arrival(query, taken)
     for panel in panels():
         if any(name in query for name in panel.parameters):
-            raise refusals.other_panel(str(panel.title))
+            raise panel.not_taken()
     return None
 
 
@@ -96,7 +96,7 @@ def by_plain_link(study: Study) -> Arrival:
     for taken in taken_by(study):
         if taken.panel == OpenLink.key:
             return Arrival("", "", entered_by=taken.pk)
-    raise refusals.needs_panel([str(panel_of(taken).title) for taken in taken_by(study)])
+    raise refusals.needs_panel([panel_of(taken).for_workers(taken) for taken in taken_by(study)])
 
 
 def carried(arrival: Arrival, study: Study) -> str:

@@ -44,6 +44,10 @@ class AnyAddress(Panel):
         return with_query(entry, f"{taken.parameter}=ID&{SESSION}=SESSION{signed}")
 
     @override
+    def for_workers(self, taken: StudyPanel) -> str:
+        return _host_of(taken.return_url) or _("your panel")
+
+    @override
     def arrival(self, query: QueryDict, taken: StudyPanel) -> Arrival:
         worker, session = id_in(query, taken.parameter), id_in(query, SESSION, needed=False)
         if taken.secret:
@@ -63,7 +67,7 @@ class AnyAddress(Panel):
         values = {
             "id": arrival.worker, "session": arrival.submission, "outcome": outcome.value, "code": code,
         }  # fmt: skip
-        return WayBack(urlsplit(taken.return_url).hostname or "", filled(taken.return_url, values))
+        return WayBack(_host_of(taken.return_url), filled(taken.return_url, values), code=code)
 
     @override
     def problems(self, taken: StudyPanel) -> dict[str, str]:
@@ -97,6 +101,11 @@ def signature(secret: str, code: str, worker: str, session: str = "") -> str:
     """
     message = ":".join([code, worker, *([session] if session else [])])
     return hmac.new(secret.encode(), message.encode(), hashlib.sha256).hexdigest()
+
+
+def _host_of(template: str) -> str:
+    """By which people know an address to which they return; empty without one."""
+    return urlsplit(template).hostname or ""
 
 
 def _problem_of(template: str) -> str:

@@ -47,7 +47,7 @@ class WayBack:
         panel: its name, for people.
         address: where the button leads; empty: there is none.
         fields: what is sent there; None: the button is a link.
-        code: to copy, where no button tells the panel.
+        code: what tells the panel how it ended: to copy where there is no button, or where the button fails.
         do: what to do there where there is neither.
     """
 
@@ -93,6 +93,14 @@ class Panel(ABC):
     def parameter(self, taken: StudyPanel) -> str:
         """Name of the worker's id in links."""
         return self.parameters[0] if self.parameters else ""
+
+    def for_workers(self, taken: StudyPanel) -> str:
+        """From where people come, as they know it."""
+        return str(self.title)
+
+    def not_taken(self) -> refusals.EntryRefusedError:
+        """Why somebody who comes from here to a study that takes nobody from here is turned away."""
+        return refusals.other_panel(str(self.title))
 
     @abstractmethod
     def arrival(self, query: QueryDict, taken: StudyPanel) -> Arrival:

@@ -1,4 +1,5 @@
 from django.http import QueryDict
+from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from typing_extensions import override
 
@@ -21,6 +22,14 @@ class Invited(Panel):
     @override
     def link(self, entry: str, taken: StudyPanel) -> str:
         return ""
+
+    @override
+    def for_workers(self, taken: StudyPanel) -> str:
+        return _("the link in your invitation")
+
+    @override
+    def not_taken(self) -> refusals.EntryRefusedError:
+        return refusals.not_invited()
 
     @override
     def arrival(self, query: QueryDict, taken: StudyPanel) -> Arrival:

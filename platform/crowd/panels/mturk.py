@@ -47,7 +47,7 @@ class MTurk(Panel):
         if outcome not in SUBMITTED or not own_code:
             return WayBack(self.title, do=_("Please return the HIT on Mechanical Turk."))
         fields = {"assignmentId": arrival.submission, "outcome": outcome.value, "completionCode": own_code}
-        return WayBack(self.title, arrival.way_back["submit_to"] + SUBMIT, fields)
+        return WayBack(self.title, arrival.way_back["submit_to"] + SUBMIT, fields, own_code)
 
 
 def _submit_to(address: str) -> str:
@@ -56,6 +56,8 @@ def _submit_to(address: str) -> str:
     Raises:
         EntryRefusedError: it is another one.
     """
+    if not address:
+        raise refusals.odd_link(_("Its “%(name)s” is empty.") % {"name": "turkSubmitTo"})
     try:
         parts = urlsplit(address)
     except ValueError:

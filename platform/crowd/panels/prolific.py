@@ -45,7 +45,7 @@ class Prolific(Panel):
     @override
     def way_back(self, arrival: Arrival, taken: StudyPanel, outcome: Outcome, own_code: str) -> WayBack:
         if code := taken.code_of(outcome):
-            return WayBack(self.title, filled(COMPLETIONS, {"code": code}))
+            return WayBack(self.title, filled(COMPLETIONS, {"code": code}), code=code)
         return WayBack(self.title, do=_("Please return your submission on Prolific."))
 
     @override

@@ -198,11 +198,12 @@ export class Judging {
     const { current } = this;
     if (current !== this.shown) this.show(current);
     const { obstacle } = this;
-    const isOver = current === null && this.known.progress !== null;
-    this.dock.dataset.mode = isOver ? "over" : "ask";
+    const isPast = current === null && this.known.progress !== null;
+    this.dock.dataset.mode = isPast ? "over" : "ask";
     this.asking.render();
-    byId("over").hidden = !isOver;
-    this.finish.show(obstacle, isOver);
+    byId("over").hidden = !isPast;
+    this.showEnd(state);
+    this.finish.show(obstacle, isPast && this.isAll);
     setText(byId("why-not"), obstacle);
     byId("back").toggleAttribute("disabled", this.neighbour(current, -1) === null);
     byId("next").toggleAttribute("disabled", current === null || !this.asking.isJudged(current));
@@ -213,6 +214,15 @@ export class Judging {
     byId("notice").hidden = !this.known.refusal;
     setText(byId("notice"), this.known.refusal ?? "");
     this.takeFocus();
+  }
+
+  /** What stands where no item does: that this was the last one, or that the next one is not here yet. @param {import("../kit/connection.js").ConnectionState} state */
+  showEnd(state) {
+    const { isAll } = this;
+    byId("last").hidden = !isAll;
+    byId("coming").hidden = isAll;
+    byId("over").setAttribute("aria-labelledby", isAll ? "last" : "coming");
+    setText(byId("coming"), state === "open" ? gettext("The next one is on its way.") : gettext("The next one comes when the connection is back."));
   }
 
   /** @param {string | null} current */
@@ -237,7 +247,7 @@ export class Judging {
   /** @param {string | null} current */
   hint(current) {
     const { progress } = this.known;
-    if (current === null) return progress ? overText(progress, this.outbox.isEmpty) : "";
+    if (current === null) return progress && this.isAll ? this.obstacle || overText(progress) : "";
     const isRead = this.asking.attention.isRead(current);
     const isJudged = this.asking.isJudged(current);
     if (isRead && isJudged) return gettext("You have judged this one: answer again to change it.");
@@ -259,12 +269,22 @@ export class Judging {
     return Math.max(0, (waiting === null ? order.length : order.indexOf(waiting)) - order.indexOf(current));
   }
 
-  showProgress() {
+  /** How many are judged, those included whose answers are not saved yet. */
+  get given() {
     const { progress, saved } = this.known;
+    return (progress?.done ?? 0) + Object.keys(this.outbox.held.labels).filter((item) => !(item in saved)).length;
+  }
+
+  /** Whether nothing more has to be judged. */
+  get isAll() {
+    const { progress } = this.known;
+    return progress !== null && this.waiting === null && (progress.may_finish || this.given >= progress.size);
+  }
+
+  showProgress() {
+    const { progress } = this.known;
     if (!progress) return;
-    const waiting = Object.keys(this.outbox.held.labels).filter((item) => !(item in saved)).length;
-    const done = progress.done + waiting;
-    const isAll = this.waiting === null && (progress.may_finish || done >= progress.size);
+    const { given: done, isAll } = this;
     const told = { done, of: isAll ? Math.min(done, progress.size) : progress.size, isAll };
     const { back } = this;
     showProgress({ ...told, text: judgedInWords(back ? { ...told, done: done - back, isAll: false } : told) });
@@ -290,13 +310,8 @@ function questionsOf(asks, item) {
   return asked.map((question) => (question.kind === "text" ? { ...question, required: true } : question));
 }
 
-/**
- * @param {import("./store.js").Progress} progress
- * @param {boolean} isSaved
- */
-function overText(progress, isSaved) {
-  if (!isSaved) return gettext("Your last answers are being saved.");
-  if (!progress.may_finish) return gettext("The next one is on its way.");
+/** @param {import("./store.js").Progress} progress */
+function overText(progress) {
   if (progress.done < progress.size) return gettext("There is nothing left to judge, so you are done early and paid in full.");
   return gettext("You have judged them all. You can still go back and change an answer, or finish now.");
 }

@@ -34,6 +34,11 @@ function full(questions) {
   return known;
 }
 
+/** Under which the outbox keeps what is written, and not saved, in answer to a question. @param {string} subject @param {string} key */
+function draftName(subject, key) {
+  return `${subject} ${key}`;
+}
+
 export class Asking {
   /**
    * @param {Question[] | ((subject: string) => Question[])} questions  the same of every subject, or by subject
@@ -46,8 +51,6 @@ export class Asking {
     this.place = place;
     this.outbox = outbox;
     this.page = page;
-    /** Answers begun about subjects that have none yet. @type {Map<string, Answers>} */
-    this.begun = new Map();
     /** A subject whose answers are given once more; the earlier ones hold until all are. @type {{subject: string, answers: Answers} | null} */
     this.change = null;
     this.heldBack = new HeldBack();
@@ -80,7 +83,7 @@ export class Asking {
   get asked() {
     const subject = this.change?.subject ?? this.page.waiting();
     if (subject === null) return null;
-    const answers = this.change?.answers ?? this.begun.get(subject) ?? {};
+    const answers = this.change?.answers ?? this.outbox.begunOf(subject) ?? {};
     const question = openQuestion(this.questionsOf(subject), answers);
     return question && { subject, question: /** @type {FullQuestion} */ (question), answers };
   }
@@ -134,7 +137,8 @@ export class Asking {
     const isDone = openQuestion(questions, answers) === null;
     if (isDone) this.hold(subject, answers);
     else if (this.change) this.change = { subject, answers };
-    else this.begun.set(subject, answers);
+    else this.outbox.keepBegun(subject, answers);
+    this.outbox.keepDraft("", draftName(subject, key));
     this.heldBack.hold(() => isDone && this.send(subject), undo);
     if (event.isTrusted) this.heldBack.flush();
     this.page.changed();
@@ -148,7 +152,7 @@ export class Asking {
    */
   hold(subject, answers) {
     this.outbox.holdLabel(subject, answers, this.attention.timing());
-    this.begun.delete(subject);
+    this.outbox.keepBegun(subject, null);
     this.change = null;
   }
 
@@ -161,12 +165,11 @@ export class Asking {
   /** What puts the answers about this subject back as they are now. @param {string} subject */
   undoing(subject) {
     const { change } = this;
-    const begun = this.begun.get(subject);
+    const begun = this.outbox.begunOf(subject);
     const { labels, timings } = this.outbox.held;
     return () => {
       this.change = change;
-      if (begun) this.begun.set(subject, begun);
-      else this.begun.delete(subject);
+      this.outbox.keepBegun(subject, begun);
       if (labels[subject]) this.outbox.holdLabel(subject, labels[subject], timings[subject]);
       else this.outbox.dropLabel(subject);
       this.page.changed();
@@ -196,7 +199,10 @@ export class Asking {
    * @param {string | null} subject
    */
   viewOf(question, subject) {
+    const draft = draftName(subject ?? "", question.key);
     return new QuestionView(question, {
+      draft: subject === null ? "" : this.outbox.draftOf(draft),
+      onDraft: (text) => this.outbox.keepDraft(text, draft),
       describedBy: subject === null ? "" : this.page.describedBy(subject),
       onAnswer: (...answer) => this.answer(...answer),
       onEarly: () => void this.readOn(),

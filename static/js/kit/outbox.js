@@ -8,7 +8,8 @@
  * @typedef {{type: string, [field: string]: any}} Frame  one JSON message of the socket
  * @typedef {Pick<Storage, "getItem" | "setItem" | "removeItem">} Store
  * @typedef {{drafts: Record<string, string>, turn: {key: string, text: string, typed?: import("./rhythm.js").Typed} | null, labels: Record<string, Answers>,
- *            timings: Record<string, Timing>}} Held  labels and timings by subject, drafts by what they answer
+ *            timings: Record<string, Timing>, begun: Record<string, Answers>}} Held
+ *   labels, timings and answers that are begun by subject, drafts by what they answer
  */
 
 import { isSame } from "./answers.js";
@@ -18,7 +19,7 @@ import { subjectOf } from "./subjects.js";
 const MESSAGE = "";
 
 /** @type {Readonly<Held>} */
-const EMPTY = Object.freeze({ drafts: {}, turn: null, labels: {}, timings: {} });
+const EMPTY = Object.freeze({ drafts: {}, turn: null, labels: {}, timings: {}, begun: {} });
 
 /**
  * The server may store more than was asked ("not specific" for what makes no sense).
@@ -90,6 +91,22 @@ export class Outbox {
   /** @param {string} [of] */
   draftOf(of = MESSAGE) {
     return this.held.drafts[of] ?? "";
+  }
+
+  /**
+   * Answers to the first questions about a subject that has none yet.
+   *
+   * @param {string} subject
+   * @param {Answers | null} answers  null: none are begun any more
+   */
+  keepBegun(subject, answers) {
+    const { [subject]: _, ...others } = this.held.begun;
+    this.keep({ begun: answers ? { ...others, [subject]: answers } : others });
+  }
+
+  /** @param {string} subject @returns {Answers | null} */
+  begunOf(subject) {
+    return this.held.begun[subject] ?? null;
   }
 
   /**

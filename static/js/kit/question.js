@@ -17,10 +17,10 @@ const MAX_CHARS = 2000;
 export class QuestionView {
   /**
    * @param {Question} question
-   * @param {{describedBy: string, onAnswer: OnAnswer, onEarly: () => void, cancel: {label: string, act: () => void} | null}} options
-   *   onEarly: an answer was pressed before any counts; cancel: the way out of a question that nobody has to answer now
+   * @param {{draft: string, onDraft: (text: string) => void, describedBy: string, onAnswer: OnAnswer, onEarly: () => void, cancel: {label: string, act: () => void} | null}} options
+   *   draft: words that were written before, and not saved; onEarly: an answer was pressed before any counts; cancel: the way out of a question that nobody has to answer now
    */
-  constructor(question, { describedBy, onAnswer, onEarly, cancel }) {
+  constructor(question, { draft, onDraft, describedBy, onAnswer, onEarly, cancel }) {
     this.question = question;
     this.onAnswer = onAnswer;
     this.onEarly = onEarly;
@@ -34,7 +34,7 @@ export class QuestionView {
       "fieldset",
       { class: "question is-open", tabindex: "-1", "data-question": question.key, "data-kind": question.kind },
       make("legend", { dir: "auto" }, question.wording),
-      ...(question.kind === "text" ? this.textParts() : this.choiceParts()),
+      ...(question.kind === "text" ? this.textParts(draft, onDraft) : this.choiceParts()),
       this.more,
     );
     this.element.addEventListener("keydown", (event) => {
@@ -120,7 +120,11 @@ export class QuestionView {
     this.element.querySelector(".question__done")?.setAttribute("aria-disabled", String(this.isLocked || this.isMissing));
   }
 
-  textParts() {
+  /**
+   * @param {string} draft
+   * @param {(text: string) => void} onDraft
+   */
+  textParts(draft, onDraft) {
     const limit = this.question.max_chars ?? MAX_CHARS;
     const box = make("textarea", { class: "question__text", rows: "2", maxlength: String(limit), "aria-label": this.question.wording });
     const send = make("button", { type: "button", class: "button--main question__done" }, gettext("Save"));
@@ -129,6 +133,8 @@ export class QuestionView {
       if (text) this.answer(text, event);
       else box.focus();
     };
+    box.value = draft;
+    box.addEventListener("input", () => onDraft(box.value));
     send.addEventListener("click", answer);
     box.addEventListener("keydown", (event) => {
       if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && !event.isComposing) answer(event);

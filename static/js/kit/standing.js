@@ -99,6 +99,6 @@ function warningOf({ of, more }, left) {
     of === "message"
       ? ngettext("%(n)s second is left for this step.", "%(n)s seconds are left for this step.", left)
       : ngettext("%(n)s second is left for all of your work.", "%(n)s seconds are left for all of your work.", left);
-  const then = more ? gettext("If you need longer, press “I need more time”.") : gettext("Please send what you have.");
+  const then = more ? gettext("If you need longer, press “I need more time”.") : gettext("What you answer or send before then is saved.");
   return `${says} ${then}`;
 }

@@ -80,13 +80,13 @@ class Questionnaire {
 
   /** @param {string} key @returns {Answers} */
   answersOf(key) {
-    return this.outbox.held.labels[key] ?? this.asking.begun.get(key) ?? {};
+    return this.outbox.held.labels[key] ?? this.outbox.begunOf(key) ?? {};
   }
 
   skip() {
     const { current } = this;
     if (!current || current.required) return;
-    this.asking.begun.delete(current.key);
+    this.outbox.keepBegun(current.key, null);
     this.leftOut.push(current.key);
     this.render();
     this.goOn();
