@@ -195,7 +195,8 @@ ASK = """
     const given = [];
     const onAnswer = (key, answer) => given.push(answer);
     const onEarly = () => given.push("early");
-    const view = new m.QuestionView(m.complete(argument), {describedBy: "", onAnswer, onEarly});
+    const options = {draft: "", onDraft() {}, describedBy: "", onAnswer, onEarly};
+    const view = new m.QuestionView(m.complete(argument), options);
     document.body.append(view.element);
     const buttons = [...view.element.querySelectorAll("button")];
     const press = name => buttons.find(button => button.textContent.includes(name)).click();
@@ -329,7 +330,7 @@ async def test_a_refused_message_goes_back_into_the_draft(run: Run) -> None:
     )
 
     assert await run(body) == {
-        "drafts": {"": "Refused\nBegun since"}, "turn": None, "labels": {}, "timings": {},
+        "drafts": {"": "Refused\nBegun since"}, "turn": None, "labels": {}, "timings": {}, "begun": {},
     }  # fmt: skip
 
 
