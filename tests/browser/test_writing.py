@@ -152,7 +152,7 @@ async def test_contexts_and_runs_are_usable_wide_and_narrow(
     await visitor.go(run.get_absolute_url())
     await expect(page.get_by_text("Waiting to start")).to_be_visible()
     await asyncio.to_thread(answer_and_close, run.pk)
-    await expect(page.get_by_text("1477 of 1477")).to_be_visible()
+    await expect(page.get_by_text("1,477 of 1,477")).to_be_visible()
     await expect(page.get_by_text("Complete")).to_be_visible()
     assert await visitor.flaws() == []
     assert not await is_wider_than_its_window(visitor)
