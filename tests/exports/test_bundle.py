@@ -66,7 +66,7 @@ def full(make_study: MakeStudy, rex: User) -> Study:
     assert dialogue.participation
     exclude(dialogue.participation.pk, reason="Always the same answer", by=rex)
     left = start_dialogue(study, Arrival("prolific", "panel-5f2c"))
-    Fault.objects.create(dialogue=left, position=2, kind="late", detail="sk-12345", at=left.started_at)
+    Fault.objects.create(dialogue=left, position=2, kind="BotLate", detail="sk-12345", at=left.started_at)
     return study
 
 

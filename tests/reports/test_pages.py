@@ -62,7 +62,7 @@ class TestOfAStudy:
 
     def test_the_page_has_every_part(self, reported: Study, rex: User, sign_in: SignIn) -> None:
         Fault.objects.create(
-            dialogue=start_dialogue(reported), position=2, kind="late", at="2026-01-01T00:00Z"
+            dialogue=start_dialogue(reported), position=2, kind="BotLate", at="2026-01-01T00:00Z"
         )
         computed(reported)
 
@@ -73,7 +73,7 @@ class TestOfAStudy:
         assert (
             len(set(re.findall(r'<figure class="chart" data-chart="[^"]+" aria-label="([^"]+)"', page))) == 3
         )
-        assert "1 late" in page
+        assert "1 too late" in page
         assert "Finished conversations of Scripty: 2; in the paper 100 or more." in page
         assert "A conversation has at least 2 turns; in the paper at least 14." in page
         assert "4 labels by 2 workers" in page
