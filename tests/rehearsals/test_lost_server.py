@@ -100,9 +100,13 @@ def lost_or_doubled(study: Study, web: tuple[str, psutil.Process], done: Done, e
 
     Of so few workers a planted score may lie outside by chance.
     """
-    address, keeper = web
-    with dying(keeper, done, each) as deaths, suppress(CommandError):
-        rehearsed(study, "--workers", "12", "--url", address)
+    address, keeper, verdict = *web, ""
+    with dying(keeper, done, each) as deaths:
+        try:
+            rehearsed(study, "--workers", "12", "--url", address)
+        except CommandError as error:
+            verdict = str(error)
+    assert "stopped early" not in verdict
     assert len(deaths) == DEATHS, deaths
     found = study.rehearsal.outcome.findings
     return [each["words"] for each in found if each["holds"] is False and OUTSIDE not in each["words"]]

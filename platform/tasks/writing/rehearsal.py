@@ -102,11 +102,15 @@ class Writer(SimulatedWorker):
     async def _finish(self, tab: Conversation) -> tuple[str, list[dict[str, Any]]]:
         """Where it leads when the work is over; or what somebody who left gave back in this moment."""
         await tab.send(type="finish")
+        is_refused = False
         while not (heard := await tab.heard("state", "refused")).get("finished"):
             if heard["type"] == "refused" and heard["reason"] != "unwritten":
                 raise MismatchError(f"The server answered with {heard}.")
             if heard.get("items"):
                 return "", heard["items"]
+            if is_refused:  # what stood in the way is gone: with the server that died, or to somebody else
+                await tab.send(type="finish")
+            is_refused = heard["type"] == "refused"
         return heard["finished"], []
 
 
