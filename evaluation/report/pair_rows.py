@@ -2,12 +2,13 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from evaluation.fit_contexts import Contexts, word_count
+from evaluation.labels import IntArray
 from evaluation.protocols.facts import Design
 from evaluation.questions import QuestionSet
 from evaluation.report.answers import answer_times, coded_columns, days_given, text_columns
@@ -48,10 +49,7 @@ def judged_pairs(
         [pair[side] for side in (_SIDES[::-1] if row["sides_swapped"] else _SIDES)]
         for pair, row in zip(of, given, strict=True)
     ]
-    said = {key: [word_count(json.loads(pair[side])) for side in _SAID] for key, pair in by_key.items()}
-    words = [
-        said[pair["item"]][:: -1 if row["sides_swapped"] else 1] for pair, row in zip(of, given, strict=True)
-    ]
+    said = {key: [json.loads(pair[side]) for side in _SAID] for key, pair in by_key.items()}
     judged = Judged(
         bot=np.array([first for first, _ in shown], dtype=object),
         dialogue=np.array([pair["context"] for pair in of], dtype=np.int64),
@@ -73,10 +71,28 @@ def judged_pairs(
         items_of_pairs=counted(name_of(*(pair[side] for side in _SIDES)) for pair in by_key.values()),
         languages=about["languages"],
         contexts=Contexts.of([json.loads(pair["said_before"]) for pair in by_key.values()]),
-        words=np.array(words, dtype=np.int64).reshape(-1, 2),
+        words=words_shown(said, [pair["item"] for pair in of], [row["sides_swapped"] for row in given]),
         design=design,
         noun=noun_of(any(pair["said_before"] != "[]" for pair in by_key.values())),
     )
+
+
+def words_shown(
+    said: Mapping[Hashable, Sequence[Sequence[str]]], items: Sequence[Hashable], swapped: Sequence[bool]
+) -> IntArray:
+    """How many words the sides of each judgment have.
+
+    Args:
+        said: by item, the texts of its two sides.
+        items: (n,) the item of each judgment.
+        swapped: (n,) whether its rater saw the second side first.
+
+    Returns:
+        (n, 2) of the side that the rater saw first, and of the other.
+    """
+    words = {item: [word_count(side) for side in sides] for item, sides in said.items()}
+    shown = [words[item][:: -1 if other else 1] for item, other in zip(items, swapped, strict=True)]
+    return np.array(shown, dtype=np.int64).reshape(-1, 2)
 
 
 def counted(names: Iterable[str]) -> dict[str, int]:

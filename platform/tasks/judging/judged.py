@@ -6,14 +6,14 @@ from typing import Any
 import numpy as np
 from django.db import connection
 
-from evaluation.fit_contexts import Contexts, word_count
-from evaluation.labels import AnyArray, FloatArray, IntArray
+from evaluation.fit_contexts import Contexts
+from evaluation.labels import AnyArray, FloatArray
 from evaluation.personal_data import Redactor
 from evaluation.report.breakdown import ContextFacts
 from evaluation.report.figures import coded_questions
 from evaluation.report.judged import Judged
 from evaluation.report.judging import AskOfItems, JudgedItems
-from evaluation.report.pair_rows import counted, noun_of
+from evaluation.report.pair_rows import counted, noun_of, words_shown
 from evaluation.report.pairs import JudgedPairs, name_of
 from judging.asks import asks_of_readers
 from judging.batteries import battery_of, declared
@@ -99,6 +99,7 @@ def judged_pairs(study: Study, ask: Ask) -> JudgedPairs:
         cursor.execute(_MEETINGS, [study.pk, ask.pk])
         meetings = cursor.fetchall()
     redactor = redactor_for(study)
+    said = {item: [redacted_in(side, redactor) for side in sides] for _, _, _, _, item, *sides in meetings}
     judged = Judged(
         bot=np.array(columns[0], dtype=object),
         dialogue=np.array(columns[2], dtype=np.int64),
@@ -119,23 +120,11 @@ def judged_pairs(study: Study, ask: Ask) -> JudgedPairs:
         training_tries=plan.training_tries,
         items_of_pairs=counted(name_of(one, other) for one, other, *_ in meetings),
         contexts=Contexts.of([redacted_in(turns, redactor) for _, _, _, turns, *_ in meetings]),
-        words=_words_shown(columns[8], columns[9], meetings, redactor),
+        words=words_shown(said, columns[8], columns[9]),
         languages=study.languages,
         noun=noun_of(any(has_context for _, _, has_context, *_ in meetings)),
         design=design_of(study),
     )
-
-
-def _words_shown(
-    items: Sequence[int], swapped: Sequence[bool], meetings: Iterable[Sequence[Any]], redactor: Redactor
-) -> IntArray:
-    """(n, 2) words of the side that each rater saw first, and of the other."""
-    said = {
-        item: [word_count(redacted_in(side, redactor)) for side in sides]
-        for _, _, _, _, item, *sides in meetings
-    }
-    words = [said[item][:: -1 if other else 1] for item, other in zip(items, swapped, strict=True)]
-    return np.array(words, dtype=np.int64).reshape(-1, 2)
 
 
 def asked_of_items(study: Study) -> list[AskOfItems]:
