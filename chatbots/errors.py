@@ -109,5 +109,6 @@ class BotMemoryError(ChatbotError):
 
 def last_line(error: BaseException) -> str:
     """The error as a traceback ends, or one of ours as it is: on one line, at most 500 characters."""
-    said = str(error) if isinstance(error, ChatbotError) else "".join(traceback.format_exception_only(error))
+    own = str(error) if isinstance(error, ChatbotError) else ""
+    said = own or "".join(traceback.format_exception_only(error))
     return " ".join(said.split())[:500]
