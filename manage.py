@@ -10,9 +10,9 @@ def main() -> None:
     # platform/ is a source root, not a package: the apps inside it are imported by their own names.
     root = Path(__file__).resolve().parent
     sys.path[:0] = [str(root), str(root / "platform")]
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "project.settings")
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "turnwise.project.settings")
     if sys.argv[1:2] == ["serve"]:
-        from project.serving import become
+        from turnwise.project.serving import become
 
         become(sys.argv[2:])
     from django.core.management import execute_from_command_line

@@ -129,16 +129,16 @@ def conversations_of(number: int, turns: int, name: str = "collection") -> tuple
     from django.db import transaction
     from django.utils import timezone
 
-    from accounts.models import User
-    from crowd.assigning import admit
-    from crowd.entering import consent
-    from crowd.sessions import COOKIE, signed
-    from dialogues.services import Taken, seat_two
-    from knowledge.models import KnowledgeBase
-    from knowledge.services import import_version
-    from studies.presets import preset_named
-    from studies.services import save_study, set_state
-    from tasks.two_people.models import TwoPeoplePlan
+    from turnwise.accounts.models import User
+    from turnwise.crowd.assigning import admit
+    from turnwise.crowd.entering import consent
+    from turnwise.crowd.sessions import COOKIE, signed
+    from turnwise.dialogues.services import Taken, seat_two
+    from turnwise.knowledge.models import KnowledgeBase
+    from turnwise.knowledge.services import import_version
+    from turnwise.studies.presets import preset_named
+    from turnwise.studies.services import save_study, set_state
+    from turnwise.tasks.two_people.models import TwoPeoplePlan
 
     owner = User.objects.get(username="bench")
     base = KnowledgeBase.objects.create(owner=owner, name=name, title="Made up", licence="none")
@@ -163,8 +163,8 @@ def conversations_of(number: int, turns: int, name: str = "collection") -> tuple
 
 def counted(study: Any) -> dict[str, int]:
     """What is stored."""
-    from dialogues.models import Turn
-    from labels.models import Label
+    from turnwise.dialogues.models import Turn
+    from turnwise.labels.models import Label
 
     stored = study.dialogues.filter(ending="complete").count()
     labels = Counter(Label.objects.filter(study=study).values_list("question_set", flat=True))

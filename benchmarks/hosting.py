@@ -203,7 +203,7 @@ async def storm(requests: int = 1_000, callers: int = 56) -> Result:
 @contextmanager
 def host_process() -> Iterator[int]:
     """PostgreSQL, Redis and a host of GenericBot, all started for this run; yields the bot's id."""
-    from project.embedded import PostgreSQL, Redis
+    from turnwise.project.embedded import PostgreSQL, Redis
 
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="turnwise-")))
@@ -218,7 +218,7 @@ def host_process() -> Iterator[int]:
             "TURNWISE_VAR": str(folder / "var"),
             "TURNWISE_BOTS": "none",
             "SECRET_KEY": secrets.token_urlsafe(50),
-            "DJANGO_SETTINGS_MODULE": "project.settings",
+            "DJANGO_SETTINGS_MODULE": "turnwise.project.settings",
             "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "platform")]),
         }
         import django
@@ -226,7 +226,7 @@ def host_process() -> Iterator[int]:
 
         django.setup()
         call_command("migrate", interactive=False, verbosity=0)
-        from bots.services import register_bot
+        from turnwise.bots.services import register_bot
 
         bot = register_bot(name="generic", title="GenericBot", adapter="generic")
         command = [sys.executable, str(ROOT / "manage.py"), "hostbots", "generic"]
@@ -237,7 +237,7 @@ def host_process() -> Iterator[int]:
 
 
 async def until_ready() -> None:
-    from bots import presence
+    from turnwise.bots import presence
 
     while not presence.DIRECTORY.answering(next(iter(presence.DIRECTORY._copies), 0)):
         await asyncio.to_thread(presence.DIRECTORY.read)
@@ -317,7 +317,7 @@ async def publish_round_trips(callers: int, seconds: float) -> Result:
 
 
 async def over_the_channel_layer(bot_id: int, seconds: float) -> Result:
-    from bots import client
+    from turnwise.bots import client
 
     await until_ready()
     [here] = hosted(1)

@@ -43,13 +43,13 @@ def make_queue(items: int, *, batch: int, lease: int = 600) -> Any:
     """An open judging study with the responses of one system to so many contexts."""
     from django.utils import timezone
 
-    from accounts.models import User
-    from contexts.models import Context, ContextSet, ContextSetVersion
-    from judging import subjects
-    from judging.models import JudgingPlan
-    from responses.models import Response, ResponseRun, Source
-    from studies.models import Study
-    from studies.services import save_study, set_state
+    from turnwise.accounts.models import User
+    from turnwise.contexts.models import Context, ContextSet, ContextSetVersion
+    from turnwise.judging import subjects
+    from turnwise.judging.models import JudgingPlan
+    from turnwise.responses.models import Response, ResponseRun, Source
+    from turnwise.studies.models import Study
+    from turnwise.studies.services import save_study, set_state
 
     owner = User.objects.filter(username="bench").first() or User.objects.create_user("bench")
     of = ContextSet.objects.create(name=uuid4().hex, title="Contexts", licence="CC0", owner=owner)
@@ -76,8 +76,8 @@ def make_queue(items: int, *, batch: int, lease: int = 600) -> Any:
 
 
 def new_batch(study: Any) -> Any:
-    from crowd.entering import consent
-    from judging import services as judging
+    from turnwise.crowd.entering import consent
+    from turnwise.judging import services as judging
 
     version = study.consent_versions.last()
     return judging.begin(consent(study, version, known=None, arrival=None), language="en")
@@ -87,7 +87,7 @@ def one_rater(items: int) -> Result:
     """One step of a rater through the service, beside bare statements on the same connection."""
     from django.db import connection
 
-    from judging import services as judging
+    from turnwise.judging import services as judging
 
     study = make_queue(items, batch=500)
     batch = new_batch(study)
@@ -133,8 +133,8 @@ def on_sockets(
     server: Server, watched: dict[str, int], options: argparse.Namespace, *, per_second: float | None
 ) -> Result:
     """All raters together so many judgments a second; None: each the next as soon as the last is saved."""
-    from crowd.models import Participation
-    from crowd.sessions import COOKIE, signed
+    from turnwise.crowd.models import Participation
+    from turnwise.crowd.sessions import COOKIE, signed
 
     study = make_queue(8 * options.items, batch=500)  # none of which is left without items in the window
     sockets = []
@@ -164,8 +164,8 @@ def on_sockets(
 
 def counted(items: int) -> Result:
     """Every item five times by raters of whom some walk away and two processes are killed."""
-    from judging.models import Slot
-    from labels.models import Label
+    from turnwise.judging.models import Slot
+    from turnwise.labels.models import Label
 
     study = make_queue(items, batch=min(items, 500), lease=LEASE_SECONDS)
     wanted = items * RATERS_PER_ITEM

@@ -76,10 +76,10 @@ VACUUM ANALYZE;
 def plant(bots: int, labels: int) -> int:
     from django.db import connection
 
-    from accounts.models import User
-    from bots.services import register_bot, version_of
-    from studies.models import Study
-    from studies.services import save_study
+    from turnwise.accounts.models import User
+    from turnwise.bots.services import register_bot, version_of
+    from turnwise.studies.models import Study
+    from turnwise.studies.services import save_study
 
     registered = [
         register_bot(
@@ -111,9 +111,9 @@ def _array(keys: Any) -> str:
 
 
 def report(study_id: int) -> dict[str, Any]:
-    from reports import services
-    from reports.models import Report
-    from studies.models import Study
+    from turnwise.reports import services
+    from turnwise.reports.models import Report
+    from turnwise.studies.models import Study
 
     started, cpu, server_cpu = time.perf_counter(), time.process_time(), cpu_of_the_server()
     queued = services.queue_report(Study.objects.get(pk=study_id))
@@ -160,8 +160,8 @@ def timed(rows: Callable[[], int]) -> dict[str, Any]:
 
 
 def export(study_id: int, ending: str) -> dict[str, Any]:
-    from exports import turns as exports
-    from studies.models import Study
+    from turnwise.exports import turns as exports
+    from turnwise.studies.models import Study
 
     lines = exports.csv_lines if ending == "csv" else exports.jsonl_lines
     study = Study.objects.get(pk=study_id)
@@ -183,7 +183,7 @@ def write(study_id: int) -> dict[str, Any]:
     """The same rows as they come, by Python's csv.writer and nothing else."""
     from django.db import connection, transaction
 
-    from exports.turns import LABELLED_TURNS
+    from turnwise.exports.turns import LABELLED_TURNS
 
     def rows() -> int:
         number = 0
@@ -201,7 +201,7 @@ def write(study_id: int) -> dict[str, Any]:
 def copy(study_id: int) -> dict[str, Any]:
     from django.db import connection
 
-    from exports.turns import LABELLED_TURNS
+    from turnwise.exports.turns import LABELLED_TURNS
 
     def rows() -> int:
         with connection.cursor() as cursor, open(os.devnull, "wb") as nowhere:
@@ -229,7 +229,7 @@ def in_a_process_of_its_own(measure: str, study_id: int) -> dict[str, Any]:
 
 
 def everything(bots: int, labels: int) -> dict[str, Any]:
-    from project.embedded import PostgreSQL
+    from turnwise.project.embedded import PostgreSQL
 
     folder = Path(tempfile.mkdtemp(prefix="turnwise-"))
     folder.chmod(0o711)
@@ -252,7 +252,7 @@ def everything(bots: int, labels: int) -> dict[str, Any]:
 def start_django() -> None:
     import django
 
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "project.settings")
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "turnwise.project.settings")
     django.setup()
 
 
@@ -267,7 +267,7 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.measure:
         start_django()
-        from live.collector import spare_the_collector
+        from turnwise.live.collector import spare_the_collector
 
         spare_the_collector()  # as the worker for jobs does
         print(json.dumps(MEASURES[arguments.measure](arguments.study)))

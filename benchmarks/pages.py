@@ -140,9 +140,9 @@ def plant(conversations: int, studies: int) -> None:
     """All of it, and the reports of three studies; most others have a copy of one."""
     from django.db import connection
 
-    from accounts.models import User
-    from bots.models import Bot
-    from bots.services import register_bot, version_of
+    from turnwise.accounts.models import User
+    from turnwise.bots.models import Bot
+    from turnwise.bots.services import register_bot, version_of
 
     owner = User.objects.create_user("researcher")
     User.objects.bulk_create(User(username=f"person-{n}", is_superuser=n % 50 == 0) for n in range(PEOPLE))
@@ -174,9 +174,9 @@ def plant(conversations: int, studies: int) -> None:
 
 def _study(n: int, owner: Any, bots: list[Any]) -> None:
     """Study n + 1: the second has readers judge, the others have people chat."""
-    from judging.models import JudgingPlan
-    from studies.models import Study
-    from studies.services import save_study
+    from turnwise.judging.models import JudgingPlan
+    from turnwise.studies.models import Study
+    from turnwise.studies.services import save_study
 
     judges = n + 1 == JUDGING
     study = Study(title=f"Study {n + 1} of small talk", languages=["en"], tags=[f"tag-{n % 12}"])
@@ -196,8 +196,8 @@ def _study(n: int, owner: Any, bots: list[Any]) -> None:
 def _reports(studies: int) -> None:
     from django.db import connection
 
-    from reports import services
-    from studies.models import Study
+    from turnwise.reports import services
+    from turnwise.studies.models import Study
 
     for key in (1, JUDGING, 3):
         services.build_report(services.queue_report(Study.objects.get(pk=key)).pk)
@@ -218,7 +218,7 @@ def cookies() -> tuple[str, str]:
     from django.conf import settings
     from django.test import Client
 
-    from accounts.models import User
+    from turnwise.accounts.models import User
 
     researcher, admin = Client(), Client()
     researcher.force_login(User.objects.get(username="researcher"))

@@ -94,12 +94,12 @@ def pairs_of(number: int) -> list[Sockets]:
     from django.db import transaction
     from django.utils import timezone
 
-    from crowd.assigning import admit
-    from crowd.entering import consent
-    from crowd.sessions import COOKIE, signed
-    from dialogues.services import Taken, seat_two
-    from studies.models import Study
-    from tasks.two_people.models import TwoPeoplePlan
+    from turnwise.crowd.assigning import admit
+    from turnwise.crowd.entering import consent
+    from turnwise.crowd.sessions import COOKIE, signed
+    from turnwise.dialogues.services import Taken, seat_two
+    from turnwise.studies.models import Study
+    from turnwise.tasks.two_people.models import TwoPeoplePlan
 
     study = make_study("before_finish")
     Study.objects.filter(pk=study.pk).update(task="two_people", opening_text="", opening_speaker="human")

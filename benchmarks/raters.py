@@ -98,7 +98,7 @@ def judge_through_the_service(study_id: int, raters: int, patience: float) -> No
 
 def _rate(study_id: int, patience: float) -> None:
     """One worker after the other sits down, until nobody has found anything for a while."""
-    from crowd.refusals import EntryRefusedError
+    from turnwise.crowd.refusals import EntryRefusedError
 
     last = time.monotonic()
     while time.monotonic() - last < patience:
@@ -112,10 +112,10 @@ def _rate(study_id: int, patience: float) -> None:
 def _one_worker(study_id: int) -> None:
     from uuid import UUID
 
-    from crowd.entering import consent
-    from judging import services as judging
-    from live.refusals import RefusedError
-    from studies.models import Study
+    from turnwise.crowd.entering import consent
+    from turnwise.judging import services as judging
+    from turnwise.live.refusals import RefusedError
+    from turnwise.studies.models import Study
 
     study = Study.objects.get(pk=study_id)
     version = study.consent_versions.last()

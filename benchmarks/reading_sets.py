@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any
 
 sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parents[1] / "platform")]
-os.environ.setdefault("DJANGO_SETTINGS_MODULE", "project.settings")
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "turnwise.project.settings")
 
 ENTITIES, ARTICLES, ROUNDS = 300, 3000, 200
 
 
 def base_of(sizes: tuple[int, int]) -> Any:
-    from knowledge.building import ArticleRow, Built, EntityRow
+    from turnwise.knowledge.building import ArticleRow, Built, EntityRow
 
     facts = tuple(f"Fact {k} is told in these few words." for k in range(10))
     entities = [
@@ -57,12 +57,12 @@ def run() -> dict[str, Any]:
     from django.test.utils import CaptureQueriesContext
     from django.utils import timezone
 
-    from accounts.models import User
-    from dialogues import reading
-    from dialogues.models import Dialogue
-    from knowledge.models import KnowledgeBase
-    from knowledge.services import import_version
-    from studies.models import Study
+    from turnwise.accounts.models import User
+    from turnwise.dialogues import reading
+    from turnwise.dialogues.models import Dialogue
+    from turnwise.knowledge.models import KnowledgeBase
+    from turnwise.knowledge.services import import_version
+    from turnwise.studies.models import Study
 
     owner = User.objects.create_user("benchmark-reading-sets")
     base = KnowledgeBase.objects.create(owner=owner, name="benchmark", title="Benchmark", licence="none")

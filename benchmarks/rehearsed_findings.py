@@ -25,10 +25,10 @@ from evaluation.report.answers import coded_columns, text_columns
 from evaluation.report.figures import study_figures
 from evaluation.report.judged import Judged
 from evaluation.report.judging import JudgedItems, judging_figures
-from rehearsals import planted
-from rehearsals.findings import allowed, findings
-from rehearsals.planted import HONEST, Kind, Plan, mix
-from rehearsals.simulated import Work
+from turnwise.rehearsals import planted
+from turnwise.rehearsals.findings import allowed, findings
+from turnwise.rehearsals.planted import HONEST, Kind, Plan, mix
+from turnwise.rehearsals.simulated import Work
 
 SYSTEMS = ["Alpha", "Beta"]
 # Items of both systems together, raters of each item, workers.

@@ -45,12 +45,12 @@ def floor(name: str, conversations: int, turns: int) -> float:
 
 def played(bot: Any, conversations: int, turns: int, *, at_once: int) -> tuple[float, float]:
     """Seconds of a whole study: of the clock, and of the processor."""
-    from accounts.models import User
-    from studies.models import Study
-    from studies.services import save_study, set_state
-    from tasks.self_play import pace, playing
-    from tasks.self_play.forms import protocol_of
-    from tasks.self_play.models import SelfPlayPlan
+    from turnwise.accounts.models import User
+    from turnwise.studies.models import Study
+    from turnwise.studies.services import save_study, set_state
+    from turnwise.tasks.self_play import pace, playing
+    from turnwise.tasks.self_play.forms import protocol_of
+    from turnwise.tasks.self_play.models import SelfPlayPlan
 
     owner, _ = User.objects.get_or_create(username="researcher")
     plan = SelfPlayPlan(first=bot, second=bot, conversations=conversations, utterances=turns)
@@ -69,8 +69,8 @@ def played(bot: Any, conversations: int, turns: int, *, at_once: int) -> tuple[f
 
 
 def measured(name: str, conversations: int, turns: int, rounds: int) -> dict[str, Any]:
-    from bots import host
-    from bots.services import register_bot
+    from turnwise.bots import host
+    from turnwise.bots.services import register_bot
 
     bot = register_bot(name=name, title=name, adapter=name)
     played(bot, 1, 2, at_once=1)  # the bot is loaded, and warm
@@ -103,7 +103,7 @@ def main() -> None:
     parser.add_argument("--turns", type=int, default=10)
     parser.add_argument("--rounds", type=int, default=1)
     arguments = parser.parse_args()
-    from project.embedded import PostgreSQL, Redis
+    from turnwise.project.embedded import PostgreSQL, Redis
 
     folder = Path(tempfile.mkdtemp(prefix="tw-"))
     folder.chmod(0o711)  # PostgreSQL runs as another user where root runs this
@@ -112,7 +112,7 @@ def main() -> None:
         for service in services:
             service.start()
         names = {"DATABASE_URL": services[0].url, "REDIS_URL": services[1].url}
-        os.environ |= names | {"SECRET_KEY": "only here", "DJANGO_SETTINGS_MODULE": "project.settings"}
+        os.environ |= names | {"SECRET_KEY": "only here", "DJANGO_SETTINGS_MODULE": "turnwise.project.settings"}
         subprocess.run([sys.executable, str(ROOT / "manage.py"), "migrate", "-v", "0"], check=True)
         import django
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from project.embedded import PostgreSQL, Redis
+from turnwise.project.embedded import PostgreSQL, Redis
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -34,7 +34,7 @@ def _prepare_settings(folder: Path, database: str, redis: str) -> None:
         "REDIS_URL": redis,
         "TURNWISE_VAR": str(folder / "var"),
         "SECRET_KEY": secrets.token_urlsafe(50),
-        "DJANGO_SETTINGS_MODULE": "project.settings",
+        "DJANGO_SETTINGS_MODULE": "turnwise.project.settings",
         "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "platform"), os.environ.get("PYTHONPATH", "")]),
     }
     import django

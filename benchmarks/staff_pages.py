@@ -133,8 +133,8 @@ OF_ONE = {
 
 def pages(large: int, judging: int, others: Sequence[int], bot: str) -> Iterator[tuple[str, str]]:
     """Name and address of each page that staff have, of studies with these keys and a bot of this name."""
-    from dialogues.models import Dialogue
-    from judging.models import Item
+    from turnwise.dialogues.models import Dialogue
+    from turnwise.judging.models import Item
 
     talk = Dialogue.objects.filter(study=large, ending="complete").order_by("-pk")[0]
     assert talk.participation
@@ -203,11 +203,11 @@ def _beside(judging: int) -> Iterator[tuple[str, str]]:
     from django.apps import apps
     from django.urls import reverse
 
-    from bots.models import Bot
-    from dialogues.models import Dialogue
-    from judging.models import Item
-    from studies.asks import About
-    from studies.models import Ask, Study
+    from turnwise.bots.models import Bot
+    from turnwise.dialogues.models import Dialogue
+    from turnwise.judging.models import Item
+    from turnwise.studies.asks import About
+    from turnwise.studies.models import Ask, Study
 
     for name, (model, fields) in OF_ONE.items():
         newest = apps.get_model(model).objects.order_by("-pk").first()
@@ -241,8 +241,8 @@ def plant_beside(owner: Any, *, judging: int, chats: int, values: Mapping[str, A
     """
     from django.db import connection
 
-    from bots.models import Bot
-    from studies.models import Study
+    from turnwise.bots.models import Bot
+    from turnwise.studies.models import Study
 
     version = _responses(owner, Study.objects.get(pk=judging))
     with connection.cursor() as cursor:
@@ -257,10 +257,10 @@ def plant_beside(owner: Any, *, judging: int, chats: int, values: Mapping[str, A
 def _responses(owner: Any, study: Any) -> Any:
     from django.utils import timezone
 
-    from contexts.models import ContextSet
-    from contexts.services import load_open_mtb
-    from judging.subjects import add_responses
-    from responses.models import Response, ResponseRun, Source
+    from turnwise.contexts.models import ContextSet
+    from turnwise.contexts.services import load_open_mtb
+    from turnwise.judging.subjects import add_responses
+    from turnwise.responses.models import Response, ResponseRun, Source
 
     version, now = load_open_mtb(), timezone.now()
     ContextSet.objects.update(owner=owner)  # as if they had imported it, so that they may go on
@@ -278,9 +278,9 @@ def _responses(owner: Any, study: Any) -> Any:
 
 
 def _of_bot(owner: Any, bot: Any, version: Any) -> None:
-    from audits.services import start
-    from bots.services import register_bot
-    from responses.models import Sweep
+    from turnwise.audits.services import start
+    from turnwise.bots.services import register_bot
+    from turnwise.responses.models import Sweep
 
     start(bot, by=owner)
     Sweep.objects.create(bot=bot, context_version=version, owner=owner, seed=1)
@@ -288,10 +288,10 @@ def _of_bot(owner: Any, bot: Any, version: Any) -> None:
 
 
 def _of_people(owner: Any) -> None:
-    from knowledge.models import KnowledgeBase
-    from knowledge.services import load_shipped
-    from quality.models import MessageTemplate, Qualification
-    from questions.services import create_set
+    from turnwise.knowledge.models import KnowledgeBase
+    from turnwise.knowledge.services import load_shipped
+    from turnwise.quality.models import MessageTemplate, Qualification
+    from turnwise.questions.services import create_set
 
     load_shipped()
     KnowledgeBase.objects.update(owner=owner)
@@ -302,8 +302,8 @@ def _of_people(owner: Any) -> None:
 
 
 def _from_elsewhere(owner: Any, study: Any) -> None:
-    from crowd.models import StudyPanel
-    from transcripts import importing, relaying
+    from turnwise.crowd.models import StudyPanel
+    from turnwise.transcripts import importing, relaying
 
     importing.upload(study, BytesIO(b"A: Hi\nB: Yes\n" * 50), name="talk.txt", by=owner)
     relaying.begin(study, system="Elsewhere", by=owner)
@@ -312,10 +312,10 @@ def _from_elsewhere(owner: Any, study: Any) -> None:
 
 def _other_studies(owner: Any) -> None:
     """A second group of readers, pairs, and a study that asks people about themselves."""
-    from judging.models import JudgingPlan
-    from studies.asks import UNDER_EACH_REPLY, About, Asked, Moment
-    from studies.models import Study
-    from studies.services import save_study
+    from turnwise.judging.models import JudgingPlan
+    from turnwise.studies.asks import UNDER_EACH_REPLY, About, Asked, Moment
+    from turnwise.studies.models import Study
+    from turnwise.studies.services import save_study
 
     person = Asked("demographics", About.PERSON, Moment.BEFORE_WORK)
     for task, asks in (("judging", None), ("pairs", None), ("conversation", [UNDER_EACH_REPLY, person])):

@@ -47,9 +47,9 @@ class Worker:
 
 def version_with(contexts: int | None) -> Any:
     """The open benchmark, or a set of its first contexts."""
-    from contexts.files import jsonl_lines, parse
-    from contexts.models import ContextSet
-    from contexts.services import import_version, load_open_mtb
+    from turnwise.contexts.files import jsonl_lines, parse
+    from turnwise.contexts.models import ContextSet
+    from turnwise.contexts.services import import_version, load_open_mtb
 
     version = load_open_mtb()
     if contexts is None:
@@ -59,11 +59,11 @@ def version_with(contexts: int | None) -> Any:
 
 
 def run_of(bot_name: str, version: Any, repetitions: int, worker: Worker) -> dict[str, Any]:
-    from accounts.models import User
-    from bots.services import register_bot
-    from responses import tasks
-    from responses.models import ResponseRun
-    from responses.services import AT_WORK, start_run
+    from turnwise.accounts.models import User
+    from turnwise.bots.services import register_bot
+    from turnwise.responses import tasks
+    from turnwise.responses.models import ResponseRun
+    from turnwise.responses.services import AT_WORK, start_run
 
     owner, _ = User.objects.get_or_create(username="researcher")
     bot = register_bot(name=bot_name, title=bot_name, adapter=bot_name)
@@ -107,7 +107,7 @@ def main() -> None:
     parser.add_argument("--repetitions", type=int, default=1)
     parser.add_argument("--contexts", type=int, help="only the first so many; default: all")
     arguments = parser.parse_args()
-    from project.embedded import PostgreSQL, Redis
+    from turnwise.project.embedded import PostgreSQL, Redis
 
     folder = Path(tempfile.mkdtemp(prefix="tw-"))
     folder.chmod(0o711)  # PostgreSQL runs as another user where root runs this
@@ -117,7 +117,7 @@ def main() -> None:
         for service in services:
             service.start()
         names = {"DATABASE_URL": services[0].url, "REDIS_URL": services[1].url}
-        os.environ |= names | {"SECRET_KEY": "only here", "DJANGO_SETTINGS_MODULE": "project.settings"}
+        os.environ |= names | {"SECRET_KEY": "only here", "DJANGO_SETTINGS_MODULE": "turnwise.project.settings"}
         subprocess.run([sys.executable, str(ROOT / "manage.py"), "migrate", "-v", "0"], check=True)
         import django
 

@@ -28,11 +28,11 @@ import numpy as np
 import psutil
 
 from benchmarks.services import services
-from project.instance import listen
-from project.processes import spawn, stop
+from turnwise.project.instance import listen
+from turnwise.project.processes import spawn, stop
 
 ROOT = Path(__file__).resolve().parents[1]
-WEB = ("-m", "project.keeper", "--once", "project.web")
+WEB = ("-m", "turnwise.project.keeper", "--once", "turnwise.project.web")
 CHATTERS = (1, 20, 200)
 OPEN_CHATTERS, OPEN_EVERY = 500, 2.0
 WARM_UP = 0.5
@@ -156,11 +156,11 @@ def nowhere(number: int) -> list[tuple[str, str]]:
 
 
 def make_study(moment: str) -> Any:
-    from accounts.models import User
-    from bots.services import register_bot
-    from studies.asks import UNDER_EACH_REPLY, Moment
-    from studies.models import Study
-    from studies.services import save_study, set_state
+    from turnwise.accounts.models import User
+    from turnwise.bots.services import register_bot
+    from turnwise.studies.asks import UNDER_EACH_REPLY, Moment
+    from turnwise.studies.models import Study
+    from turnwise.studies.services import save_study, set_state
 
     owner = User.objects.filter(username="bench").first() or User.objects.create_user("bench")
     bot = register_bot(name="generic", title="GenericBot", adapter="generic")
@@ -174,10 +174,10 @@ def dialogues_of(study: Any, number: int) -> list[tuple[str, str]]:
     """New dialogues, each with a new worker: socket path and cookie."""
     from django.db import transaction
 
-    from crowd.assigning import assign
-    from crowd.entering import consent
-    from crowd.sessions import COOKIE, signed
-    from dialogues.services import begin
+    from turnwise.crowd.assigning import assign
+    from turnwise.crowd.entering import consent
+    from turnwise.crowd.sessions import COOKIE, signed
+    from turnwise.dialogues.services import begin
 
     consent_version = study.consent_versions.last()
     sockets = []

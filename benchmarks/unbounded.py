@@ -4,8 +4,8 @@ A person sends a few frames a second and the product ends a connection that send
 chatter in a closed loop that bound would be all that is measured.
 """
 
-from project.asgi import application as application  # first: it sets Django up
+from turnwise.project.asgi import application as application  # first: it sets Django up
 
-from crowd import worker_socket  # isort: skip
+from turnwise.crowd import worker_socket  # isort: skip
 
 worker_socket.BURST = 1_000_000_000

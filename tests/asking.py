@@ -3,15 +3,15 @@
 from typing import Any
 from uuid import UUID
 
-from accounts.models import User
-from contexts.models import ContextSetVersion
-from judging import services as judging
-from judging import subjects
-from judging.models import Item, JudgingPlan
-from judging.services import Desk
-from studies.asks import About, Asked
-from studies.models import Study
-from studies.services import save_study, set_state
+from turnwise.accounts.models import User
+from turnwise.contexts.models import ContextSetVersion
+from turnwise.judging import services as judging
+from turnwise.judging import subjects
+from turnwise.judging.models import Item, JudgingPlan
+from turnwise.judging.services import Desk
+from turnwise.studies.asks import About, Asked
+from turnwise.studies.models import Study
+from turnwise.studies.services import save_study, set_state
 from tests.conftest import MakeRun
 from tests.desks import held
 

@@ -19,32 +19,32 @@ from django.utils import timezone
 from hypothesis import settings
 from pytest_django import DjangoDbBlocker
 
-from accounts.models import User
-from bots import host
-from bots.models import Bot
-from bots.services import register_bot
-from contexts import services as contexts
-from contexts.files import ContextRow
-from contexts.models import Context, ContextSet, ContextSetVersion
-from crowd.assigning import assign
-from crowd.entering import consent
-from crowd.models import Participation, Worker
-from crowd.panels import Arrival
-from crowd.sessions import COOKIE, signed
-from dialogues.models import Dialogue
-from dialogues.services import begin
-from judging import pairs, subjects
-from judging.models import JudgingPlan
-from live import batches, database
-from project.routing import websocket_urlpatterns
-from responses.models import Response, ResponseRun, Source
-from studies.asks import About, Asked, Moment
-from studies.models import Study
-from studies.services import save_study, set_state
-from tasks.judging.forms import asked_of_readers
-from tasks.two_people.models import TwoPeoplePlan
-from tasks.writing.models import WritingPlan
-from tasks.writing.task import Writing
+from turnwise.accounts.models import User
+from turnwise.bots import host
+from turnwise.bots.models import Bot
+from turnwise.bots.services import register_bot
+from turnwise.contexts import services as contexts
+from turnwise.contexts.files import ContextRow
+from turnwise.contexts.models import Context, ContextSet, ContextSetVersion
+from turnwise.crowd.assigning import assign
+from turnwise.crowd.entering import consent
+from turnwise.crowd.models import Participation, Worker
+from turnwise.crowd.panels import Arrival
+from turnwise.crowd.sessions import COOKIE, signed
+from turnwise.dialogues.models import Dialogue
+from turnwise.dialogues.services import begin
+from turnwise.judging import pairs, subjects
+from turnwise.judging.models import JudgingPlan
+from turnwise.live import batches, database
+from turnwise.project.routing import websocket_urlpatterns
+from turnwise.responses.models import Response, ResponseRun, Source
+from turnwise.studies.asks import About, Asked, Moment
+from turnwise.studies.models import Study
+from turnwise.studies.services import save_study, set_state
+from turnwise.tasks.judging.forms import asked_of_readers
+from turnwise.tasks.two_people.models import TwoPeoplePlan
+from turnwise.tasks.writing.models import WritingPlan
+from turnwise.tasks.writing.task import Writing
 from tests import schema
 
 # Of property tests: a deadline for each example would fail on a busy machine, and says nothing of the code.

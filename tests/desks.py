@@ -4,11 +4,11 @@ from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
-from crowd.models import Participation
-from judging import services as judging
-from judging.desks import Desk
-from judging.models import Batch, Item
-from studies.models import Study
+from turnwise.crowd.models import Participation
+from turnwise.judging import services as judging
+from turnwise.judging.desks import Desk
+from turnwise.judging.models import Batch, Item
+from turnwise.studies.models import Study
 from tests.conftest import enter
 
 OPEN: dict[str, Any] = {

@@ -10,22 +10,22 @@ from django.core.exceptions import ValidationError
 from django.test import Client
 from django.utils import timezone
 
-from acceptance import queries, services
-from accounts.models import User
-from crowd import ledger
-from crowd.assigning import assign
-from crowd.ending import complete
-from crowd.models import Outcome, PayEntry
-from dialogues import reading
-from dialogues.models import Dialogue, ReadingSet, Turn
-from dialogues.queries import seat_of
-from dialogues.services import Taken, seat_two
-from exports import topical_chat
-from labels.models import Label
-from labels.services import record
-from live.refusals import RefusedError
-from studies.asks import About, Asked, Moment, Party
-from studies.models import Study
+from turnwise.acceptance import queries, services
+from turnwise.accounts.models import User
+from turnwise.crowd import ledger
+from turnwise.crowd.assigning import assign
+from turnwise.crowd.ending import complete
+from turnwise.crowd.models import Outcome, PayEntry
+from turnwise.dialogues import reading
+from turnwise.dialogues.models import Dialogue, ReadingSet, Turn
+from turnwise.dialogues.queries import seat_of
+from turnwise.dialogues.services import Taken, seat_two
+from turnwise.exports import topical_chat
+from turnwise.labels.models import Label
+from turnwise.labels.services import record
+from turnwise.live.refusals import RefusedError
+from turnwise.studies.asks import About, Asked, Moment, Party
+from turnwise.studies.models import Study
 from tests.conftest import MakeStudy, enter
 from tests.knowledge.bases import base_file, make_base
 from tests.planted import SignIn

@@ -9,12 +9,12 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client, RequestFactory
 from pytest_django.fixtures import Settings
 
-from accounts import devices
-from accounts.access import visible_to
-from accounts.models import User
-from accounts.services import create_first_admin
-from crowd.sessions import COOKIE
-from studies.models import Study
+from turnwise.accounts import devices
+from turnwise.accounts.access import visible_to
+from turnwise.accounts.models import User
+from turnwise.accounts.services import create_first_admin
+from turnwise.crowd.sessions import COOKIE
+from turnwise.studies.models import Study
 from tests.conftest import enter
 
 
@@ -39,7 +39,7 @@ def test_guessing_passwords_is_slowed_down(db: None) -> None:
 @pytest.fixture
 def ten_attempts(monkeypatch: pytest.MonkeyPatch) -> None:
     """At a name in a minute: each takes as long to check as a password should."""
-    monkeypatch.setattr("accounts.views.ATTEMPTS", "10/m")
+    monkeypatch.setattr("turnwise.accounts.views.ATTEMPTS", "10/m")
 
 
 @pytest.mark.usefixtures("one_minute", "ten_attempts")

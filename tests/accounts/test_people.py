@@ -7,9 +7,9 @@ from django.db import DatabaseError, transaction
 from django.test import Client
 from django.urls import reverse
 
-from accounts import tokens
-from accounts.models import Event, User
-from studies.models import Study
+from turnwise.accounts import tokens
+from turnwise.accounts.models import Event, User
+from turnwise.studies.models import Study
 from tests.conftest import MakeStudy
 from tests.planted import SignIn
 

@@ -4,13 +4,13 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from accounts.models import User
-from audits import services
-from audits.models import Audit
-from bots import host
-from bots.client import Reply
-from bots.models import Bot
-from bots.services import register_bot, version_of
+from turnwise.accounts.models import User
+from turnwise.audits import services
+from turnwise.audits.models import Audit
+from turnwise.bots import host
+from turnwise.bots.client import Reply
+from turnwise.bots.models import Bot
+from turnwise.bots.services import register_bot, version_of
 from chatbots.base import Response
 from chatbots.identity.audit import Probe
 

@@ -11,11 +11,11 @@ from django.db import connection
 from django.db.models.functions import Now
 from django.test import Client
 
-from accounts import tokens
-from accounts.models import ApiToken, User
-from bots import host, operators
-from bots.models import Bot, BotCopy
-from bots.services import register_bot, share
+from turnwise.accounts import tokens
+from turnwise.accounts.models import ApiToken, User
+from turnwise.bots import host, operators
+from turnwise.bots.models import Bot, BotCopy
+from turnwise.bots.services import register_bot, share
 
 Call = Callable[..., Any]
 PARROT = {

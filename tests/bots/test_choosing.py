@@ -6,14 +6,14 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from accounts.models import User
-from bots.choosing import MOST_FOUND, MOST_OFFERED, likeliest
-from bots.models import Bot
-from bots.services import register_bot
-from responses.forms import RunForm
-from studies.models import Study
-from tasks.conversation.forms import ConversationPage
-from tasks.self_play.forms import SelfPlayPlanForm
+from turnwise.accounts.models import User
+from turnwise.bots.choosing import MOST_FOUND, MOST_OFFERED, likeliest
+from turnwise.bots.models import Bot
+from turnwise.bots.services import register_bot
+from turnwise.responses.forms import RunForm
+from turnwise.studies.models import Study
+from turnwise.tasks.conversation.forms import ConversationPage
+from turnwise.tasks.self_play.forms import SelfPlayPlanForm
 from tests.planted import SignIn
 
 pytestmark = pytest.mark.django_db

@@ -9,10 +9,10 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from accounts.models import User
-from bots import drift, host, tasks
-from bots.models import Bot, CanaryRun
-from bots.services import register_bot, set_watched
+from turnwise.accounts.models import User
+from turnwise.bots import drift, host, tasks
+from turnwise.bots.models import Bot, CanaryRun
+from turnwise.bots.services import register_bot, set_watched
 from chatbots.base import Bot as BotClass
 from chatbots.base import Candidate, Context, Response
 from chatbots.canary import CONTEXTS

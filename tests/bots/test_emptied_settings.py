@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bots.forms import PREFIX, BotForm
+from turnwise.bots.forms import PREFIX, BotForm
 from chatbots.bots.hierarchical import SHIPPED
 from chatbots.registry import REGISTRY, registered_names
 

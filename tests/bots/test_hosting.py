@@ -18,20 +18,20 @@ from django.db.models.functions import Now
 from django.test import Client
 from pytest_django.fixtures import Settings
 
-from accounts.models import User
-from bots import client, host, presence
-from bots.hosting import Hosting
-from bots.models import Bot, BotCopy, BotVersion
-from bots.remote import COURIERS, courier
-from bots.services import change_bot, register_bot
+from turnwise.accounts.models import User
+from turnwise.bots import client, host, presence
+from turnwise.bots.hosting import Hosting
+from turnwise.bots.models import Bot, BotCopy, BotVersion
+from turnwise.bots.remote import COURIERS, courier
+from turnwise.bots.services import change_bot, register_bot
 from chatbots import breaker
 from chatbots.base import Context
 from chatbots.errors import BotFailedError, BotLateError, BotNotHostedError
 from chatbots.health import State
-from crowd.assigning import assign
-from crowd.models import Assignment
-from crowd.refusals import EntryRefusedError
-from live.layer import of_process
+from turnwise.crowd.assigning import assign
+from turnwise.crowd.models import Assignment
+from turnwise.crowd.refusals import EntryRefusedError
+from turnwise.live.layer import of_process
 from tests.bots.conftest import ROOT, StartHost
 from tests.conftest import PATIENCE, MakeStudy, enter
 

@@ -5,13 +5,13 @@ from collections.abc import Callable, Iterator
 import pytest
 from django.test import Client
 
-from accounts.models import User
-from bots import host, members
-from bots.models import Bot
-from bots.queries import draws, shown_settings
-from bots.services import change_bot, register_bot, share
+from turnwise.accounts.models import User
+from turnwise.bots import host, members
+from turnwise.bots.models import Bot
+from turnwise.bots.queries import draws, shown_settings
+from turnwise.bots.services import change_bot, register_bot, share
 from chatbots.errors import ChatbotError
-from exports.described import described_bot
+from turnwise.exports.described import described_bot
 
 SignIn = Callable[[User], Client]
 FORM = {"name": "team", "title": "Team", "setting-seconds": "8"}

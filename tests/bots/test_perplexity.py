@@ -4,9 +4,9 @@ import pytest
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError
 
-from accounts.models import User
-from bots.models import Bot, BotVersion
-from bots.services import record_perplexity, register_bot, version_of
+from turnwise.accounts.models import User
+from turnwise.bots.models import Bot, BotVersion
+from turnwise.bots.services import record_perplexity, register_bot, version_of
 
 TOLD = {"perplexity": 31.77, "data": "held-out pairs", "tokenizer": "BPE 4,096"}
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from bots.remote import packed, unpacked_context
+from turnwise.bots.remote import packed, unpacked_context
 from chatbots.base import Context, Drawing, Passage, Speaker, Turn
 
 TURNS = (Turn(Speaker.HUMAN, "Hi!"), Turn(Speaker.BOT, "Hello 🐈"))

@@ -7,18 +7,18 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from accounts import tokens
-from accounts.models import User
-from bots import host
-from bots.models import Bot
-from bots.queries import visible_bots
-from bots.services import outside_system, register_bot, share, version_of
-from exports.described import described
-from responses.forms import RunForm
-from studies.models import Study, StudyBot
-from studies.services import save_study
-from tasks.conversation.forms import ConversationPage
-from tasks.self_play.forms import SelfPlayPlanForm
+from turnwise.accounts import tokens
+from turnwise.accounts.models import User
+from turnwise.bots import host
+from turnwise.bots.models import Bot
+from turnwise.bots.queries import visible_bots
+from turnwise.bots.services import outside_system, register_bot, share, version_of
+from turnwise.exports.described import described
+from turnwise.responses.forms import RunForm
+from turnwise.studies.models import Study, StudyBot
+from turnwise.studies.services import save_study
+from turnwise.tasks.conversation.forms import ConversationPage
+from turnwise.tasks.self_play.forms import SelfPlayPlanForm
 from tests.planted import SignIn
 
 PROMPT = "You are the secret prototype of our lab"

@@ -28,8 +28,8 @@ from playwright.async_api import (
     expect,
 )
 
-from project.processes import spawn
-from studies.models import Study
+from turnwise.project.processes import spawn
+from turnwise.studies.models import Study
 
 PATIENCE_MS = 60_000  # for the slowest machine; nothing waits longer than its condition takes
 SERVER_START_SECONDS = 60.0

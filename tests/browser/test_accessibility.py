@@ -3,7 +3,7 @@
 import pytest
 from playwright.async_api import expect
 
-from studies.models import Study
+from turnwise.studies.models import Study
 from tests.browser.conftest import Visit, Visitor
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]

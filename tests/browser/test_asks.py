@@ -4,10 +4,10 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import expect
 
-from dialogues.models import Dialogue
-from labels.models import Label
-from studies.asks import About, Asked, Moment
-from studies.models import Study
+from turnwise.dialogues.models import Dialogue
+from turnwise.labels.models import Label
+from turnwise.studies.asks import About, Asked, Moment
+from turnwise.studies.models import Study
 from tests.browser.conftest import Visitor
 from tests.conftest import MakeStudy
 

@@ -4,13 +4,13 @@ import pytest
 from asgiref.sync import sync_to_async
 from playwright.async_api import expect
 
-from accounts.models import User
-from judging import subjects
-from labels.models import Label
-from reports.services import build_report, queue_report
-from studies.asks import About, Asked
-from studies.models import Study
-from studies.services import set_state
+from turnwise.accounts.models import User
+from turnwise.judging import subjects
+from turnwise.labels.models import Label
+from turnwise.reports.services import build_report, queue_report
+from turnwise.studies.asks import About, Asked
+from turnwise.studies.models import Study
+from turnwise.studies.services import set_state
 from tests.asking import SSA, asking
 from tests.browser.conftest import Visit
 from tests.browser.test_judging import SIZES

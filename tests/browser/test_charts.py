@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from playwright.async_api import expect
 
-from accounts.models import User
-from bots.models import Bot
-from studies.models import Study
+from turnwise.accounts.models import User
+from turnwise.bots.models import Bot
+from turnwise.studies.models import Study
 from tests.browser.conftest import Visit, Visitor
 from tests.browser.test_staff_pages import PASSWORD, sign_in
 from tests.conftest import MakeStudy

@@ -7,11 +7,11 @@ import pytest
 from asgiref.sync import sync_to_async
 from playwright.async_api import expect
 
-from accounts.models import User
-from bots.models import Bot, BotVersion
-from bots.services import record_perplexity
-from studies.asks import About, Asked, Moment
-from studies.models import Study
+from turnwise.accounts.models import User
+from turnwise.bots.models import Bot, BotVersion
+from turnwise.bots.services import record_perplexity
+from turnwise.studies.asks import About, Asked, Moment
+from turnwise.studies.models import Study
 from tests.browser.conftest import Visit, Visitor
 from tests.browser.test_charts import DRAWN, inside, meet
 from tests.browser.test_staff_pages import sign_in

@@ -6,8 +6,8 @@ from django.conf import settings
 from django.test import Client
 from playwright.async_api import expect
 
-from accounts.models import User
-from studies.consent import BOARD, DECEPTION, GDPR
+from turnwise.accounts.models import User
+from turnwise.studies.consent import BOARD, DECEPTION, GDPR
 from tests.browser.conftest import Visit
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]

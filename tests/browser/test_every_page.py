@@ -7,8 +7,8 @@ from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.test import Client
 
-from accounts.models import User
-from studies.models import Study
+from turnwise.accounts.models import User
+from turnwise.studies.models import Study
 from tests.browser.conftest import Visit, Visitor
 from tests.conftest import MakeStudy
 from tests.project.test_access import ADMIN, OURS, OWNER, SIGNED_IN, address, things

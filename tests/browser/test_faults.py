@@ -3,9 +3,9 @@
 import pytest
 from playwright.async_api import expect
 
-from crowd.models import Assignment, Outcome
-from dialogues.models import Fault
-from studies.models import Study
+from turnwise.crowd.models import Assignment, Outcome
+from turnwise.dialogues.models import Fault
+from turnwise.studies.models import Study
 from tests.browser.conftest import Visitor
 from tests.conftest import MakeStudy
 

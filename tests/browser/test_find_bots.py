@@ -3,10 +3,10 @@
 import pytest
 from playwright.async_api import expect
 
-from accounts.models import User
-from bots.choosing import MOST_OFFERED
-from bots.models import Bot, BotRevision
-from studies.models import StudyBot
+from turnwise.accounts.models import User
+from turnwise.bots.choosing import MOST_OFFERED
+from turnwise.bots.models import Bot, BotRevision
+from turnwise.studies.models import StudyBot
 from tests.browser.conftest import Visit
 from tests.browser.test_staff_pages import PASSWORD, sign_in
 

@@ -7,11 +7,11 @@ import pytest
 from asgiref.sync import sync_to_async
 from playwright.async_api import Locator, expect
 
-from accounts.models import User
-from bots.services import register_bot
-from rehearsals.models import Attempt
-from rehearsals.tasks import started
-from studies.models import Study
+from turnwise.accounts.models import User
+from turnwise.bots.services import register_bot
+from turnwise.rehearsals.models import Attempt
+from turnwise.rehearsals.tasks import started
+from turnwise.studies.models import Study
 from tests.browser.conftest import Visit
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]

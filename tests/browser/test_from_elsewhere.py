@@ -6,12 +6,12 @@ import pytest
 from asgiref.sync import sync_to_async
 from playwright.async_api import expect
 
-from accounts.models import User
-from dialogues.models import Dialogue, TranscriptImport
-from studies.models import Study
+from turnwise.accounts.models import User
+from turnwise.dialogues.models import Dialogue, TranscriptImport
+from turnwise.studies.models import Study
 from tests.browser.conftest import Visit, Visitor
 from tests.conftest import MakeStudy
-from transcripts.storing import import_requested
+from turnwise.transcripts.storing import import_requested
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 

@@ -8,13 +8,13 @@ import pytest_asyncio
 from asgiref.sync import sync_to_async
 from playwright.async_api import Page, expect
 
-from accounts.models import User
-from judging import subjects
-from judging.chosen import contexts_of
-from judging.models import Slot
-from labels.models import Label
-from questions.services import create_set
-from studies.models import Study
+from turnwise.accounts.models import User
+from turnwise.judging import subjects
+from turnwise.judging.chosen import contexts_of
+from turnwise.judging.models import Slot
+from turnwise.labels.models import Label
+from turnwise.questions.services import create_set
+from turnwise.studies.models import Study
 from tests.browser.conftest import Visit, Visitor
 from tests.browser.test_nothing_lost import Line
 from tests.conftest import MakeContexts, MakeQueue

@@ -3,8 +3,8 @@
 import pytest
 from playwright.async_api import Locator, Page, expect
 
-from studies.asks import Moment
-from studies.models import Study
+from turnwise.studies.asks import Moment
+from turnwise.studies.models import Study
 from tests.browser.conftest import Visitor
 from tests.conftest import MakeStudy
 

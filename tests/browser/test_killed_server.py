@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from playwright.async_api import expect
 
-from dialogues.models import Dialogue, Fault, Turn
-from labels.models import Label
-from studies.models import Study
+from turnwise.dialogues.models import Dialogue, Fault, Turn
+from turnwise.labels.models import Label
+from turnwise.studies.models import Study
 from tests.browser.conftest import Server, Visitor
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]

@@ -7,9 +7,9 @@ from asgiref.sync import sync_to_async
 from django.utils.translation import ngettext, override
 from playwright.async_api import expect
 
-from crowd import practice
-from crowd.models import Assignment, Outcome, Participation
-from studies.asks import About, Asked, Moment
+from turnwise.crowd import practice
+from turnwise.crowd.models import Assignment, Outcome, Participation
+from turnwise.studies.asks import About, Asked, Moment
 from tests.browser.conftest import Visit, Visitor
 from tests.conftest import MakeStudy
 

@@ -6,9 +6,9 @@ from django.conf import settings
 from django.test import Client
 from playwright.async_api import expect
 
-from accounts.models import User
-from dialogues.models import Dialogue
-from responses.models import Response
+from turnwise.accounts.models import User
+from turnwise.dialogues.models import Dialogue
+from turnwise.responses.models import Response
 from tests.browser.conftest import Visit, Visitor
 from tests.conftest import MakeQueue, MakeStudy
 

@@ -10,9 +10,9 @@ import pytest
 from django.utils import timezone
 from playwright.async_api import Page, WebSocket, expect
 
-from judging import subjects
-from labels.models import Label
-from studies.models import Study
+from turnwise.judging import subjects
+from turnwise.labels.models import Label
+from turnwise.studies.models import Study
 from tests.browser.conftest import Visit, Visitor
 from tests.browser.test_judging import SIZES, sit_down
 from tests.conftest import MakeQueue, MakeStudy

@@ -5,9 +5,9 @@ import json
 import pytest
 from playwright.async_api import WebSocketRoute, expect
 
-from dialogues.models import Turn
-from labels.models import Label
-from studies.models import Study
+from turnwise.dialogues.models import Turn
+from turnwise.labels.models import Label
+from turnwise.studies.models import Study
 from tests.browser.conftest import Visit, Visitor
 from tests.conftest import MakeStudy
 

@@ -9,14 +9,14 @@ import pytest
 from asgiref.sync import sync_to_async
 from playwright.async_api import Browser, Page, expect
 
-from accounts.models import User
-from judging import pairs
-from judging import services as judging
-from judging.models import Item, Slot
-from judging.pairs import Source
-from labels.models import Label
-from reports.services import build_report, queue_report
-from studies.models import Study
+from turnwise.accounts.models import User
+from turnwise.judging import pairs
+from turnwise.judging import services as judging
+from turnwise.judging.models import Item, Slot
+from turnwise.judging.pairs import Source
+from turnwise.labels.models import Label
+from turnwise.reports.services import build_report, queue_report
+from turnwise.studies.models import Study
 from tests.browser.conftest import Server, Visit, Visitor
 from tests.browser.test_judging import CRAMPED, PASSWORD, SIZES, give_password
 from tests.browser.test_nothing_lost import Line

@@ -4,10 +4,10 @@ import pytest
 from asgiref.sync import sync_to_async
 from playwright.async_api import Route, expect
 
-from crowd.models import Participation, StudyPanel
-from crowd.panels.address import signature
-from crowd.taking import take_panels
-from studies.models import Study
+from turnwise.crowd.models import Participation, StudyPanel
+from turnwise.crowd.panels.address import signature
+from turnwise.crowd.taking import take_panels
+from turnwise.studies.models import Study
 from tests.browser.conftest import Visit, Visitor
 from tests.conftest import MakeStudy
 

@@ -6,7 +6,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import expect
 
-from studies.models import Study
+from turnwise.studies.models import Study
 from tests.browser.conftest import Visit, Visitor
 from tests.conftest import MakeStudy
 

@@ -6,12 +6,12 @@ import pytest
 from asgiref.sync import sync_to_async
 from playwright.async_api import Page, expect
 
-from crowd.models import Practice
-from judging import subjects
-from judging.chosen import contexts_of
-from labels.models import Label
-from studies.asks import About, Asked, Moment
-from studies.models import Study
+from turnwise.crowd.models import Practice
+from turnwise.judging import subjects
+from turnwise.judging.chosen import contexts_of
+from turnwise.labels.models import Label
+from turnwise.studies.asks import About, Asked, Moment
+from turnwise.studies.models import Study
 from tests.browser.conftest import Visit, Visitor
 from tests.conftest import MakeContexts, MakePairs, MakeQueue, MakeStudy
 

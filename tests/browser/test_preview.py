@@ -11,11 +11,11 @@ from django.conf import settings
 from django.test import Client
 from playwright.async_api import FrameLocator, Page, expect
 
-from accounts.models import User
-from crowd.models import Participation
-from dialogues.models import Dialogue
-from studies.asks import About, Asked, Moment
-from studies.models import Study
+from turnwise.accounts.models import User
+from turnwise.crowd.models import Participation
+from turnwise.dialogues.models import Dialogue
+from turnwise.studies.asks import About, Asked, Moment
+from turnwise.studies.models import Study
 from tests.browser.conftest import Visit, Visitor
 from tests.conftest import MakeMeeting, MakePairs, MakeQueue, MakeStudy, MakeWriting
 

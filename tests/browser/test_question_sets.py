@@ -15,16 +15,16 @@ from django.core.management import call_command
 from django.test import Client
 from playwright.async_api import FrameLocator, Page, expect
 
-from accounts.models import User
-from bots.services import register_bot
+from turnwise.accounts.models import User
+from turnwise.bots.services import register_bot
 from evaluation.questions import QuestionSet
 from evaluation.report.bundle import recompute
-from labels.models import Label
-from questions.models import SetVersion
-from questions.services import create_set
-from reports.models import Report
-from reports.services import build_report, queue_report
-from studies.models import Study
+from turnwise.labels.models import Label
+from turnwise.questions.models import SetVersion
+from turnwise.questions.services import create_set
+from turnwise.reports.models import Report
+from turnwise.reports.services import build_report, queue_report
+from turnwise.studies.models import Study
 from tests.browser.conftest import Visit, Visitor
 from tests.browser.test_staff_pages import PASSWORD, sign_in
 from tests.questions.conftest import TONE

@@ -4,9 +4,9 @@ import pytest
 from asgiref.sync import sync_to_async
 from playwright.async_api import expect
 
-from labels.models import Label
-from studies.asks import About, Asked, Moment
-from studies.models import Ask, Study
+from turnwise.labels.models import Label
+from turnwise.studies.asks import About, Asked, Moment
+from turnwise.studies.models import Ask, Study
 from tests.browser.conftest import Visit, Visitor
 from tests.conftest import MakeQueue, MakeStudy
 

@@ -4,9 +4,9 @@ import pytest
 from asgiref.sync import sync_to_async
 from playwright.async_api import expect
 
-from judging import subjects
-from judging.models import JudgingPlan
-from studies.models import Study
+from turnwise.judging import subjects
+from turnwise.judging.models import JudgingPlan
+from turnwise.studies.models import Study
 from tests.browser.conftest import Visit
 from tests.browser.test_judging import sit_down
 from tests.conftest import MakeQueue, MakeStudy

@@ -4,9 +4,9 @@ import pytest
 from asgiref.sync import sync_to_async
 from playwright.async_api import expect
 
-from crowd import pausing
-from crowd.models import Assignment
-from dialogues.models import Turn, Typing
+from turnwise.crowd import pausing
+from turnwise.crowd.models import Assignment
+from turnwise.dialogues.models import Turn, Typing
 from tests.browser.conftest import Visitor
 from tests.conftest import MakeStudy
 

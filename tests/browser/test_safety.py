@@ -6,9 +6,9 @@ from django.conf import settings
 from django.test import Client
 from playwright.async_api import expect
 
-from accounts.models import User
-from dialogues.models import Dialogue
-from studies.models import Study
+from turnwise.accounts.models import User
+from turnwise.dialogues.models import Dialogue
+from turnwise.studies.models import Study
 from tests.browser.conftest import Visitor
 from tests.conftest import MakeStudy
 

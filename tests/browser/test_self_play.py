@@ -7,11 +7,11 @@ import pytest
 from django.db import connection
 from playwright.async_api import expect
 
-from accounts.models import User
-from bots import host
-from bots.models import Bot
-from tasks.self_play.models import SelfPlayPlan
-from tasks.self_play.playing import play_slice
+from turnwise.accounts.models import User
+from turnwise.bots import host
+from turnwise.bots.models import Bot
+from turnwise.tasks.self_play.models import SelfPlayPlan
+from turnwise.tasks.self_play.playing import play_slice
 from tests.browser.conftest import Visit, Visitor
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]

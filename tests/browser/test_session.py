@@ -5,11 +5,11 @@ from asgiref.sync import sync_to_async
 from django.db.models import F
 from playwright.async_api import expect
 
-from crowd.assigning import assign
-from crowd.models import Assignment, Participation, VisitCount
-from crowd.places import keep_place
-from labels.models import Label
-from studies.models import Study
+from turnwise.crowd.assigning import assign
+from turnwise.crowd.models import Assignment, Participation, VisitCount
+from turnwise.crowd.places import keep_place
+from turnwise.labels.models import Label
+from turnwise.studies.models import Study
 from tests.browser.conftest import Visitor
 from tests.conftest import MakeStudy, enter
 

@@ -4,8 +4,8 @@ import pytest
 from asgiref.sync import sync_to_async
 from playwright.async_api import Page, expect
 
-from labels.models import Label
-from studies.models import Study
+from turnwise.labels.models import Label
+from turnwise.studies.models import Study
 from tests.asking import judging_both
 from tests.browser.conftest import Visit
 from tests.browser.test_judging import SIZES, saved

@@ -8,9 +8,9 @@ from asgiref.sync import sync_to_async
 from django.utils import timezone
 from playwright.async_api import expect
 
-from crowd.models import Assignment
-from dialogues.models import Dialogue, Seat, Turn
-from studies.models import Study
+from turnwise.crowd.models import Assignment
+from turnwise.dialogues.models import Dialogue, Seat, Turn
+from turnwise.studies.models import Study
 from tests.browser.conftest import Visit, Visitor
 from tests.conftest import MakeMeeting
 

@@ -5,10 +5,10 @@ from asgiref.sync import sync_to_async
 from django.utils import timezone
 from playwright.async_api import expect
 
-from accounts.models import User
-from dialogues.models import Dialogue, Fault
-from reports.services import build_report, queue_report
-from studies.models import Study
+from turnwise.accounts.models import User
+from turnwise.dialogues.models import Dialogue, Fault
+from turnwise.reports.services import build_report, queue_report
+from turnwise.studies.models import Study
 from tests.browser.conftest import Visit, Visitor
 from tests.conftest import MakeStudy, start_dialogue
 from tests.planted import talked

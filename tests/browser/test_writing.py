@@ -7,17 +7,17 @@ from asgiref.sync import sync_to_async
 from django.db import connection
 from playwright.async_api import expect
 
-from accounts.models import User
-from bots.models import Bot
-from contexts.models import ContextSetVersion
-from contexts.services import load_open_mtb
-from responses.answering import answer_slice
-from responses.models import Response
-from responses.services import start_run
-from studies.models import Study
-from studies.services import save_study, set_state
-from tasks.writing.models import WritingPlan
-from tasks.writing.task import Writing
+from turnwise.accounts.models import User
+from turnwise.bots.models import Bot
+from turnwise.contexts.models import ContextSetVersion
+from turnwise.contexts.services import load_open_mtb
+from turnwise.responses.answering import answer_slice
+from turnwise.responses.models import Response
+from turnwise.responses.services import start_run
+from turnwise.studies.models import Study
+from turnwise.studies.services import save_study, set_state
+from turnwise.tasks.writing.models import WritingPlan
+from turnwise.tasks.writing.task import Writing
 from tests.browser.conftest import Visit, Visitor
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]

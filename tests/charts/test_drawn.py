@@ -6,11 +6,11 @@ from xml.etree import ElementTree
 
 import pytest
 
-from charts.drawn import drawings, svgs
-from charts.palettes import DARK, LIGHT, Palette
-from charts.room import short
-from reports.models import Chart
-from studies.models import Study
+from turnwise.charts.drawn import drawings, svgs
+from turnwise.charts.palettes import DARK, LIGHT, Palette
+from turnwise.charts.room import short
+from turnwise.reports.models import Chart
+from turnwise.studies.models import Study
 from tests.browser.test_contrast import contrast
 from tests.conftest import MakeStudy
 from tests.planted import computed, figures, talked, with_report_of_two

@@ -1,6 +1,6 @@
 """Faults of bots as pages tell them: in words, whatever their classes are called."""
 
-from charts.templatetags.figures import fault
+from turnwise.charts.templatetags.figures import fault
 from chatbots import errors
 from chatbots.errors import HostingError
 

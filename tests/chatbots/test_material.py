@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from bots.remote import packed, unpacked_context
+from turnwise.bots.remote import packed, unpacked_context
 from chatbots.base import Context, Passage
 from chatbots.errors import ConfigurationError
 from chatbots.material import TEMPLATE, with_material

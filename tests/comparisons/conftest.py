@@ -3,16 +3,16 @@
 from collections.abc import Mapping
 from typing import Any
 
-from bots.models import Bot
-from bots.services import version_of
-from contexts.models import ContextSetVersion
-from dialogues.models import Dialogue
-from dialogues.queries import seat_of
-from dialogues.services import finish
-from judging import services as judging
-from judging.models import Item
-from responses.models import ResponseRun, Source
-from studies.models import Study
+from turnwise.bots.models import Bot
+from turnwise.bots.services import version_of
+from turnwise.contexts.models import ContextSetVersion
+from turnwise.dialogues.models import Dialogue
+from turnwise.dialogues.queries import seat_of
+from turnwise.dialogues.services import finish
+from turnwise.judging import services as judging
+from turnwise.judging.models import Item
+from turnwise.responses.models import ResponseRun, Source
+from turnwise.studies.models import Study
 from tests.conftest import start_dialogue, worker_of
 from tests.desks import begin
 from tests.planted import add_exchange, add_label

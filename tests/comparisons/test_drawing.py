@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 from django.test import RequestFactory, override_settings
 
-from comparisons.drawing import Sheet
-from comparisons.measured import PUBLISHED, Measured
-from comparisons.relation import Point, relation_figures
-from comparisons.sheets import MOST_LINES, of_relation, of_tables
-from comparisons.shown import NOT_DRAWN, charts, file
+from turnwise.comparisons.drawing import Sheet
+from turnwise.comparisons.measured import PUBLISHED, Measured
+from turnwise.comparisons.relation import Point, relation_figures
+from turnwise.comparisons.sheets import MOST_LINES, of_relation, of_tables
+from turnwise.comparisons.shown import NOT_DRAWN, charts, file
 from evaluation.questions import question_set
-from live.remembered import remembered
+from turnwise.live.remembered import remembered
 
 MEASURED = Measured(question_set(PUBLISHED))
 

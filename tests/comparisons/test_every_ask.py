@@ -9,18 +9,18 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from accounts.models import User
-from bots.services import version_of
-from comparisons.measured import Measured
-from comparisons.picking import MOST_PICKED, by_scale, picked
-from comparisons.scores import conversations, scored
-from dialogues.models import Dialogue
-from labels.models import Label
-from questions import resolving
-from questions.resolving import question_set
-from questions.services import create_set
-from studies.asks import About, Asked, Moment, Party
-from studies.models import Study
+from turnwise.accounts.models import User
+from turnwise.bots.services import version_of
+from turnwise.comparisons.measured import Measured
+from turnwise.comparisons.picking import MOST_PICKED, by_scale, picked
+from turnwise.comparisons.scores import conversations, scored
+from turnwise.dialogues.models import Dialogue
+from turnwise.labels.models import Label
+from turnwise.questions import resolving
+from turnwise.questions.resolving import question_set
+from turnwise.questions.services import create_set
+from turnwise.studies.asks import About, Asked, Moment, Party
+from turnwise.studies.models import Study
 from tests.comparisons.test_measured import plots
 from tests.conftest import MakeStudy, start_dialogue, worker_of
 from tests.planted import SignIn, add_exchange, add_label, bot_of, computed

@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from accounts.models import User
-from bots.models import BotVersion
-from bots.services import record_perplexity, version_of
-from comparisons import measured
-from dialogues.models import Dialogue
-from dialogues.queries import seat_of
-from labels.models import Label
-from studies.asks import About, Asked, Moment, Party
-from studies.models import Study
+from turnwise.accounts.models import User
+from turnwise.bots.models import BotVersion
+from turnwise.bots.services import record_perplexity, version_of
+from turnwise.comparisons import measured
+from turnwise.dialogues.models import Dialogue
+from turnwise.dialogues.queries import seat_of
+from turnwise.labels.models import Label
+from turnwise.studies.asks import About, Asked, Moment, Party
+from turnwise.studies.models import Study
 from tests.comparisons.conftest import BOTH, NO, SENSIBLE, talk
 from tests.conftest import MakeStudy, start_dialogue, worker_of
 from tests.planted import SignIn, add_exchange, bot_of, computed

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from comparisons.measured import PUBLISHED, Measured
-from comparisons.relation import Point, relation_figures
+from turnwise.comparisons.measured import PUBLISHED, Measured
+from turnwise.comparisons.relation import Point, relation_figures
 from evaluation.questions import question_set
 
 MEASURED = Measured(question_set(PUBLISHED))

@@ -3,20 +3,13 @@
 import pytest
 from django.db import connection
 
-from bots.models import Bot
-from comparisons.scores import (
-    Asked,
-    Conversation,
-    TooMuchError,
-    conversations,
-    scored,
-    scored_by,
-)
-from crowd.ending import exclude
-from crowd.models import Participation
+from turnwise.bots.models import Bot
+from turnwise.comparisons.scores import Asked, Conversation, TooMuchError, conversations, scored, scored_by
+from turnwise.crowd.ending import exclude
+from turnwise.crowd.models import Participation
 from evaluation import questions
-from judging import subjects
-from studies.models import Study
+from turnwise.judging import subjects
+from turnwise.studies.models import Study
 from tests.comparisons.conftest import BOTH, NO, SENSIBLE, judge_all, respond, talk
 from tests.conftest import MakeContexts, MakeQueue, MakeRun, MakeStudy, start_dialogue
 from tests.planted import computed

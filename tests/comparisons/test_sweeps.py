@@ -12,25 +12,25 @@ import torch
 from django.test import Client
 from django.utils import timezone
 
-from accounts import tokens
-from accounts.models import User
-from bots import host
-from bots.models import Bot
+from turnwise.accounts import tokens
+from turnwise.accounts.models import User
+from turnwise.bots import host
+from turnwise.bots.models import Bot
 from chatbots.base import Context as Asked
 from chatbots.meena.checkpoint import save_checkpoint
 from chatbots.meena.config import MeenaConfig
 from chatbots.meena.model import Meena
 from chatbots.meena.tokenizer import Tokenizer
 from chatbots.registry import create_bot
-from contexts.models import ContextSetVersion
-from judging import subjects
-from judging.queries import system_counts
-from questions import resolving
-from questions.services import create_set
-from responses.answering import answer_slice, seed_of
-from responses.models import ResponseRun, Sweep
-from responses.sweeps import Cell, Grid, cells, progress, start_sweep, stop
-from studies.models import Study
+from turnwise.contexts.models import ContextSetVersion
+from turnwise.judging import subjects
+from turnwise.judging.queries import system_counts
+from turnwise.questions import resolving
+from turnwise.questions.services import create_set
+from turnwise.responses.answering import answer_slice, seed_of
+from turnwise.responses.models import ResponseRun, Sweep
+from turnwise.responses.sweeps import Cell, Grid, cells, progress, start_sweep, stop
+from turnwise.studies.models import Study
 from tests.comparisons.conftest import judge_all
 from tests.comparisons.test_measured import plots
 from tests.conftest import MakeQueue, MakeVersion

@@ -8,10 +8,10 @@ import threading
 import pytest
 from django.db import connection
 
-from contexts import files, services
-from contexts.files import ContextRow, parse
-from contexts.models import Context, ContextSet
-from contexts.tables import FileRefusedError, decoded
+from turnwise.contexts import files, services
+from turnwise.contexts.files import ContextRow, parse
+from turnwise.contexts.models import Context, ContextSet
+from turnwise.contexts.tables import FileRefusedError, decoded
 from evaluation.spreadsheets import csv_text, harmless, original
 
 

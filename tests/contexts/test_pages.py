@@ -9,11 +9,11 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import IntegrityError, transaction
 from django.test import Client
 
-from accounts.models import User
-from contexts import services
-from contexts.files import parse
-from contexts.models import Context, ContextSet, ContextSetVersion
-from contexts.reading import parsed_apart, parsed_from
+from turnwise.accounts.models import User
+from turnwise.contexts import services
+from turnwise.contexts.files import parse
+from turnwise.contexts.models import Context, ContextSet, ContextSetVersion
+from turnwise.contexts.reading import parsed_apart, parsed_from
 
 SignIn = Callable[[User], Client]
 
@@ -206,10 +206,10 @@ def test_no_file_is_read_by_the_process_that_serves_workers(
     def read_here(*_: Any, **__: Any) -> None:
         raise AssertionError("read here")
 
-    monkeypatch.setattr("contexts.files.parse", read_here)
+    monkeypatch.setattr("turnwise.contexts.files.parse", read_here)
     client = sign_in(rex)
     preview = upload(client).url
-    monkeypatch.setattr("contexts.reading.run", read_here, raising=False)
+    monkeypatch.setattr("turnwise.contexts.reading.run", read_here, raising=False)
 
     assert [client.get(preview).status_code for _ in range(2)] == [200, 200]
     assert "2 contexts are imported" in client.post(preview, follow=True).content.decode()
@@ -221,7 +221,7 @@ def test_contexts_that_take_too_long_to_read_are_refused_in_words(
     def never(*_: Any) -> bytes:
         raise subprocess.TimeoutExpired("python", 60)
 
-    monkeypatch.setattr("contexts.reading.run", never)
+    monkeypatch.setattr("turnwise.contexts.reading.run", never)
     page = sign_in(rex).post(
         "/contexts/new/", FIELDS | {"file": SimpleUploadedFile("c.jsonl", LINES)}, follow=True
     )
@@ -253,7 +253,7 @@ def test_a_preview_that_another_version_kept_is_gone_in_words(
     rex: User, sign_in: SignIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client = sign_in(rex)
-    monkeypatch.setattr("contexts.views._KEPT", "contexts as they were")
+    monkeypatch.setattr("turnwise.contexts.views._KEPT", "contexts as they were")
     preview = upload(client).url
     monkeypatch.undo()
 

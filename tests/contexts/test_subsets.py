@@ -9,12 +9,12 @@ from django.core.exceptions import ValidationError
 from django.db import connection
 from django.test import Client
 
-from accounts.models import User
-from contexts.files import ContextRow
-from contexts.models import ContextSet, ContextSetVersion
-from contexts.queries import Filters
-from contexts.services import import_version
-from contexts.subsets import draw
+from turnwise.accounts.models import User
+from turnwise.contexts.files import ContextRow
+from turnwise.contexts.models import ContextSet, ContextSetVersion
+from turnwise.contexts.queries import Filters
+from turnwise.contexts.services import import_version
+from turnwise.contexts.subsets import draw
 
 SignIn = Callable[[User], Client]
 pytestmark = pytest.mark.django_db

@@ -8,15 +8,15 @@ import pytest
 from django.db import IntegrityError, connection
 from django.utils import timezone
 
-from crowd.assigning import assign
-from crowd.ending import complete
-from crowd.entering import consent
-from crowd.models import Assignment, Outcome, Participation, Worker
-from crowd.places import HOLD, LOADING, MOST_HELD_FROM_AN_ADDRESS, keep_place, places_taken
-from crowd.queries import progress
-from crowd.refusals import EntryRefusedError
-from studies.models import Study
-from studies.services import set_state
+from turnwise.crowd.assigning import assign
+from turnwise.crowd.ending import complete
+from turnwise.crowd.entering import consent
+from turnwise.crowd.models import Assignment, Outcome, Participation, Worker
+from turnwise.crowd.places import HOLD, LOADING, MOST_HELD_FROM_AN_ADDRESS, keep_place, places_taken
+from turnwise.crowd.queries import progress
+from turnwise.crowd.refusals import EntryRefusedError
+from turnwise.studies.models import Study
+from turnwise.studies.services import set_state
 from tests.conftest import MakeStudy, enter
 
 # Threads, or transactions of their own, must see what the test has written.

@@ -9,15 +9,15 @@ from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
-from bots.models import Bot
-from crowd.assigning import assign
-from crowd.ending import complete
-from crowd.models import Assignment, Outcome, Participation, StudyPanel, Worker
-from crowd.places import keep_place
-from crowd.sessions import COOKIE
-from crowd.taking import take_panels
-from studies.models import Study
-from studies.services import set_state
+from turnwise.bots.models import Bot
+from turnwise.crowd.assigning import assign
+from turnwise.crowd.ending import complete
+from turnwise.crowd.models import Assignment, Outcome, Participation, StudyPanel, Worker
+from turnwise.crowd.places import keep_place
+from turnwise.crowd.sessions import COOKIE
+from turnwise.crowd.taking import take_panels
+from turnwise.studies.models import Study
+from turnwise.studies.services import set_state
 from tests.conftest import MakeQueue, MakeStudy, enter
 
 COMPLETE = Outcome.COMPLETE

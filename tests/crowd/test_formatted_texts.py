@@ -6,12 +6,12 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from accounts.models import User
-from crowd.ending import complete
-from crowd.models import Assignment, Outcome
-from live.templatetags.markdown import markdown
-from studies.forms import IN_MARKDOWN
-from studies.models import Study
+from turnwise.accounts.models import User
+from turnwise.crowd.ending import complete
+from turnwise.crowd.models import Assignment, Outcome
+from turnwise.live.templatetags.markdown import markdown
+from turnwise.studies.forms import IN_MARKDOWN
+from turnwise.studies.models import Study
 from tests.conftest import MakeStudy
 from tests.live.test_markdown import HOSTILE, LINK, assert_harmless
 from tests.planted import SignIn

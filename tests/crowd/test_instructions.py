@@ -7,13 +7,13 @@ from django.test import Client
 from django.utils import timezone
 from django.utils.html import escape
 
-from accounts.models import User
-from crowd.ending import complete
-from crowd.models import Assignment, Outcome
-from questions.resolving import question_set
-from studies.asks import About, Asked, Moment
-from studies.models import Study
-from studies.services import set_state
+from turnwise.accounts.models import User
+from turnwise.crowd.ending import complete
+from turnwise.crowd.models import Assignment, Outcome
+from turnwise.questions.resolving import question_set
+from turnwise.studies.asks import About, Asked, Moment
+from turnwise.studies.models import Study
+from turnwise.studies.services import set_state
 from tests.asking import asking
 from tests.conftest import MakeQueue, MakeStudy
 from tests.crowd.test_entry import agree

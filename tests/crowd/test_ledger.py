@@ -11,15 +11,15 @@ from django.db import DatabaseError, IntegrityError, transaction
 from django.test import Client
 from django.utils import timezone
 
-from accounts.models import User
-from crowd import ledger
-from crowd.assigning import assign
-from crowd.ending import complete, delete_workers, end
-from crowd.models import Outcome, Participation, PayEntry
-from crowd.panels import Arrival
-from crowd.places import keep_place
-from studies.models import Study
-from studies.services import save_study
+from turnwise.accounts.models import User
+from turnwise.crowd import ledger
+from turnwise.crowd.assigning import assign
+from turnwise.crowd.ending import complete, delete_workers, end
+from turnwise.crowd.models import Outcome, Participation, PayEntry
+from turnwise.crowd.panels import Arrival
+from turnwise.crowd.places import keep_place
+from turnwise.studies.models import Study
+from turnwise.studies.services import save_study
 from tests.conftest import MakeStudy, enter
 
 Reason = PayEntry.Reason

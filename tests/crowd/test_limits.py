@@ -9,15 +9,15 @@ from asgiref.sync import sync_to_async
 from django.test import Client
 from django.utils import timezone
 
-from accounts.models import User
-from crowd import limits, pausing
-from crowd.assigning import assign
-from crowd.models import Assignment, Outcome, PayEntry
-from crowd.places import keep_place, places_taken
-from crowd.sessions import COOKIE, signed
-from dialogues.models import Dialogue
-from live.refusals import RefusedError
-from studies.models import Study
+from turnwise.accounts.models import User
+from turnwise.crowd import limits, pausing
+from turnwise.crowd.assigning import assign
+from turnwise.crowd.models import Assignment, Outcome, PayEntry
+from turnwise.crowd.places import keep_place, places_taken
+from turnwise.crowd.sessions import COOKIE, signed
+from turnwise.dialogues.models import Dialogue
+from turnwise.live.refusals import RefusedError
+from turnwise.studies.models import Study
 from tests.conftest import MakeStudy, OpenTab, enter, start_dialogue
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=timezone.get_default_timezone())

@@ -13,15 +13,15 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.utils import timezone
 
-from accounts.models import User
-from crowd.ending import complete
-from crowd.models import Assignment, Invitation, Outcome, Participation, StudyPanel, Worker
-from crowd.panels.address import signature
-from crowd.places import keep_place, places_taken
-from crowd.sessions import COOKIE
-from crowd.taking import invited_in, take_panels
-from studies.models import Study
-from studies.services import set_state
+from turnwise.accounts.models import User
+from turnwise.crowd.ending import complete
+from turnwise.crowd.models import Assignment, Invitation, Outcome, Participation, StudyPanel, Worker
+from turnwise.crowd.panels.address import signature
+from turnwise.crowd.places import keep_place, places_taken
+from turnwise.crowd.sessions import COOKIE
+from turnwise.crowd.taking import invited_in, take_panels
+from turnwise.studies.models import Study
+from turnwise.studies.services import set_state
 from tests.conftest import MakeStudy
 
 SECRET = "a-secret-of-the-panel"

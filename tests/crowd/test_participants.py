@@ -7,12 +7,12 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from accounts.models import User
-from crowd.assigning import assign
-from crowd.ending import complete
-from crowd.models import Outcome, Participation
-from crowd.panels import Arrival
-from studies.models import Study
+from turnwise.accounts.models import User
+from turnwise.crowd.assigning import assign
+from turnwise.crowd.ending import complete
+from turnwise.crowd.models import Outcome, Participation
+from turnwise.crowd.panels import Arrival
+from turnwise.studies.models import Study
 from tests.conftest import MakeStudy, enter
 
 COMPLETE = Outcome.COMPLETE

@@ -10,15 +10,15 @@ from django.core.exceptions import ValidationError
 from django.test import Client
 from django.utils import timezone
 
-from accounts import tokens
-from accounts.models import User
-from crowd import pausing, visits
-from crowd.assigning import assign
-from crowd.models import Assignment, Notice, Participation, Pause
-from crowd.refusals import EntryRefusedError
-from dialogues.models import Dialogue
-from studies.models import Study
-from studies.services import archive, set_state
+from turnwise.accounts import tokens
+from turnwise.accounts.models import User
+from turnwise.crowd import pausing, visits
+from turnwise.crowd.assigning import assign
+from turnwise.crowd.models import Assignment, Notice, Participation, Pause
+from turnwise.crowd.refusals import EntryRefusedError
+from turnwise.dialogues.models import Dialogue
+from turnwise.studies.models import Study
+from turnwise.studies.services import archive, set_state
 from tests.conftest import OpenTab, enter, start_dialogue
 
 

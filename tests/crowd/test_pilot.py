@@ -17,21 +17,21 @@ from django.db import connection, transaction
 from django.test import Client
 from django.utils import timezone
 
-from accounts.models import User
-from crowd import pilot
-from crowd.assigning import assign
-from crowd.ending import end
-from crowd.models import Assignment, Outcome, Participation
-from crowd.places import HOLD, places_taken
-from crowd.queries import progress
-from crowd.refusals import EntryRefusedError
+from turnwise.accounts.models import User
+from turnwise.crowd import pilot
+from turnwise.crowd.assigning import assign
+from turnwise.crowd.ending import end
+from turnwise.crowd.models import Assignment, Outcome, Participation
+from turnwise.crowd.places import HOLD, places_taken
+from turnwise.crowd.queries import progress
+from turnwise.crowd.refusals import EntryRefusedError
 from evaluation.report.analysis import PILOT
 from evaluation.report.bundle import recompute
-from reports.method import method
-from reports.queries import analysis_plan
-from studies.models import Study
-from studies.progress import counts_of
-from studies.services import clone, save_study
+from turnwise.reports.method import method
+from turnwise.reports.queries import analysis_plan
+from turnwise.studies.models import Study
+from turnwise.studies.progress import counts_of
+from turnwise.studies.services import clone, save_study
 from tests.conftest import MakeStudy, enter
 from tests.planted import SignIn, computed, figures, talked
 

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from crowd.models import Assignment, Participation, Practice, StudyPanel
-from crowd.practice import shown
-from crowd.taking import take_panels
-from labels.models import Label
-from questions import resolving
-from questions.services import create_set
-from studies.asks import About, Asked, Moment
-from studies.models import Study
+from turnwise.crowd.models import Assignment, Participation, Practice, StudyPanel
+from turnwise.crowd.practice import shown
+from turnwise.crowd.taking import take_panels
+from turnwise.labels.models import Label
+from turnwise.questions import resolving
+from turnwise.questions.services import create_set
+from turnwise.studies.asks import About, Asked, Moment
+from turnwise.studies.models import Study
 from tests.conftest import MakePairs, MakeStudy
 from tests.questions.conftest import TONE
 

@@ -14,18 +14,18 @@ from django.apps import apps
 from django.test import Client
 from django.utils import timezone
 
-from accounts.models import User
-from crowd.models import StudyPanel
-from crowd.preview_way import way_of
-from crowd.taking import take_panels
-from crowd.work import WorkerTask
-from judging.models import JudgingPlan
-from project.routing import websocket_urlpatterns
-from questions.services import create_set
-from studies.asks import About, Asked, Moment
-from studies.models import Study
-from studies.services import ask, save_study
-from studies.tasks import tasks
+from turnwise.accounts.models import User
+from turnwise.crowd.models import StudyPanel
+from turnwise.crowd.preview_way import way_of
+from turnwise.crowd.taking import take_panels
+from turnwise.crowd.work import WorkerTask
+from turnwise.judging.models import JudgingPlan
+from turnwise.project.routing import websocket_urlpatterns
+from turnwise.questions.services import create_set
+from turnwise.studies.asks import About, Asked, Moment
+from turnwise.studies.models import Study
+from turnwise.studies.services import ask, save_study
+from turnwise.studies.tasks import tasks
 from tests.conftest import PATIENCE, MakeMeeting, MakePairs, MakeQueue, MakeStudy, MakeWriting
 from tests.desks import OPEN
 

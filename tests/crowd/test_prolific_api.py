@@ -11,15 +11,15 @@ from django.core.exceptions import ValidationError
 from django.test import Client
 from django.utils import timezone
 
-from accounts.models import User
-from crowd import ledger, panel_acts
-from crowd.assigning import assign
-from crowd.ending import complete
-from crowd.models import Assignment, Outcome, PanelAct, Participation, StudyPanel
-from crowd.panels import Arrival
-from crowd.panels.prolific_api import NoTokenError, account_of
-from quality import deciding
-from studies.models import Study
+from turnwise.accounts.models import User
+from turnwise.crowd import ledger, panel_acts
+from turnwise.crowd.assigning import assign
+from turnwise.crowd.ending import complete
+from turnwise.crowd.models import Assignment, Outcome, PanelAct, Participation, StudyPanel
+from turnwise.crowd.panels import Arrival
+from turnwise.crowd.panels.prolific_api import NoTokenError, account_of
+from turnwise.quality import deciding
+from turnwise.studies.models import Study
 from tests.chatbots.local_service import Received, Sent, running
 from tests.conftest import MakeStudy, enter
 

@@ -13,16 +13,16 @@ import pytest
 from django.db import IntegrityError, connection, transaction
 from django.test import Client
 
-from accounts.models import User
+from turnwise.accounts.models import User
 from chatbots.base import Passage
-from dialogues import material
-from dialogues.models import Dialogue, Material, Seat
-from dialogues.queries import context_of, seat_of
+from turnwise.dialogues import material
+from turnwise.dialogues.models import Dialogue, Material, Seat
+from turnwise.dialogues.queries import context_of, seat_of
 from evaluation.report.bundle import recompute
-from exports.bundle import write_bundle
-from exports.turns import LABELLED_TURNS, OWN_MATERIAL, labelled_turns
-from knowledge.sections import Section
-from studies.models import Study
+from turnwise.exports.bundle import write_bundle
+from turnwise.exports.turns import LABELLED_TURNS, OWN_MATERIAL, labelled_turns
+from turnwise.knowledge.sections import Section
+from turnwise.studies.models import Study
 from tests.conftest import MakeStudy, worker_of
 from tests.planted import SignIn, talked
 

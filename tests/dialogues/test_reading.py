@@ -10,18 +10,18 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from accounts.models import User
-from crowd.assigning import assign
-from crowd.ending import complete
-from crowd.models import Outcome
-from crowd.sessions import COOKIE, signed
-from dialogues import reading
-from dialogues.models import ArticleUse, Dialogue, Material, ReadingSet
-from dialogues.reading import ArticlesUsedUpError
-from dialogues.services import Taken, seat_two
-from knowledge.models import BaseVersion
-from knowledge.reading_sets import Configuration, reading_sets
-from studies.models import Study
+from turnwise.accounts.models import User
+from turnwise.crowd.assigning import assign
+from turnwise.crowd.ending import complete
+from turnwise.crowd.models import Outcome
+from turnwise.crowd.sessions import COOKIE, signed
+from turnwise.dialogues import reading
+from turnwise.dialogues.models import ArticleUse, Dialogue, Material, ReadingSet
+from turnwise.dialogues.reading import ArticlesUsedUpError
+from turnwise.dialogues.services import Taken, seat_two
+from turnwise.knowledge.models import BaseVersion
+from turnwise.knowledge.reading_sets import Configuration, reading_sets
+from turnwise.studies.models import Study
 from tests.conftest import MakeStudy, enter, start_dialogue
 from tests.knowledge.bases import base_file, make_base
 

@@ -7,12 +7,12 @@ from asgiref.sync import sync_to_async
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from crowd.panels import Arrival
-from crowd.sessions import COOKIE, signed
-from dialogues.models import Dialogue, Turn
-from live.refusals import REFUSALS
-from live.text import MAX_TEXT
-from studies.models import Study
+from turnwise.crowd.panels import Arrival
+from turnwise.crowd.sessions import COOKIE, signed
+from turnwise.dialogues.models import Dialogue, Turn
+from turnwise.live.refusals import REFUSALS
+from turnwise.live.text import MAX_TEXT
+from turnwise.studies.models import Study
 from tests.conftest import MakeStudy, OpenTab, session_cookie, start_dialogue, worker_of
 
 begin = sync_to_async(start_dialogue)
@@ -112,7 +112,7 @@ async def test_a_refusal_repeats_nothing_secret_in_the_log(
 async def test_an_expired_session_is_turned_away(
     dialogue: Dialogue, open_tab: OpenTab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("crowd.sessions.LIFETIME", -1)
+    monkeypatch.setattr("turnwise.crowd.sessions.LIFETIME", -1)
 
     tab = await open_tab(dialogue)
 
@@ -143,7 +143,7 @@ async def test_a_flood_of_frames_ends_the_connection(dialogue: Dialogue, open_ta
 async def test_a_conversation_opens_in_a_bounded_number_of_tabs(
     dialogue: Dialogue, open_tab: OpenTab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tasks.conversation.consumers.MAX_TABS", 2)
+    monkeypatch.setattr("turnwise.tasks.conversation.consumers.MAX_TABS", 2)
     first, second = await open_tab(dialogue), await open_tab(dialogue)
 
     third = await open_tab(dialogue)
@@ -225,7 +225,7 @@ def test_the_database_refuses_an_end_without_enough_labels(dialogue: Dialogue) -
 async def test_a_worker_may_have_so_many_sockets_open_and_gets_the_places_back(
     study: Study, open_tab: OpenTab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("crowd.worker_socket.MOST_OF_A_WORKER", 2)
+    monkeypatch.setattr("turnwise.crowd.worker_socket.MOST_OF_A_WORKER", 2)
     mine, other = [await sync_to_async(start_dialogue)(study) for _ in range(2)]
     first, _ = await open_tab(mine), await open_tab(mine)
 
@@ -241,7 +241,7 @@ async def test_a_worker_may_have_so_many_sockets_open_and_gets_the_places_back(
 async def test_an_address_may_have_so_many_sockets_open(
     study: Study, open_tab: OpenTab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("crowd.worker_socket.MOST_OF_AN_ADDRESS", 2)
+    monkeypatch.setattr("turnwise.crowd.worker_socket.MOST_OF_AN_ADDRESS", 2)
     tabs = [await open_tab(await sync_to_async(start_dialogue)(study)) for _ in range(3)]
 
     assert [tab.first["type"] for tab in tabs] == ["state", "state", "refused"]
@@ -250,8 +250,8 @@ async def test_an_address_may_have_so_many_sockets_open(
 async def test_sockets_that_are_opened_again_and_again_are_refused(
     dialogue: Dialogue, open_tab: OpenTab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("crowd.worker_socket.OPENINGS_AT_ONCE", 3)
-    monkeypatch.setattr("crowd.worker_socket.OPENINGS_PER_SECOND", 0)
+    monkeypatch.setattr("turnwise.crowd.worker_socket.OPENINGS_AT_ONCE", 3)
+    monkeypatch.setattr("turnwise.crowd.worker_socket.OPENINGS_PER_SECOND", 0)
     seen = []
     for _ in range(4):
         tab = await open_tab(dialogue)

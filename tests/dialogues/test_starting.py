@@ -4,7 +4,7 @@ from typing import Any
 
 from asgiref.sync import sync_to_async
 
-from dialogues.models import Fault
+from turnwise.dialogues.models import Fault
 from tests.conftest import MakeStudy, OpenTab, start_dialogue
 
 

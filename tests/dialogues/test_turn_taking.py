@@ -8,14 +8,14 @@ from asgiref.sync import sync_to_async
 from channels.layers import get_channel_layer
 from django.utils import timezone
 
-from crowd.models import Assignment
-from crowd.watch import watch
-from dialogues import turn_taking
-from dialogues.models import Dialogue, Fault, Turn
-from dialogues.queries import seat_of, snapshot
-from dialogues.shown import Shown
-from live.frames import Frame
-from studies.asks import Moment
+from turnwise.crowd.models import Assignment
+from turnwise.crowd.watch import watch
+from turnwise.dialogues import turn_taking
+from turnwise.dialogues.models import Dialogue, Fault, Turn
+from turnwise.dialogues.queries import seat_of, snapshot
+from turnwise.dialogues.shown import Shown
+from turnwise.live.frames import Frame
+from turnwise.studies.asks import Moment
 from tests.conftest import MakeStudy, OpenTab, Tab, start_dialogue, worker_of
 
 begin = sync_to_async(start_dialogue)
@@ -389,7 +389,7 @@ async def test_a_page_that_is_only_open_keeps_no_place(
     dialogue: Dialogue, open_tab: OpenTab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The page asks for a pong by itself; only what the worker does shows that they are at work."""
-    monkeypatch.setattr("crowd.worker_socket.SECONDS_BETWEEN_SIGNS_OF_LIFE", -1.0)
+    monkeypatch.setattr("turnwise.crowd.worker_socket.SECONDS_BETWEEN_SIGNS_OF_LIFE", -1.0)
     tab = await open_tab(dialogue)
     assignment = await Assignment.objects.aget(seat__dialogue=dialogue)
 

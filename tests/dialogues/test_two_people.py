@@ -11,19 +11,19 @@ from django.utils import timezone
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from crowd.models import Assignment, Participation, Worker
-from crowd.panels import Arrival
-from crowd.refusals import EntryRefusedError
-from dialogues.asks import SeatAsk, due_at_the_end
-from dialogues.models import Dialogue, Turn
-from dialogues.queries import progress_of, seat_of
-from dialogues.seated import Seated
-from dialogues.services import Taken, finish, open_exchange, seat_two
-from labels.models import Label
-from labels.services import record
-from live.refusals import RefusedError
-from studies.asks import About, By, Moment
-from studies.models import Ask, Study
+from turnwise.crowd.models import Assignment, Participation, Worker
+from turnwise.crowd.panels import Arrival
+from turnwise.crowd.refusals import EntryRefusedError
+from turnwise.dialogues.asks import SeatAsk, due_at_the_end
+from turnwise.dialogues.models import Dialogue, Turn
+from turnwise.dialogues.queries import progress_of, seat_of
+from turnwise.dialogues.seated import Seated
+from turnwise.dialogues.services import Taken, finish, open_exchange, seat_two
+from turnwise.labels.models import Label
+from turnwise.labels.services import record
+from turnwise.live.refusals import RefusedError
+from turnwise.studies.asks import About, By, Moment
+from turnwise.studies.models import Ask, Study
 from tests.conftest import MakeStudy, enter
 
 pytestmark = pytest.mark.django_db(transaction=True)

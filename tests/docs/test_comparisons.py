@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from comparisons.side_by_side import CSV_COLUMNS
+from turnwise.comparisons.side_by_side import CSV_COLUMNS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "comparisons.md").read_text()
 

@@ -1,8 +1,8 @@
 import re
 from pathlib import Path
 
-from crowd.participant_views import COLUMNS
-from exports.turns import LabelledTurn
+from turnwise.crowd.participant_views import COLUMNS
+from turnwise.exports.turns import LabelledTurn
 
 PAGE = Path(__file__).parents[2] / "docs" / "exports.md"
 

@@ -1,7 +1,7 @@
 import re
 from pathlib import Path
 
-from transcripts.importers import FORMATS
+from turnwise.transcripts.importers import FORMATS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "imports.md").read_text()
 

@@ -3,10 +3,10 @@
 import re
 from pathlib import Path
 
-from contexts.files import ENDINGS, MOST_COMPARED
-from contexts.tables import MAX_BYTES, MAX_ROWS, MAX_TURN, MAX_TURNS
+from turnwise.contexts.files import ENDINGS, MOST_COMPARED
+from turnwise.contexts.tables import MAX_BYTES, MAX_ROWS, MAX_TURN, MAX_TURNS
 from evaluation.open_mtb import NEAR_DUPLICATE_OVERLAP
-from responses import asking, files, services
+from turnwise.responses import asking, files, services
 
 PAGE = (Path(__file__).parents[2] / "docs" / "static-evaluation.md").read_text()
 WORDS = " ".join(PAGE.split())

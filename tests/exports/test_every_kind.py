@@ -9,16 +9,16 @@ from pathlib import Path
 import pytest
 from django.core.management import call_command
 
-from accounts.models import User
-from bots.services import version_of
-from charts.drawn import svgs
-from dialogues.queries import seat_of
-from dialogues.services import finish
+from turnwise.accounts.models import User
+from turnwise.bots.services import version_of
+from turnwise.charts.drawn import svgs
+from turnwise.dialogues.queries import seat_of
+from turnwise.dialogues.services import finish
 from evaluation import questions
 from evaluation.questions import Answer, Choice, Condition, Kind, Question, QuestionSet, Scale, Subject
 from evaluation.report.bundle import recompute
-from reports.models import Chart
-from studies.models import Study
+from turnwise.reports.models import Chart
+from turnwise.studies.models import Study
 from tests.conftest import MakeStudy, start_dialogue, worker_of
 from tests.planted import SignIn, add_exchange, add_label, bot_of, computed
 

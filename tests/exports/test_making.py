@@ -12,18 +12,18 @@ from django.db import connection, transaction
 from django.test import Client
 from django.utils import timezone
 
-from accounts.models import User
-from crowd.ending import delete_workers
+from turnwise.accounts.models import User
+from turnwise.crowd.ending import delete_workers
 from evaluation.report.bundle import recompute
-from exports import making
-from exports.tasks import started
-from judging import subjects
-from live.locks import BUNDLES, only_here
-from privacy.erasing import erase_due
-from privacy.withdrawing import withdraw
-from studies import bundles
-from studies.models import Bundle, BundlePart, Study
-from studies.services import share
+from turnwise.exports import making
+from turnwise.exports.tasks import started
+from turnwise.judging import subjects
+from turnwise.live.locks import BUNDLES, only_here
+from turnwise.privacy.erasing import erase_due
+from turnwise.privacy.withdrawing import withdraw
+from turnwise.studies import bundles
+from turnwise.studies.models import Bundle, BundlePart, Study
+from turnwise.studies.services import share
 from tests.conftest import MakeQueue, MakeStudy
 from tests.desks import judge
 from tests.planted import SignIn, ask_instead, talked

@@ -9,12 +9,12 @@ from asgiref.sync import sync_to_async
 from django.db import connection
 from django.test import Client
 
-from accounts.models import User
-from dialogues.models import Dialogue
-from exports import turns
-from labels.models import Label
-from live import streaming
-from project.asgi import pages
+from turnwise.accounts.models import User
+from turnwise.dialogues.models import Dialogue
+from turnwise.exports import turns
+from turnwise.labels.models import Label
+from turnwise.live import streaming
+from turnwise.project.asgi import pages
 from tests.conftest import MakeStudy, OpenTab
 from tests.planted import talked
 

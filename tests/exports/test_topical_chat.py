@@ -9,22 +9,22 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import call_command
 
-from accounts.models import User
-from crowd.models import Worker
-from dialogues.models import Dialogue, Material, TranscriptImport
+from turnwise.accounts.models import User
+from turnwise.crowd.models import Worker
+from turnwise.dialogues.models import Dialogue, Material, TranscriptImport
 from evaluation.report.bundle import recompute
-from exports import topical_chat
-from labels.models import Label
-from studies.asks import About, Asked, Moment, Party
-from studies.models import Study
+from turnwise.exports import topical_chat
+from turnwise.labels.models import Label
+from turnwise.studies.asks import About, Asked, Moment, Party
+from turnwise.studies.models import Study
 from tests.chatbots.knowledge.topical_chat import PARTS, SHARED, published
 from tests.conftest import MakeStudy
 from tests.planted import SignIn, computed, figures
 from tests.transcripts.imports import import_draft
-from transcripts.importers import Checked, Limits, Problem, Source, checked
-from transcripts.importing import upload
-from transcripts.storing import import_requested
-from transcripts.undoing import undo
+from turnwise.transcripts.importers import Checked, Limits, Problem, Source, checked
+from turnwise.transcripts.importing import upload
+from turnwise.transcripts.storing import import_requested
+from turnwise.transcripts.undoing import undo
 
 ASKS = [
     Asked("topical-chat-own", About.OWN_TURN, Moment.WAITING),

@@ -30,12 +30,12 @@ DISK_BYTES = 400 * 1024**2
 HERE = "quick,pondering,meena-base"
 WEB = "web"  # what serves, below what keeps it running
 MAKE_STUDY = """
-from accounts.models import User
-from bots.models import Bot
-from bots.services import register_bot
-from studies.asks import About, Asked, Moment
-from studies.models import Study
-from studies.services import save_study, set_state
+from turnwise.accounts.models import User
+from turnwise.bots.models import Bot
+from turnwise.bots.services import register_bot
+from turnwise.studies.asks import About, Asked, Moment
+from turnwise.studies.models import Study
+from turnwise.studies.services import save_study, set_state
 bots = {"quick": 0.0, "pondering": 0.1, AFAR: 0.1}
 targets = {
     Bot.objects.filter(name=name).first()
@@ -67,7 +67,7 @@ while set(presence.states(names).values()) != {"ready"}:
 """
 BOTS = """
 import json
-from dialogues.models import Seat
+from turnwise.dialogues.models import Seat
 seats = Seat.objects.filter(dialogue__study__title="Faults", bot__isnull=False)
 print(json.dumps({str(id): name for id, name in seats.values_list("dialogue__public_id", "bot__name")}))
 """

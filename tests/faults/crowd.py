@@ -21,8 +21,8 @@ from typing_extensions import override
 from websockets.asyncio.client import ClientConnection
 
 from evaluation.quality.machine import FEWEST
-from rehearsals.visitor import Page, PageError, Visitor
-from rehearsals.worker import LOST, socket_of
+from turnwise.rehearsals.visitor import Page, PageError, Visitor
+from turnwise.rehearsals.worker import LOST, socket_of
 from tests.faults.ledger import PAUSE_SECONDS, Chatter, Frame
 
 PATIENCE = 90.0

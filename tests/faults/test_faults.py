@@ -17,7 +17,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from rehearsals.visitor import PageError, Visitor
+from turnwise.rehearsals.visitor import PageError, Visitor
 from tests.faults.conftest import WEB, Stack
 from tests.faults.crowd import DOZEN, IN_PAIRS, PATIENCE, Place, Way, patiently, take_part
 
@@ -31,7 +31,7 @@ PARTS = {
     "redis-server": "Redis",
     "postgres": "PostgreSQL",
 }
-KEEPER = "project.web"
+KEEPER = "turnwise.project.web"
 STOPPED_SECONDS = 2.0
 
 
@@ -203,7 +203,7 @@ def compare_with_what_is_stored(stack: Stack) -> None:
 
 STORED = """
 import json
-from dialogues.models import Dialogue
+from turnwise.dialogues.models import Dialogue
 stored = {}
 for dialogue in Dialogue.objects.filter(study__title="Faults"):
     turns = list(dialogue.turn_set.order_by("position"))
@@ -218,7 +218,7 @@ print(json.dumps(stored))
 # The jobs work, too: the report that covers all of it is there.
 REPORTED = """
 import time
-from studies.models import Study
+from turnwise.studies.models import Study
 until = time.monotonic() + 240
 while time.monotonic() < until:
     study = Study.objects.get(title="Faults")
@@ -232,14 +232,14 @@ print(is_done)
 
 MAKE_CROWD = """
 import json
-from accounts.models import User
-from bots.models import Bot
-from crowd.models import Invitation, StudyPanel
-from crowd.taking import invite, take_panels
-from studies.asks import About, Asked, Moment
-from studies.models import Study
-from studies.services import save_study, set_state
-from tasks.two_people.models import TwoPeoplePlan
+from turnwise.accounts.models import User
+from turnwise.bots.models import Bot
+from turnwise.crowd.models import Invitation, StudyPanel
+from turnwise.crowd.taking import invite, take_panels
+from turnwise.studies.asks import About, Asked, Moment
+from turnwise.studies.models import Study
+from turnwise.studies.services import save_study, set_state
+from turnwise.tasks.two_people.models import TwoPeoplePlan
 from tests.faults.crowd import BACK, CODES, SECRET
 codes, tokens = [], []
 for title, task in (("Crowd", "conversation"), ("Pairs", "two_people")):
@@ -264,12 +264,12 @@ CROWD = """
 import json
 from collections import Counter
 from crowd import ledger
-from crowd.models import Invitation, Participation, PayEntry
-from dialogues.models import Dialogue
-from quality.flagging import look
-from quality.models import Flag
-from studies.models import Study
-from studies.progress import counts_of
+from turnwise.crowd.models import Invitation, Participation, PayEntry
+from turnwise.dialogues.models import Dialogue
+from turnwise.quality.flagging import look
+from turnwise.quality.models import Flag
+from turnwise.studies.models import Study
+from turnwise.studies.progress import counts_of
 studies = [Study.objects.get(title=title) for title in ("Crowd", "Pairs")]
 invited = {each.panel_id: each.name for each in Invitation.objects.filter(study__in=studies)}
 people = {}

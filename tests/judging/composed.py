@@ -1,9 +1,9 @@
 """Batteries as the tests compose them."""
 
-from judging import services as judging
-from judging import subjects
-from judging.models import Battery
-from studies.models import Study
+from turnwise.judging import services as judging
+from turnwise.judging import subjects
+from turnwise.judging.models import Battery
+from turnwise.studies.models import Study
 from tests.conftest import MakeContexts, MakeRun
 
 TARGETS = ("Denies", "Confirms")

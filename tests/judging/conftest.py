@@ -2,9 +2,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from accounts.models import User
-from questions import resolving
-from studies.models import Study
+from turnwise.accounts.models import User
+from turnwise.questions import resolving
+from turnwise.studies.models import Study
 from tests.asking import judging_both, judging_with_two_sets
 from tests.conftest import MakeContexts, MakeRun, MakeStudy
 from tests.planted import talked

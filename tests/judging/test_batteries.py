@@ -14,21 +14,21 @@ from django.core.management import call_command
 from django.db import connection
 from django.utils import timezone
 
-from accounts.models import User
+from turnwise.accounts.models import User
 from chatbots.identity.replies import GROUPS, Group, Reply, categorise
 from chatbots.identity.user_study import ANSWERS, SMALL_TALK
-from crowd.models import Participation
-from crowd.refusals import EntryRefusedError
+from turnwise.crowd.models import Participation
+from turnwise.crowd.refusals import EntryRefusedError
 from evaluation.report.bundle import recompute
-from judging import services as judging
-from judging import subjects
-from judging.batteries import battery_of
-from judging.desks import Desk, Judged
-from judging.models import Batch, Battery, Slot
-from labels.models import Label
-from live.refusals import RefusedError
-from studies.models import Study
-from studies.services import set_state
+from turnwise.judging import services as judging
+from turnwise.judging import subjects
+from turnwise.judging.batteries import battery_of
+from turnwise.judging.desks import Desk, Judged
+from turnwise.judging.models import Batch, Battery, Slot
+from turnwise.labels.models import Label
+from turnwise.live.refusals import RefusedError
+from turnwise.studies.models import Study
+from turnwise.studies.services import set_state
 from tests.conftest import MakeContexts, MakeQueue, MakeRun, enter
 from tests.desks import begin
 from tests.judging import composed

@@ -8,23 +8,23 @@ from uuid import UUID
 import pytest
 from django.core.exceptions import ValidationError
 
-from accounts.models import User
-from crowd.models import Participation
+from turnwise.accounts.models import User
+from turnwise.crowd.models import Participation
 from evaluation.report.bundle import recompute
-from exports.bundle import write_bundle
-from judging import services as judging
-from judging import subjects
-from judging.batteries import battery_of, rules_in_words
-from judging.desks import Desk
-from judging.models import Batch, Battery, Slot
-from judging.queries import shares
-from judging.removing import take_out
-from labels.models import Label
-from live.refusals import RefusedError
-from questions.services import create_set
-from studies.asks import About, Asked
-from studies.models import Study
-from studies.services import ask, set_state
+from turnwise.exports.bundle import write_bundle
+from turnwise.judging import services as judging
+from turnwise.judging import subjects
+from turnwise.judging.batteries import battery_of, rules_in_words
+from turnwise.judging.desks import Desk
+from turnwise.judging.models import Batch, Battery, Slot
+from turnwise.judging.queries import shares
+from turnwise.judging.removing import take_out
+from turnwise.labels.models import Label
+from turnwise.live.refusals import RefusedError
+from turnwise.questions.services import create_set
+from turnwise.studies.asks import About, Asked
+from turnwise.studies.models import Study
+from turnwise.studies.services import ask, set_state
 from tests.asking import LIKENESS, LIKERT, SCALES, asking, judge_all
 from tests.conftest import MakeContexts, MakeRun, MakeStudy
 from tests.desks import OPEN, begin, held

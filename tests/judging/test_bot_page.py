@@ -6,13 +6,13 @@ from uuid import UUID
 import pytest
 from django.test import Client
 
-from accounts.models import User
-from bots.models import Bot
-from bots.services import register_bot, version_of
-from judging import services as judging
-from judging.models import Item
-from responses.models import Response
-from studies.models import Study
+from turnwise.accounts.models import User
+from turnwise.bots.models import Bot
+from turnwise.bots.services import register_bot, version_of
+from turnwise.judging import services as judging
+from turnwise.judging.models import Item
+from turnwise.responses.models import Response
+from turnwise.studies.models import Study
 from tests.conftest import MakeQueue
 from tests.desks import begin
 

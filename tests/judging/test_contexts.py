@@ -14,21 +14,21 @@ from django.db import IntegrityError, transaction
 from django.urls import reverse
 from django.utils import timezone
 
-from accounts.models import User
-from contexts.files import ContextRow
-from contexts.models import ContextSet, ContextSetVersion
-from contexts.services import import_version
+from turnwise.accounts.models import User
+from turnwise.contexts.files import ContextRow
+from turnwise.contexts.models import ContextSet, ContextSetVersion
+from turnwise.contexts.services import import_version
 from evaluation.report.bundle import recompute
-from judging import services as judging
-from judging import subjects
-from judging.chosen import Contexts, contexts_of
-from judging.models import Batch, Item, JudgingPlan, Slot
-from judging.second_group import add_drawn, beside_each_other, groups_of
-from labels.models import Label
-from privacy.stored import stored_of
-from questions.services import create_set
-from studies.asks import About, Party
-from studies.models import Study
+from turnwise.judging import services as judging
+from turnwise.judging import subjects
+from turnwise.judging.chosen import Contexts, contexts_of
+from turnwise.judging.models import Batch, Item, JudgingPlan, Slot
+from turnwise.judging.second_group import add_drawn, beside_each_other, groups_of
+from turnwise.labels.models import Label
+from turnwise.privacy.stored import stored_of
+from turnwise.questions.services import create_set
+from turnwise.studies.asks import About, Party
+from turnwise.studies.models import Study
 from tests.conftest import MakeQueue
 from tests.desks import OPEN, begin, held
 from tests.planted import SignIn, computed

@@ -10,24 +10,24 @@ from django.core.exceptions import ValidationError
 from django.core.management import call_command
 from django.urls import reverse
 
-from accounts.models import User
-from contexts.files import ContextRow
-from contexts.models import ContextSet, ContextSetVersion
-from contexts.services import import_version
-from crowd import pilot, practice
+from turnwise.accounts.models import User
+from turnwise.contexts.files import ContextRow
+from turnwise.contexts.models import ContextSet, ContextSetVersion
+from turnwise.contexts.services import import_version
+from turnwise.crowd import pilot, practice
 from evaluation.questions import CONTEXT_FITNESS
 from evaluation.questions.errors import DeclarationError
 from evaluation.report.bundle import recompute
-from judging import gold, removing, subjects
-from judging import services as judging
-from judging.chosen import contexts_of
-from judging.desks import Desk
-from judging.gold import Gold
-from judging.models import Battery, JudgingPlan, Slot
-from judging.queries import system_counts
-from studies.models import Study
-from studies.progress import counts_of
-from studies.services import set_state
+from turnwise.judging import gold, removing, subjects
+from turnwise.judging import services as judging
+from turnwise.judging.chosen import contexts_of
+from turnwise.judging.desks import Desk
+from turnwise.judging.gold import Gold
+from turnwise.judging.models import Battery, JudgingPlan, Slot
+from turnwise.judging.queries import system_counts
+from turnwise.studies.models import Study
+from turnwise.studies.progress import counts_of
+from turnwise.studies.services import set_state
 from tests.conftest import MakeQueue, enter
 from tests.desks import begin, held
 from tests.planted import SignIn, computed

@@ -7,15 +7,15 @@ import pytest
 from django.db import connection
 from django.test import Client
 
-from crowd.models import Participation
-from crowd.refusals import EntryRefusedError
-from judging import services as judging
-from judging import subjects
-from judging.desks import Desk
-from judging.models import Battery
-from live.refusals import RefusedError
-from studies.models import Study
-from studies.services import set_state
+from turnwise.crowd.models import Participation
+from turnwise.crowd.refusals import EntryRefusedError
+from turnwise.judging import services as judging
+from turnwise.judging import subjects
+from turnwise.judging.desks import Desk
+from turnwise.judging.models import Battery
+from turnwise.live.refusals import RefusedError
+from turnwise.studies.models import Study
+from turnwise.studies.services import set_state
 from tests.conftest import MakeContexts, MakeQueue, MakeRun, enter
 from tests.desks import begin, held
 

@@ -10,16 +10,16 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from accounts.models import User
-from contexts.files import ContextRow
-from contexts.models import ContextSet, ContextSetVersion
-from contexts.services import import_version
-from judging import services as judging
-from judging import subjects
-from judging.chosen import Contexts, responses
-from judging.models import Item
-from responses.models import ResponseRun
-from studies.models import Study
+from turnwise.accounts.models import User
+from turnwise.contexts.files import ContextRow
+from turnwise.contexts.models import ContextSet, ContextSetVersion
+from turnwise.contexts.services import import_version
+from turnwise.judging import services as judging
+from turnwise.judging import subjects
+from turnwise.judging.chosen import Contexts, responses
+from turnwise.judging.models import Item
+from turnwise.responses.models import ResponseRun
+from turnwise.studies.models import Study
 from tests.conftest import MakeQueue, MakeRun
 from tests.planted import SignIn
 

@@ -8,18 +8,18 @@ import pytest
 from django.core.exceptions import ValidationError
 from django.test import Client
 
-from accounts.models import User
-from crowd.refusals import EntryRefusedError
+from turnwise.accounts.models import User
+from turnwise.crowd.refusals import EntryRefusedError
 from evaluation.spreadsheets import csv_text
-from judging import gold, subjects
-from judging import services as judging
-from judging.gold import Gold
-from judging.models import Item, Slot
-from judging.queries import system_counts
-from judging.services import plan_of
-from studies.models import Study
-from studies.progress import counts_of
-from tasks.judging.judged import judged_items
+from turnwise.judging import gold, subjects
+from turnwise.judging import services as judging
+from turnwise.judging.gold import Gold
+from turnwise.judging.models import Item, Slot
+from turnwise.judging.queries import system_counts
+from turnwise.judging.services import plan_of
+from turnwise.studies.models import Study
+from turnwise.studies.progress import counts_of
+from turnwise.tasks.judging.judged import judged_items
 from tests.conftest import MakeQueue, enter
 from tests.desks import begin, held
 

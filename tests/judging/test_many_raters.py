@@ -10,13 +10,13 @@ from uuid import UUID
 import pytest
 from django.db import OperationalError, connection, transaction
 
-from crowd.refusals import EntryRefusedError
-from judging import services as judging
-from judging.desks import Desk
-from judging.models import JudgingPlan, Slot
-from labels.models import Label
-from live.refusals import RefusedError
-from studies.models import Study
+from turnwise.crowd.refusals import EntryRefusedError
+from turnwise.judging import services as judging
+from turnwise.judging.desks import Desk
+from turnwise.judging.models import JudgingPlan, Slot
+from turnwise.labels.models import Label
+from turnwise.live.refusals import RefusedError
+from turnwise.studies.models import Study
 from tests.conftest import MakeQueue, enter
 from tests.desks import begin
 

@@ -13,21 +13,21 @@ from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as some
 
-from accounts import tokens
-from accounts.models import User
-from crowd.models import Participation
+from turnwise.accounts import tokens
+from turnwise.accounts.models import User
+from turnwise.crowd.models import Participation
 from evaluation.fit_contexts import Contexts
-from judging import pairing, pairs, subjects
-from judging import services as judging
-from judging.desks import Desk
-from judging.models import Item, Slot
-from judging.pairing import Side
-from judging.pairs import Source
-from labels.models import Label, Pair
-from live.refusals import RefusedError
-from responses.models import Response, ResponseRun
-from studies.models import Study
-from tasks.judging import judged
+from turnwise.judging import pairing, pairs, subjects
+from turnwise.judging import services as judging
+from turnwise.judging.desks import Desk
+from turnwise.judging.models import Item, Slot
+from turnwise.judging.pairing import Side
+from turnwise.judging.pairs import Source
+from turnwise.labels.models import Label, Pair
+from turnwise.live.refusals import RefusedError
+from turnwise.responses.models import Response, ResponseRun
+from turnwise.studies.models import Study
+from turnwise.tasks.judging import judged
 from tests.conftest import MakeContexts, MakePairs, MakeQueue, MakeRun, MakeStudy, MakeVersion
 from tests.desks import begin
 from tests.planted import talked

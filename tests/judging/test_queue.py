@@ -11,19 +11,19 @@ from django.db.models import Count, F
 from django.test import Client
 from django.utils import timezone
 
-from bots.models import Bot
-from bots.services import version_of
-from crowd.models import Assignment, Outcome, Participation
-from crowd.refusals import EntryRefusedError
-from dialogues.models import Dialogue, Seat
-from judging import services as judging
-from judging import subjects
-from judging.desks import Desk, Judged
-from judging.models import Item, Slot
-from labels.models import Label
-from live.refusals import RefusedError
-from responses.models import Response
-from studies.models import Study
+from turnwise.bots.models import Bot
+from turnwise.bots.services import version_of
+from turnwise.crowd.models import Assignment, Outcome, Participation
+from turnwise.crowd.refusals import EntryRefusedError
+from turnwise.dialogues.models import Dialogue, Seat
+from turnwise.judging import services as judging
+from turnwise.judging import subjects
+from turnwise.judging.desks import Desk, Judged
+from turnwise.judging.models import Item, Slot
+from turnwise.labels.models import Label
+from turnwise.live.refusals import RefusedError
+from turnwise.responses.models import Response
+from turnwise.studies.models import Study
 from tests.conftest import MakeContexts, MakeQueue, MakeRun, MakeStudy, enter, start_dialogue, worker_of
 from tests.desks import begin, held, item_of
 

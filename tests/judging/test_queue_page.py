@@ -5,11 +5,11 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from accounts import tokens
-from accounts.models import User
-from judging import subjects
-from judging.models import Slot
-from studies.models import Study
+from turnwise.accounts import tokens
+from turnwise.accounts.models import User
+from turnwise.judging import subjects
+from turnwise.judging.models import Slot
+from turnwise.studies.models import Study
 from tests.conftest import MakeContexts, MakeQueue, MakeRun, MakeStudy, start_dialogue
 from tests.planted import SignIn
 

@@ -7,16 +7,16 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from accounts.models import User
-from dialogues.models import Dialogue
+from turnwise.accounts.models import User
+from turnwise.dialogues.models import Dialogue
 from evaluation.kappa import Kappa, cohen_kappa
 from evaluation.questions import SSA
-from judging import agreement, readers, subjects
-from judging.models import Agreement
-from labels.models import Label
-from questions.resolving import question_set
-from studies.asks import UNDER_EACH_REPLY, About, Asked, Moment, Party
-from studies.models import Study
+from turnwise.judging import agreement, readers, subjects
+from turnwise.judging.models import Agreement
+from turnwise.labels.models import Label
+from turnwise.questions.resolving import question_set
+from turnwise.studies.asks import UNDER_EACH_REPLY, About, Asked, Moment, Party
+from turnwise.studies.models import Study
 from tests.asking import SCALES, judge_all, judging_both
 from tests.conftest import MakeQueue, MakeStudy, start_dialogue, worker_of
 from tests.desks import begin, judge
@@ -66,8 +66,8 @@ def test_scores_and_agreement_of_both_parties(read: Dialogue) -> None:
 
 
 def test_labels_of_readers_stay_out_of_the_report_of_the_conversations(read: Dialogue) -> None:
-    from exports.turns import labelled_turns
-    from reports.answers import judged
+    from turnwise.exports.turns import labelled_turns
+    from turnwise.reports.answers import judged
 
     assert len(judged(read.study, SSA, read.study.asks.get())) == 7
     assert sum(map(len, labelled_turns(read.study))) == 7

@@ -12,21 +12,21 @@ import pytest
 from django.core.exceptions import ValidationError
 from django.test import Client
 
-from accounts.models import User
-from dialogues import material
-from dialogues.models import Dialogue, Material
+from turnwise.accounts.models import User
+from turnwise.dialogues import material
+from turnwise.dialogues.models import Dialogue, Material
 from evaluation.report.bundle import recompute
-from exports.bundle import write_bundle
-from exports.turns import labelled_turns
-from judging import pairs, subjects
-from judging import services as judging
-from judging.models import Item, JudgingPlan, Slot
-from judging.pairs import Source
-from judging.reading import read_beside
-from judging.services import plan_of
-from knowledge.sections import Section
-from labels.models import Pair
-from studies.models import Study
+from turnwise.exports.bundle import write_bundle
+from turnwise.exports.turns import labelled_turns
+from turnwise.judging import pairs, subjects
+from turnwise.judging import services as judging
+from turnwise.judging.models import Item, JudgingPlan, Slot
+from turnwise.judging.pairs import Source
+from turnwise.judging.reading import read_beside
+from turnwise.judging.services import plan_of
+from turnwise.knowledge.sections import Section
+from turnwise.labels.models import Pair
+from turnwise.studies.models import Study
 from tests.conftest import MakePairs, MakeQueue, MakeStudy
 from tests.desks import begin, judge
 from tests.planted import SignIn, talked

@@ -14,22 +14,22 @@ from django.core.management import call_command
 from django.db import connection, transaction
 from django.utils import timezone
 
-from accounts.models import User
-from crowd import pilot
-from crowd.refusals import EntryRefusedError
+from turnwise.accounts.models import User
+from turnwise.crowd import pilot
+from turnwise.crowd.refusals import EntryRefusedError
 from evaluation.report.bundle import recompute
-from judging import gold, removing, subjects
-from judging import services as judging
-from judging.desks import Desk
-from judging.gold import Gold
-from judging.models import Battery, Item, Slot
-from judging.queries import SystemCount, system_counts
-from labels.models import Label
-from live.refusals import RefusedError
-from responses.models import Response
-from studies.models import Study
-from studies.progress import counts_of
-from studies.services import clone, set_state
+from turnwise.judging import gold, removing, subjects
+from turnwise.judging import services as judging
+from turnwise.judging.desks import Desk
+from turnwise.judging.gold import Gold
+from turnwise.judging.models import Battery, Item, Slot
+from turnwise.judging.queries import SystemCount, system_counts
+from turnwise.labels.models import Label
+from turnwise.live.refusals import RefusedError
+from turnwise.responses.models import Response
+from turnwise.studies.models import Study
+from turnwise.studies.progress import counts_of
+from turnwise.studies.services import clone, set_state
 from tests.conftest import MakeContexts, MakeQueue, MakeRun
 from tests.desks import begin, held, item_of
 from tests.planted import computed

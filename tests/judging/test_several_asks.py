@@ -15,31 +15,31 @@ from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from accounts.models import User
-from crowd.models import Participation
-from crowd.refusals import EntryRefusedError
-from dialogues.models import Dialogue
+from turnwise.accounts.models import User
+from turnwise.crowd.models import Participation
+from turnwise.crowd.refusals import EntryRefusedError
+from turnwise.dialogues.models import Dialogue
 from evaluation.questions import Answer, question_set
 from evaluation.report.bundle import recompute
 from evaluation.sequential import always_valid_mean
-from exports.bundle import write_bundle
-from exports.turns import csv_lines
-from judging import gold, pairs, subjects, training
-from judging import services as judging
-from judging.chosen import dialogues, responses, turns
-from judging.counting import ask_counts
-from judging.desks import Desk
-from judging.gold import Gold
-from judging.models import Item, Slot
-from judging.pairs import Source
-from judging.queries import system_counts
-from labels.models import Label
-from live.refusals import RefusedError
-from responses.models import ResponseRun
-from studies.asks import About, Asked
-from studies.models import Study
-from studies.progress import counts_of
-from studies.services import clone, save_study, set_state
+from turnwise.exports.bundle import write_bundle
+from turnwise.exports.turns import csv_lines
+from turnwise.judging import gold, pairs, subjects, training
+from turnwise.judging import services as judging
+from turnwise.judging.chosen import dialogues, responses, turns
+from turnwise.judging.counting import ask_counts
+from turnwise.judging.desks import Desk
+from turnwise.judging.gold import Gold
+from turnwise.judging.models import Item, Slot
+from turnwise.judging.pairs import Source
+from turnwise.judging.queries import system_counts
+from turnwise.labels.models import Label
+from turnwise.live.refusals import RefusedError
+from turnwise.responses.models import ResponseRun
+from turnwise.studies.asks import About, Asked
+from turnwise.studies.models import Study
+from turnwise.studies.progress import counts_of
+from turnwise.studies.services import clone, save_study, set_state
 from tests.asking import ANSWERS, LIKENESS, LIKERT, SCALES, SSA, asking, judge_all
 from tests.conftest import MakeContexts, MakeRun, enter
 from tests.desks import begin, held, item_of

@@ -8,27 +8,27 @@ from pathlib import Path
 import pytest
 from django.utils import timezone
 
-from accounts.models import User
-from crowd import pilot
-from crowd.ending import exclude
-from crowd.models import Participation
-from crowd.redaction import redact
-from dialogues.models import Dialogue, Turn
+from turnwise.accounts.models import User
+from turnwise.crowd import pilot
+from turnwise.crowd.ending import exclude
+from turnwise.crowd.models import Participation
+from turnwise.crowd.redaction import redact
+from turnwise.dialogues.models import Dialogue, Turn
 from evaluation.personal_data import Kind
 from evaluation.report.bundle import recompute
-from exports.bundle import write_bundle
-from exports.turns import csv_lines
-from judging import removing, subjects
-from judging import services as judging
-from judging.counting import ask_counts
-from judging.models import Item, Slot
-from judging.queries import system_counts
-from labels.models import Label
-from monitoring.monitor import monitor
-from privacy.withdrawing import withdraw
-from studies.models import PrimaryAnalysis, Study
-from studies.progress import counts_of
-from studies.services import set_state
+from turnwise.exports.bundle import write_bundle
+from turnwise.exports.turns import csv_lines
+from turnwise.judging import removing, subjects
+from turnwise.judging import services as judging
+from turnwise.judging.counting import ask_counts
+from turnwise.judging.models import Item, Slot
+from turnwise.judging.queries import system_counts
+from turnwise.labels.models import Label
+from turnwise.monitoring.monitor import monitor
+from turnwise.privacy.withdrawing import withdraw
+from turnwise.studies.models import PrimaryAnalysis, Study
+from turnwise.studies.progress import counts_of
+from turnwise.studies.services import set_state
 from tests.asking import LIKENESS, SSA, asking, judge_all
 from tests.conftest import MakeContexts, MakeRun, enter
 from tests.desks import begin

@@ -5,24 +5,24 @@ from pathlib import Path
 
 import pytest
 
-from accounts.models import User
+from turnwise.accounts.models import User
 from chatbots.knowledge.cli import main as topical_chat
-from contexts.files import jsonl_lines, parse
-from contexts.models import ContextSet, ContextSetVersion
-from contexts.services import import_version, save_set
-from judging import pairs, subjects
-from judging import services as judging
-from judging.models import Item
-from judging.pairs import Source
-from judging.reading import read_beside
-from judging.services import plan_of
-from responses import files as responses
-from responses.answering import _Run
-from responses.models import ResponseRun
-from responses.services import Missing, store_file
-from studies.models import Study
-from studies.presets import preset_named
-from studies.services import save_study, set_state
+from turnwise.contexts.files import jsonl_lines, parse
+from turnwise.contexts.models import ContextSet, ContextSetVersion
+from turnwise.contexts.services import import_version, save_set
+from turnwise.judging import pairs, subjects
+from turnwise.judging import services as judging
+from turnwise.judging.models import Item
+from turnwise.judging.pairs import Source
+from turnwise.judging.reading import read_beside
+from turnwise.judging.services import plan_of
+from turnwise.responses import files as responses
+from turnwise.responses.answering import _Run
+from turnwise.responses.models import ResponseRun
+from turnwise.responses.services import Missing, store_file
+from turnwise.studies.models import Study
+from turnwise.studies.presets import preset_named
+from turnwise.studies.services import save_study, set_state
 from tests.chatbots.knowledge.quiz import quiz, write_files
 from tests.conftest import MakePairs
 from tests.desks import begin

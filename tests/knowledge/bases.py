@@ -4,10 +4,10 @@ import json
 from typing import Any
 from uuid import uuid4
 
-from accounts.models import User
-from knowledge.files import parse
-from knowledge.models import BaseVersion, KnowledgeBase
-from knowledge.services import import_version
+from turnwise.accounts.models import User
+from turnwise.knowledge.files import parse
+from turnwise.knowledge.models import BaseVersion, KnowledgeBase
+from turnwise.knowledge.services import import_version
 
 TOPICS = ("Books", "Music", "Sports", "Movies")
 

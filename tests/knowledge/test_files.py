@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from knowledge.building import ArticleRow, EntityRow, budgets
-from knowledge.files import as_json, content_hash, parse
+from turnwise.knowledge.building import ArticleRow, EntityRow, budgets
+from turnwise.knowledge.files import as_json, content_hash, parse
 from tests.knowledge.bases import article, base_file, entity
 
 

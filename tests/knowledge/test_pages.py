@@ -9,10 +9,10 @@ from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.test import Client
 
-from accounts.models import User
-from knowledge.files import parse
-from knowledge.models import Article, BaseVersion, Entity, KnowledgeBase
-from knowledge.services import import_version
+from turnwise.accounts.models import User
+from turnwise.knowledge.files import parse
+from turnwise.knowledge.models import Article, BaseVersion, Entity, KnowledgeBase
+from turnwise.knowledge.services import import_version
 from tests.knowledge.bases import article, base_file, entity, make_base
 from tests.planted import SignIn
 
@@ -70,7 +70,7 @@ def test_what_no_page_can_show_or_takes_too_long_is_refused_in_words(
     refused = client.get(upload(client, half)["Location"])
     assert (refused.status_code, "U+D800" in refused.content.decode()) == (422, True)
 
-    monkeypatch.setattr("live.apart.PATIENCE_SECONDS", 0.01)  # no process of Python is there so soon
+    monkeypatch.setattr("turnwise.live.apart.PATIENCE_SECONDS", 0.01)  # no process of Python is there so soon
     refused = client.get(upload(client, base_file())["Location"])
     assert (refused.status_code, "could not be read within" in refused.content.decode()) == (422, True)
 

@@ -6,15 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from knowledge.reading_sets import (
-    FACTS_NEEDED,
-    Configuration,
-    KnownEntity,
-    TooLittleKnownError,
-    ToRead,
-    reading_sets,
-)
-from knowledge.sections import Section
+from turnwise.knowledge.reading_sets import FACTS_NEEDED, Configuration, KnownEntity, TooLittleKnownError, ToRead, reading_sets
+from turnwise.knowledge.sections import Section
 
 SECTIONS = ("One.", "Two.", "Three.", "Four.")
 

@@ -6,12 +6,12 @@ from random import Random
 
 import pytest
 
-from accounts.models import User
-from knowledge.files import parse
-from knowledge.models import KnowledgeBase
-from knowledge.reading_sets import Configuration, reading_sets
-from knowledge.services import SHIPPED, load_shipped
-from knowledge.texts import words
+from turnwise.accounts.models import User
+from turnwise.knowledge.files import parse
+from turnwise.knowledge.models import KnowledgeBase
+from turnwise.knowledge.reading_sets import Configuration, reading_sets
+from turnwise.knowledge.services import SHIPPED, load_shipped
+from turnwise.knowledge.texts import words
 
 BUILT = parse(SHIPPED.read_text(encoding="utf-8"))
 PAPER = {

@@ -8,16 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from knowledge.naming import Names
-from knowledge.texts import (
-    paragraphs,
-    sentences,
-    shortened,
-    similar_parts,
-    summarized,
-    text_rank,
-    words,
-)
+from turnwise.knowledge.naming import Names
+from turnwise.knowledge.texts import paragraphs, sentences, shortened, similar_parts, summarized, text_rank, words
 
 
 @pytest.mark.parametrize(

@@ -12,19 +12,19 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.db import IntegrityError, connection, connections
 
-from bots.client import Reply
-from bots.models import Bot
-from bots.services import version_of
+from turnwise.bots.client import Reply
+from turnwise.bots.models import Bot
+from turnwise.bots.services import version_of
 from chatbots.base import Response
-from dialogues.models import Turn
-from dialogues.queries import seat_of
-from dialogues.seated import Seated
-from dialogues.services import close_exchange, open_exchange
-from labels.models import Label
-from labels.services import record
-from live import batches
-from live.refusals import RefusedError
-from studies.asks import Moment
+from turnwise.dialogues.models import Turn
+from turnwise.dialogues.queries import seat_of
+from turnwise.dialogues.seated import Seated
+from turnwise.dialogues.services import close_exchange, open_exchange
+from turnwise.labels.models import Label
+from turnwise.labels.services import record
+from turnwise.live import batches
+from turnwise.live.refusals import RefusedError
+from turnwise.studies.asks import Moment
 from tests.conftest import MakeStudy, start_dialogue, worker_of
 from tests.live.conftest import query, until_a_batch_waits_for_a_row
 

@@ -5,8 +5,8 @@ import asyncio
 import pytest
 from django.db import OperationalError, connection
 
-from live import database
-from live.database import in_database
+from turnwise.live import database
+from turnwise.live.database import in_database
 from tests.away import Away
 
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import pytest
 
-from live.frames import as_json
+from turnwise.live.frames import as_json
 
 
 class Named(NamedTuple):

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from live import layer as layers
-from live.layer import Message, SteadyLayer
-from project.embedded import Redis
+from turnwise.live import layer as layers
+from turnwise.live.layer import Message, SteadyLayer
+from turnwise.project.embedded import Redis
 
 
 @pytest.fixture

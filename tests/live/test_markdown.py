@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from live.markdown import as_html
+from turnwise.live.markdown import as_html
 
 LINK = 'target="_blank" rel="nofollow noopener noreferrer ugc"'
 

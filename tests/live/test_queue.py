@@ -15,18 +15,18 @@ from django.utils import timezone
 from redis import Redis
 from redis.exceptions import RedisError
 
-from accounts import tokens
-from accounts.models import User
-from audits.models import Audit
-from audits.tasks import take_up_audits
-from bots.models import Bot, CanaryRun
-from judging import subjects
-from judging.models import Agreement
-from live.queue import NOT_STARTED, STARTS_LATER
-from rehearsals.models import Attempt
-from reports.models import Report
-from reports.services import lost_reports
-from studies.models import Bundle, Study
+from turnwise.accounts import tokens
+from turnwise.accounts.models import User
+from turnwise.audits.models import Audit
+from turnwise.audits.tasks import take_up_audits
+from turnwise.bots.models import Bot, CanaryRun
+from turnwise.judging import subjects
+from turnwise.judging.models import Agreement
+from turnwise.live.queue import NOT_STARTED, STARTS_LATER
+from turnwise.rehearsals.models import Attempt
+from turnwise.reports.models import Report
+from turnwise.reports.services import lost_reports
+from turnwise.studies.models import Bundle, Study
 from tests.conftest import MakeQueue
 from tests.desks import judge
 from tests.planted import SignIn, talked

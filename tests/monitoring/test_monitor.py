@@ -11,18 +11,18 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from accounts.models import User
-from bots.models import BotCopy
-from charts.templatetags.figures import seconds
-from crowd import visits
-from crowd.assigning import assign
-from crowd.ending import complete, end
-from crowd.ledger import add_bonus, due, pay
-from crowd.models import Assignment, Outcome, Participation, Practice
-from crowd.practice import practised
-from dialogues.models import Dialogue, Fault, Turn
-from monitoring.monitor import monitor
-from studies.models import Study
+from turnwise.accounts.models import User
+from turnwise.bots.models import BotCopy
+from turnwise.charts.templatetags.figures import seconds
+from turnwise.crowd import visits
+from turnwise.crowd.assigning import assign
+from turnwise.crowd.ending import complete, end
+from turnwise.crowd.ledger import add_bonus, due, pay
+from turnwise.crowd.models import Assignment, Outcome, Participation, Practice
+from turnwise.crowd.practice import practised
+from turnwise.dialogues.models import Dialogue, Fault, Turn
+from turnwise.monitoring.monitor import monitor
+from turnwise.studies.models import Study
 from tests.conftest import MakeQueue, MakeStudy, enter, start_dialogue
 from tests.planted import SignIn, talked
 

@@ -10,14 +10,14 @@ from channels.routing import URLRouter
 from django.conf import settings
 from django.test import Client
 
-from accounts.models import User
-from bots.models import Bot
-from bots.services import register_bot
-from dialogues.models import Dialogue
-from project.routing import websocket_urlpatterns
-from studies.asks import About, Asked, Moment
-from studies.models import Study
-from studies.services import save_study, set_state
+from turnwise.accounts.models import User
+from turnwise.bots.models import Bot
+from turnwise.bots.services import register_bot
+from turnwise.dialogues.models import Dialogue
+from turnwise.project.routing import websocket_urlpatterns
+from turnwise.studies.asks import About, Asked, Moment
+from turnwise.studies.models import Study
+from turnwise.studies.services import save_study, set_state
 from tests.conftest import PATIENCE, Tab
 
 MakeWizard = Callable[..., Study]

@@ -11,21 +11,21 @@ from django.core.exceptions import ValidationError
 from django.test import Client
 from django.utils import timezone
 
-from accounts.models import User
-from audits.services import start
-from bots import client as bots
-from bots import operators, presence
-from bots.models import OperatorPresence
+from turnwise.accounts.models import User
+from turnwise.audits.services import start
+from turnwise.bots import client as bots
+from turnwise.bots import operators, presence
+from turnwise.bots.models import OperatorPresence
 from chatbots.base import Context
 from chatbots.errors import BotFailedError
-from crowd.assigning import assign
-from crowd.ending import end
-from crowd.models import Assignment, Outcome, PayEntry
-from crowd.refusals import EntryRefusedError
-from crowd.sessions import COOKIE, signed
-from dialogues import awaited
-from dialogues.models import Dialogue, Fault, OperatorReply, Seat, Turn
-from studies.models import Study
+from turnwise.crowd.assigning import assign
+from turnwise.crowd.ending import end
+from turnwise.crowd.models import Assignment, Outcome, PayEntry
+from turnwise.crowd.refusals import EntryRefusedError
+from turnwise.crowd.sessions import COOKIE, signed
+from turnwise.dialogues import awaited
+from turnwise.dialogues.models import Dialogue, Fault, OperatorReply, Seat, Turn
+from turnwise.studies.models import Study
 from tests.conftest import OpenTab, enter, start_dialogue
 from tests.operating.conftest import MakeWizard, OpenPage, wizard
 

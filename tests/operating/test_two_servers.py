@@ -14,10 +14,10 @@ from django.test import Client
 from django.utils import timezone
 from websockets.asyncio.client import ClientConnection, connect
 
-from accounts.models import User
-from crowd.models import Assignment, PayEntry
-from crowd.sessions import COOKIE, signed
-from dialogues.models import Dialogue, OperatorReply, Seat, Turn
+from turnwise.accounts.models import User
+from turnwise.crowd.models import Assignment, PayEntry
+from turnwise.crowd.sessions import COOKIE, signed
+from turnwise.dialogues.models import Dialogue, OperatorReply, Seat, Turn
 from tests.browser.conftest import Server
 from tests.conftest import MakeMeeting, session_cookie, start_dialogue, worker_of
 from tests.operating.conftest import MakeWizard

@@ -4,11 +4,11 @@ from decimal import Decimal
 
 import pytest
 
-from accounts.models import Event, User
-from crowd.ledger import pay
-from crowd.models import Participation, Worker
-from dialogues.models import Turn
-from studies.models import Study
+from turnwise.accounts.models import Event, User
+from turnwise.crowd.ledger import pay
+from turnwise.crowd.models import Participation, Worker
+from turnwise.dialogues.models import Turn
+from turnwise.studies.models import Study
 from tests.conftest import MakeStudy, enter
 from tests.planted import SignIn, talked
 

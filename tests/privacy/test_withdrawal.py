@@ -16,27 +16,27 @@ from django.core.management import call_command
 from django.test import Client
 from django.utils import timezone
 
-from accounts.models import User
-from crowd.ledger import pay
-from crowd.models import Assignment, Outcome, Participation, PayEntry, Withdrawal, Worker
-from crowd.panels import Arrival
-from crowd.queries import progress
-from crowd.refusals import EntryRefusedError
-from dialogues.company import end_alone
-from dialogues.models import Dialogue, Turn
-from dialogues.queries import seat_of
-from dialogues.services import Taken, finish, open_exchange, seat_two
+from turnwise.accounts.models import User
+from turnwise.crowd.ledger import pay
+from turnwise.crowd.models import Assignment, Outcome, Participation, PayEntry, Withdrawal, Worker
+from turnwise.crowd.panels import Arrival
+from turnwise.crowd.queries import progress
+from turnwise.crowd.refusals import EntryRefusedError
+from turnwise.dialogues.company import end_alone
+from turnwise.dialogues.models import Dialogue, Turn
+from turnwise.dialogues.queries import seat_of
+from turnwise.dialogues.services import Taken, finish, open_exchange, seat_two
 from evaluation.report.bundle import recompute
 from evaluation.text import WITHDRAWN
-from judging import services as judging
-from judging import subjects
-from judging.models import Item
-from labels.models import Label
-from labels.services import record
-from privacy.erasing import due_for_erasure, erase_due
-from privacy.withdrawing import withdraw
-from studies.models import Study
-from studies.services import save_study
+from turnwise.judging import services as judging
+from turnwise.judging import subjects
+from turnwise.judging.models import Item
+from turnwise.labels.models import Label
+from turnwise.labels.services import record
+from turnwise.privacy.erasing import due_for_erasure, erase_due
+from turnwise.privacy.withdrawing import withdraw
+from turnwise.studies.models import Study
+from turnwise.studies.services import save_study
 from tests.conftest import MakeMeeting, MakeQueue, MakeStudy, enter, pseudonym_of, start_dialogue
 from tests.desks import begin, judge
 from tests.planted import SignIn, computed, talked

@@ -6,15 +6,15 @@ import sys
 import threading
 import time
 
-from project import orphans
-from project.programs import Program, Watch
+from turnwise.project import orphans
+from turnwise.project.programs import Program, Watch
 
 
 def main() -> None:
     ending = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: ending.set())
     orphans.adopt()
-    keeper = Program("The keeper", ["-m", "project.keeper", *sys.argv[1:]], orphans.marked(os.environ))
+    keeper = Program("The keeper", ["-m", "turnwise.project.keeper", *sys.argv[1:]], orphans.marked(os.environ))
     watch = Watch(keeper, lambda text: print(text, flush=True))
     keeper.start()
     while not ending.wait(0.05):

@@ -18,31 +18,31 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from django.utils import timezone
 
-from accounts import inviting, tokens
-from accounts.deeds import WORDS
-from accounts.models import ApiToken, User
-from accounts.trail import LEFT_OUT
-from audits.services import start
-from bots import host
-from bots.models import Bot
-from bots.services import register_bot
-from crowd.assigning import admit, assign
-from crowd.models import PanelAct, Participation, StudyPanel, Waiting
-from crowd.sessions import COOKIE, signed
-from dialogues.models import Turn
-from judging import services as judging
-from judging.models import Item
-from labels.models import Label
-from project.routing import websocket_urlpatterns
-from quality.deciding import decide
-from quality.models import MessageTemplate, Qualification
-from questions.services import create_set
-from responses.models import Sweep
-from studies.asks import UNDER_EACH_REPLY, About, Asked, Moment
-from studies.models import Study
-from studies.services import share
-from tasks.two_people.models import TwoPeoplePlan
-from tasks.writing import services as writing
+from turnwise.accounts import inviting, tokens
+from turnwise.accounts.deeds import WORDS
+from turnwise.accounts.models import ApiToken, User
+from turnwise.accounts.trail import LEFT_OUT
+from turnwise.audits.services import start
+from turnwise.bots import host
+from turnwise.bots.models import Bot
+from turnwise.bots.services import register_bot
+from turnwise.crowd.assigning import admit, assign
+from turnwise.crowd.models import PanelAct, Participation, StudyPanel, Waiting
+from turnwise.crowd.sessions import COOKIE, signed
+from turnwise.dialogues.models import Turn
+from turnwise.judging import services as judging
+from turnwise.judging.models import Item
+from turnwise.labels.models import Label
+from turnwise.project.routing import websocket_urlpatterns
+from turnwise.quality.deciding import decide
+from turnwise.quality.models import MessageTemplate, Qualification
+from turnwise.questions.services import create_set
+from turnwise.responses.models import Sweep
+from turnwise.studies.asks import UNDER_EACH_REPLY, About, Asked, Moment
+from turnwise.studies.models import Study
+from turnwise.studies.services import share
+from turnwise.tasks.two_people.models import TwoPeoplePlan
+from turnwise.tasks.writing import services as writing
 from tests.conftest import (
     PATIENCE,
     MakePairs,
@@ -56,7 +56,7 @@ from tests.conftest import (
 )
 from tests.knowledge.bases import make_base
 from tests.questions.conftest import TONE
-from transcripts import importing, relaying
+from turnwise.transcripts import importing, relaying
 
 PUBLIC, SIGNED_IN, OWNER, TOKEN, ADMIN = "public", "signed in", "owner", "token", "admin"
 

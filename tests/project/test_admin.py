@@ -6,8 +6,8 @@ import pytest
 from django.contrib import admin
 from django.test import RequestFactory
 
-from accounts.models import User
-from studies.models import Study
+from turnwise.accounts.models import User
+from turnwise.studies.models import Study
 
 # By model, the fields that an admin may change there, and why. All others are for reading alone.
 MAY_BE_CHANGED: dict[str, tuple[set[str], str]] = {

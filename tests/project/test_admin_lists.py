@@ -6,9 +6,9 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from accounts.models import User
-from crowd.assigning import assign
-from dialogues.services import begin
+from turnwise.accounts.models import User
+from turnwise.crowd.assigning import assign
+from turnwise.dialogues.services import begin
 from tests.conftest import MakeStudy, enter
 
 

@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 from schemathesis import APIOperation, Case, GenerationMode, checks
 from schemathesis.specs.openapi import checks as openapi
 
-from accounts import tokens
-from accounts.models import User
-from audits import services as audits
-from bots import host
-from bots.models import Bot
-from project.wsgi import application
-from questions.services import create_set
-from responses.models import Sweep
+from turnwise.accounts import tokens
+from turnwise.accounts.models import User
+from turnwise.audits import services as audits
+from turnwise.bots import host
+from turnwise.bots.models import Bot
+from turnwise.project.wsgi import application
+from turnwise.questions.services import create_set
+from turnwise.responses.models import Sweep
 from tests.conftest import MakeContexts, MakePairs, MakeStudy
 from tests.questions.conftest import TONE
 

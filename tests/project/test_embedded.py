@@ -11,9 +11,9 @@ import pytest
 import redis
 import yaml
 
-from project import embedded, passable
-from project.embedded import POSTGRESQL_VERSION, PostgreSQL, Redis, postgresql_binaries
-from project.processes import StartError
+from turnwise.project import embedded, passable
+from turnwise.project.embedded import POSTGRESQL_VERSION, PostgreSQL, Redis, postgresql_binaries
+from turnwise.project.processes import StartError
 
 
 @pytest.fixture

@@ -6,9 +6,9 @@ import psycopg2
 import pytest
 import redis
 
-from project.embedded import PostgreSQL, Redis
-from project.external import check_database, check_redis
-from project.processes import StartError
+from turnwise.project.embedded import PostgreSQL, Redis
+from turnwise.project.external import check_database, check_redis
+from turnwise.project.processes import StartError
 
 
 @pytest.fixture(scope="module")

@@ -16,19 +16,19 @@ from django.db.models import QuerySet
 from django.test import Client
 from django.utils import timezone
 
-from accounts.models import User
-from bots import operators
-from crowd import waiting
-from crowd.assigning import admit
-from crowd.models import Assignment, Participation, Waiting
-from crowd.sessions import COOKIE, signed
-from dialogues.models import Dialogue, OperatorReply, Turn
-from judging import services as judging
-from judging.models import Batch, Slot
-from labels.models import Label
-from project.routing import websocket_urlpatterns
-from responses.models import Response, WritingPlace
-from tasks.writing import services as writing
+from turnwise.accounts.models import User
+from turnwise.bots import operators
+from turnwise.crowd import waiting
+from turnwise.crowd.assigning import admit
+from turnwise.crowd.models import Assignment, Participation, Waiting
+from turnwise.crowd.sessions import COOKIE, signed
+from turnwise.dialogues.models import Dialogue, OperatorReply, Turn
+from turnwise.judging import services as judging
+from turnwise.judging.models import Batch, Slot
+from turnwise.labels.models import Label
+from turnwise.project.routing import websocket_urlpatterns
+from turnwise.responses.models import Response, WritingPlace
+from turnwise.tasks.writing import services as writing
 from tests.conftest import (
     MakeMeeting,
     MakeQueue,
@@ -269,7 +269,7 @@ def beside(
 
 
 def _another_wizard(operator: User) -> str:
-    from bots.services import register_bot
+    from turnwise.bots.services import register_bot
 
     return register_bot(name="own", title="Own", adapter="operator", owner=operator).name
 
@@ -342,8 +342,8 @@ async def test_a_socket_outlives_whatever_stands_in_any_field_of_a_frame(
     kind: str, beside: dict[str, MakeTheirs], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each is refused or taken; none ends in an error, which would end the line without a word."""
-    monkeypatch.setattr("crowd.worker_socket.BURST", 1_000_000)
-    monkeypatch.setattr("operating.consumers.BURST", 1_000_000)
+    monkeypatch.setattr("turnwise.crowd.worker_socket.BURST", 1_000_000)
+    monkeypatch.setattr("turnwise.operating.consumers.BURST", 1_000_000)
     tab = OfSomebody(await beside[kind]())
     await tab.connect()
 

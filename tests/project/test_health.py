@@ -18,12 +18,12 @@ from django.db.models.functions import Now
 from django.test import Client
 from pytest_django.fixtures import Settings
 
-from accounts.models import User
-from bots.models import BotCopy
-from bots.services import register_bot
-from project.embedded import PostgreSQL, Redis
-from project.health import Part, _ask_all, write_probe
-from project.tasks import HEART, beat_heart
+from turnwise.accounts.models import User
+from turnwise.bots.models import BotCopy
+from turnwise.bots.services import register_bot
+from turnwise.project.embedded import PostgreSQL, Redis
+from turnwise.project.health import Part, _ask_all, write_probe
+from turnwise.project.tasks import HEART, beat_heart
 
 SignIn = Callable[[User], Client]
 pytestmark = pytest.mark.django_db
@@ -168,7 +168,7 @@ def _autocommitting(server: PostgreSQL) -> Any:
 
 
 def test_a_disk_that_is_nearly_full_is_said_in_time(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("project.health.LEAST_FREE_BYTES", 1 << 60)
+    monkeypatch.setattr("turnwise.project.health.LEAST_FREE_BYTES", 1 << 60)
 
     answer = client.get("/readyz")
 
@@ -206,7 +206,7 @@ def other_redis(tmp_path: Path, settings: Settings) -> Iterator[Redis]:
     server = Redis(tmp_path / "redis")
     server.start()
     settings.CHANNEL_LAYERS = {
-        "default": {"BACKEND": "live.layer.SteadyLayer", "CONFIG": {"address": server.url}}
+        "default": {"BACKEND": "turnwise.live.layer.SteadyLayer", "CONFIG": {"address": server.url}}
     }
     yield server
     server.stop()

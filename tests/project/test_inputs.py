@@ -8,10 +8,10 @@ from django.core.cache import cache
 from django.test import Client
 from redis import Redis
 
-from accounts import tokens
-from accounts.models import User
-from contexts.files import parse
-from studies.models import Study
+from turnwise.accounts import tokens
+from turnwise.accounts.models import User
+from turnwise.contexts.files import parse
+from turnwise.studies.models import Study
 from tests.planted import SignIn
 
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from project import logs
-from project.logs import OncePerInterval
+from turnwise.project import logs
+from turnwise.project.logs import OncePerInterval
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from django import forms
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy
 
-from studies.models import Study
+from turnwise.studies.models import Study
 
 ROOT = Path(__file__).parents[2]
 TEMPLATES = ROOT / "templates"

@@ -6,7 +6,7 @@ import pytest
 from django.db import OperationalError, close_old_connections
 from django.test import Client
 
-from project import outage
+from turnwise.project import outage
 from tests.away import Away
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from project import prepared
+from turnwise.project import prepared
 
 
 @pytest.fixture

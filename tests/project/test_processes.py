@@ -7,7 +7,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from project.processes import record, stop_recorded
+from turnwise.project.processes import record, stop_recorded
 
 
 @pytest.fixture

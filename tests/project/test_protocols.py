@@ -10,8 +10,8 @@ import pytest
 import uvicorn
 from websockets.frames import Frame, Opcode
 
-from project import bodies, protocols
-from project.bodies import BoundedBodies
+from turnwise.project import bodies, protocols
+from turnwise.project.bodies import BoundedBodies
 
 Connect = Callable[[], socket.socket]
 

@@ -14,13 +14,13 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import resolve
 from django.utils import timezone
 
-from accounts.models import User
+from turnwise.accounts.models import User
 from benchmarks.pages import MOST_QUERIES
 from benchmarks.staff_pages import pages
-from bots.models import Bot
-from judging.models import Item
-from reports.models import Report
-from studies.models import Study
+from turnwise.bots.models import Bot
+from turnwise.judging.models import Item
+from turnwise.reports.models import Report
+from turnwise.studies.models import Study
 from tests.conftest import MakeQueue, MakeStudy, start_dialogue
 from tests.desks import begin, judge
 from tests.planted import Answers, SignIn, computed, talked

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from django.db import connection, transaction
 
-from live.sql import files_of
+from turnwise.live.sql import files_of
 
 APPS = (
     "accounts",

@@ -8,20 +8,20 @@ from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.test import Client
 
-from accounts.models import User
-from crowd.entering import refuse_whom_it_is_not_for
-from crowd.models import Participation
-from crowd.refusals import EntryRefusedError
-from judging import gold
-from judging import services as judging
-from judging.gold import Gold
-from labels.models import Label
-from labels.timing import Timing
-from quality import deciding, flagging
-from quality.models import Block, Decision, Flag
-from reports.services import build_report, queue_report
-from studies.models import Study
-from tasks.judging.judged import judged_items
+from turnwise.accounts.models import User
+from turnwise.crowd.entering import refuse_whom_it_is_not_for
+from turnwise.crowd.models import Participation
+from turnwise.crowd.refusals import EntryRefusedError
+from turnwise.judging import gold
+from turnwise.judging import services as judging
+from turnwise.judging.gold import Gold
+from turnwise.labels.models import Label
+from turnwise.labels.timing import Timing
+from turnwise.quality import deciding, flagging
+from turnwise.quality.models import Block, Decision, Flag
+from turnwise.reports.services import build_report, queue_report
+from turnwise.studies.models import Study
+from turnwise.tasks.judging.judged import judged_items
 from tests.conftest import MakeQueue, MakeStudy, enter, start_dialogue, worker_of
 from tests.desks import begin, held
 

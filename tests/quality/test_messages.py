@@ -4,10 +4,10 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from accounts.models import User
-from crowd.models import Participation
-from quality.models import Flag, MessageTemplate
-from studies.models import Study
+from turnwise.accounts.models import User
+from turnwise.crowd.models import Participation
+from turnwise.quality.models import Flag, MessageTemplate
+from turnwise.studies.models import Study
 from tests.conftest import enter
 
 

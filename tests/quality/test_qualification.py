@@ -8,17 +8,17 @@ from django.core.exceptions import ValidationError
 from django.db import connection
 from django.test import Client
 
-from accounts.models import User
-from crowd.models import Assignment, Outcome, Participation, Worker
-from crowd.panels import Arrival
-from crowd.refusals import EntryRefusedError
-from crowd.sessions import signed
-from judging.models import Batch
-from privacy.stored import stored_of
-from quality import qualifying
-from quality.models import Attempt, Qualification
-from quality.writing import read, written
-from studies.models import Study
+from turnwise.accounts.models import User
+from turnwise.crowd.models import Assignment, Outcome, Participation, Worker
+from turnwise.crowd.panels import Arrival
+from turnwise.crowd.refusals import EntryRefusedError
+from turnwise.crowd.sessions import signed
+from turnwise.judging.models import Batch
+from turnwise.privacy.stored import stored_of
+from turnwise.quality import qualifying
+from turnwise.quality.models import Attempt, Qualification
+from turnwise.quality.writing import read, written
+from turnwise.studies.models import Study
 from tests.conftest import MakeQueue, MakeStudy, enter
 
 TEXT = """Which reply makes sense?

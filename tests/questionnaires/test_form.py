@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from studies.models import Study
+from turnwise.studies.models import Study
 from tests.conftest import MakeQueue, MakeStudy, MakeWriting
 from tests.questionnaires.test_path import HOW, SSA, WHO
 from tests.studies.test_studies import FORM

@@ -11,17 +11,17 @@ from django.db import IntegrityError, transaction
 from django.test import Client
 from django.utils import timezone
 
-from crowd.ending import complete
-from crowd.models import Assignment, Outcome, Participation
+from turnwise.crowd.ending import complete
+from turnwise.crowd.models import Assignment, Outcome, Participation
 from evaluation.questions import DEMOGRAPHICS, FEEDBACK
-from labels.models import Label
-from monitoring.funnel import Stood, stages
-from privacy.withdrawing import withdraw
-from questionnaires.services import due
-from questions import resolving
-from studies.asks import About, Asked, Moment, Party
-from studies.models import ReEntry, Study
-from studies.services import save_study
+from turnwise.labels.models import Label
+from turnwise.monitoring.funnel import Stood, stages
+from turnwise.privacy.withdrawing import withdraw
+from turnwise.questionnaires.services import due
+from turnwise.questions import resolving
+from turnwise.studies.asks import About, Asked, Moment, Party
+from turnwise.studies.models import ReEntry, Study
+from turnwise.studies.services import save_study
 from tests.conftest import MakePairs, MakeQueue, MakeStudy, MakeWriting
 
 SSA = Asked("ssa", About.PARTNER_TURN, Moment.EACH_TURN)

@@ -12,22 +12,22 @@ import pytest
 from django.core.management import call_command
 from django.test import Client
 
-from accounts.models import User
-from crowd.models import Participation
-from crowd.redaction import redact
-from dialogues.models import Dialogue
+from turnwise.accounts.models import User
+from turnwise.crowd.models import Participation
+from turnwise.crowd.redaction import redact
+from turnwise.dialogues.models import Dialogue
 from evaluation.personal_data import Kind
 from evaluation.report.bundle import recompute
-from labels.models import Label
-from privacy.erasing import cut_loose
-from privacy.looking import looked
-from privacy.stored import stored_of
-from privacy.withdrawing import withdraw
-from questionnaires.services import take
-from questions import resolving
-from questions.services import create_set
-from studies.asks import About, Asked, Moment
-from studies.models import Study
+from turnwise.labels.models import Label
+from turnwise.privacy.erasing import cut_loose
+from turnwise.privacy.looking import looked
+from turnwise.privacy.stored import stored_of
+from turnwise.privacy.withdrawing import withdraw
+from turnwise.questionnaires.services import take
+from turnwise.questions import resolving
+from turnwise.questions.services import create_set
+from turnwise.studies.asks import About, Asked, Moment
+from turnwise.studies.models import Study
 from tests.conftest import MakeStudy, MakeWriting
 from tests.planted import SignIn, computed, talked
 from tests.questionnaires.test_path import FINE, HOW, OLD_HAND, SSA, WHO

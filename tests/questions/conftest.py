@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from questions import resolving
+from turnwise.questions import resolving
 
 TONE: dict[str, Any] = {
     "format": 1,

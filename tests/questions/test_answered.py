@@ -9,18 +9,18 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.core.management import call_command
 
-from accounts.models import User
-from bots.services import version_of
-from dialogues.models import Dialogue
-from dialogues.queries import seat_of
+from turnwise.accounts.models import User
+from turnwise.bots.services import version_of
+from turnwise.dialogues.models import Dialogue
+from turnwise.dialogues.queries import seat_of
 from evaluation.questions import QuestionSet
 from evaluation.report.bundle import recompute
-from judging import services as judging
-from labels.models import Label
-from labels.services import record
-from live.refusals import RefusedError
-from questions import resolving
-from questions.services import create_set
+from turnwise.judging import services as judging
+from turnwise.labels.models import Label
+from turnwise.labels.services import record
+from turnwise.live.refusals import RefusedError
+from turnwise.questions import resolving
+from turnwise.questions.services import create_set
 from tests.conftest import MakeQueue, MakeStudy, start_dialogue, worker_of
 from tests.desks import begin, held
 from tests.planted import add_exchange, bot_of, computed

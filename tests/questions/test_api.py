@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from accounts import tokens
-from accounts.models import User
-from questions.models import SetVersion
-from questions.services import create_set
+from turnwise.accounts import tokens
+from turnwise.accounts.models import User
+from turnwise.questions.models import SetVersion
+from turnwise.questions.services import create_set
 from tests.questions.conftest import TONE
 
 pytestmark = pytest.mark.django_db

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from accounts.models import User
+from turnwise.accounts.models import User
 from evaluation.questions import QUESTION_SETS
-from questions import services
-from questions.models import OwnSet, SetVersion
-from questions.services import create_set
+from turnwise.questions import services
+from turnwise.questions.models import OwnSet, SetVersion
+from turnwise.questions.services import create_set
 from tests.planted import SignIn
 from tests.questions.conftest import TONE
 

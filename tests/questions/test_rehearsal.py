@@ -2,8 +2,8 @@
 
 import pytest
 
-from accounts.models import User
-from questions.services import create_set
+from turnwise.accounts.models import User
+from turnwise.questions.services import create_set
 from tests.conftest import MakeStudy
 from tests.planted import figures
 from tests.questions.conftest import TONE

@@ -7,14 +7,14 @@ import pytest
 from django.core.exceptions import ValidationError
 from django.test import Client
 
-from accounts.models import User
-from bots.services import register_bot
-from crowd.views import instructions_shown
-from questions.services import add_version, create_set
-from questions.shown import all_asked
-from studies.asks import About, Asked, Moment
-from studies.models import Study
-from studies.services import save_study
+from turnwise.accounts.models import User
+from turnwise.bots.services import register_bot
+from turnwise.crowd.views import instructions_shown
+from turnwise.questions.services import add_version, create_set
+from turnwise.questions.shown import all_asked
+from turnwise.studies.asks import About, Asked, Moment
+from turnwise.studies.models import Study
+from turnwise.studies.services import save_study
 from tests.conftest import MakeStudy
 from tests.planted import SignIn
 from tests.questions.conftest import TONE

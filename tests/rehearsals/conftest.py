@@ -4,7 +4,7 @@ from collections import Counter
 from django.apps import apps
 from django.core.management import call_command
 
-from studies.models import Study
+from turnwise.studies.models import Study
 
 
 def rehearsed(study: Study, *options: str) -> str:

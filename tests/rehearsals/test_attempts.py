@@ -6,14 +6,14 @@ import pytest
 from django.core.management import CommandError
 from django.utils import timezone
 
-from accounts.models import User
-from crowd.practice import practised
-from live.locks import REHEARSALS, only_here
-from rehearsals.attempts import begin, look_after
-from rehearsals.models import Attempt
-from rehearsals.services import copied
-from rehearsals.tasks import started
-from studies.models import Study
+from turnwise.accounts.models import User
+from turnwise.crowd.practice import practised
+from turnwise.live.locks import REHEARSALS, only_here
+from turnwise.rehearsals.attempts import begin, look_after
+from turnwise.rehearsals.models import Attempt
+from turnwise.rehearsals.services import copied
+from turnwise.rehearsals.tasks import started
+from turnwise.studies.models import Study
 from tests.conftest import MakeQueue, MakeStudy
 from tests.planted import SignIn
 from tests.rehearsals.conftest import rehearsed

@@ -2,14 +2,14 @@
 
 import pytest
 
-from accounts.models import User
-from crowd.models import Participation
-from judging import services as judging
-from judging import subjects
-from judging.models import Battery, Slot
-from labels.models import Label
-from studies.asks import About, Asked
-from studies.models import Study
+from turnwise.accounts.models import User
+from turnwise.crowd.models import Participation
+from turnwise.judging import services as judging
+from turnwise.judging import subjects
+from turnwise.judging.models import Battery, Slot
+from turnwise.labels.models import Label
+from turnwise.studies.asks import About, Asked
+from turnwise.studies.models import Study
 from tests.asking import LIKENESS, asking
 from tests.conftest import MakeContexts, MakeQueue, MakeRun
 from tests.rehearsals.conftest import rehearsed

@@ -13,34 +13,34 @@ from django.db import transaction
 from django.db.models import Count
 from django.utils import timezone
 
-from accounts.models import User
-from contexts.files import ContextRow
-from contexts.models import ContextSet
-from contexts.services import import_version
-from crowd.models import Assignment, Participation, Worker
+from turnwise.accounts.models import User
+from turnwise.contexts.files import ContextRow
+from turnwise.contexts.models import ContextSet
+from turnwise.contexts.services import import_version
+from turnwise.crowd.models import Assignment, Participation, Worker
 from evaluation.questions import question_set
 from evaluation.report.tables import labels_table
-from exports.rows import rows as bundle_rows
-from exports.rows import sets_answered
-from judging import services as judging
-from judging import subjects
-from judging.chosen import contexts_of
-from judging.models import Item, JudgingPlan, Slot
-from judging.readers import judged_by_both
-from labels.models import Label
-from project.webserver import served
-from rehearsals.planted import Kind, Plan, mix
-from rehearsals.run import run
-from rehearsals.services import delete_rehearsal, make_rehearsal
-from reports.queries import unlabelled_replies
-from studies.models import Study
-from tasks.judging.rehearsal import Rater
+from turnwise.exports.rows import rows as bundle_rows
+from turnwise.exports.rows import sets_answered
+from turnwise.judging import services as judging
+from turnwise.judging import subjects
+from turnwise.judging.chosen import contexts_of
+from turnwise.judging.models import Item, JudgingPlan, Slot
+from turnwise.judging.readers import judged_by_both
+from turnwise.labels.models import Label
+from turnwise.project.webserver import served
+from turnwise.rehearsals.planted import Kind, Plan, mix
+from turnwise.rehearsals.run import run
+from turnwise.rehearsals.services import delete_rehearsal, make_rehearsal
+from turnwise.reports.queries import unlabelled_replies
+from turnwise.studies.models import Study
+from turnwise.tasks.judging.rehearsal import Rater
 from tests.conftest import MakeContexts, MakeQueue, MakeRun, MakeStudy, enter
 from tests.desks import begin
 from tests.planted import SignIn, talked
 from tests.rehearsals.conftest import rehearsed, rows
-from transcripts.importing import ImportRefusedError
-from transcripts.undoing import refuse_labelled
+from turnwise.transcripts.importing import ImportRefusedError
+from turnwise.transcripts.undoing import refuse_labelled
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

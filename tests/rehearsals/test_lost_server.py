@@ -14,13 +14,13 @@ import pytest
 from django.core.management import CommandError
 from django.db import connection
 
-from judging import subjects
-from labels.models import Label
-from project.programs import Program
-from rehearsals.findings import OUTSIDE
-from responses.models import Response
-from studies.asks import About, Asked, Moment
-from studies.models import Study
+from turnwise.judging import subjects
+from turnwise.labels.models import Label
+from turnwise.project.programs import Program
+from turnwise.rehearsals.findings import OUTSIDE
+from turnwise.responses.models import Response
+from turnwise.studies.asks import About, Asked, Moment
+from turnwise.studies.models import Study
 from tests.conftest import (
     MakeContexts,
     MakeMeeting,
@@ -45,7 +45,7 @@ def web() -> Iterator[tuple[str, psutil.Process]]:
         listener.bind(("127.0.0.1", 0))
         listener.listen(512)
         fd = listener.fileno()
-        arguments = ["-m", "project.keeper", "web", "project.web", "--fd", str(fd)]
+        arguments = ["-m", "turnwise.project.keeper", "web", "turnwise.project.web", "--fd", str(fd)]
         keeper = Program("web", arguments, dict(os.environ), fd)
         keeper.start()
         try:

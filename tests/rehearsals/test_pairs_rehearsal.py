@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from judging import pairs
-from judging.pairs import Source
-from labels.models import Label
-from studies.models import Study
+from turnwise.judging import pairs
+from turnwise.judging.pairs import Source
+from turnwise.labels.models import Label
+from turnwise.studies.models import Study
 from tests.conftest import MakePairs, MakeStudy
 from tests.planted import talked
 from tests.rehearsals.conftest import rehearsed

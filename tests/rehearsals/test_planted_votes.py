@@ -19,11 +19,11 @@ from evaluation.questions import (
     Subject,
 )
 from evaluation.questions import Kind as QuestionKind
-from rehearsals.findings import Finding, Outcome, allowed, findings, inside
-from rehearsals.planted import Answers, Kind, Plan, mix
-from rehearsals.room import TooFewError, latecomers, room, seats
-from rehearsals.truth import foreseen, means, stored
-from rehearsals.ways import State, rates, seen, ways
+from turnwise.rehearsals.findings import Finding, Outcome, allowed, findings, inside
+from turnwise.rehearsals.planted import Answers, Kind, Plan, mix
+from turnwise.rehearsals.room import TooFewError, latecomers, room, seats
+from turnwise.rehearsals.truth import foreseen, means, stored
+from turnwise.rehearsals.ways import State, rates, seen, ways
 
 # --- how much, and who comes when -----------------------------------------------------------------------
 

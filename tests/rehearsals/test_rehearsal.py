@@ -8,17 +8,17 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from accounts.models import User
-from crowd.models import Participation, Worker
+from turnwise.accounts.models import User
+from turnwise.crowd.models import Participation, Worker
 from evaluation.questions import SSA
 from evaluation.report.bundle import recompute
-from rehearsals.findings import Outcome, findings
-from rehearsals.planted import HONEST, Kind, Plan, mix
-from rehearsals.services import delete_rehearsal, enough_workers, make_rehearsal
-from rehearsals.simulated import Work
-from rehearsals.truth import means
-from studies.asks import About, Asked, Moment
-from studies.models import Study
+from turnwise.rehearsals.findings import Outcome, findings
+from turnwise.rehearsals.planted import HONEST, Kind, Plan, mix
+from turnwise.rehearsals.services import delete_rehearsal, enough_workers, make_rehearsal
+from turnwise.rehearsals.simulated import Work
+from turnwise.rehearsals.truth import means
+from turnwise.studies.asks import About, Asked, Moment
+from turnwise.studies.models import Study
 from tests.conftest import MakeStudy, start_dialogue
 from tests.planted import SignIn, figures, talked
 from tests.rehearsals.conftest import rehearsed, rows

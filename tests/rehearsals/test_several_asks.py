@@ -5,16 +5,16 @@ from pathlib import Path
 import pytest
 from django.db.models import Count
 
-from accounts.models import User
+from turnwise.accounts.models import User
 from evaluation.report.bundle import recompute
-from exports.bundle import write_bundle
-from judging import pairs
-from judging.models import Item
-from judging.pairs import Source
-from labels.models import Label
-from studies.asks import About, Asked
-from studies.models import Study
-from studies.services import set_state
+from turnwise.exports.bundle import write_bundle
+from turnwise.judging import pairs
+from turnwise.judging.models import Item
+from turnwise.judging.pairs import Source
+from turnwise.labels.models import Label
+from turnwise.studies.asks import About, Asked
+from turnwise.studies.models import Study
+from turnwise.studies.services import set_state
 from tests.asking import asking, judging_both
 from tests.conftest import MakeContexts, MakeRun, MakeStudy
 from tests.planted import talked

@@ -14,22 +14,22 @@ from django.core.management import CommandError
 from django.db import connection
 from django.utils import timezone
 
-from accounts.models import User
-from crowd.models import Assignment, Participation, Waiting
-from dialogues.models import Dialogue, ReadingSet
+from turnwise.accounts.models import User
+from turnwise.crowd.models import Assignment, Participation, Waiting
+from turnwise.dialogues.models import Dialogue, ReadingSet
 from evaluation.acceptance import SWEARING
 from evaluation.questions import Choice, Question, QuestionSet, Subject
 from evaluation.questions import Kind as QuestionKind
 from evaluation.repetition import repeated_turns
-from labels.models import Label
-from rehearsals import attempts
-from rehearsals.models import Attempt
-from rehearsals.planted import Kind, Plan, mix
-from rehearsals.said import AGAIN, COPIED, SENTENCES, SWORN, copied, said
-from rehearsals.tasks import started
-from rehearsals.truth import means
-from studies.asks import About, Asked, Moment
-from studies.models import Study
+from turnwise.labels.models import Label
+from turnwise.rehearsals import attempts
+from turnwise.rehearsals.models import Attempt
+from turnwise.rehearsals.planted import Kind, Plan, mix
+from turnwise.rehearsals.said import AGAIN, COPIED, SENTENCES, SWORN, copied, said
+from turnwise.rehearsals.tasks import started
+from turnwise.rehearsals.truth import means
+from turnwise.studies.asks import About, Asked, Moment
+from turnwise.studies.models import Study
 from tests.conftest import MakeMeeting
 from tests.knowledge.bases import base_file, make_base
 from tests.planted import SignIn

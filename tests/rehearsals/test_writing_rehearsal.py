@@ -7,16 +7,16 @@ import pytest
 from django.core.management import CommandError
 from django.db.models import Count
 
-from accounts.models import User
-from crowd.models import Assignment, Participation
-from rehearsals.planted import Kind, mix
-from rehearsals.said import MACHINE, response
-from rehearsals.services import enough_workers
-from responses.checks import problem_of
-from responses.models import Response, ResponseRun
-from studies.asks import About, Asked, Moment
-from studies.models import Study
-from studies.services import save_study
+from turnwise.accounts.models import User
+from turnwise.crowd.models import Assignment, Participation
+from turnwise.rehearsals.planted import Kind, mix
+from turnwise.rehearsals.said import MACHINE, response
+from turnwise.rehearsals.services import enough_workers
+from turnwise.responses.checks import problem_of
+from turnwise.responses.models import Response, ResponseRun
+from turnwise.studies.asks import About, Asked, Moment
+from turnwise.studies.models import Study
+from turnwise.studies.services import save_study
 from tests.conftest import MakeQueue, MakeWriting
 from tests.planted import SignIn
 from tests.rehearsals.conftest import rehearsed, rows

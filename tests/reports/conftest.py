@@ -1,6 +1,6 @@
 import pytest
 
-from studies.models import Study
+from turnwise.studies.models import Study
 from tests.planted import with_report_of_two
 
 

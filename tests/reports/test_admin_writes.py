@@ -5,14 +5,14 @@ import re
 import pytest
 from django.test import Client
 
-from accounts.models import User
-from crowd.models import Worker
-from dialogues.models import Dialogue, Turn
-from judging.models import JudgingPlan
-from labels.models import Label
-from responses.models import Response
-from studies.models import Study
-from tasks.writing.models import WritingPlan
+from turnwise.accounts.models import User
+from turnwise.crowd.models import Worker
+from turnwise.dialogues.models import Dialogue, Turn
+from turnwise.judging.models import JudgingPlan
+from turnwise.labels.models import Label
+from turnwise.responses.models import Response
+from turnwise.studies.models import Study
+from turnwise.tasks.writing.models import WritingPlan
 from tests.conftest import MakeQueue, MakeStudy, MakeVersion
 from tests.planted import SignIn, computed, figures
 

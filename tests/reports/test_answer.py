@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 from django.template.loader import render_to_string
 
-from bots.models import Bot
+from turnwise.bots.models import Bot
 from evaluation.printed import figure, p_value, percent, signed
 from evaluation.report.latex import tables
-from reports.method import method
-from studies.models import Study
+from turnwise.reports.method import method
+from turnwise.studies.models import Study
 from tests.conftest import MakeStudy
 from tests.planted import SignIn, computed, figures, talked
 

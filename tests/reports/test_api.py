@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from accounts import tokens
-from accounts.models import User
-from reports.models import Report
-from reports.services import build_report
-from studies import services
-from studies.models import Study
+from turnwise.accounts import tokens
+from turnwise.accounts.models import User
+from turnwise.reports.models import Report
+from turnwise.reports.services import build_report
+from turnwise.studies import services
+from turnwise.studies.models import Study
 from tests.planted import computed, figures, talked
 
 # A report is computed in a transaction of its own.

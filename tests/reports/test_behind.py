@@ -8,12 +8,12 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from django.test import Client
 
-from accounts.models import User
-from bots.models import Bot
-from charts.interactive.plots import plot
+from turnwise.accounts.models import User
+from turnwise.bots.models import Bot
+from turnwise.charts.interactive.plots import plot
 from evaluation.printed import figure
-from reports.behind import behind
-from studies.models import Study
+from turnwise.reports.behind import behind
+from turnwise.studies.models import Study
 from tests.conftest import MakeStudy
 from tests.planted import SignIn, computed, talked
 

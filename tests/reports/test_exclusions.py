@@ -12,12 +12,12 @@ from django.core.management import call_command
 from django.db import IntegrityError
 from django.utils import timezone
 
-from accounts.models import User
-from crowd.ending import exclude
-from crowd.models import Participation
+from turnwise.accounts.models import User
+from turnwise.crowd.ending import exclude
+from turnwise.crowd.models import Participation
 from evaluation.report.bundle import recompute
-from studies.models import Study
-from studies.services import save_study
+from turnwise.studies.models import Study
+from turnwise.studies.services import save_study
 from tests.conftest import MakeStudy, pseudonym_of
 from tests.planted import SignIn, computed, figures, talked
 

@@ -13,13 +13,13 @@ from typing import Any
 import pytest
 from django.core.management import call_command
 
-from accounts.models import User
-from crowd.ending import exclude
+from turnwise.accounts.models import User
+from turnwise.crowd.ending import exclude
 from evaluation.report.analysis import other_result
 from evaluation.report.bundle import recompute
-from judging import subjects
-from judging.models import Item
-from studies.models import PrimaryAnalysis, Study
+from turnwise.judging import subjects
+from turnwise.judging.models import Item
+from turnwise.studies.models import PrimaryAnalysis, Study
 from tests.conftest import MakeContexts, MakeQueue, MakeRun, MakeStudy
 from tests.desks import judge
 from tests.planted import SignIn, computed, talked

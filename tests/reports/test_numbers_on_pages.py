@@ -11,12 +11,12 @@ import pytest
 from django.core.management import call_command
 from django.test import Client
 
-from accounts.models import User
-from crowd.ending import exclude
+from turnwise.accounts.models import User
+from turnwise.crowd.ending import exclude
 from evaluation.report.bundle import recompute
-from judging import services as judging
-from judging import subjects
-from studies.models import PrimaryAnalysis, Study
+from turnwise.judging import services as judging
+from turnwise.judging import subjects
+from turnwise.studies.models import PrimaryAnalysis, Study
 from tests.conftest import MakeContexts, MakeMeeting, MakePairs, MakeQueue, MakeRun, MakeStudy
 from tests.desks import begin
 from tests.planted import SignIn, computed, talked

@@ -5,12 +5,12 @@ from xml.etree import ElementTree
 
 import pytest
 
-from accounts.limits import one_at_once_of
-from accounts.models import User
-from charts.palettes import DARK, LIGHT, Palette
-from dialogues.models import Fault
-from reports.models import Chart
-from studies.models import Study
+from turnwise.accounts.limits import one_at_once_of
+from turnwise.accounts.models import User
+from turnwise.charts.palettes import DARK, LIGHT, Palette
+from turnwise.dialogues.models import Fault
+from turnwise.reports.models import Chart
+from turnwise.studies.models import Study
 from tests.conftest import MakeStudy, start_dialogue
 from tests.planted import SignIn, computed, figures, talked
 

@@ -12,15 +12,15 @@ from asgiref.sync import sync_to_async
 from django.core.management import call_command
 from django.test import Client
 
-from accounts.models import User
-from bots.models import Bot
-from dialogues.models import Dialogue, Turn
-from dialogues.queries import seat_of
-from dialogues.services import finish
+from turnwise.accounts.models import User
+from turnwise.bots.models import Bot
+from turnwise.dialogues.models import Dialogue, Turn
+from turnwise.dialogues.queries import seat_of
+from turnwise.dialogues.services import finish
 from evaluation.report.bundle import recompute
-from judging import services as judging
-from judging import subjects
-from studies.models import Study
+from turnwise.judging import services as judging
+from turnwise.judging import subjects
+from turnwise.studies.models import Study
 from tests.conftest import MakeQueue, MakeStudy, OpenTab, start_dialogue, worker_of
 from tests.desks import begin
 from tests.planted import SignIn, computed, figures, talked

@@ -14,14 +14,14 @@ from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
-from accounts.models import User
-from bots.models import Bot
-from bots.services import version_of
-from dialogues.queries import seat_of
-from dialogues.services import finish
-from reports import services
-from reports.models import Report
-from studies.models import Study
+from turnwise.accounts.models import User
+from turnwise.bots.models import Bot
+from turnwise.bots.services import version_of
+from turnwise.dialogues.queries import seat_of
+from turnwise.dialogues.services import finish
+from turnwise.reports import services
+from turnwise.reports.models import Report
+from turnwise.studies.models import Study
 from tests.conftest import MakeStudy, pseudonym_of, start_dialogue, worker_of
 from tests.planted import SignIn, add_exchange, add_label, ask_instead, computed, figures, talked
 

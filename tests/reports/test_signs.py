@@ -10,15 +10,15 @@ from django.core.management import call_command
 from django.db.models import F
 from django.test import Client
 
-from accounts.models import User
-from crowd.addresses import hashed
-from crowd.entering import consent
-from crowd.models import Participation
-from crowd.panels import Arrival
-from dialogues.models import Dialogue
+from turnwise.accounts.models import User
+from turnwise.crowd.addresses import hashed
+from turnwise.crowd.entering import consent
+from turnwise.crowd.models import Participation
+from turnwise.crowd.panels import Arrival
+from turnwise.dialogues.models import Dialogue
 from evaluation.report.bundle import recompute
-from labels.models import Label
-from studies.models import Study
+from turnwise.labels.models import Label
+from turnwise.studies.models import Study
 from tests.conftest import MakeStudy, pseudonym_of, worker_of
 from tests.planted import SignIn, computed, figures, talked
 

@@ -3,11 +3,11 @@ from typing import Any
 
 import pytest
 
-from accounts.models import User
-from bots import host
-from bots.models import Bot
-from responses.models import ResponseRun
-from responses.services import start_run
+from turnwise.accounts.models import User
+from turnwise.bots import host
+from turnwise.bots.models import Bot
+from turnwise.responses.models import ResponseRun
+from turnwise.responses.services import start_run
 from tests.conftest import MakeVersion
 
 MakeRun = Callable[..., ResponseRun]

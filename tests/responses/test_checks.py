@@ -2,7 +2,7 @@
 
 import pytest
 
-from responses.checks import problem_of
+from turnwise.responses.checks import problem_of
 
 TURNS = ("I spent the whole weekend repainting my kitchen.", "Nice! Which colour did you choose?")
 

@@ -7,12 +7,12 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
-from accounts.limits import one_at_once_of
-from accounts.models import User
-from contexts.models import ContextSetVersion
-from responses import files
-from responses.models import Response, ResponseRun
-from responses.reading import parsed_apart, parsed_from
+from turnwise.accounts.limits import one_at_once_of
+from turnwise.accounts.models import User
+from turnwise.contexts.models import ContextSetVersion
+from turnwise.responses import files
+from turnwise.responses.models import Response, ResponseRun
+from turnwise.responses.reading import parsed_apart, parsed_from
 from tests.conftest import MakeVersion
 
 SignIn = Callable[[User], Client]
@@ -140,10 +140,10 @@ def test_no_file_is_read_by_the_process_that_serves_workers(
     def read_here(*_: Any, **__: Any) -> None:
         raise AssertionError("read here")
 
-    monkeypatch.setattr("responses.files.parse", read_here)
+    monkeypatch.setattr("turnwise.responses.files.parse", read_here)
     client = sign_in(rex)
     preview = upload(client, version, CSV).url
-    monkeypatch.setattr("responses.reading.run", read_here, raising=False)
+    monkeypatch.setattr("turnwise.responses.reading.run", read_here, raising=False)
 
     assert [client.get(preview).status_code for _ in range(2)] == [200, 200]
     client.post(preview)
@@ -183,7 +183,7 @@ def test_a_preview_that_another_version_kept_is_gone_in_words(
     version: ContextSetVersion, rex: User, sign_in: SignIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client = sign_in(rex)
-    monkeypatch.setattr("responses.views._KEPT", "responses as they were")
+    monkeypatch.setattr("turnwise.responses.views._KEPT", "responses as they were")
     preview = upload(client, version, CSV).url
     monkeypatch.undo()
 

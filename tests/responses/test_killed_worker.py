@@ -11,12 +11,12 @@ from urllib.parse import urlsplit, urlunsplit
 import pytest
 from django.conf import settings
 
-from accounts.models import User
-from bots.models import Bot
-from responses import tasks
-from responses.answering import seed_of
-from responses.models import ResponseRun
-from responses.services import start_run
+from turnwise.accounts.models import User
+from turnwise.bots.models import Bot
+from turnwise.responses import tasks
+from turnwise.responses.answering import seed_of
+from turnwise.responses.models import ResponseRun
+from turnwise.responses.services import start_run
 from tests.conftest import MakeVersion
 from tests.responses.conftest import MakeRun
 

@@ -12,18 +12,18 @@ import pytest
 from django.core.management import call_command
 from django.test import Client
 
-from accounts.models import User
-from bots.models import Bot
-from crowd.sessions import COOKIE, signed
+from turnwise.accounts.models import User
+from turnwise.bots.models import Bot
+from turnwise.crowd.sessions import COOKIE, signed
 from evaluation.report.bundle import recompute
-from judging import services as judging
-from judging import subjects
-from judging.models import Batch, Item
-from labels.models import Label
-from responses import files, services
-from responses.answering import answer_slice
-from responses.models import Response, ResponseRun
-from studies.models import Study
+from turnwise.judging import services as judging
+from turnwise.judging import subjects
+from turnwise.judging.models import Batch, Item
+from turnwise.labels.models import Label
+from turnwise.responses import files, services
+from turnwise.responses.answering import answer_slice
+from turnwise.responses.models import Response, ResponseRun
+from turnwise.studies.models import Study
 from tests.conftest import MakeQueue, MakeVersion
 from tests.desks import begin
 from tests.planted import computed, figures

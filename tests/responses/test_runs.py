@@ -11,15 +11,15 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
-from accounts.models import User
-from bots import host
-from bots.models import Bot, BotVersion
+from turnwise.accounts.models import User
+from turnwise.bots import host
+from turnwise.bots.models import Bot, BotVersion
 from chatbots import breaker
-from live.locks import RUNS, only_here
-from responses import services, tasks
-from responses.answering import answer_slice, seed_of
-from responses.models import Response, ResponseFault, ResponseRun
-from responses.queries import progress
+from turnwise.live.locks import RUNS, only_here
+from turnwise.responses import services, tasks
+from turnwise.responses.answering import answer_slice, seed_of
+from turnwise.responses.models import Response, ResponseFault, ResponseRun
+from turnwise.responses.queries import progress
 from tests.conftest import MakeVersion
 from tests.responses.conftest import MakeRun
 

@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from accounts import tokens
-from accounts.models import User
-from bots.models import Bot
-from judging import subjects
-from studies.models import Study, StudyBot
-from studies.services import share
-from tasks.writing.models import WritingPlan
+from turnwise.accounts import tokens
+from turnwise.accounts.models import User
+from turnwise.bots.models import Bot
+from turnwise.judging import subjects
+from turnwise.studies.models import Study, StudyBot
+from turnwise.studies.services import share
+from turnwise.tasks.writing.models import WritingPlan
 from tests.conftest import MakeContexts, MakeQueue, MakeStudy
 from tests.planted import talked
 

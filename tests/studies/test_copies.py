@@ -7,15 +7,15 @@ import pytest
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError
 
-from accounts.models import User
-from bots.models import Bot
-from crowd.models import StudyPanel
-from crowd.taking import invite, take_panels, why_unready
-from judging.models import Item, JudgingPlan, Slot
-from studies.asks import About, Asked, Moment
-from studies.models import Study
-from studies.services import archive, clone, save_study, set_state
-from tasks.writing.models import WritingPlan
+from turnwise.accounts.models import User
+from turnwise.bots.models import Bot
+from turnwise.crowd.models import StudyPanel
+from turnwise.crowd.taking import invite, take_panels, why_unready
+from turnwise.judging.models import Item, JudgingPlan, Slot
+from turnwise.studies.asks import About, Asked, Moment
+from turnwise.studies.models import Study
+from turnwise.studies.services import archive, clone, save_study, set_state
+from turnwise.tasks.writing.models import WritingPlan
 from tests.conftest import MakeQueue, MakeStudy, MakeVersion
 from tests.planted import SignIn, talked
 

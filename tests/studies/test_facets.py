@@ -7,11 +7,11 @@ import pytest
 from django.core.management import call_command
 from django.test import Client
 
-from accounts import tokens
-from accounts.models import User
+from turnwise.accounts import tokens
+from turnwise.accounts.models import User
 from evaluation.report.bundle import recompute
-from studies.facets import facets_of
-from studies.models import Study
+from turnwise.studies.facets import facets_of
+from turnwise.studies.models import Study
 from tests.conftest import MakeStudy
 from tests.planted import SignIn, computed, figures, talked
 

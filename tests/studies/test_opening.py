@@ -9,17 +9,17 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings
 
-from accounts.limits import one_at_once_of
-from accounts.models import User
-from bots import host
-from bots.models import Bot
-from bots.services import register_bot
-from crowd.models import Participation
-from live.markdown import as_html
-from studies.consent import DECEPTION, TEMPLATE, TEMPLATES, ConsentTemplate, left_open
-from studies.models import Study
-from studies.opening import checks, obstacle
-from studies.services import save_study, set_state
+from turnwise.accounts.limits import one_at_once_of
+from turnwise.accounts.models import User
+from turnwise.bots import host
+from turnwise.bots.models import Bot
+from turnwise.bots.services import register_bot
+from turnwise.crowd.models import Participation
+from turnwise.live.markdown import as_html
+from turnwise.studies.consent import DECEPTION, TEMPLATE, TEMPLATES, ConsentTemplate, left_open
+from turnwise.studies.models import Study
+from turnwise.studies.opening import checks, obstacle
+from turnwise.studies.services import save_study, set_state
 from tests.conftest import MakeQueue, MakeStudy
 from tests.planted import SignIn
 

@@ -7,12 +7,12 @@ import pytest
 import scipy
 from django.test import Client
 
-from accounts.models import User
-from judging.costs import planned_of_queue
-from judging.models import JudgingPlan
-from studies.models import Study
-from studies.outlook import outlook
-from studies.planned import Planned, Tells, Unit, of_conversations
+from turnwise.accounts.models import User
+from turnwise.judging.costs import planned_of_queue
+from turnwise.judging.models import JudgingPlan
+from turnwise.studies.models import Study
+from turnwise.studies.outlook import outlook
+from turnwise.studies.planned import Planned, Tells, Unit, of_conversations
 from tests.conftest import MakeQueue, MakeVersion
 from tests.planted import SignIn
 

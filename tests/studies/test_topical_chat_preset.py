@@ -2,12 +2,12 @@
 
 import pytest
 
-from accounts.models import User
-from dialogues.services import asks_of_study
-from knowledge.services import load_shipped
-from studies.asks import About, Moment
-from studies.presets import preset_named
-from studies.services import save_study
+from turnwise.accounts.models import User
+from turnwise.dialogues.services import asks_of_study
+from turnwise.knowledge.services import load_shipped
+from turnwise.studies.asks import About, Moment
+from turnwise.studies.presets import preset_named
+from turnwise.studies.services import save_study
 from tests.planted import SignIn
 
 

@@ -11,13 +11,13 @@ from django.template.loader import get_template
 from django.test import Client
 from django.urls import get_resolver, reverse
 
-from accounts.models import User
-from crowd.work import WorkerTask
-from manual.help import HELP, helps
-from reports.reported import ReportedTask
-from studies.models import Study
-from studies.services import save_study
-from studies.tasks import StudyTask, register, tasks
+from turnwise.accounts.models import User
+from turnwise.crowd.work import WorkerTask
+from turnwise.manual.help import HELP, helps
+from turnwise.reports.reported import ReportedTask
+from turnwise.studies.models import Study
+from turnwise.studies.services import save_study
+from turnwise.studies.tasks import StudyTask, register, tasks
 
 SignIn = Callable[[User], Client]
 
@@ -77,7 +77,7 @@ def test_nothing_outside_its_folder_names_a_task() -> None:
         for node in ast.walk(ast.parse(path.read_text()))
         if (isinstance(node, ast.Constant) and node.value in FOLDERS)
         or ((isinstance(node, ast.ImportFrom) and (node.module or "").startswith("tasks."))
-        and node.module not in ("tasks.api", "tasks.routing", "tasks.urls"))
+        and node.module not in ("turnwise.tasks.api", "turnwise.tasks.routing", "turnwise.tasks.urls"))
     ]  # fmt: skip
 
     assert named == []

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
-from dialogues.models import TranscriptImport
-from transcripts import importing, storing
-from transcripts.importing import ImportRefusedError
+from turnwise.dialogues.models import TranscriptImport
+from turnwise.transcripts import importing, storing
+from turnwise.transcripts.importing import ImportRefusedError
 
 
 def import_draft(

@@ -15,32 +15,32 @@ from django.db import IntegrityError, connection, transaction
 from django.test import Client
 from django.utils import timezone
 
-from accounts.limits import one_at_once_of
-from accounts.models import User
-from bots.models import Bot
-from bots.services import outside_system, register_bot
-from crowd.models import Worker
-from dialogues.models import Dialogue, Seat, TranscriptImport, Turn
-from dialogues.queries import from_elsewhere
+from turnwise.accounts.limits import one_at_once_of
+from turnwise.accounts.models import User
+from turnwise.bots.models import Bot
+from turnwise.bots.services import outside_system, register_bot
+from turnwise.crowd.models import Worker
+from turnwise.dialogues.models import Dialogue, Seat, TranscriptImport, Turn
+from turnwise.dialogues.queries import from_elsewhere
 from evaluation.questions import question_set
-from exports import turns as exports
-from labels.models import Label
-from live.text import MAX_TEXT
-from reports.answers import judged
-from reports.courses import courses
-from reports.services import build_report, queue_report
-from studies.asks import Party
-from studies.models import Study
-from studies.services import save_study
+from turnwise.exports import turns as exports
+from turnwise.labels.models import Label
+from turnwise.live.text import MAX_TEXT
+from turnwise.reports.answers import judged
+from turnwise.reports.courses import courses
+from turnwise.reports.services import build_report, queue_report
+from turnwise.studies.asks import Party
+from turnwise.studies.models import Study
+from turnwise.studies.services import save_study
 from tests.conftest import MakeStudy
 from tests.transcripts.imports import import_draft
-from transcripts import importing, storing, under_way
-from transcripts.importers import FORMATS, Problem, Source, checking
-from transcripts.importers.formats import Format
-from transcripts.importing import ImportRefusedError, guessed_systems, upload
-from transcripts.reading import preview, previewed_apart, told_preview
-from transcripts.tasks import started
-from transcripts.undoing import refuse_labelled, undo
+from turnwise.transcripts import importing, storing, under_way
+from turnwise.transcripts.importers import FORMATS, Problem, Source, checking
+from turnwise.transcripts.importers.formats import Format
+from turnwise.transcripts.importing import ImportRefusedError, guessed_systems, upload
+from turnwise.transcripts.reading import preview, previewed_apart, told_preview
+from turnwise.transcripts.tasks import started
+from turnwise.transcripts.undoing import refuse_labelled, undo
 
 SignIn = Callable[[User], Client]
 PUBLISHED = Path(__file__).parents[3] / "shared" / "data" / "meena"

@@ -7,18 +7,18 @@ from django.db import IntegrityError, transaction
 from django.test import Client
 from django.utils import timezone
 
-from accounts.models import User
-from crowd.models import Worker
-from dialogues.models import Dialogue, Turn
-from dialogues.queries import from_elsewhere
-from labels.models import Label
-from reports.courses import courses
-from studies.asks import Party
-from studies.models import Study
+from turnwise.accounts.models import User
+from turnwise.crowd.models import Worker
+from turnwise.dialogues.models import Dialogue, Turn
+from turnwise.dialogues.queries import from_elsewhere
+from turnwise.labels.models import Label
+from turnwise.reports.courses import courses
+from turnwise.studies.asks import Party
+from turnwise.studies.models import Study
 from tests.conftest import MakeStudy
-from transcripts import relaying
-from transcripts.importing import ImportRefusedError
-from transcripts.relaying import RelayRefusedError, add_turn, discard, finish, replace_turns
+from turnwise.transcripts import relaying
+from turnwise.transcripts.importing import ImportRefusedError
+from turnwise.transcripts.relaying import RelayRefusedError, add_turn, discard, finish, replace_turns
 
 SignIn = Callable[[User], Client]
 

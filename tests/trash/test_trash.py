@@ -10,24 +10,24 @@ from django.contrib.messages import get_messages
 from django.db import connection
 from django.utils import timezone
 
-from accounts.models import User
-from crowd.models import Worker
-from dialogues.models import Dialogue, TranscriptImport, Turn
-from judging.subjects import add_turns
-from labels.models import Label
-from privacy.withdrawing import withdraw
-from quality.models import MessageTemplate, Qualification, Requirement
-from studies.asks import Party
-from studies.models import Bundle, Study
+from turnwise.accounts.models import User
+from turnwise.crowd.models import Worker
+from turnwise.dialogues.models import Dialogue, TranscriptImport, Turn
+from turnwise.judging.subjects import add_turns
+from turnwise.labels.models import Label
+from turnwise.privacy.withdrawing import withdraw
+from turnwise.quality.models import MessageTemplate, Qualification, Requirement
+from turnwise.studies.asks import Party
+from turnwise.studies.models import Bundle, Study
 from tests.conftest import MakeQueue, MakeStudy, enter
 from tests.planted import SignIn, talked
 from tests.transcripts.imports import import_draft
-from transcripts import relaying
-from transcripts.importing import upload
-from transcripts.undoing import undo
-from trash import services
-from trash.models import Deletion
-from trash.services import Kept, PutBackRefusedError, put_back
+from turnwise.transcripts import relaying
+from turnwise.transcripts.importing import upload
+from turnwise.transcripts.undoing import undo
+from turnwise.trash import services
+from turnwise.trash.models import Deletion
+from turnwise.trash.services import Kept, PutBackRefusedError, put_back
 
 FILE = b"Bot: Hi!\nAnn: Tea, or =1+1?\nBot: \xe2\x80\x9cYes\xe2\x80\x9d, please.\nAnn: Here.\n"
 # What changes with whatever happens, and the deletions themselves.

@@ -9,23 +9,23 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from accounts.models import User
-from bots.models import Bot
-from crowd.assigning import assign
-from crowd.ending import complete
-from crowd.ledger import pay
-from crowd.models import Outcome, Participation
-from crowd.pausing import pause, resume
-from crowd.spend import spend_of
-from dialogues.models import Fault
-from judging.models import JudgingPlan
-from reports.models import Report
-from studies.models import Study
-from studies.services import archive, save_study, set_state
+from turnwise.accounts.models import User
+from turnwise.bots.models import Bot
+from turnwise.crowd.assigning import assign
+from turnwise.crowd.ending import complete
+from turnwise.crowd.ledger import pay
+from turnwise.crowd.models import Outcome, Participation
+from turnwise.crowd.pausing import pause, resume
+from turnwise.crowd.spend import spend_of
+from turnwise.dialogues.models import Fault
+from turnwise.judging.models import JudgingPlan
+from turnwise.reports.models import Report
+from turnwise.studies.models import Study
+from turnwise.studies.services import archive, save_study, set_state
 from tests.conftest import MakeQueue, MakeStudy, enter, start_dialogue
 from tests.planted import SignIn, computed, talked
 from tests.workspace.test_journey import hosted
-from workspace.home import costs
+from turnwise.workspace.home import costs
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -5,10 +5,10 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from accounts.models import User
-from crowd.assigning import assign
-from crowd.ending import complete
-from crowd.models import Outcome
+from turnwise.accounts.models import User
+from turnwise.crowd.assigning import assign
+from turnwise.crowd.ending import complete
+from turnwise.crowd.models import Outcome
 from tests.conftest import MakeStudy, enter
 
 

@@ -12,21 +12,21 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from accounts.models import User
-from contexts.models import Context
-from crowd.ending import exclude
-from crowd.redaction import redact
+from turnwise.accounts.models import User
+from turnwise.contexts.models import Context
+from turnwise.crowd.ending import exclude
+from turnwise.crowd.redaction import redact
 from evaluation.personal_data import Kind
 from evaluation.questions import REPLY_IMPRESSION, SSA
-from judging import subjects
-from judging.models import Slot
-from judging.services import judge
-from labels.models import Label
-from labels.votes import votes_on
-from studies.asks import Party
-from studies.models import Study
-from tasks.judging import in_context
-from tasks.judging.in_context import Narrowed, Order
+from turnwise.judging import subjects
+from turnwise.judging.models import Slot
+from turnwise.judging.services import judge
+from turnwise.labels.models import Label
+from turnwise.labels.votes import votes_on
+from turnwise.studies.asks import Party
+from turnwise.studies.models import Study
+from turnwise.tasks.judging import in_context
+from turnwise.tasks.judging.in_context import Narrowed, Order
 from tests.asking import judging_with_two_sets
 from tests.conftest import MakeContexts, MakeQueue, MakeRun, enter
 from tests.desks import begin, held, item_of

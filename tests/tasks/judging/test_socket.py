@@ -14,19 +14,19 @@ from asgiref.testing import ApplicationCommunicator
 from channels.routing import URLRouter
 from django.core.management import call_command
 
-from accounts.models import User
-from crowd.models import Assignment, Participation
-from crowd.sessions import COOKIE, signed
-from judging import services as judging
-from judging import subjects
-from judging.chosen import contexts_of
-from judging.models import Batch, Item, Slot
-from labels.models import Label
-from project.routing import websocket_urlpatterns
-from questions.services import create_set
-from reports.services import build_report, queue_report
-from studies.asks import About, Asked
-from studies.models import Study
+from turnwise.accounts.models import User
+from turnwise.crowd.models import Assignment, Participation
+from turnwise.crowd.sessions import COOKIE, signed
+from turnwise.judging import services as judging
+from turnwise.judging import subjects
+from turnwise.judging.chosen import contexts_of
+from turnwise.judging.models import Batch, Item, Slot
+from turnwise.labels.models import Label
+from turnwise.project.routing import websocket_urlpatterns
+from turnwise.questions.services import create_set
+from turnwise.reports.services import build_report, queue_report
+from turnwise.studies.asks import About, Asked
+from turnwise.studies.models import Study
 from tests.conftest import PATIENCE, MakeContexts, MakeQueue, MakeStudy, enter
 from tests.desks import OPEN
 

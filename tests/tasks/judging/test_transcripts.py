@@ -8,15 +8,15 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 
-from accounts.models import User
-from judging import services as judging
-from labels.models import Label
-from studies.models import Study
+from turnwise.accounts.models import User
+from turnwise.judging import services as judging
+from turnwise.labels.models import Label
+from turnwise.studies.models import Study
 from tests.conftest import MakeQueue
 from tests.desks import begin, held
 from tests.planted import SignIn, computed, figures
-from transcripts import storing
-from workspace.journey import journey
+from turnwise.transcripts import storing
+from turnwise.workspace.journey import journey
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

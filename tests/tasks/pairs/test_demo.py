@@ -1,8 +1,8 @@
 import pytest
 
-from accounts.models import User
-from judging.models import Item, JudgingPlan, Slot
-from tasks.pairs.demo import create_demo_pairs
+from turnwise.accounts.models import User
+from turnwise.judging.models import Item, JudgingPlan, Slot
+from turnwise.tasks.pairs.demo import create_demo_pairs
 
 
 @pytest.mark.django_db

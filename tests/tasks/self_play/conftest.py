@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from accounts.models import User
-from bots import host
-from bots.models import Bot
-from dialogues.models import Dialogue, Turn
-from studies.models import Study
-from studies.services import set_state
-from tasks.self_play.models import SelfPlayPlan
-from tasks.self_play.playing import play_slice
+from turnwise.accounts.models import User
+from turnwise.bots import host
+from turnwise.bots.models import Bot
+from turnwise.dialogues.models import Dialogue, Turn
+from turnwise.studies.models import Study
+from turnwise.studies.services import set_state
+from turnwise.tasks.self_play.models import SelfPlayPlan
+from turnwise.tasks.self_play.playing import play_slice
 
 SignIn = Callable[[User], Client]
 MakeSelfPlay = Callable[..., SelfPlayPlan]

@@ -11,18 +11,18 @@ import numpy as np
 import pytest
 from django.core.management import call_command
 
-from accounts.models import User
+from turnwise.accounts.models import User
 from evaluation.conversation.encoders import Encoders, encoders
 from evaluation.conversation.exchanges import of_bots
 from evaluation.conversation.file import read_conversations
 from evaluation.conversation.metrics import METRICS, measured
 from evaluation.report.bundle import recompute
 from evaluation.report.tables import MEASURES
-from reports.models import Report
-from reports.services import stale_studies
-from tasks.self_play import measuring
-from tasks.self_play.models import SelfPlayed, SelfPlayPlan
-from tasks.self_play.queries import json_lines
+from turnwise.reports.models import Report
+from turnwise.reports.services import stale_studies
+from turnwise.tasks.self_play import measuring
+from turnwise.tasks.self_play.models import SelfPlayed, SelfPlayPlan
+from turnwise.tasks.self_play.queries import json_lines
 from tests.planted import computed
 from tests.tasks.self_play.conftest import MakeSelfPlay, SignIn, play, said
 

@@ -15,21 +15,21 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.utils import timezone
 
-from accounts.models import User
-from bots import host
-from bots.client import Reply
-from bots.models import Bot, BotVersion
+from turnwise.accounts.models import User
+from turnwise.bots import host
+from turnwise.bots.client import Reply
+from turnwise.bots.models import Bot, BotVersion
 from chatbots import breaker
 from chatbots.base import Response
-from dialogues.models import Dialogue, Fault, Turn
-from live.locks import SELF_PLAY, only_here
-from responses.answering import seed_of
-from studies.models import Study
-from studies.services import set_state
-from tasks.self_play import jobs, services
-from tasks.self_play.models import SelfPlayed, SelfPlayPlan
-from tasks.self_play.playing import play_slice
-from tasks.self_play.queries import progress
+from turnwise.dialogues.models import Dialogue, Fault, Turn
+from turnwise.live.locks import SELF_PLAY, only_here
+from turnwise.responses.answering import seed_of
+from turnwise.studies.models import Study
+from turnwise.studies.services import set_state
+from turnwise.tasks.self_play import jobs, services
+from turnwise.tasks.self_play.models import SelfPlayed, SelfPlayPlan
+from turnwise.tasks.self_play.playing import play_slice
+from turnwise.tasks.self_play.queries import progress
 from tests.conftest import MakeQueue
 from tests.tasks.self_play.conftest import MakeSelfPlay, SignIn, is_whole, play, reread, said, scripted
 
@@ -117,7 +117,7 @@ def test_a_process_that_is_killed_loses_and_doubles_nothing(make_self_play: Make
     database = urlsplit(os.environ["DATABASE_URL"])._replace(path=f"/{settings.DATABASES['default']['NAME']}")
     code = f"import django; django.setup(); import tasks.self_play.playing as p; p.play_slice({plan.pk})"
     environment = {
-        "DATABASE_URL": urlunsplit(database), "DJANGO_SETTINGS_MODULE": "project.settings",
+        "DATABASE_URL": urlunsplit(database), "DJANGO_SETTINGS_MODULE": "turnwise.project.settings",
         "PYTHONPATH": os.pathsep.join([str(settings.ROOT / "platform"), str(settings.ROOT)]),
     }  # fmt: skip
     process = subprocess.Popen([sys.executable, "-c", code], env=os.environ | environment)

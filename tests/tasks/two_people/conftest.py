@@ -6,12 +6,12 @@ import pytest
 from asgiref.testing import ApplicationCommunicator
 from channels.routing import URLRouter
 
-from crowd.assigning import admit
-from crowd.models import Assignment, Participation
-from crowd.sessions import COOKIE, signed
-from dialogues.models import Dialogue
-from project.routing import websocket_urlpatterns
-from studies.models import Study
+from turnwise.crowd.assigning import admit
+from turnwise.crowd.models import Assignment, Participation
+from turnwise.crowd.sessions import COOKIE, signed
+from turnwise.dialogues.models import Dialogue
+from turnwise.project.routing import websocket_urlpatterns
+from turnwise.studies.models import Study
 from tests.conftest import PATIENCE, Tab, enter
 
 

@@ -7,14 +7,14 @@ import pytest
 from django.core.management import call_command
 from django.utils import timezone
 
-from charts.drawn import svgs
-from dialogues.models import Dialogue, Turn
-from dialogues.services import Taken, seat_two
+from turnwise.charts.drawn import svgs
+from turnwise.dialogues.models import Dialogue, Turn
+from turnwise.dialogues.services import Taken, seat_two
 from evaluation.report.bundle import recompute
-from judging import services as judging
-from judging import subjects
-from judging.models import Item
-from studies.models import Study
+from turnwise.judging import services as judging
+from turnwise.judging import subjects
+from turnwise.judging.models import Item
+from turnwise.studies.models import Study
 from tests.conftest import MakeMeeting, MakeQueue, MakeStudy
 from tests.desks import begin
 from tests.planted import computed, talked

@@ -7,16 +7,16 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from accounts.models import User
-from bots.models import Bot
-from crowd.models import Assignment
-from crowd.waiting import enter as wait_in
-from dialogues.models import Dialogue, Turn
-from dialogues.services import Taken, seat_two
-from studies.models import Study
-from studies.services import clone
-from tasks.two_people import queries
-from tasks.two_people.models import TwoPeoplePlan
+from turnwise.accounts.models import User
+from turnwise.bots.models import Bot
+from turnwise.crowd.models import Assignment
+from turnwise.crowd.waiting import enter as wait_in
+from turnwise.dialogues.models import Dialogue, Turn
+from turnwise.dialogues.services import Taken, seat_two
+from turnwise.studies.models import Study
+from turnwise.studies.services import clone
+from turnwise.tasks.two_people import queries
+from turnwise.tasks.two_people.models import TwoPeoplePlan
 from tests.conftest import MakeMeeting, MakeStudy
 from tests.tasks.two_people.conftest import come
 

@@ -13,14 +13,14 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.utils import timezone
 
-from crowd.ending import end
-from crowd.models import Assignment, Outcome, PayEntry, Waiting
-from crowd.waiting import ANSWER, THERE
-from dialogues.models import Dialogue, Seat
-from live.refusals import RefusedError
-from studies.models import Study
-from tasks.two_people import pairing
-from tasks.two_people.pairing import Lobby, Standing
+from turnwise.crowd.ending import end
+from turnwise.crowd.models import Assignment, Outcome, PayEntry, Waiting
+from turnwise.crowd.waiting import ANSWER, THERE
+from turnwise.dialogues.models import Dialogue, Seat
+from turnwise.live.refusals import RefusedError
+from turnwise.studies.models import Study
+from turnwise.tasks.two_people import pairing
+from turnwise.tasks.two_people.pairing import Lobby, Standing
 from tests.conftest import MakeMeeting
 from tests.tasks.two_people.conftest import OpenLobby, come, dialogue_of
 
@@ -188,7 +188,7 @@ def test_who_waits_in_vain_gets_a_bot_where_the_study_says_so(
 ) -> None:
     study = make_meeting(alone="bot")
     if not is_running:
-        monkeypatch.setattr("bots.presence.available", lambda bots: set())
+        monkeypatch.setattr("turnwise.bots.presence.available", lambda bots: set())
     person = Person(lobby_of(come(study)))
 
     assignment = waits(person, Room([person]), 5)

@@ -9,13 +9,13 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.utils import timezone
 
-from crowd import limits
-from crowd.ending import end
-from crowd.models import Assignment, Outcome, PayEntry
-from dialogues import company
-from dialogues.models import Dialogue, Seat, Turn
-from dialogues.services import Taken, seat_two
-from studies.models import Study
+from turnwise.crowd import limits
+from turnwise.crowd.ending import end
+from turnwise.crowd.models import Assignment, Outcome, PayEntry
+from turnwise.dialogues import company
+from turnwise.dialogues.models import Dialogue, Seat, Turn
+from turnwise.dialogues.services import Taken, seat_two
+from turnwise.studies.models import Study
 from tests.conftest import MakeMeeting, OpenTab, Tab
 from tests.tasks.two_people.conftest import come
 

@@ -15,23 +15,23 @@ from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
-from accounts.models import User
-from crowd.ending import end
-from crowd.models import Assignment, Outcome, Participation
-from crowd.places import HOLD
-from crowd.refusals import EntryRefusedError
-from crowd.sessions import COOKIE, signed
-from judging import subjects
-from live.refusals import RefusedError
-from project.routing import websocket_urlpatterns
-from reports.services import stale_studies
-from responses.models import Response, ResponseRun, WritingPlace
-from studies.models import Study
-from studies.progress import counts_of
-from studies.services import save_study, set_state
-from tasks.writing import services as writing
-from tasks.writing.services import Desk
-from tasks.writing.task import Writing
+from turnwise.accounts.models import User
+from turnwise.crowd.ending import end
+from turnwise.crowd.models import Assignment, Outcome, Participation
+from turnwise.crowd.places import HOLD
+from turnwise.crowd.refusals import EntryRefusedError
+from turnwise.crowd.sessions import COOKIE, signed
+from turnwise.judging import subjects
+from turnwise.live.refusals import RefusedError
+from turnwise.project.routing import websocket_urlpatterns
+from turnwise.reports.services import stale_studies
+from turnwise.responses.models import Response, ResponseRun, WritingPlace
+from turnwise.studies.models import Study
+from turnwise.studies.progress import counts_of
+from turnwise.studies.services import save_study, set_state
+from turnwise.tasks.writing import services as writing
+from turnwise.tasks.writing.services import Desk
+from turnwise.tasks.writing.task import Writing
 from tests.conftest import PATIENCE, MakeQueue, MakeVersion, MakeWriting, enter
 
 SignIn = Callable[[User], Client]

@@ -3,7 +3,7 @@ from io import BytesIO
 
 import pytest
 
-from transcripts.importers import Checked, Limits, Problem, Source, checked
+from turnwise.transcripts.importers import Checked, Limits, Problem, Source, checked
 
 PLENTY = Limits(conversations=1000, turns=10_000)
 Read = Callable[..., tuple[list[Checked], list[tuple[int, str]]]]

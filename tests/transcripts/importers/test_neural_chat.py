@@ -5,7 +5,7 @@ import re
 import pytest
 
 from tests.transcripts.importers.conftest import PLENTY, Read
-from transcripts.importers import Problem, Rated, Source, checked, guessed
+from turnwise.transcripts.importers import Problem, Rated, Source, checked, guessed
 
 # The columns that the platform's own download has.
 RECORDS = (

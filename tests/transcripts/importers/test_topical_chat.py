@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.transcripts.importers.conftest import Read
-from transcripts.importers import Limits
+from turnwise.transcripts.importers import Limits
 
 PARTS = Path(__file__).parents[4] / "shared" / "data" / "topical-chat"
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.transcripts.importers.conftest import Read
-from transcripts.importers import guessed
+from turnwise.transcripts.importers import guessed
 
 PUBLISHED = Path(__file__).parents[4] / "shared" / "data" / "meena"
 

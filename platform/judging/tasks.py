@@ -1,8 +1,0 @@
-from celery import shared_task
-
-from judging import agreement
-
-
-@shared_task
-def work_out_agreement(ask_id: int) -> None:
-    agreement.work_out(ask_id)

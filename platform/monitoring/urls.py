@@ -1,6 +1,0 @@
-from django.urls import path
-
-from monitoring import views
-
-app_name = "monitoring"
-urlpatterns = [path("studies/<int:pk>/monitor/", views.monitor, name="monitor")]

@@ -1,6 +1,0 @@
-from django.urls import path
-
-from operating import views
-
-app_name = "operating"
-urlpatterns = [path("bots/<slug:name>/operate/", views.operate, name="operate")]

@@ -1,3 +1,0 @@
-from tasks import discovery
-
-routers = [each.router for each in discovery.each("api")]

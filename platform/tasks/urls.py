@@ -1,5 +1,0 @@
-from django.urls import include, path
-
-from tasks import discovery
-
-urlpatterns = [path("", include(each)) for each in discovery.each("urls")]

@@ -1,8 +1,0 @@
-from celery import shared_task
-
-from trash import services
-
-
-@shared_task
-def forget_old_deletions() -> None:
-    services.forget_old()

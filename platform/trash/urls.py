@@ -1,9 +1,0 @@
-from django.urls import path
-
-from trash import views
-
-app_name = "trash"
-urlpatterns = [
-    path("deleted/", views.deleted, name="deleted"),
-    path("deleted/<int:pk>/put-back/", views.put_back, name="put_back"),
-]

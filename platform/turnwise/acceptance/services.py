@@ -1,0 +1,120 @@
+"""Every decision on a conversation: accepted, rejected for a reason, pending again. Pay follows none."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from decimal import Decimal
+
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from turnwise.acceptance.models import Decision, Limits
+from turnwise.accounts.models import User
+from turnwise.crowd import ledger
+from turnwise.dialogues.models import Dialogue, ReadingSet
+from turnwise.dialogues.reading import ArticlesUsedUpError, set_counted
+from evaluation.acceptance import LIMITS
+from turnwise.studies.models import Study
+
+MOST_WORDS = 500
+
+
+@transaction.atomic
+def accept(dialogues: Iterable[Dialogue], *, by: User, now: datetime | None = None) -> int:
+    """Accept these conversations, as far as they are pending; how many that were."""
+    done = 0
+    for dialogue in dialogues:
+        held = _locked(dialogue.pk)
+        if not Decision.objects.filter(dialogue=held).exists():
+            _decide(held, Decision.State.ACCEPTED, "", by, now)
+            done += 1
+    return done
+
+
+@transaction.atomic
+def reject(dialogue: Dialogue, *, reason: str, by: User, now: datetime | None = None) -> None:
+    """Reject a conversation: its article has room for another. Both are paid all the same.
+
+    Raises:
+        ValidationError: there is no reason, or it was decided on already.
+    """
+    said = reason.strip()
+    if not said or len(said) > MOST_WORDS:
+        raise ValidationError(
+            _("Say why, in at most %(most)d characters: the reason stays with the conversation.")
+            % {"most": MOST_WORDS}
+        )
+    held = _locked(dialogue.pk)
+    if own := Decision.objects.filter(dialogue=held).first():
+        raise ValidationError(
+            _("This conversation has already been decided on: %(state)s. Undo that first.")
+            % {"state": own.get_state_display()}
+        )
+    _decide(held, Decision.State.REJECTED, said, by, now)
+    _set_counted(held, counts=False)
+
+
+@transaction.atomic
+def take_back(dialogue: Dialogue) -> None:
+    """Have a conversation pending again. Safe to repeat.
+
+    Raises:
+        ValidationError: others have taken its place among those of its article.
+    """
+    held = _locked(dialogue.pk)
+    own = Decision.objects.filter(dialogue=held).first()
+    if own is None:
+        return
+    was_rejected = own.state == Decision.State.REJECTED
+    own.delete()
+    if was_rejected:
+        _set_counted(held, counts=True)
+
+
+@transaction.atomic
+def reward(dialogue: Dialogue, amount: Decimal, *, by: User) -> int:
+    """Promise both who talked a bonus for an outstanding conversation; how many people that are.
+
+    Raises:
+        ValidationError: it is not accepted, nobody talked here, or one of them cannot have it.
+    """
+    if not Decision.objects.filter(dialogue=dialogue, state=Decision.State.ACCEPTED).exists():
+        raise ValidationError(_("Accept the conversation first: a bonus is for what was done well."))
+    seats = dialogue.seats.exclude(assignment=None).order_by("number")
+    people = list(seats.values_list("assignment__participation", flat=True))
+    if not people:
+        raise ValidationError(_("Nobody who is paid here talked in this conversation."))
+    for participation in people:
+        ledger.add_bonus(participation, amount, note=_("Outstanding conversation"), by=by)
+    return len(people)
+
+
+def set_limits(study: Study, values: dict[str, float | None]) -> None:
+    """Have other limits from now on; what was decided stays."""
+    Limits.objects.update_or_create(study=study, defaults={"values": values})
+
+
+def limits_of(study: Study) -> dict[str, float | None]:
+    """Those of a study, or the usual ones; a study that wants fewer turns has its own number."""
+    usual: dict[str, float | None] = {key: limit.default for key, limit in LIMITS.items()}
+    usual["turns"] = float(study.min_turns)
+    own = Limits.objects.filter(study=study).first()
+    return usual | (own.values if own else {})
+
+
+def _locked(pk: int) -> Dialogue:
+    return Dialogue.objects.select_for_update(of=("self",)).get(pk=pk)
+
+
+def _decide(dialogue: Dialogue, state: Decision.State, reason: str, by: User, now: datetime | None) -> None:
+    Decision.objects.create(dialogue=dialogue, state=state, reason=reason, by=by, at=now or timezone.now())
+
+
+def _set_counted(dialogue: Dialogue, *, counts: bool) -> None:
+    if not ReadingSet.objects.filter(dialogue=dialogue).exists():
+        return
+    try:
+        set_counted(dialogue, counts=counts)
+    except ArticlesUsedUpError as error:
+        raise ValidationError(str(error)) from error

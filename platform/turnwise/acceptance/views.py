@@ -1,0 +1,155 @@
+"""The page *Review* of a study: which conversations are accepted, by their measures and by reading them."""
+
+from collections.abc import Callable
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import ValidationError
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_GET, require_POST
+
+from turnwise.acceptance import queries, services
+from turnwise.acceptance.forms import BonusForm, LimitsForm
+from turnwise.acceptance.models import Decision
+from turnwise.accounts.requests import AuthenticatedHttpRequest
+from turnwise.dialogues.models import Dialogue
+from evaluation.acceptance import LIMITS
+from turnwise.studies.models import Study
+from turnwise.studies.queries import studies_of
+from turnwise.studies.tasks import keys_with_conversations
+
+PER_PAGE = 25
+STATES = (queries.PENDING, *Decision.State.values)
+
+
+@require_GET
+@login_required
+def review(request: HttpRequest, pk: int) -> HttpResponse:
+    study = _study(request, pk)
+    return _page(request, study, LimitsForm(services.limits_of(study)))
+
+
+def _study(request: HttpRequest, pk: int) -> Study:
+    talks = studies_of(request.user).filter(task__in=keys_with_conversations())
+    return get_object_or_404(talks, pk=pk)
+
+
+def _page(request: HttpRequest, study: Study, form: LimitsForm, status: int = 200) -> HttpResponse:
+    counts = queries.counted(study)
+    state = _state(request)
+    there = counts | {"all": sum(counts.values())}
+    page = Paginator(range(there[state]), PER_PAGE).get_page(request.GET.get("page"))
+    found = queries.to_review(study, "" if state == "all" else state).values_list("pk", flat=True)
+    keys = list(found[page.start_index() - 1 : page.end_index()] if page else ())
+    rows = queries.reviewed(Dialogue.objects.filter(pk__in=keys).order_by("pk"), services.limits_of(study))
+    context = {
+        "study": study,
+        "page": page,
+        "rows": rows,
+        "fitting": sum(not row.broken and row.decision is None for row in rows),
+        "limits": LIMITS,
+        "state": state,
+        "states": [
+            (queries.PENDING, _("Pending"), counts["pending"]),
+            *((each.value, each.label, counts[each.value]) for each in Decision.State),
+            ("all", _("All"), there["all"]),
+        ],
+        "form": form,
+        "pays": bool(study.pay_amount),
+    }
+    return render(request, "acceptance/review.html", context, status=status)
+
+
+def _state(request: HttpRequest) -> str:
+    wanted = request.GET.get("state", queries.PENDING)
+    return wanted if wanted in (*STATES, "all") else queries.PENDING
+
+
+@require_POST
+@login_required
+def set_limits(request: HttpRequest, pk: int) -> HttpResponse:
+    study = _study(request, pk)
+    form = LimitsForm(services.limits_of(study), request.POST)
+    if not form.is_valid():
+        return _page(request, study, form, status=422)
+    services.set_limits(study, form.values)
+    messages.success(request, _("The limits are saved. Earlier decisions do not change."))
+    return redirect("acceptance:review", pk=pk)
+
+
+@require_POST
+@login_required
+def accept_fitting(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
+    """Accept those of the page that are within all limits; they are named, so that it is what was seen."""
+    study = _study(request, pk)
+    named = [key for key in request.POST.getlist("conversation")[:PER_PAGE] if _is_uuid(key)]
+    pending = queries.to_review(study, queries.PENDING).filter(public_id__in=named)
+    rows = queries.reviewed(pending, services.limits_of(study))
+    done = services.accept([row.dialogue for row in rows if not row.broken], by=request.user)
+    said = ngettext("%(n)d conversation is accepted.", "%(n)d conversations are accepted.", done)
+    messages.success(request, said % {"n": done})
+    return redirect("acceptance:review", pk=pk)
+
+
+def _is_uuid(text: str) -> bool:
+    try:
+        UUID(text)
+    except ValueError:
+        return False
+    return True
+
+
+@require_POST
+@login_required
+def decide(request: AuthenticatedHttpRequest, pk: int, public_id: UUID) -> HttpResponse:
+    """Accept, reject, take a decision back, or give a bonus."""
+    study = _study(request, pk)
+    dialogue = get_object_or_404(queries.to_review(study), public_id=public_id)
+    what = request.POST.get("what", "")
+    try:
+        said = _CHANGES[what](request, dialogue) if what in _CHANGES else ""
+    except ValidationError as error:
+        messages.error(request, " ".join(error.messages))
+    else:
+        if said:
+            messages.success(request, said)
+    state = request.POST.get("state", "")
+    query = f"?state={state}" if state in (*STATES, "all") else ""
+    return redirect(reverse("acceptance:review", args=[pk]) + query)
+
+
+def _accept(request: AuthenticatedHttpRequest, dialogue: Dialogue) -> str:
+    done = services.accept([dialogue], by=request.user)
+    return _("The conversation is accepted.") if done else _("It has already been decided on.")
+
+
+def _reject(request: AuthenticatedHttpRequest, dialogue: Dialogue) -> str:
+    services.reject(dialogue, reason=request.POST.get("reason", ""), by=request.user)
+    return _("The conversation is rejected. Both people are still paid.")
+
+
+def _take_back(request: AuthenticatedHttpRequest, dialogue: Dialogue) -> str:
+    services.take_back(dialogue)
+    return _("The conversation is pending again.")
+
+
+def _reward(request: AuthenticatedHttpRequest, dialogue: Dialogue) -> str:
+    form = BonusForm(request.POST)
+    if not form.is_valid():
+        raise ValidationError(_("The bonus: enter an amount above 0, in whole cents."))
+    n = services.reward(dialogue, form.cleaned_data["amount"], by=request.user)
+    return ngettext("%(n)d person gets the bonus.", "%(n)d people get the bonus.", n) % {"n": n}
+
+
+_CHANGES: dict[str, Callable[[AuthenticatedHttpRequest, Dialogue], str]] = {
+    "accept": _accept,
+    "reject": _reject,
+    "take_back": _take_back,
+    "bonus": _reward,
+}

@@ -1,0 +1,132 @@
+"""Bounds on attempts: sign-in, entry, resume codes. Redis counts them."""
+
+import logging
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import wraps
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils.translation import gettext as _
+from django_ratelimit.core import is_ratelimited
+from redis.exceptions import RedisError
+
+from turnwise.accounts.requests import AuthenticatedHttpRequest
+
+log = logging.getLogger(__name__)
+
+
+class TooManyAtOnceError(Exception):
+    """This person waits for as many such answers as they may at once; nothing was begun."""
+
+
+_under_way: Counter[tuple[str, int]] = Counter()
+_counting = threading.Lock()
+
+
+View = Callable[..., HttpResponse]
+Key = str | Callable[[str, HttpRequest], str]
+
+
+def too_often(request: HttpRequest, what: str, *, rate: str, key: Key = "ip") -> bool:
+    """Count this attempt; whether there were more than `rate` (such as 10/m) for the same `key`.
+
+    While Redis does not answer, nothing is too often: nobody's work stops for want of a count.
+    """
+    try:
+        return guessed_too_often(request, what, rate=rate, key=key)
+    except RedisError as error:
+        log.warning("Redis does not answer, so attempts at %s go uncounted: %s", what, error)
+        return False
+
+
+def guessed_too_often(request: HttpRequest, what: str, *, rate: str, key: Key = "ip") -> bool:
+    """The same for a secret, of which none may be tried uncounted: else it could be guessed without a bound.
+
+    Raises:
+        RedisError: Redis does not answer. Let it pass: project/outage.py says so on the page.
+    """
+    return bool(is_ratelimited(request, group=what, key=key, rate=rate, increment=True))
+
+
+def too_many(request: HttpRequest) -> HttpResponse:
+    context = {
+        "title": _("Too many attempts"),
+        "say": _(
+            "There have been too many attempts from your network in the last minute. No changes were made."
+        ),
+        "cure": _("Wait a minute and try again."),
+    }
+    return render(request, "crowd/message.html", context, status=429)
+
+
+@contextmanager
+def one_at_once_of(most: int, what: str, person: int) -> Iterator[None]:
+    """Hold one of the `most` places that a person has in this process for what takes long.
+
+    So nobody holds all threads of a page server, whose answers others wait for.
+
+    Raises:
+        TooManyAtOnceError: they hold all of them.
+    """
+    key = (what, person)
+    with _counting:
+        if _under_way[key] >= most:
+            raise TooManyAtOnceError
+        _under_way[key] += 1
+    try:
+        yield
+    finally:
+        with _counting:
+            _under_way[key] -= 1
+            if not _under_way[key]:
+                del _under_way[key]
+
+
+def _where_it_is(request: HttpRequest) -> str:
+    return request.path if request.method in ("GET", "HEAD") else ""
+
+
+def reading_goes_on_at(address: Callable[[HttpRequest], str]) -> Callable[[View], View]:
+    """Bound how often somebody who signed in has uploads and their previews read, and that one at once.
+
+    Args:
+        address: where whoever asks twice, as by a double click, gets what the first time leads to; empty if
+            that is nowhere yet.
+    """
+
+    def bounding(view: View) -> View:
+        @wraps(view)
+        def bounded(request: AuthenticatedHttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+            if too_often(request, "imports", rate="60/m", key="user"):
+                return too_many(request)
+            try:
+                with one_at_once_of(1, "imports", request.user.pk):
+                    return view(request, *args, **kwargs)
+            except TooManyAtOnceError:
+                return _still_reading(request, address(request))
+
+        return bounded
+
+    return bounding
+
+
+reads_a_file = reading_goes_on_at(_where_it_is)
+
+
+def _still_reading(request: HttpRequest, goes_on_at: str) -> HttpResponse:
+    """Says so, and asks again by itself where that leads on."""
+    context = {
+        "title": _("Your file is being read"),
+        "say": _("One file of yours is read at a time, and one is being read now."),
+        "cure": _("This page goes on by itself.")
+        if goes_on_at
+        else _("Wait until it has been read, then choose this file again."),
+    }
+    answer = render(request, "crowd/message.html", context, status=202 if goes_on_at else 429)
+    if goes_on_at:
+        answer["Refresh"] = f"2; url={goes_on_at}"
+    return answer

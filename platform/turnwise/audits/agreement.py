@@ -1,0 +1,61 @@
+"""How far people agree on an audit's replies. Brings numpy and scipy: imported where it is needed."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from turnwise.audits import verdicts
+from turnwise.audits.models import Audit
+from turnwise.audits.words import GROUP_KEYS
+from chatbots.identity.replies import GROUPS, Group, Reply
+from evaluation.agreement import krippendorff_alpha
+from evaluation.interval import Undefined
+from evaluation.kappa import cohen_kappa
+from evaluation.ratings import Ratings
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """How far people agree with each other, and the rules with them, on what a reply does.
+
+    Attributes:
+        replies: on which people have decided.
+        alpha: Krippendorff's, between people; or why it cannot be told.
+        alike: replies of which the rules say the same as they.
+        kappa: Cohen's, between the rules and what they decided; or why it cannot be told.
+    """
+
+    replies: int
+    alpha: float | Undefined
+    alike: int
+    kappa: float | Undefined
+
+
+def agreement(audit: Audit) -> Agreement | None:
+    """None while people have decided on no reply."""
+    said, decided = verdicts.said_by_people(audit), verdicts.verdicts_of(audit)
+    if not decided:
+        return None
+    votes = [
+        (number, rater, GROUP_KEYS[group])
+        for number, raters in enumerate(said.values())
+        for rater, (group, _) in enumerate(raters)
+    ]
+    unit, rater, value = zip(*votes, strict=True)
+    rules = {(each.question, each.turn): each.category for each in audit.replies.exclude(category="")}
+    pairs = [
+        (GROUPS[Reply(rules[reply])], verdict.group)
+        for reply, verdict in decided.items()
+        if verdict.group and reply in rules
+    ]
+    table = np.zeros((len(Group), len(Group)))
+    groups = list(Group)
+    for by_rules, by_people in pairs:
+        table[groups.index(by_rules), groups.index(by_people)] += 1
+    kappa = cohen_kappa(table) if pairs else Undefined("People have decided on none of them.")
+    return Agreement(
+        len(pairs),
+        krippendorff_alpha(Ratings.from_columns(unit, rater, value)),
+        int(np.trace(table)),
+        kappa if isinstance(kappa, Undefined) else kappa.value,
+    )

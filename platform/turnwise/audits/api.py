@@ -1,0 +1,119 @@
+"""The REST API of audits: start one, look how far it is, read what it found."""
+
+from datetime import datetime
+from functools import partial
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.shortcuts import get_object_or_404
+from django.utils import timezone
+from ninja import Field, Router, Schema, Status
+from ninja.errors import HttpError
+
+from turnwise.accounts.limits import too_often
+from turnwise.accounts.requests import AuthenticatedHttpRequest
+from turnwise.audits import files, queries, services, tasks
+from turnwise.audits.models import Audit
+from turnwise.bots.queries import changeable_by, visible_bots
+from chatbots.identity.audit import PUBLISHED, WARNING
+from turnwise.live.answers import answers
+from turnwise.live.queue import is_sent
+
+router = Router(tags=["audits"])
+
+
+class ShareOut(Schema):
+    title: str
+    questions: int
+    percent: float = Field(description="How often the bot said that it is a machine.")
+    low: float = Field(description="95\u00a0% Wilson interval.")
+    high: float
+    denied: int
+    failed: int
+    judged: int = Field(description="Replies of which people have the word; of all others the rules do.")
+    undecided: int
+
+
+class AuditOut(Schema):
+    id: int
+    version: str | None = Field(description="Fingerprint of who answered; null before the first reply.")
+    state: str = Field(description="queued, running, done, failed or cancelled")
+    reason: str
+    questions: str = Field(description="The first digits of the hash of what is asked.")
+    started_by: str | None = Field(description="null: the daily timer.")
+    created_at: datetime
+    finished_at: datetime | None
+    had: int
+    wanted: int
+    shares: list[ShareOut] = Field(description="Empty until it is done.")
+    published: dict[str, int] = Field(
+        description="Of four published systems, the percentage that said so at once to 100 other phrasings."
+    )
+    warning: str
+
+
+def _shown(audit: Audit) -> dict[str, Any]:
+    had, wanted = queries.progress(audit)
+    is_done = audit.state == Audit.State.DONE
+    return {
+        "id": audit.pk,
+        "version": audit.version.fingerprint if audit.version else None,
+        "state": audit.state,
+        "reason": audit.reason,
+        "questions": audit.questions,
+        "started_by": audit.started_by.username if audit.started_by else None,
+        "created_at": audit.created_at,
+        "finished_at": audit.finished_at,
+        "had": had,
+        "wanted": wanted,
+        "shares": queries.shares(queries.answers_of([audit])[audit.pk]) if is_done else [],
+        "published": {system: sum(list(counts.values())[:4]) for system, counts in PUBLISHED.items()},
+        "warning": WARNING,
+    }
+
+
+def _audit(request: AuthenticatedHttpRequest, name: str, pk: int) -> Audit:
+    return get_object_or_404(queries.audits_of(request.user), bot__name=name, pk=pk)
+
+
+@router.get("/bots/{slug:name}/audits", response=answers(list[AuditOut], 404))
+def audits(request: AuthenticatedHttpRequest, name: str) -> list[dict[str, Any]]:
+    """The audits of a bot: whether it says that it is a machine. The newest first, at most 50."""
+    bot = get_object_or_404(visible_bots(request.user), name=name)
+    return [_shown(each) for each in queries.audits_of(request.user).filter(bot=bot)[:50]]
+
+
+@router.post("/bots/{slug:name}/audits", response=answers(AuditOut, 404, 409, 429, status=201))
+def start(request: AuthenticatedHttpRequest, name: str) -> Status[dict[str, Any]]:
+    """Audit a bot of your own as it is now. One audit of a bot is under way at a time."""
+    bot = get_object_or_404(changeable_by(request.user), name=name)
+    if too_often(request, "audit", rate="20/h", key="user"):
+        raise HttpError(429, "More than 20 audits in an hour. Wait a little.")
+    try:
+        audit = services.start(bot, by=request.user)
+    except ValidationError as error:
+        raise HttpError(409, " ".join(error.messages)) from None
+    is_sent(partial(tasks.send, audit.pk))
+    return Status(201, _shown(audit))
+
+
+@router.get("/bots/{slug:name}/audits/{int:pk}", response=answers(AuditOut, 404))
+def audit(request: AuthenticatedHttpRequest, name: str, pk: int) -> dict[str, Any]:
+    """One audit: how far it is, and what it found."""
+    return _shown(_audit(request, name, pk))
+
+
+@router.get("/bots/{slug:name}/audits/{int:pk}/replies", response=answers(list[dict[str, str]], 404))
+def replies(request: AuthenticatedHttpRequest, name: str, pk: int) -> list[dict[str, str]]:
+    """Every reply, with what the rules and people say of it."""
+    found = _audit(request, name, pk)
+    return [files.row(each) for each in queries.answers_of([found])[found.pk]]
+
+
+@router.post("/bots/{slug:name}/audits/{int:pk}/stop", response=answers(AuditOut, 404))
+def stop(request: AuthenticatedHttpRequest, name: str, pk: int) -> dict[str, Any]:
+    """Stop an audit of a bot of your own; what it said so far is kept. Safe to repeat."""
+    found = _audit(request, name, pk)
+    get_object_or_404(changeable_by(request.user), name=name)
+    services.stop(found.pk, now=timezone.now())
+    return _shown(Audit.objects.select_related("version", "started_by").get(pk=pk))

@@ -1,0 +1,240 @@
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib.auth.models import AnonymousUser
+from django.db.models import Count, Q, QuerySet
+
+from turnwise.accounts.models import User
+from turnwise.audits import services, verdicts
+from turnwise.audits.models import Audit, AuditedReply
+from turnwise.audits.words import in_words, kind_in_words
+from turnwise.bots.models import Bot
+from turnwise.bots.queries import visible_bots
+from chatbots.identity import audit as asking
+from chatbots.identity.audit import LINES, TALKS, Answered, Verdict
+from chatbots.identity.labels import Label
+from chatbots.identity.replies import GROUPS, Group, Reply
+from turnwise.judging.models import Item
+from turnwise.studies.models import Study, StudyBot
+
+PARTS = {
+    "positive, first turn": "Asked at once",
+    "positive, turn 3": "Asked at turn 3",
+    "positive, turn 7": "Asked at turn 7",
+    "ambiguous": "Perhaps asked",
+    "negative": "Not asked",
+}
+"""What an audit asks, by its name in `chatbots.identity.audit.figures`."""
+
+
+def audits_of(user: User | AnonymousUser) -> QuerySet[Audit]:
+    """The audits that this person may see: those of the bots that they may."""
+    return Audit.objects.filter(bot__in=visible_bots(user)).select_related("bot", "version", "started_by")
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """How often a bot says that it is a machine.
+
+    Attributes:
+        title: when it was asked.
+        questions: how often it was asked.
+        percent, low, high: the share that does, with its interval.
+        denied: how often it said that it is a person.
+        failed: how often it gave no reply.
+        judged: replies of which people have the word.
+        undecided: those on which they do not agree.
+    """
+
+    title: str
+    questions: int
+    percent: float
+    low: float
+    high: float
+    denied: int
+    failed: int
+    judged: int
+    undecided: int
+
+
+def progress(audit: Audit) -> tuple[int, int]:
+    """What is asked and will not be asked again, and what is asked in all."""
+    over = Q(error="") | Q(attempts__gte=services.MOST_ATTEMPTS)
+    return audit.replies.filter(over).count(), wanted()
+
+
+def wanted() -> int:
+    return LINES * TALKS + sum(1 for _ in asking.probes(services.asked()))
+
+
+def answers_of(audits: Sequence[Audit]) -> dict[int, list[Answered]]:
+    """By the key of its audit, every reply to a question, with what people say of it."""
+    judged = {audit.pk: verdicts.verdicts_of(audit) for audit in audits if audit.study_id}
+    found: dict[int, list[Answered]] = {audit.pk: [] for audit in audits}
+    replies = AuditedReply.objects.filter(audit__in=audits).exclude(label="").order_by("pk")
+    for reply in replies:
+        said = judged.get(reply.audit_id, {}).get((reply.question, reply.turn))
+        answer = services.answered(reply)
+        if said:
+            answer = asking.judged(answer, said.group, said.kind)
+        found[reply.audit_id].append(answer)
+    return found
+
+
+def shares(answers: Sequence[Answered]) -> list[Share]:
+    """How often the bot says so, part by part."""
+    figures = asking.figures(answers)
+    return [_share(title, figures[part]) for part, title in PARTS.items() if part in figures]
+
+
+def _share(title: str, found: Mapping[str, Any]) -> Share:
+    low, high = found["confirms"]["interval"]
+    return Share(
+        title,
+        found["questions"],
+        100 * found["confirms"]["share"],
+        100 * low,
+        100 * high,
+        found["groups"][Group.DENIAL],
+        found["failed"],
+        found["judged"],
+        found["undecided"],
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """How often replies do something: in the audit, and in the published ones, in percent."""
+
+    title: str
+    is_group: bool
+    cells: list[float]
+
+
+def beside_published(answers: Sequence[Answered]) -> tuple[list[str], list[Row]]:
+    """The published systems, and what replies to a question as first turn do; group by group, with its kinds.
+
+    A kind on which people do not agree counts in its group alone.
+    """
+    first = asking.figures([each for each in answers if each.turn == 1 and each.label is Label.POSITIVE])
+    own = first["positive, first turn"]
+    rows = []
+    for group in Group:
+        kinds = [kind for kind in Reply if GROUPS[kind] is group]
+        theirs = [sum(counts[kind] for kind in kinds) for counts in asking.PUBLISHED.values()]
+        rows.append(
+            Row(in_words(group), True, [100 * own["groups"][group] / own["questions"], *map(float, theirs)])
+        )
+        rows += [
+            Row(
+                kind_in_words(kind),
+                False,
+                [
+                    100 * own["replies"][kind] / own["questions"],
+                    *(float(counts[kind]) for counts in asking.PUBLISHED.values()),
+                ],
+            )
+            for kind in kinds
+            if len(kinds) > 1
+        ]
+    return list(asking.PUBLISHED), rows
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A complete audit in one line."""
+
+    audit: Audit
+    first: Share
+
+    @property
+    def is_by_people(self) -> bool:
+        return self.first.judged == self.first.questions
+
+
+def results(audits: Sequence[Audit]) -> list[Result]:
+    """Those of these audits that are complete."""
+    done = [audit for audit in audits if audit.state == Audit.State.DONE]
+    answers = answers_of(done)
+    return [Result(audit, shares(answers[audit.pk])[0]) for audit in done if answers[audit.pk]]
+
+
+def newest_of(bots: QuerySet[Bot]) -> list[Result]:
+    """Of each of these bots, the result of its newest complete audit, in the order of their names."""
+    done = Audit.objects.filter(bot__in=bots, state=Audit.State.DONE)
+    newest = done.order_by("bot_id", "-pk").distinct("bot_id").values("pk")
+    found = Audit.objects.filter(pk__in=newest).select_related("bot", "version").order_by("bot__title")
+    return results(list(found))
+
+
+def audits_of_bots(study: Study, user: User | AnonymousUser) -> list[Result]:
+    """The results of a study's bots, of those that this person may see; in a queue, of those judged there."""
+    # From the study to its bots: from bots to all they ever said would be every turn there is.
+    items = Item.objects.filter(study=study).order_by()
+    listed = StudyBot.objects.filter(study=study).order_by().values("bot")
+    bots = listed.union(
+        items.filter(response__isnull=False).values("response__bot_version__bot"),
+        items.filter(turn__isnull=False).values("turn__bot_version__bot"),
+    )
+    return newest_of(visible_bots(user).filter(pk__in=bots))
+
+
+def stamp(audit: Audit) -> str:
+    """A word that changes whenever the audit's page does."""
+    counts = audit.replies.aggregate(n=Count("pk"), failed=Count("pk", filter=~Q(error="")))
+    judged = audit.study.results_version if audit.study else 0
+    return f"{audit.state}-{counts['n']}-{counts['failed']}-{len(audit.reason)}-{judged}"
+
+
+@dataclass(frozen=True, slots=True)
+class ShownReply:
+    """A reply as the page lists it: its text cut at the words that decided."""
+
+    asked: str
+    when: str
+    before: str
+    span: str
+    after: str
+    error: str
+    proposed: str
+    by_people: str
+
+
+def shown(answer: Answered) -> ShownReply:
+    verdict, text = answer.verdict, answer.reply
+    return ShownReply(
+        answer.asked,
+        PARTS[part_of(answer)],
+        text[: answer.start],
+        answer.span,
+        text[answer.end :],
+        answer.error,
+        proposed(answer),
+        _in_words(verdict) if verdict else "",
+    )
+
+
+def part_of(answer: Answered) -> str:
+    """The name of the part that the answer counts in."""
+    if answer.label is Label.AMBIGUOUS:
+        return "ambiguous"
+    if answer.label is Label.NEGATIVE:
+        return "negative"
+    return "positive, first turn" if answer.turn == 1 else f"positive, turn {answer.turn}"
+
+
+def proposed(answer: Answered) -> str:
+    """What the rules say of a reply. Where nobody asked, they only look whether it says so all the same."""
+    if answer.category is None:
+        return ""
+    if answer.label is Label.POSITIVE or GROUPS[answer.category] in (Group.CONFIRMS, Group.DENIAL):
+        return f"{in_words(GROUPS[answer.category])}: {kind_in_words(answer.category).lower()}"
+    return "Does not speak of it"
+
+
+def _in_words(verdict: Verdict) -> str:
+    if verdict.group is None:
+        return "They do not agree"
+    kind = f": {kind_in_words(verdict.kind).lower()}" if verdict.kind else ""
+    return in_words(verdict.group) + kind

@@ -1,0 +1,238 @@
+"""Everything that may happen to an audit: it begins, goes on, ends; people are asked about its replies."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from functools import cache
+
+from django.core.exceptions import ValidationError
+from django.db import IntegrityError, transaction
+from django.db.models import F
+from django.utils.translation import gettext
+
+from turnwise.accounts.models import User
+from turnwise.audits.models import Audit, AuditedReply
+from turnwise.bots.client import Reply
+from turnwise.bots.models import Bot
+from chatbots.base import Context
+from chatbots.identity import audit as asking
+from chatbots.identity.audit import LINES, SILENCE, TALKS, Answered, Probe, Question
+from chatbots.identity.labels import Label
+from chatbots.identity.replies import Reply as Category
+from turnwise.responses.asking import BotChangedError, Trouble
+
+AT_WORK = (Audit.State.QUEUED, Audit.State.RUNNING)
+# What failed so often is not asked again.
+MOST_ATTEMPTS = 3
+# A bot may take minutes to load, and be busy with workers; one that is silent for longer is given up.
+PATIENCE = timedelta(minutes=15)
+
+Line = tuple[int, int]
+"""A line of a scripted talk: number of the talk, and of the line, both from 0."""
+Missing = Probe | Line
+
+
+@cache
+def asked() -> Sequence[Question]:
+    """The questions that ship."""
+    return asking.questions()
+
+
+def start(bot: Bot, *, by: User | None) -> Audit:
+    """Queue an audit of the bot as it is now; nobody's is the daily timer's.
+
+    Raises:
+        ValidationError: the bot cannot be asked, or is being asked already.
+    """
+    if bot.is_outside:
+        raise ValidationError(
+            gettext("%(title)s is not run here, so it cannot be asked.") % {"title": bot.title}
+        )
+    if bot.is_operated:
+        raise ValidationError(
+            gettext("A person answers in place of %(title)s, so it cannot be asked.") % {"title": bot.title}
+        )
+    if not bot.active:
+        raise ValidationError(
+            gettext("%(title)s is switched off. Switch it on, then start the audit.") % {"title": bot.title}
+        )
+    values = {"questions": asking.version(), "started_by": by, "by_timer": by is None}
+    try:
+        with transaction.atomic():
+            return Audit.objects.create(bot=bot, **values)
+    except IntegrityError:
+        raise ValidationError(
+            gettext("An audit of %(title)s is in progress. Wait until it is complete, or stop it.")
+            % {"title": bot.title}
+        ) from None
+
+
+def begin(audit_id: int, *, now: datetime) -> Audit | None:
+    """Mark an audit as under way; None if it is over."""
+    waiting = Audit.objects.filter(pk=audit_id, state__in=AT_WORK)
+    waiting.filter(state=Audit.State.QUEUED).update(state=Audit.State.RUNNING, active_at=now)
+    return waiting.select_related("bot").first()
+
+
+def missing(audit: Audit, *, most: int) -> list[Missing]:
+    """What is still to be asked, what failed before last: the talks, then the questions."""
+    had: dict[tuple[str, int], int] = {}
+    for question, turn, attempts, error in audit.replies.values_list("question", "turn", "attempts", "error"):
+        had[question, turn] = attempts if error else MOST_ATTEMPTS
+    lines = [(talk, line) for talk in range(TALKS) if (line := _next_line(had, talk)) < LINES]
+    lacking: list[tuple[int, Missing]] = [(had.get(_key(each), 0), each) for each in lines]
+    if not lacking:
+        lacking = [
+            (attempts, probe)
+            for probe in asking.probes(asked(), seed=audit.seed)
+            if (attempts := had.get(_key(probe), 0)) < MOST_ATTEMPTS
+        ]
+    return [each for _, each in sorted(lacking, key=lambda pair: pair[0])[:most]]
+
+
+def _next_line(had: Mapping[tuple[str, int], int], talk: int) -> int:
+    """Number of the first line that the bot has still to answer."""
+    return next((n for n in range(LINES) if had.get(_key((talk, n)), 0) < MOST_ATTEMPTS), LINES)
+
+
+def _key(missing: Missing) -> tuple[str, int]:
+    if isinstance(missing, Probe):
+        return missing.question.id, missing.turn
+    talk, line = missing
+    return f"talk-{talk}", 2 * line + 1
+
+
+def context_of(missing: Missing, talks: Mapping[int, Sequence[str]], *, seed: int) -> Context:
+    """What the bot is to answer, given its replies in each talk so far."""
+    if isinstance(missing, Probe):
+        return asking.context_of(missing, () if missing.talk is None else talks[missing.talk])
+    talk, line = missing
+    return asking.talk_context(talk, talks.get(talk, [])[:line], seed=seed)
+
+
+def talks_of(audit: Audit) -> dict[int, list[str]]:
+    """By talk, what the bot said in it; where it failed, it has said nothing much."""
+    said: dict[int, list[str]] = {}
+    lines = audit.replies.filter(label="").order_by("question", "turn").values_list("question", "text")
+    for question, text in lines:
+        said.setdefault(int(question.removeprefix("talk-")), []).append(text or SILENCE)
+    return said
+
+
+@transaction.atomic
+def record(
+    audit: Audit,
+    answered: Sequence[tuple[Missing, Reply]],
+    failed: Sequence[tuple[Missing, Trouble]],
+    *,
+    now: datetime,
+) -> None:
+    """Store replies with what the rules say of them, and failures. What is there already stays.
+
+    Raises:
+        BotChangedError: the bot is not any more what it was; nothing is stored.
+    """
+    if answered:
+        _pin_version(audit, {reply.version_id for _, reply in answered})
+        rows = [_row(audit, missing, reply.response.text) for missing, reply in answered]
+        AuditedReply.objects.bulk_create(
+            rows,
+            update_conflicts=True,
+            unique_fields=["audit", "question", "turn"],
+            update_fields=["text", "category", "start", "end", "error"],
+        )
+        Audit.objects.filter(pk=audit.pk).update(active_at=now, reason="")
+    for missing, trouble in failed:
+        _count_failure(audit, missing, trouble)
+
+
+def _pin_version(audit: Audit, seen: set[int]) -> None:
+    pinned = Audit.objects.select_for_update().get(pk=audit.pk)
+    if pinned.version_id is None:
+        pinned.version_id = min(seen)
+        pinned.save(update_fields=["version"])
+    if seen != {pinned.version_id}:
+        raise BotChangedError(
+            f"{audit.bot.title} changed while it was being asked. What it said so far is kept. Start a new "
+            "audit to have all of it from one version."
+        )
+
+
+def _row(audit: Audit, missing: Missing, text: str) -> AuditedReply:
+    question, turn = _key(missing)
+    if not isinstance(missing, Probe):
+        return AuditedReply(audit=audit, question=question, turn=turn, text=text)
+    found = asking.sorted_by_rules(missing, text)
+    return AuditedReply(
+        audit=audit,
+        question=question,
+        turn=turn,
+        label=found.label,
+        asked=found.asked,
+        text=text,
+        category=found.category or "",
+        start=found.start,
+        end=found.end,
+    )
+
+
+def _count_failure(audit: Audit, missing: Missing, trouble: Trouble) -> None:
+    question, turn = _key(missing)
+    values = {"error": trouble.detail[:2000] or trouble.kind}
+    if isinstance(missing, Probe):
+        values |= {"label": missing.question.label, "asked": missing.question.text}
+    reply, is_new = audit.replies.get_or_create(question=question, turn=turn, defaults=values)
+    if not is_new and reply.error:
+        audit.replies.filter(pk=reply.pk).update(attempts=F("attempts") + 1, **values)
+
+
+def conclude(audit_id: int, *, now: datetime) -> None:
+    """End an audit of which nothing more will be asked. What failed to the last counts as no confirmation."""
+    audit = Audit.objects.get(pk=audit_id)
+    if audit.version_id is None:
+        _end(audit_id, Audit.State.FAILED, "The bot answered nothing. The errors are below.", now)
+    else:
+        _end(audit_id, Audit.State.DONE, "", now)
+
+
+def fail(audit_id: int, reason: str, now: datetime) -> None:
+    _end(audit_id, Audit.State.FAILED, reason[:2000], now)
+
+
+def note_waiting(audit: Audit, why: str, *, now: datetime) -> None:
+    """Say why the audit does not move; give it up if that has lasted too long."""
+    active_at = Audit.objects.values_list("active_at", flat=True).get(pk=audit.pk)
+    if now - (active_at or now) > PATIENCE:
+        minutes = PATIENCE.seconds // 60
+        fail(audit.pk, f"The bot gave no reply for {minutes} minutes. Its last message: {why}", now)
+    else:
+        Audit.objects.filter(pk=audit.pk, state__in=AT_WORK).update(reason=why[:2000])
+
+
+def taken_up(audit_id: int, *, now: datetime) -> None:
+    """Note that an audit whose process had died goes on: how long it lay still is not the bot's fault."""
+    Audit.objects.filter(pk=audit_id, state=Audit.State.RUNNING).update(active_at=now)
+
+
+def stop(audit_id: int, *, now: datetime) -> bool:
+    """Stop an audit; its replies stay. Returns whether it was under way."""
+    return _end(audit_id, Audit.State.CANCELLED, "", now)
+
+
+def _end(audit_id: int, state: Audit.State, reason: str, now: datetime) -> bool:
+    at_work = Audit.objects.filter(pk=audit_id, state__in=AT_WORK)
+    return bool(at_work.update(state=state, reason=reason, finished_at=now))
+
+
+def answered(reply: AuditedReply) -> Answered:
+    """A stored reply to a question as the statistics have it."""
+    return Answered(
+        reply.question,
+        reply.turn,
+        reply.asked,
+        Label(reply.label),
+        reply.text,
+        Category(reply.category) if reply.category else None,
+        reply.start,
+        reply.end,
+        reply.error,
+    )

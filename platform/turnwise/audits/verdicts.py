@@ -1,0 +1,61 @@
+"""What people say of an audit's replies, in the study where they are asked."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from turnwise.audits.models import Audit
+from turnwise.audits.words import GROUP_KEYS
+from chatbots.identity.audit import Verdict
+from chatbots.identity.replies import Group, Reply
+from evaluation.questions import IDENTITY_REPLY
+from turnwise.labels.models import Label
+
+Key = tuple[str, int]
+"""A question and the turn at which it was asked."""
+Said = tuple[Group, Reply | None]
+FEWEST = 2
+"""So many have judged a reply before their word counts."""
+
+_GROUPS = {key: group for group, key in GROUP_KEYS.items()}
+
+
+def key_of(question: str, turn: int) -> str:
+    """The key of the context that stands for a question of the audit at some turn."""
+    return f"{question}@{turn}"
+
+
+def said_by_people(audit: Audit) -> dict[Key, list[Said]]:
+    """By question and turn, what everybody said whom nobody has set aside."""
+    if audit.study_id is None or audit.run_id is None:
+        return {}
+    labels = Label.objects.filter(
+        study=audit.study_id, response__run=audit.run_id, question_set=IDENTITY_REPLY.key
+    ).exclude(
+        rater__in=audit.study.participations.exclude(excluded_reason="").values_list(  # type: ignore[union-attr]
+            "worker", flat=True
+        )
+    )
+    found: dict[Key, list[Said]] = {}
+    for key, answers in labels.order_by("pk").values_list("response__context__key", "answers"):
+        question, _, turn = key.rpartition("@")
+        kind = Reply.DENIES.value if answers["group"] == "denial" else answers.get(answers["group"])
+        said = _GROUPS[answers["group"]], Reply(kind) if kind else None
+        found.setdefault((question, int(turn)), []).append(said)
+    return found
+
+
+def verdicts_of(audit: Audit) -> dict[Key, Verdict]:
+    """By question and turn, the verdicts that are there."""
+    found = {key: verdict(said) for key, said in said_by_people(audit).items()}
+    return {key: each for key, each in found.items() if each}
+
+
+def verdict(said: Sequence[Said]) -> Verdict | None:
+    """What most of the raters say, more than half of them; None while too few do, or a third is to decide."""
+    if len(said) < FEWEST:
+        return None
+    group, votes = Counter(group for group, _ in said).most_common(1)[0]
+    if 2 * votes <= len(said):
+        return None if len(said) == FEWEST else Verdict(None, None)
+    kind, alike = Counter(kind for _, kind in said).most_common(1)[0]
+    return Verdict(group, kind if 2 * alike > len(said) else None)

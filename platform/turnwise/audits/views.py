@@ -1,0 +1,173 @@
+"""Audits of a bot: their list, their pages, and how they are begun, stopped and judged."""
+
+from functools import partial
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import ValidationError
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET, require_POST
+
+from turnwise.accounts.limits import too_many, too_often
+from turnwise.accounts.requests import AuthenticatedHttpRequest
+from turnwise.audits import files, people, queries, services, tasks
+from turnwise.audits.models import Audit
+from turnwise.audits.words import in_words
+from turnwise.bots.models import Bot
+from turnwise.bots.queries import changeable_by, standing, visible_bots
+from chatbots.identity.audit import WARNING, Answered
+from chatbots.identity.replies import Group
+from turnwise.live.queue import send_or_tell
+from turnwise.studies.queries import studies_of
+
+PER_PAGE = 25
+LATEST = 50
+
+
+@require_GET
+@login_required
+def audits(request: HttpRequest, name: str) -> HttpResponse:
+    bot = get_object_or_404(visible_bots(request.user), name=name)
+    found = list(queries.audits_of(request.user).filter(bot=bot)[:LATEST])
+    context = {
+        "bot": bot,
+        "standing": standing(bot),
+        "audits": found,
+        "results": {result.audit.pk: result for result in queries.results(found)},
+        "may_change": _may_change(request, bot),
+        "is_under_way": any(each.state in services.AT_WORK for each in found),
+    }
+    return render(request, "audits/audits.html", context)
+
+
+def _may_change(request: HttpRequest, bot: Bot) -> bool:
+    return changeable_by(request.user).filter(pk=bot.pk).exists()
+
+
+@require_POST
+@login_required
+def start(request: AuthenticatedHttpRequest, name: str) -> HttpResponse:
+    bot = get_object_or_404(changeable_by(request.user), name=name)
+    if too_often(request, "audit", rate="20/h", key="user"):
+        return too_many(request)
+    try:
+        audit = services.start(bot, by=request.user)
+    except ValidationError as error:
+        messages.error(request, " ".join(error.messages))
+        return redirect("audits:audits", name=name)
+    send_or_tell(request, partial(tasks.send, audit.pk))
+    return redirect(audit)
+
+
+@require_GET
+@login_required
+def audit(request: HttpRequest, name: str, pk: int) -> HttpResponse:
+    found = _audit(request, name, pk)
+    answers = queries.answers_of([found])[found.pk]
+    had, wanted = queries.progress(found)
+    is_done = found.state == Audit.State.DONE
+    published, rows = queries.beside_published(answers) if is_done else ([], [])
+    chosen = _filter(request)
+    listed = [each for each in answers if _is_chosen(each, *chosen)]
+    context: dict[str, Any] = {
+        "bot": found.bot,
+        "audit": found,
+        "had": had,
+        "wanted": wanted,
+        "is_at_work": found.state in services.AT_WORK,
+        "is_done": is_done,
+        "stamp": queries.stamp(found),
+        "shares": queries.shares(answers) if is_done else [],
+        "published": published,
+        "rows": rows,
+        "warning": WARNING,
+        "agreement": _agreement(found) if is_done else None,
+        "study": studies_of(request.user).filter(pk=found.study_id).first() if found.study_id else None,
+        "may_change": _may_change(request, found.bot),
+        "parts": queries.PARTS,
+        "groups": {group.name.lower(): in_words(group) for group in Group},
+        "part": chosen[0],
+        "group": chosen[1],
+        "page": Paginator([queries.shown(each) for each in listed], PER_PAGE).get_page(
+            request.GET.get("page")
+        ),
+        "any_replies": bool(answers),
+    }
+    return render(request, "audits/audit.html", context)
+
+
+def _audit(request: HttpRequest, name: str, pk: int) -> Audit:
+    return get_object_or_404(queries.audits_of(request.user), bot__name=name, pk=pk)
+
+
+def _agreement(audit: Audit) -> Any:
+    from turnwise.audits.agreement import agreement  # brings scipy, which no other page needs
+
+    return agreement(audit)
+
+
+def _filter(request: HttpRequest) -> tuple[str, str]:
+    """The part and the group that are listed; what is unknown counts as not given."""
+    part, group = request.GET.get("part", ""), request.GET.get("group", "")
+    groups = {each.name.lower() for each in Group}
+    return part if part in queries.PARTS else "", group if group in groups else ""
+
+
+def _is_chosen(answer: Answered, part: str, group: str) -> bool:
+    is_of_group = not group or answer.group is Group[group.upper()]
+    return is_of_group and (not part or queries.part_of(answer) == part)
+
+
+@require_GET
+@login_required
+def stamp(request: HttpRequest, name: str, pk: int) -> JsonResponse:
+    """A word that changes whenever the audit's page does; the page asks for it every few seconds."""
+    return JsonResponse({"stamp": queries.stamp(_audit(request, name, pk))})
+
+
+@require_GET
+@login_required
+def replies_csv(request: HttpRequest, name: str, pk: int) -> HttpResponse:
+    found = _audit(request, name, pk)
+    disposition = {"Content-Disposition": f'attachment; filename="turnwise-audit-{pk}.csv"'}
+    written = files.csv_lines(queries.answers_of([found])[found.pk])
+    return HttpResponse("".join(written), content_type="text/csv; charset=utf-8", headers=disposition)
+
+
+def _own_audit(request: HttpRequest, name: str, pk: int) -> Audit:
+    bots = changeable_by(request.user)
+    return get_object_or_404(Audit.objects.filter(bot__in=bots), bot__name=name, pk=pk)
+
+
+@require_POST
+@login_required
+def stop(request: HttpRequest, name: str, pk: int) -> HttpResponse:
+    found = _own_audit(request, name, pk)
+    if services.stop(found.pk, now=timezone.now()):
+        messages.success(request, _("The audit is stopped. What the bot said so far is kept."))
+    return redirect(found)
+
+
+@require_POST
+@login_required
+def judge(request: AuthenticatedHttpRequest, name: str, pk: int) -> HttpResponse:
+    found = _own_audit(request, name, pk)
+    first_only = request.POST.get("which") != "all"
+    try:
+        study = people.have_judged(found.pk, by=request.user, first_only=first_only)
+    except ValidationError as error:
+        messages.error(request, " ".join(error.messages))
+        return redirect(found)
+    messages.success(
+        request,
+        _(
+            "The study is a draft: write what workers agree to and what they are paid, then open it. Two of "
+            "them judge each reply, a third where they differ."
+        ),
+    )
+    return redirect("studies:edit", pk=study.pk)

@@ -1,0 +1,238 @@
+"""The REST API of bots. Every call carries a token: `Authorization: Bearer turnwise_…`."""
+
+from datetime import datetime
+from typing import Annotated, Any
+
+from django.db import transaction
+from django.http import HttpRequest
+from django.shortcuts import get_object_or_404
+from ninja import Field, Router, Schema, Status
+from ninja.errors import HttpError
+from pydantic import ConfigDict, StringConstraints
+
+from turnwise.accounts.limits import TooManyAtOnceError, too_often
+from turnwise.accounts.models import User
+from turnwise.accounts.people import UnknownPersonError, people_named
+from turnwise.accounts.requests import AuthenticatedHttpRequest
+from turnwise.bots import queries, services, trial
+from turnwise.bots.models import OPERATED, Bot
+from chatbots.registry import REGISTRY
+from turnwise.live.answers import answers
+
+router = Router(tags=["bots"])
+
+
+class AdapterOut(Schema):
+    name: str
+    summary: str
+    configuration: dict[str, Any] = Field(description="JSON Schema of the configuration.")
+
+
+Title = Annotated[
+    str, StringConstraints(strip_whitespace=True, min_length=1, max_length=120, pattern=r"^[^\x00-\x1f]*$")
+]
+
+
+class Sent(Schema):
+    """What a program sends: a field that is unknown is an error, not ignored."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class BotIn(Sent):
+    name: str = Field(pattern=r"^[-a-zA-Z0-9_]+$", max_length=60)
+    title: Title
+    adapter: str
+    configuration: dict[str, Any] = {}
+    open_to_all: bool = Field(False, description="Whether all who sign in may see and use it.")
+    shared_with: list[str] = Field([], description="Names of those who may besides you and admins.")
+    operators: list[str] = Field(
+        [], description="Of a bot in whose place people answer: who may, besides you and admins."
+    )
+
+
+class BotChange(Sent):
+    title: Title | None = None
+    configuration: dict[str, Any] | None = Field(
+        None, description="Replaces the whole configuration; a change is a new revision."
+    )
+    active: bool | None = None
+    open_to_all: bool | None = None
+    shared_with: list[str] | None = Field(None, description="Replaces all names.")
+    operators: list[str] | None = Field(None, description="Replaces all names.")
+
+
+class BotOut(Schema):
+    name: str
+    title: str
+    adapter: str
+    active: bool
+    owner: str | None = Field(description="Whose it is; null: nobody's but the admins'.")
+    open_to_all: bool
+    shared_with: list[str]
+    operators: list[str] = Field(description="Who may answer in its place; empty for other bots.")
+    state: str = Field(description="ready, loading, failing, stuck, failed, not hosted, no operator, or off")
+    configuration: dict[str, Any] = Field(description="With defaults; secrets masked.")
+
+
+class VersionOut(Schema):
+    id: int
+    name: str = Field(description="As pages have it: its number, and how its fingerprint begins.")
+    fingerprint: str
+    details: dict[str, Any]
+    first_seen_at: datetime
+
+
+class CopyOut(Schema):
+    host: str
+    state: str
+    seen_at: datetime
+    health: dict[str, Any]
+
+
+class ReplyIn(Sent):
+    turns: list[str] = Field(description="Oldest first; the last is answered.")
+    seed: int | None = None
+
+
+class CandidateOut(Schema):
+    text: str
+    score: float
+
+
+class ReplyOut(Schema):
+    text: str
+    candidates: list[CandidateOut]
+    tokens: int | None
+    remarks: list[str] = Field(description="What filters and other wrappers did to it.")
+    fallback: bool = Field(description="Whether the text is a prepared sentence of theirs.")
+    latency_ms: int
+    seed: int | None
+    version: int
+    version_name: str
+
+
+def _shown(standing: queries.Standing) -> dict[str, Any]:
+    bot = standing.bot
+    return {
+        "name": bot.name,
+        "title": bot.title,
+        "adapter": bot.adapter,
+        "active": bot.active,
+        "owner": bot.owner.username if bot.owner else None,
+        "open_to_all": bot.open_to_all,
+        "shared_with": sorted(person.username for person in bot.shared_with.all()),
+        "operators": sorted(person.username for person in bot.operators.all()) if bot.is_operated else [],
+        "state": standing.state,
+        "configuration": queries.shown_settings(bot),
+    }
+
+
+@router.get("/adapters", response=answers(list[AdapterOut]))
+def adapters(request: HttpRequest) -> list[dict[str, Any]]:
+    """The kinds of bots that can be registered."""
+    described = [REGISTRY.describe(name) for name in REGISTRY.registered_names()]
+    return [
+        {"name": each.name, "summary": each.summary, "configuration": dict(each.schema)} for each in described
+    ]
+
+
+@router.get("/bots", response=answers(list[BotOut]))
+def bots(request: AuthenticatedHttpRequest) -> list[dict[str, Any]]:
+    """Every bot that you may see, with its state: your own, those shared with you, and those open to all."""
+    return [_shown(standing) for standing in queries.standings(request.user)]
+
+
+@router.post("/bots", response=answers(BotOut, 409, status=201, has_body=True))
+def register(request: AuthenticatedHttpRequest, sent: BotIn) -> Status[dict[str, Any]]:
+    """Register a bot, which is yours alone unless you share it. Safe to repeat with the same values."""
+    settings = sent.model_dump(exclude={"open_to_all", "shared_with", "operators"})
+    with transaction.atomic():
+        bot = services.register_bot(**settings, owner=request.user)
+        operators = _operators(bot, sent.operators)
+        services.share(
+            bot, named=_people(sent.shared_with), open_to_all=sent.open_to_all, operators=operators
+        )
+    return Status(201, _shown(queries.standing(bot)))
+
+
+@router.get("/bots/{slug:name}", response=answers(BotOut, 404))
+def bot(request: AuthenticatedHttpRequest, name: str) -> dict[str, Any]:
+    """One bot."""
+    return _shown(queries.standing(get_object_or_404(queries.visible_bots(request.user), name=name)))
+
+
+def _people(names: list[str]) -> list[User]:
+    try:
+        return people_named(names)
+    except UnknownPersonError as error:
+        raise HttpError(422, str(error)) from None
+
+
+def _operators(bot: Bot, names: list[str]) -> list[User]:
+    if names and not bot.is_operated:
+        raise HttpError(
+            422,
+            f"“operators” names {names[0]}, but nobody answers in the place of “{bot.name}”: its adapter is "
+            f"“{bot.adapter}”. Leave the field out, or register a bot with the adapter “{OPERATED}”.",
+        )
+    return _people(names)
+
+
+@router.patch("/bots/{slug:name}", response=answers(BotOut, 404, 409, has_body=True))
+@transaction.atomic
+def change(request: AuthenticatedHttpRequest, name: str, sent: BotChange) -> dict[str, Any]:
+    """Change a bot of your own: title, configuration (a new revision), on or off, who may use or be it."""
+    found = get_object_or_404(queries.changeable_by(request.user), name=name)
+    if sent.title is not None or sent.configuration is not None:
+        services.change_bot(
+            found.pk,
+            title=found.title if sent.title is None else sent.title,
+            configuration=found.configuration if sent.configuration is None else sent.configuration,
+            by=request.user,
+        )
+    if sent.active is not None:
+        services.set_active(found.pk, sent.active)
+    if (sent.open_to_all, sent.shared_with, sent.operators) != (None, None, None):
+        services.share(
+            found,
+            named=found.shared_with.all() if sent.shared_with is None else _people(sent.shared_with),
+            open_to_all=found.open_to_all if sent.open_to_all is None else sent.open_to_all,
+            operators=None if sent.operators is None else _operators(found, sent.operators),
+        )
+    return _shown(queries.standing(Bot.objects.get(pk=found.pk)))
+
+
+@router.get("/bots/{slug:name}/versions", response=answers(list[VersionOut], 404))
+def versions(request: AuthenticatedHttpRequest, name: str) -> list[Any]:
+    """What exactly answered: one entry for each fingerprint that ever did, newest first."""
+    return list(
+        get_object_or_404(queries.visible_bots(request.user), name=name).versions.order_by("-first_seen_at")
+    )
+
+
+@router.get("/bots/{slug:name}/health", response=answers(list[CopyOut], 404))
+def health(request: AuthenticatedHttpRequest, name: str) -> list[dict[str, Any]]:
+    """The processes that have the bot loaded, and how it is in each."""
+    found = get_object_or_404(queries.visible_bots(request.user), name=name)
+    in_full = queries.changeable_by(request.user).filter(pk=found.pk).exists()
+    return [
+        {"host": copy.host, "state": copy.words, "seen_at": copy.seen_at, "health": copy.health}
+        for copy in queries.copies(found, in_full=in_full)
+    ]
+
+
+@router.post("/bots/{slug:name}/reply", response=answers(ReplyOut, 404, 429, 503, has_body=True))
+def reply(request: AuthenticatedHttpRequest, name: str, sent: ReplyIn) -> dict[str, Any]:
+    """Ask the bot. Nothing is stored."""
+    found = get_object_or_404(queries.visible_bots(request.user), name=name)
+    if too_often(request, "api-reply", rate="600/m", key="user"):
+        raise HttpError(429, "More than 600 replies in a minute. Wait a little.")
+    try:
+        context = trial.context_of(sent.model_dump())
+    except trial.UnusableError as error:
+        raise HttpError(422, str(error)) from error
+    try:
+        return trial.shown(trial.reply(found, context, to=request.user))
+    except TooManyAtOnceError:
+        raise HttpError(429, trial.TOO_MANY) from None

@@ -1,0 +1,124 @@
+"""Bots to choose, where there may be a thousand: those likely to be meant, and any other by its name."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.db.models import F, Max, Q, QuerySet
+from django.utils.translation import gettext as _
+from typing_extensions import override
+
+from turnwise.accounts.models import User
+from turnwise.bots.models import Bot
+
+MOST_OFFERED = 12
+MOST_FOUND = 8
+LONGEST_SOUGHT = 120
+
+
+@dataclass(frozen=True, slots=True)
+class Offered:
+    """Bots that a form lists, and how many it might list besides."""
+
+    bots: Sequence[Bot]
+    unlisted: int
+
+
+def narrowed(bots: QuerySet[Bot], sought: str) -> QuerySet[Bot]:
+    """Those with this in their title or name."""
+    return bots.filter(Q(title__icontains=sought) | Q(name__icontains=sought)) if sought else bots
+
+
+def likeliest(
+    bots: QuerySet[Bot], user: User, *, chosen: Q | None = None, most: int = MOST_OFFERED
+) -> Offered:
+    """Of these bots so many: those that the user's newest studies have, their own, the newest; all chosen."""
+    among = Bot.objects.filter(pk__in=bots.order_by().values("pk"))
+    used = Max("study_bots__study__created_at", filter=Q(study_bots__study__owner=user))
+    by_use = among.annotate(used=used, is_own=Q(owner=user)).order_by(
+        F("used").desc(nulls_last=True), F("is_own").desc(nulls_last=True), "-created_at", "name"
+    )
+    first: list[Bot] = [*by_use[: most + 1]]
+    if len(first) <= most:
+        return Offered(sorted(first, key=lambda bot: bot.name), 0)
+    listed = first[:most]
+    if chosen:
+        listed = [*among.filter(chosen).exclude(pk__in=[bot.pk for bot in listed]), *listed]
+    return Offered(listed, max(0, among.count() - len(listed)))
+
+
+def named(bots: QuerySet[Bot], names: Iterable[str]) -> list[Bot]:
+    """These bots by name.
+
+    Raises:
+        ValidationError: one is not among them.
+    """
+    wanted = list(dict.fromkeys(name.strip() for name in names if name.strip()))
+    found = {bot.name: bot for bot in bots.filter(name__in=wanted)}
+    for name in wanted:
+        if name not in found:
+            says = _("There is no bot “%(name)s” that you can choose. Take its name from the list of bots.")
+            raise ValidationError(says % {"name": name[:60]})
+    return [found[name] for name in wanted]
+
+
+def typed_in(data: Any, field: str) -> list[str]:
+    """The names that somebody wrote beside a field instead of finding the bots."""
+    return [name.strip() for name in data.get(f"{field}-other", "")[:2000].split(",") if name.strip()]
+
+
+class BotSelect(forms.Select):
+    """One bot: a listed one, or that which is named beside the list.
+
+    Attributes:
+        unlisted: how many bots are not listed.
+        takes: what stands for a found bot, its "pk" or its "name".
+        typed: what was written beside the list.
+    """
+
+    unlisted = 0
+    takes = "pk"
+    typed = ""
+
+    @override
+    def value_from_datadict(self, data: Any, files: Any, name: str) -> Any:
+        self.typed = ", ".join(typed_in(data, name))
+        return self.typed or super().value_from_datadict(data, files, name)
+
+
+class BotTicks(forms.CheckboxSelectMultiple):
+    """Several bots: listed ones, and those that are named beside the list; attributes as of `BotSelect`."""
+
+    unlisted = 0
+    takes = "name"
+    typed = ""
+
+    @override
+    def value_from_datadict(self, data: Any, files: Any, name: str) -> list[str]:
+        typed = typed_in(data, name)
+        self.typed = ", ".join(typed)
+        return [*super().value_from_datadict(data, files, name), *typed]
+
+
+class BotField(forms.ModelChoiceField[Bot]):
+    """One of these bots, by its key or its name."""
+
+    widget = BotSelect
+
+    def __init__(self, bots: QuerySet[Bot], user: User, *, chosen: Iterable[Any] = (), **kwargs: Any) -> None:
+        """`chosen`: keys or names of those that must be listed."""
+        super().__init__(bots, empty_label=None, **kwargs)
+        given = [str(each) for each in chosen if each]
+        keys = [int(each) for each in given if each.isascii() and each.isdecimal() and len(each) < 10]
+        found = likeliest(bots, user, chosen=Q(pk__in=keys) | Q(name__in=given))
+        self.widget.choices = [(bot.pk, self.label_from_instance(bot)) for bot in found.bots]
+        self.widget.unlisted = found.unlisted
+
+    @override
+    def to_python(self, value: Any) -> Bot | None:
+        if isinstance(value, str) and value and not value.isdecimal():
+            assert self.queryset is not None
+            return named(self.queryset, [value])[0]
+        return super().to_python(value)

@@ -1,0 +1,79 @@
+import asyncio
+import os
+import signal
+from argparse import ArgumentParser
+from typing import Any, NoReturn
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+from django.db import OperationalError
+
+from turnwise.bots import host
+from turnwise.bots.hosting import Hosting
+from turnwise.bots.models import Bot
+from chatbots.resident import leave
+from turnwise.live.apart import environment, python
+
+GLANCE_SECONDS = 1.0
+
+
+class Command(BaseCommand):
+    help = (
+        "Keep bots loaded in this process and answer for them over the Channels layer. Run it on the machine "
+        "with the GPU, with the DATABASE_URL and REDIS_URL of the web server; several share the load. "
+        "It is started again when it dies."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("names", nargs="*", metavar="NAME", help="of a bot; none: every active bot")
+        parser.add_argument(
+            "--once",
+            action="store_true",
+            help="end when the process dies; for a supervisor of your own, which starts it again",
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        names = frozenset(options["names"]) - {""}  # a composition of containers may pass an empty setting on
+        try:
+            known = set(Bot.objects.values_list("name", flat=True))
+        except OperationalError as error:
+            first_line = str(error).partition("\n")[0]
+            raise CommandError(
+                f"PostgreSQL does not answer: {first_line}. "
+                "Set DATABASE_URL and REDIS_URL to those of the web server."
+            ) from None
+        if unknown := names - known:
+            raise CommandError(
+                f"No bot is called {', '.join(sorted(unknown))}. Known: {', '.join(sorted(known)) or 'none'}."
+            )
+        if not options["once"]:
+            _keep_running(options["names"])
+        settings.BOTS_HERE = names or None
+        if hangs := asyncio.run(self._host()):
+            self.stderr.write("A bot keeps hanging. Restart this host.")
+        leave(70 if hangs else 0)
+
+    async def _host(self) -> bool:
+        """Host until a signal; True if the process must be replaced because of a bot that hangs."""
+        stopping = asyncio.Event()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            asyncio.get_running_loop().add_signal_handler(number, stopping.set)
+        said = ""
+        async with Hosting():
+            while not stopping.is_set() and not host.needs_new_process():
+                news = ", ".join(f"{each.row.name}: {each.resident.state}" for each in host.everything())
+                if news != said:
+                    self.stdout.write(news or "There is no active bot of that name.")
+                    self.stdout.flush()
+                    said = news
+                try:
+                    await asyncio.wait_for(stopping.wait(), GLANCE_SECONDS)
+                except TimeoutError:
+                    continue
+            return not stopping.is_set()
+
+
+def _keep_running(names: list[str]) -> NoReturn:
+    """Become the small process that starts this command and starts it again."""
+    command = python("-m", "turnwise.project.keeper", "The host of bots", "turnwise.bots.hosts", *names)
+    os.execve(command[0], command, environment())

@@ -1,0 +1,244 @@
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from django.contrib.auth.models import AnonymousUser
+from django.core.paginator import Page, Paginator
+from django.db.models import QuerySet
+from django.db.models.functions import Now
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy
+
+from turnwise.accounts.access import visible_to
+from turnwise.accounts.models import User
+from turnwise.bots import host, members, presence
+from turnwise.bots.access import visible_bots as visible_bots  # what pages ask for
+from turnwise.bots.choosing import narrowed
+from turnwise.bots.models import OUTSIDE, Bot, BotCopy, BotVersion
+from chatbots.base import Kind
+from chatbots.errors import ChatbotError
+from chatbots.health import LATENCY_BOUNDS
+from chatbots.registry import REGISTRY
+
+WORDS = {
+    "ready": "Ready",
+    "loading": "Warming up",
+    "failing": "Failing",
+    "stuck": "Hangs",
+    "failed": "Cannot be loaded",
+    "no operator": "No operator is there",
+    "not hosted": "Not hosted anywhere",
+    "off": "Switched off",
+    "elsewhere": "Not run here",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A bot and how it is now; its newest version in short, where that was asked for."""
+
+    bot: Bot
+    state: str
+    version: str = ""
+
+    @property
+    def words(self) -> str:
+        return WORDS.get(self.state, self.state)
+
+
+@dataclass(frozen=True, slots=True)
+class CopyHealth:
+    """How a bot is in one process."""
+
+    host: str
+    words: str
+    seen_at: datetime
+    health: dict[str, Any]
+
+    @property
+    def failure(self) -> str:
+        """What it failed of last, in one line."""
+        return presence.last_error(self.health).removeprefix("failed: ")
+
+    @property
+    def latencies(self) -> list[tuple[str, int, int]]:
+        """Bars of the histogram: label, count, percent of the highest."""
+        labels = [f"up to {bound:g}\u00a0s" for bound in LATENCY_BOUNDS] + [
+            f"over {LATENCY_BOUNDS[-1]:g}\u00a0s"
+        ]
+        return _bars(labels, self.health.get("latencies") or [])
+
+    @property
+    def batches(self) -> list[tuple[str, int, int]]:
+        """Bars of the histogram of how many contexts the bot answered at once."""
+        counts: dict[str, int] = self.health.get("batches") or {}
+        sizes = sorted(counts, key=int)
+        return _bars(sizes, [counts[size] for size in sizes])
+
+    @property
+    def megabytes(self) -> int | None:
+        taken = self.health.get("memory_bytes")
+        return None if taken is None else round(taken / 1e6)
+
+    @property
+    def milliseconds(self) -> tuple[int, int] | None:
+        """Median and 95th percentile of the time to a reply; None before the first."""
+        median, p95 = self.health.get("median_seconds"), self.health.get("p95_seconds")
+        return None if median is None or p95 is None else (round(1000 * median), round(1000 * p95))
+
+
+def _bars(labels: Sequence[str], counts: Sequence[int]) -> list[tuple[str, int, int]]:
+    highest = max(counts, default=0) or 1
+    return [(label, n, round(100 * n / highest)) for label, n in zip(labels, counts, strict=False)]
+
+
+def standings(user: User | AnonymousUser) -> list[Standing]:
+    """The bots that this person may see."""
+    states = presence.states()
+    return [_standing(bot, states) for bot in visible_bots(user).select_related("owner")]
+
+
+def standings_of(bots: Sequence[Bot]) -> dict[int, Standing]:
+    """Of these bots, by their keys, how each is, and its newest version in short if any answered."""
+    states = presence.states(bot.name for bot in bots if bot.active)
+    newest = BotVersion.objects.filter(bot__in=bots).order_by("bot_id", "-first_seen_at").distinct("bot_id")
+    versions = {version.bot_id: version.name for version in newest.defer("details")}
+    return {bot.pk: replace(_standing(bot, states), version=versions.get(bot.pk, "")) for bot in bots}
+
+
+KINDS = {
+    Kind.SERVICE: gettext_lazy("Services"),
+    Kind.MODEL: gettext_lazy("Models on this machine"),
+    Kind.CLASSIC: gettext_lazy("Classic"),
+    Kind.WRAPPER: gettext_lazy("Wrappers and ensembles"),
+    Kind.PERSON: gettext_lazy("People in a chatbot's place"),
+}
+ELSEWHERE = gettext_lazy("Systems elsewhere")
+_TITLES: list[str | Promise] = [*KINDS.values(), ELSEWHERE]
+PER_PAGE = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Bots of one kind on a page of a list, and how many the whole list has."""
+
+    title: str | Promise
+    total: int
+    standings: Sequence[Standing]
+
+
+def listed(user: User | AnonymousUser, sought: str, number: str | None) -> tuple[Page[int], list[Group]]:
+    """A page of the bots that this person may see, by kind and name, narrowed to those with such a name."""
+    found = visible_bots(user)
+    if sought:
+        found = narrowed(found, sought) | found.filter(owner__username=sought)
+    rows = list(found.order_by("name").values_list("pk", "name", "adapter"))
+    # Titles are translated whenever they are compared, so they are not: their places are.
+    kind_of = {adapter: _TITLES.index(_title(adapter)) for adapter in {adapter for _, _, adapter in rows}}
+    totals = Counter(kind_of[adapter] for _, _, adapter in rows)
+    in_order = sorted(rows, key=lambda row: kind_of[row[2]])
+    page = Paginator([pk for pk, *_ in in_order], PER_PAGE).get_page(number)
+    bots = Bot.objects.select_related("owner").in_bulk(list(page))
+    states = presence.states(bot.name for bot in bots.values() if bot.active)
+    groups = by_kind([_standing(bots[pk], states) for pk in page if pk in bots])
+    return page, [Group(title, totals[_TITLES.index(title)], standings) for title, standings in groups]
+
+
+def by_kind(found: Sequence[Standing]) -> list[tuple[str | Promise, list[Standing]]]:
+    """The same under the titles of their kinds, in the order of the latter."""
+    groups: dict[str | Promise, list[Standing]] = {title: [] for title in _TITLES}
+    for each in found:
+        groups[_title(each.bot.adapter)].append(each)
+    return [(title, rows) for title, rows in groups.items() if rows]
+
+
+def _title(adapter: str) -> str | Promise:
+    if adapter == OUTSIDE:
+        return ELSEWHERE
+    try:
+        return KINDS[REGISTRY.bot_class(adapter).listed_as]
+    except ChatbotError:  # an adapter that is gone
+        return KINDS[Kind.MODEL]
+
+
+def draws(bot: Bot) -> bool:
+    """Whether the bot samples and ranks, so that it can be asked with another N and T."""
+    try:
+        configuration = members.configuration_of(bot.adapter, bot.configuration)
+        return REGISTRY.bot_class(bot.adapter).draws(configuration)
+    except ChatbotError:  # an adapter that is gone, or one that takes its settings no more
+        return False
+
+
+def standing(bot: Bot) -> Standing:
+    """How the bot is; one registered or changed moments ago is on its way to whoever hosts bots."""
+    found = _standing(bot, presence.states([bot.name] if bot.active else []))
+    if (
+        found.state == "not hosted"
+        and bot.revisions.filter(made_at__gt=Now() - presence.TAKEN_UP_WITHIN).exists()
+    ):
+        return replace(found, state="loading")
+    return found
+
+
+def _standing(bot: Bot, states: Mapping[str, str]) -> Standing:
+    return Standing(bot, "elsewhere" if bot.is_outside else states.get(bot.name, "off"))
+
+
+def copies(bot: Bot, *, in_full: bool) -> list[CopyHealth]:
+    """How the bot is wherever it is loaded; in full, with where in its code it failed."""
+    fresh = bot.copies.filter(seen_at__gt=Now() - presence.SILENT_AFTER).order_by("host")
+    return [
+        CopyHealth(
+            copy.host,
+            WORDS.get(copy.state, copy.state),
+            copy.seen_at,
+            copy.health if in_full else _in_one_line(copy.health),
+        )
+        for copy in fresh
+    ]
+
+
+def coming(bot: Bot) -> str:
+    """What happens next to a bot that was just registered or switched on."""
+    if bot.is_operated:
+        return "People are admitted as soon as somebody is at its operator's page."
+    any_host = BotCopy.objects.filter(seen_at__gt=Now() - presence.SILENT_AFTER)
+    if host.is_named_here(bot.name) or any_host.exists():
+        return "Within seconds it is loaded where it is to be hosted; its state is below."
+    return f"No process hosts bots at the moment. Start one: manage.py hostbots {bot.name}"
+
+
+def _in_one_line(health: dict[str, Any]) -> dict[str, Any]:
+    return health | {"last_error": presence.last_error(health)}
+
+
+def changeable_by(user: User | AnonymousUser) -> QuerySet[Bot]:
+    """The bots that this person may change: their own; admins may change all that can run."""
+    return visible_to(user, Bot.objects.exclude(adapter=OUTSIDE), owner="owner")
+
+
+def readable(settings: dict[str, Any]) -> dict[str, str]:
+    """Settings as a page shows them."""
+    return {key: _readable(value) for key, value in settings.items()}
+
+
+def _readable(value: Any) -> str:
+    if value in (None, "", [], {}):
+        return "not set"
+    if isinstance(value, list) and all(map(members.is_named, value)):
+        return ", ".join(map(_readable, value))
+    if members.is_named(value):
+        return f"{value['registered']} v{value['revision']}"
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def shown_settings(bot: Bot) -> dict[str, Any]:
+    """A bot's configuration with defaults filled in and secrets masked, for people to read."""
+    try:
+        return members.configuration_of(bot.adapter, bot.configuration).model_dump(mode="json")
+    except ChatbotError as error:  # an adapter that has changed since, or is gone
+        return {"(cannot be read)": str(error)}

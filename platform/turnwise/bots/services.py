@@ -1,0 +1,268 @@
+import hashlib
+import json
+import logging
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.db.models import Max
+from django.utils.text import slugify
+from django.utils.translation import gettext
+from pydantic import SecretStr
+
+from turnwise.accounts.models import User
+from turnwise.bots import members
+from turnwise.bots.models import LONGEST_NOTE, OUTSIDE, RESERVED_NAMES, Bot, BotRevision, BotVersion
+from chatbots.errors import ChatbotError, DuplicateBotError
+
+MASK = str(SecretStr("any"))
+"""What pydantic shows instead of a secret."""
+
+log = logging.getLogger(__name__)
+
+
+@transaction.atomic
+def register_bot(
+    *,
+    name: str,
+    title: str,
+    adapter: str,
+    configuration: Mapping[str, Any] | None = None,
+    owner: User | None = None,
+) -> Bot:
+    """Store a bot once its configuration is known to be right. Safe to repeat with the same values.
+
+    It is its owner's alone until it is shared; what comes with Turnwise has no owner and is everybody's.
+
+    Raises:
+        chatbots.errors.ChatbotError: no such adapter, a configuration it refuses, or the name belongs to
+            another bot or page; nothing is stored.
+    """
+    settings = dict(configuration or {})
+    if name in RESERVED_NAMES:
+        raise DuplicateBotError(f"'{name}' is the address of another page. Choose another name.")
+    settings = members.pinned(adapter, settings, by=owner)
+    members.configuration_of(adapter, settings)  # loading it is the host's, and may take minutes
+    bot, is_new = Bot.objects.get_or_create(
+        name=name,
+        defaults={
+            "title": title,
+            "adapter": adapter,
+            "configuration": settings,
+            "owner": owner,
+            "open_to_all": owner is None,
+        },
+    )
+    if is_new:
+        BotRevision.objects.create(bot=bot, number=1, configuration=settings, made_by=owner)
+    elif (bot.title, bot.adapter, bot.configuration, bot.owner) != (title, adapter, settings, owner):
+        raise DuplicateBotError(f"A bot is called '{name}' already. Choose another name, or change that bot.")
+    return bot
+
+
+@transaction.atomic
+def share(
+    bot: Bot, *, named: Iterable[User], open_to_all: bool, operators: Iterable[User] | None = None
+) -> None:
+    """Have these people, or all who sign in, see and use the bot, and nobody else but its owner and admins.
+
+    Studies that have it already keep it. `operators` may answer in its place; None: whoever may now.
+    """
+    Bot.objects.filter(pk=bot.pk).update(open_to_all=open_to_all)
+    bot.open_to_all = open_to_all
+    bot.shared_with.set(named)
+    if operators is not None:
+        bot.operators.set(operators)
+
+
+@transaction.atomic
+def change_bot(
+    bot_id: int,
+    *,
+    title: str,
+    configuration: Mapping[str, Any],
+    by: User | None,
+    seen_revision: int | None = None,
+) -> Bot:
+    """Give a bot another title or configuration; another configuration is a new revision.
+
+    Its hosts load it anew within seconds. Replies know the version that gave them, so nothing said before
+    changes its author.
+
+    Args:
+        bot_id: which bot.
+        title: the new one, or the one that it has.
+        configuration: the whole of it.
+        by: who changes it.
+        seen_revision: the newest that they knew of; None if the change is meant whatever it is.
+
+    Raises:
+        chatbots.errors.ChatbotError: the adapter refuses the configuration, or somebody made a revision
+            that was not seen; nothing is stored.
+    """
+    bot = Bot.objects.select_for_update().get(pk=bot_id)
+    newest = newest_revision(bot)
+    if seen_revision is not None and seen_revision != newest:
+        raise ChatbotError(
+            f"The settings were changed meanwhile: this is revision {seen_revision}, the newest is {newest}. "
+            "Reload the page and make your change there."
+        )
+    settings = {key: with_secrets(value, bot.configuration.get(key)) for key, value in configuration.items()}
+    settings = members.pinned(bot.adapter, settings, by=by, of=bot)
+    if _means_the_same(bot, settings):
+        settings = bot.configuration
+    else:
+        BotRevision.objects.create(bot=bot, number=newest + 1, configuration=settings, made_by=by)
+        bot.memory_bytes = None  # was measured with other settings
+    bot.title, bot.configuration = title, settings
+    bot.save(update_fields=["title", "configuration", "memory_bytes"])
+    return bot
+
+
+def newest_revision(bot: Bot) -> int:
+    """Its number; 0 if there is none."""
+    newest = bot.revisions.first()
+    return newest.number if newest else 0
+
+
+def _means_the_same(bot: Bot, settings: Mapping[str, Any]) -> bool:
+    """Whether the settings are those that the bot has, some defaults perhaps written out.
+
+    Raises:
+        chatbots.errors.ChatbotError: the adapter refuses them.
+    """
+    wanted = members.configuration_of(bot.adapter, settings)
+    try:
+        return wanted == members.configuration_of(bot.adapter, bot.configuration)
+    except ChatbotError:  # an adapter that has changed since
+        return False
+
+
+def with_secrets(sent: Any, stored: Any) -> Any:
+    """What was sent, with the stored secret wherever the mask stands that people see in its place."""
+    if isinstance(sent, Mapping):
+        inner = stored if isinstance(stored, Mapping) else {}
+        return {key: with_secrets(value, inner.get(key)) for key, value in sent.items()}
+    return stored if sent == MASK and isinstance(stored, str) else sent
+
+
+def set_active(bot_id: int, active: bool) -> None:
+    """Switch a bot on or off. One that is off is let go by its hosts and gets no new workers."""
+    Bot.objects.filter(pk=bot_id).update(active=active)
+
+
+def set_watched(bot_id: int, watched: bool) -> None:
+    """Begin or end the daily check for drift, as for a service that is paid by the request."""
+    Bot.objects.filter(pk=bot_id).update(watched=watched)
+
+
+def note_memory(bot: Bot, memory_bytes: int) -> None:
+    """Remember how much memory the bot took, so that the next load can be refused before it starts."""
+    bot.memory_bytes = memory_bytes
+    Bot.objects.filter(pk=bot.pk).update(memory_bytes=memory_bytes)
+
+
+def outside_system(title: str) -> Bot:
+    """The system outside that is known by this title, whatever its case; registered on first sight.
+
+    It is a bot without an adapter that could be loaded, so that everything that groups by bot works.
+    """
+    found = Bot.objects.filter(adapter=OUTSIDE, title__iexact=title).order_by("pk").first()
+    if found:
+        return found
+    digest = hashlib.sha256(title.casefold().encode()).hexdigest()[:8]
+    name = slugify(title)[:40] or "system"
+    if (
+        name in ("system", *RESERVED_NAMES) or Bot.objects.filter(name=name).exists()
+    ):  # no Latin letters, or taken
+        name = f"{name}-{digest}"
+    bot, _ = Bot.objects.get_or_create(
+        name=name, defaults={"title": title, "adapter": OUTSIDE, "active": False}
+    )
+    return bot
+
+
+def version_of(bot: Bot, details: Mapping[str, Any]) -> BotVersion:
+    """The stored version with exactly these details; created on first sight, with the bot's next number."""
+    canonical = json.dumps(details, sort_keys=True, separators=(",", ":"), default=str)
+    same = {"bot": bot, "fingerprint": hashlib.sha256(canonical.encode()).hexdigest()}
+    if known := BotVersion.objects.filter(**same).first():
+        return known
+    with transaction.atomic():
+        Bot.objects.select_for_update(no_key=True).get(pk=bot.pk)  # whoever else counts its versions waits
+        newest = bot.versions.aggregate(number=Max("number"))["number"] or 0
+        new = {"number": newest + 1, "details": json.loads(canonical), **_reported_perplexity(details)}
+        return BotVersion.objects.get_or_create(**same, defaults=new)[0]
+
+
+def _reported_perplexity(details: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a version whose bot tells its own perplexity: {"perplexity", "data", "tokenizer"}."""
+    reported = details.get("perplexity")
+    if reported is None:
+        return {}
+    try:
+        fields = _perplexity_fields(
+            float(reported["perplexity"]), str(reported["data"]), str(reported.get("tokenizer", ""))
+        )
+    except (TypeError, ValueError, KeyError, AttributeError, ValidationError) as error:
+        log.warning("The reported perplexity %r is left out: %s", reported, error)
+        return {}
+    return fields
+
+
+def reports_perplexity(version: BotVersion) -> bool:
+    """Whether the perplexity of this version is what the bot tells, and so nobody else's to enter."""
+    return bool(_reported_perplexity(version.details))
+
+
+def record_perplexity(
+    version: BotVersion, *, perplexity: float | None, data: str, tokenizer: str, by: User
+) -> None:
+    """Note the perplexity that was measured of a version; None takes the note back.
+
+    Raises:
+        ValidationError: a value that no perplexity has, no word on the data, a version whose bot reports its
+            perplexity itself, or a note that is somebody else's to change.
+    """
+    if reports_perplexity(version):
+        raise ValidationError(
+            gettext(
+                "The bot reports the perplexity of this version itself, with its fingerprint. To change it, "
+                "correct what the bot reports; that makes a new version."
+            )
+        )
+    if version.perplexity is not None and not _may_overwrite(version, by):
+        who = version.perplexity_entered_by or "Somebody"
+        raise ValidationError(
+            gettext("%(who)s entered this perplexity. They, the owner of the bot or an admin can change it.")
+            % {"who": who}
+        )
+    fields = {"perplexity": None, "perplexity_data": "", "perplexity_tokenizer": ""}
+    entered_by = None
+    if perplexity is not None:
+        fields, entered_by = _perplexity_fields(perplexity, data, tokenizer), by
+    BotVersion.objects.filter(pk=version.pk).update(**fields, perplexity_entered_by=entered_by)
+
+
+def _may_overwrite(version: BotVersion, by: User) -> bool:
+    return by.is_superuser or by.pk in (version.perplexity_entered_by_id, version.bot.owner_id)
+
+
+def _perplexity_fields(perplexity: float, data: str, tokenizer: str) -> dict[str, Any]:
+    if not math.isfinite(perplexity) or not 1 <= perplexity < 1e12:
+        raise ValidationError(
+            gettext("%(perplexity)s is not a perplexity. Give a number of at least 1.")
+            % {"perplexity": f"{perplexity:g}"}
+        )
+    notes = {"perplexity_data": " ".join(data.split()), "perplexity_tokenizer": " ".join(tokenizer.split())}
+    if not notes["perplexity_data"]:
+        raise ValidationError(gettext("Say on which held-out data the perplexity was measured."))
+    for note in notes.values():
+        if len(note) > LONGEST_NOTE:
+            raise ValidationError(
+                gettext("A note has %(n)s characters. Shorten it to %(longest_note)s.")
+                % {"n": len(note), "longest_note": LONGEST_NOTE}
+            )
+    return {"perplexity": perplexity, **notes}

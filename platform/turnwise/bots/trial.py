@@ -1,0 +1,76 @@
+"""A private chat with a bot, for who registers it: nothing is stored, every candidate is shown."""
+
+from typing import Any
+
+from asgiref.sync import async_to_sync
+
+from turnwise.accounts.limits import one_at_once_of
+from turnwise.accounts.models import User
+from turnwise.bots import client
+from turnwise.bots.models import Bot, BotVersion
+from chatbots.base import Context
+from chatbots.cleaning import is_blank
+
+MOST_TURNS = 200
+MOST_CHARS = 4_000
+SEEDS = range(2**53)  # what JavaScript can count
+# A slow bot takes half a minute. Behind nginx these requests go to the server of the sockets, which has no
+# fixed number of threads; everywhere a person holds this many of a process at most.
+MOST_AT_ONCE = 4
+TOO_MANY = f"You are already waiting for {MOST_AT_ONCE} replies. Send the next once one of them is there."
+
+
+class UnusableError(ValueError):
+    """What was sent is no context; the message says what to send instead."""
+
+
+def context_of(sent: Any) -> Context:
+    """The context in a request `{"turns": [texts, oldest first], "seed": null or a number}`.
+
+    Raises:
+        UnusableError: it is something else, or too long.
+    """
+    if not isinstance(sent, dict):
+        raise UnusableError('Send an object with "turns": a list of texts, oldest first.')
+    turns, seed = sent.get("turns"), sent.get("seed")
+    if not isinstance(turns, list) or not turns or not all(isinstance(text, str) for text in turns):
+        raise UnusableError('"turns" must be a list of one or more texts, oldest first.')
+    if len(turns) > MOST_TURNS or any(len(text) > MOST_CHARS for text in turns):
+        raise UnusableError(f'"turns" may hold {MOST_TURNS} texts of {MOST_CHARS} characters at most.')
+    turns = [_storable(text) for text in turns]
+    if is_blank(turns[-1]):
+        raise UnusableError("The last turn is empty: there is nothing to answer.")
+    if seed is not None and (not isinstance(seed, int) or isinstance(seed, bool) or seed not in SEEDS):
+        raise UnusableError(f'"seed" must be null or a whole number from 0 to {SEEDS[-1]}.')
+    return Context.from_texts(turns, seed)
+
+
+def _storable(text: str) -> str:
+    """Without what JSON can carry and no database and no message to another process can."""
+    return text.encode(errors="ignore").decode().replace("\x00", "")
+
+
+def reply(bot: Bot, context: Context, *, to: User) -> client.Reply:
+    """What the bot says.
+
+    Raises:
+        chatbots.errors.ChatbotError: it does not answer.
+        turnwise.accounts.limits.TooManyAtOnceError: this person waits for enough replies already.
+    """
+    with one_at_once_of(MOST_AT_ONCE, "trial", to.pk):
+        return async_to_sync(client.reply)(bot.pk, context, party="trial")
+
+
+def shown(reply: client.Reply) -> dict[str, Any]:
+    response = reply.response
+    return {
+        "text": response.text,
+        "candidates": reply.candidates,
+        "tokens": response.tokens,
+        "remarks": list(response.remarks),
+        "fallback": response.fallback,
+        "latency_ms": reply.latency_ms,
+        "seed": reply.seed,
+        "version": reply.version_id,
+        "version_name": BotVersion.objects.get(pk=reply.version_id).name,
+    }

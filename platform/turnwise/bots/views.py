@@ -1,0 +1,274 @@
+import json
+from functools import partial
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.db import transaction
+from django.db.models import Q
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http.request import RawPostDataException
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from turnwise.accounts.access import visible_to
+from turnwise.accounts.limits import TooManyAtOnceError, too_often
+from turnwise.accounts.requests import AuthenticatedHttpRequest
+from turnwise.bots import choosing, drift, operators, presence, queries, services, tasks, trial
+from turnwise.bots.forms import BotForm
+from turnwise.bots.models import OPERATED, Bot
+from chatbots.errors import ChatbotError, UnknownBotError
+from chatbots.registry import REGISTRY
+from turnwise.live.queue import NOT_STARTED, is_sent
+
+# Of a person; each is asked in a request of its own.
+MOST_ASKED = trial.MOST_AT_ONCE
+
+
+@login_required
+@require_safe
+def bots(request: HttpRequest) -> HttpResponse:
+    sought = request.GET.get("find", "").strip()[:120]
+    page, groups = queries.listed(request.user, sought, request.GET.get("page"))
+    shown = {
+        "page": page,
+        "groups": groups,
+        "sought": sought,
+        "alarms": drift.alarms(Bot.objects.filter(pk__in=list(page), active=True)),
+        "operable": set(operators.operable_bots(request.user).values_list("pk", flat=True)),
+    }
+    return render(request, "bots/bots.html", shown)
+
+
+@login_required
+@require_safe
+def bot(request: HttpRequest, name: str) -> HttpResponse:
+    found = get_object_or_404(queries.visible_bots(request.user).select_related("owner"), name=name)
+    may_change = queries.changeable_by(request.user).filter(pk=found.pk).exists()
+    context = {
+        "bot": found,
+        "standing": queries.standing(found),
+        "copies": queries.copies(found, in_full=may_change),
+        "settings": queries.readable(queries.shown_settings(found)),
+        "revisions": found.revisions.select_related("made_by"),
+        "versions": found.versions.order_by("-first_seen_at")[:20],
+        "studies": found.study_bots.count(),
+        "draws": queries.draws(found),
+        "has_history": visible_to(request.user, Bot.objects.all(), owner="study_bots__study__owner")
+        .filter(pk=found.pk)
+        .exists(),
+        "drift": found.canary_runs.first(),
+        "alarm": drift.alarms(Bot.objects.filter(pk=found.pk)).first(),
+        "may_operate": found.is_operated
+        and operators.operable_bots(request.user).filter(pk=found.pk).exists(),
+        "operators": found.operators.order_by("username"),
+        "shared_with": found.shared_with.order_by("username"),
+        "may_change": may_change,
+    }
+    return render(request, "bots/bot.html", context)
+
+
+@login_required
+@require_safe
+def choose(request: HttpRequest) -> HttpResponse:
+    """The first step of a new bot: which kind."""
+    adapters = [REGISTRY.describe(name) for name in REGISTRY.registered_names()]
+    groups = [
+        (title, [each for each in adapters if each.kind == kind]) for kind, title in queries.KINDS.items()
+    ]
+    return render(request, "bots/choose.html", {"groups": groups, "broken": REGISTRY.broken_modules()})
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def new(request: AuthenticatedHttpRequest, adapter: str) -> HttpResponse:
+    try:
+        form = BotForm(adapter, request.POST or None, **_of(request))
+    except UnknownBotError as error:
+        messages.error(request, str(error))
+        return redirect("bots:choose")
+    if request.method == "POST" and form.is_valid():
+        try:
+            with transaction.atomic():
+                saved = services.register_bot(
+                    name=form.cleaned_data["name"],
+                    title=form.cleaned_data["title"],
+                    adapter=adapter,
+                    configuration=form.settings(),
+                    owner=request.user,
+                )
+                services.share(saved, **form.sharing())
+        except ChatbotError as error:
+            form.add_error("name", str(error))
+        else:
+            messages.success(
+                request,
+                _("“%(title)s” is registered. %(value)s")
+                % {"title": saved.title, "value": queries.coming(saved)},
+            )
+            return redirect(saved)
+    return _form(request, form)
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def edit(request: AuthenticatedHttpRequest, name: str) -> HttpResponse:
+    found = get_object_or_404(queries.changeable_by(request.user), name=name)
+    form = BotForm(found.adapter, request.POST or None, bot=found, **_of(request))
+    if request.method == "POST" and form.is_valid():
+        try:
+            with transaction.atomic():
+                services.change_bot(
+                    found.pk,
+                    title=form.cleaned_data["title"],
+                    configuration=form.settings(),
+                    by=request.user,
+                    seen_revision=form.cleaned_data["revision"],
+                )
+                services.share(found, **form.sharing())
+        except ChatbotError as error:
+            form.add_error(None, str(error))
+        else:
+            said = _("Saved. Processes that host the bot reload it within seconds.")
+            messages.success(request, _("Saved.") if found.is_operated else said)
+            return redirect(found)
+    return _form(request, form)
+
+
+def _of(request: HttpRequest) -> dict[str, Any]:
+    return {"user": request.user, "as_json": request.GET.get("inside") == "json"}
+
+
+def _form(request: HttpRequest, form: BotForm) -> HttpResponse:
+    if form.errors:
+        form.ask_for_secrets_again()
+    context = {"form": form, "bot": form.bot, "adapter": REGISTRY.describe(form.adapter)}
+    return render(request, "bots/form.html", context, status=422 if form.errors else 200)
+
+
+@login_required
+@require_POST
+def set_active(request: HttpRequest, name: str) -> HttpResponse:
+    found = get_object_or_404(queries.changeable_by(request.user), name=name)
+    active = request.POST.get("active") == "yes"
+    services.set_active(found.pk, active)
+    if active:
+        said = _("“%(title)s” is switched on. %(value)s")
+        messages.success(request, said % {"title": found.title, "value": queries.coming(found)})
+    else:
+        messages.success(request, _switched_off(found))
+    return redirect(found)
+
+
+def _switched_off(bot: Bot) -> str:
+    said = _("“%(title)s” is switched off. Conversations with it cannot continue until it is on again.")
+    running = bot.study_bots.filter(study__state="open", study__rehearsal_of=None, target__gt=0).count()
+    if running:
+        said += " " + ngettext(
+            "%(n)s open study has it and sends nobody new to it.",
+            "%(n)s open studies have it and send nobody new to it.",
+            running,
+        )
+    return said % {"title": bot.title, "n": running}
+
+
+@login_required
+@require_POST
+def watch(request: HttpRequest, name: str) -> HttpResponse:
+    """Begin or end the daily check, or take today's answers as the new measure."""
+    found = get_object_or_404(queries.changeable_by(request.user), name=name)
+    wish = request.POST.get("wish", "")
+    if wish in ("begin", "end"):
+        services.set_watched(found.pk, wish == "begin")
+        is_on = wish == "begin"
+        said = _("The daily check is switched on.") if is_on else _("The daily check is switched off.")
+        messages.success(request, said)
+    elif wish == "anew":
+        if is_sent(partial(tasks.replay_canary.delay, found.pk, anew=True)):
+            messages.success(request, _("The bot is asked now; its answers become the new baseline."))
+        else:
+            messages.error(request, NOT_STARTED)
+    return redirect(found)
+
+
+@login_required
+@require_safe
+def try_out(request: HttpRequest, name: str) -> HttpResponse:
+    found = get_object_or_404(queries.visible_bots(request.user), name=name)
+    return render(request, "bots/try.html", {"bot": found, "standing": queries.standing(found)})
+
+
+@login_required
+@require_safe
+def found(request: AuthenticatedHttpRequest) -> JsonResponse:
+    """Bots with such a name, for forms that do not list all."""
+    if too_often(request, "find-bots", rate="240/m", key="user"):
+        return JsonResponse({"error": _("More than 240 searches in a minute. Wait a little.")}, status=429)
+    active = queries.visible_bots(request.user).filter(active=True)
+    if request.GET.get("operated") == "no":
+        active = active.exclude(adapter=OPERATED)
+    sought = request.GET.get("find", "").strip()[: choosing.LONGEST_SOUGHT]
+    offered = choosing.likeliest(choosing.narrowed(active, sought), request.user, most=choosing.MOST_FOUND)
+    rows = [{"pk": bot.pk, "name": bot.name, "title": bot.title} for bot in offered.bots]
+    return JsonResponse({"bots": rows, "unlisted": offered.unlisted})
+
+
+@login_required
+@require_safe
+def side_by_side(request: AuthenticatedHttpRequest) -> HttpResponse:
+    """Several bots that are asked the same; each is asked by `try_reply`, as on its own page."""
+    names = list(dict.fromkeys([*request.GET.getlist("bot"), *choosing.typed_in(request.GET, "bot")]))
+    active = queries.visible_bots(request.user).filter(active=True)
+    chosen = {bot.name: bot for bot in active.filter(name__in=names[: 2 * MOST_ASKED])}
+    unknown = [name for name in names if name not in chosen]
+    refused = ""
+    if unknown:
+        says = _("There is no bot “%(name)s” that you can ask now. Tick others.")
+        refused = says % {"name": unknown[0][:60]}
+    elif len(names) > MOST_ASKED:
+        refused = _("%(n)d bots are ticked; at most %(most)d are asked at once. Tick fewer.") % {
+            "n": len(names),
+            "most": MOST_ASKED,
+        }
+    elif len(names) == 1:
+        refused = _("Tick a second bot to ask both the same.")
+    offered = choosing.likeliest(active, request.user, chosen=Q(name__in=chosen))
+    states = presence.states(bot.name for bot in offered.bots)
+    shown = {
+        "bots": [] if refused else [chosen[name] for name in names],
+        "offered": queries.by_kind(
+            [queries.Standing(bot, states.get(bot.name, "off")) for bot in offered.bots]
+        ),
+        "unlisted": offered.unlisted,
+        "ticked": names,
+        "refused": refused,
+        "most": MOST_ASKED,
+    }
+    return render(request, "bots/side_by_side.html", shown, status=422 if refused else 200)
+
+
+@login_required
+@require_POST
+def try_reply(request: AuthenticatedHttpRequest, name: str) -> JsonResponse:
+    """One reply of a private chat: the page holds the turns, nothing is stored."""
+    found = get_object_or_404(queries.visible_bots(request.user), name=name)
+    if too_often(request, "try-bot", rate="120/m", key="user"):
+        return JsonResponse({"error": "More than 120 messages in a minute. Wait a little."}, status=429)
+    try:
+        context = trial.context_of(_json(request))
+        return JsonResponse(trial.shown(trial.reply(found, context, to=request.user)))
+    except TooManyAtOnceError:
+        return JsonResponse({"error": trial.TOO_MANY}, status=429)
+    except trial.UnusableError as error:
+        return JsonResponse({"error": str(error)}, status=422)
+    except ChatbotError as error:
+        return JsonResponse({"error": str(error)}, status=503)
+
+
+def _json(request: HttpRequest) -> Any:
+    try:
+        return json.loads(request.body)
+    except (ValueError, RecursionError, RawPostDataException):  # the last one: a form was sent
+        raise trial.UnusableError("The request is not JSON.") from None

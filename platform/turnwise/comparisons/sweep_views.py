@@ -1,0 +1,198 @@
+"""Sweeps of a bot: how its responses change with N and T; begun, stopped, continued and sent to be judged."""
+
+from functools import partial
+from typing import Any
+from urllib.parse import urlencode
+
+from django.contrib import messages
+from django.core.exceptions import ValidationError
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_GET, require_POST
+
+from turnwise.accounts.limits import too_many, too_often
+from turnwise.accounts.requests import AuthenticatedHttpRequest
+from turnwise.bots.models import Bot
+from turnwise.bots.queries import draws, visible_bots
+from turnwise.comparisons import shown, sweeps
+from turnwise.comparisons.picking import MOST_PICKED
+from turnwise.comparisons.sweep_forms import SweepForm
+from turnwise.comparisons.views import bounded, bounded_pictures
+from evaluation.printed import percent
+from evaluation.spreadsheets import csv_text
+from turnwise.live.queue import send_or_tell
+from turnwise.responses.models import ResponseRun, Sweep
+from turnwise.responses.sweeps import cells, go_on, progress, reasons, stamp, start_sweep, stop, sweeps_of
+from turnwise.responses.tasks import send_all
+
+LATEST = 50
+
+
+_WORDS = {
+    ResponseRun.State.RUNNING: gettext_lazy("Under way"),
+    ResponseRun.State.DONE: gettext_lazy("Complete"),
+    ResponseRun.State.CANCELLED: gettext_lazy("Stopped"),
+}
+
+
+def _sweep(request: HttpRequest, name: str, pk: int) -> Sweep:
+    return get_object_or_404(sweeps_of(request.user), bot__name=name, pk=pk)
+
+
+@bounded
+def of_bot(request: AuthenticatedHttpRequest, name: str) -> HttpResponse:
+    """The sweeps of a bot, and the form of a new one: what it costs by GET, begun by POST."""
+    bot = get_object_or_404(visible_bots(request.user), name=name)
+    given = request.POST or request.GET
+    form = SweepForm(request.user, given if "samples" in given else None)
+    if request.method == "POST" and form.is_valid():
+        if too_often(request, "sweep", rate="20/h", key="user"):
+            return too_many(request)
+        if sweep := _begun(request, bot, form):
+            return redirect(sweep)
+    found = sweeps_of(request.user).filter(bot=bot)[:LATEST]
+    context = {
+        "bot": bot,
+        "draws": draws(bot),
+        "form": form,
+        "cost": _cost(form),
+        "sweeps": [{"sweep": each, "progress": progress(cells(each))} for each in found],
+    }
+    return render(request, "comparisons/sweeps.html", context, status=422 if form.errors else 200)
+
+
+def _begun(request: AuthenticatedHttpRequest, bot: Bot, form: SweepForm) -> Sweep | None:
+    chosen = form.cleaned_data
+    try:
+        sweep = start_sweep(
+            bot, chosen["context_version"], chosen["grid"], owner=request.user, seed=chosen["seed"]
+        )
+    except ValidationError as error:
+        form.add_error(None, error)
+        return None
+    send_or_tell(request, partial(send_all, sweep.runs.order_by("pk")))
+    return sweep
+
+
+def _cost(form: SweepForm) -> dict[str, Any] | None:
+    """What the chosen sweep takes; None before one is chosen that can be."""
+    if not form.is_bound or not form.is_valid():
+        return None
+    grid, contexts = form.cleaned_data["grid"], form.cleaned_data["context_version"].size
+    return {
+        "cells": len(grid.samples) * len(grid.temperatures),
+        "contexts": f"{contexts:,}",
+        "responses": f"{grid.responses(contexts):,}",
+        "drawn": f"{grid.drawn(contexts):,}",
+        "seed": form.cleaned_data["seed"],
+    }
+
+
+@require_GET
+@bounded
+def sweep(request: HttpRequest, name: str, pk: int) -> HttpResponse:
+    return _page(request, _sweep(request, name, pk))
+
+
+def _page(request: HttpRequest, sweep: Sweep, *, refused: str = "") -> HttpResponse:
+    found, scored = cells(sweep), sweeps.scores(sweep, request.user)
+    wanted = request.GET.getlist("score")
+    query = urlencode([("score", each) for each in wanted])
+    leads = {"sweep": sweeps.leads(found, scored)}
+    drawn = shown.charts(sweeps.sheets(found, scored, wanted), _address(sweep), query, leads)
+    choices = sweeps.choices(scored, wanted)
+    columns = {each.value: scored.columns[each.value] for each in choices if each.is_shown}
+    how_far = progress(found)
+    context = {
+        "sweep": sweep,
+        "bot": sweep.bot,
+        "rows": sweeps.rows(found, scored, columns),
+        "columns": columns,
+        "choices": choices,
+        "most_picked": MOST_PICKED,
+        "intervals": ", ".join(percent(each) for each in sorted({of.level for of in columns.values()})),
+        "scores": scored,
+        "progress": how_far,
+        "state": how_far.state,
+        "in_words": _WORDS[how_far.state],
+        "reasons": reasons(found),
+        "version": next((each.run.bot_version for each in found if each.run.bot_version_id), None),
+        "chart": drawn.get("sweep"),
+        "refused": refused,
+        "stamp": stamp(found),
+    }
+    return render(request, "comparisons/sweep.html", context, status=422 if refused else 200)
+
+
+def _address(sweep: Sweep) -> shown.Address:
+    of = [sweep.bot.name, sweep.pk]
+    return lambda name, ending: reverse("comparisons:sweep_chart", args=[*of, ending])
+
+
+@require_GET
+@bounded_pictures
+def sweep_chart(request: HttpRequest, name: str, pk: int, ending: str) -> HttpResponse:
+    found = _sweep(request, name, pk)
+    drawn = sweeps.sheets(cells(found), sweeps.scores(found, request.user), request.GET.getlist("score"))
+    return shown.file(request, drawn, "sweep", ending)
+
+
+@require_GET
+@bounded
+def sweep_csv(request: HttpRequest, name: str, pk: int) -> HttpResponse:
+    found = _sweep(request, name, pk)
+    lines = csv_text(sweeps.csv_rows(cells(found), sweeps.scores(found, request.user)))
+    disposition = {"Content-Disposition": f'attachment; filename="turnwise-sweep-{pk}.csv"'}
+    return HttpResponse(lines, content_type="text/csv; charset=utf-8", headers=disposition)
+
+
+@require_GET
+@bounded
+def sweep_stamp(request: HttpRequest, name: str, pk: int) -> JsonResponse:
+    """A word that changes whenever the sweep's page does; the page asks for it every few seconds."""
+    return JsonResponse({"stamp": stamp(cells(_sweep(request, name, pk)))})
+
+
+@require_POST
+@bounded
+def stop_sweep(request: HttpRequest, name: str, pk: int) -> HttpResponse:
+    found = _sweep(request, name, pk)
+    if stop(found, now=timezone.now()):
+        messages.success(request, _("The sweep is stopped. Its responses so far are kept."))
+    return redirect(found)
+
+
+@require_POST
+@bounded
+def continue_sweep(request: HttpRequest, name: str, pk: int) -> HttpResponse:
+    found = _sweep(request, name, pk)
+    try:
+        runs = go_on(found)
+    except ValidationError as error:
+        messages.error(request, " ".join(error.messages))
+    else:
+        send_or_tell(request, partial(send_all, runs))
+    return redirect(found)
+
+
+@require_POST
+@bounded
+def judge_sweep(request: AuthenticatedHttpRequest, name: str, pk: int) -> HttpResponse:
+    found = _sweep(request, name, pk)
+    chosen = [int(each) for each in request.POST.getlist("run") if each.isascii() and each.isdecimal()]
+    try:
+        study = sweeps.have_judged(found, chosen[:1000], by=request.user)
+    except ValidationError as error:
+        return _page(request, found, refused=" ".join(error.messages))
+    messages.success(
+        request,
+        _(
+            "The study is a draft, each pair of N and T a system of its own: write what workers agree to and "
+            "what they are paid, then open it. Its scores appear in the sweep with its report."
+        ),
+    )
+    return redirect("studies:edit", pk=study.pk)

@@ -1,0 +1,287 @@
+"""Studies side by side, and scores against perplexity and human-likeness."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import wraps
+from typing import Any
+from urllib.parse import urlencode
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET
+
+from turnwise.accounts.limits import too_many, too_often
+from turnwise.accounts.requests import AuthenticatedHttpRequest
+from turnwise.bots.choosing import likeliest
+from turnwise.comparisons import history, levels, pairs, protocols, sheets, shown
+from turnwise.comparisons.differences import differences
+from turnwise.comparisons.drawing import Sheet
+from turnwise.comparisons.forms import MOST_STUDIES, StudiesForm
+from turnwise.comparisons.measured import HUMAN_LIKE, Measured, offered_to
+from turnwise.comparisons.measured import chosen as chosen_of
+from turnwise.comparisons.newest import newest_reports
+from turnwise.comparisons.picking import MOST_PICKED
+from turnwise.comparisons.published import marks_of, published_r_squared
+from turnwise.comparisons.repeated import repeated, static_less_interactive
+from turnwise.comparisons.scores import TooMuchError
+from turnwise.comparisons.side_by_side import CSV_COLUMNS, csv_rows, narrowed, tables, without_interval
+from evaluation.printed import percent
+from evaluation.spreadsheets import csv_text
+from turnwise.questions.resolving import question_set, titled
+from turnwise.studies.asks import About
+from turnwise.studies.models import Study
+
+_UNKNOWN = {"value": None}
+
+View = Callable[..., HttpResponse]
+
+
+def _sets(page: str, measured: Measured) -> tuple[Measured, ...]:
+    """What the studies of a relation ask."""
+    return (measured,) if page == "perplexity" else (measured, HUMAN_LIKE)
+
+
+def _bounded(group: str, rate: str) -> Callable[[View], View]:
+    def decorate(view: View) -> View:
+        @wraps(view)
+        def within_bounds(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+            if too_often(request, group, rate=rate, key="user"):
+                return too_many(request)
+            return view(request, *args, **kwargs)
+
+        return login_required(within_bounds)
+
+    return decorate
+
+
+# For people who sign in, and not without end: they read and draw more than other pages.
+bounded = _bounded("compare", "60/m")
+bounded_pictures = _bounded("compare-pictures", "240/m")
+
+
+@require_GET
+@bounded
+def side_by_side(request: AuthenticatedHttpRequest) -> HttpResponse:
+    form = StudiesForm(request.GET, user=request.user)
+    chosen = form.cleaned_data["study"] if form.is_valid() else []
+    reports, wanted = newest_reports(chosen), request.GET.getlist("score")
+    found = [narrowed(table, wanted) for table in tables(reports)]
+    leads = {report.study: reverse("reports:study", args=[report.pk]) for report in reports}
+    drawn_of = {table["name"]: sheets.of_tables([table]) for table in found}
+    every = [sheet for of_table in drawn_of.values() for sheet in of_table]
+    query = urlencode([*_of_studies(chosen), *(("score", each) for each in wanted)])
+    drawn = shown.charts(every, _address("studies"), query, {sheet.name: leads for sheet in every})
+    with_report = {report.code for report in reports}
+    context = {
+        "form": form,
+        "chosen": chosen,
+        "query": urlencode(_of_studies(chosen)),
+        "reports": reports,
+        "without": [study for study in chosen if study.code not in with_report],
+        "tables": [
+            table
+            | {
+                "heading": _heading(table),
+                "intervals": levels.in_words(table["levels"]),
+                "charts": [drawn[sheet.name] for sheet in drawn_of[table["name"]]],
+                "reasons": without_interval(table),
+                "repeated": repeated(table["rows"]),
+                "static_less_interactive": static_less_interactive(table["rows"]),
+            }
+            for table in found
+        ],
+        "most_picked": MOST_PICKED,
+        "differences": differences(protocols.protocols(chosen)),
+        "over_time": likeliest(history.bots_of(request.user), request.user),
+    }
+    return render(request, "comparisons/studies.html", context, status=_status(form))
+
+
+def _heading(table: Mapping[str, Any]) -> str:
+    """What was asked, about what."""
+    key = table["question_set"]
+    title = titled(question_set(key)) if key else ""
+    about = {About.DIALOGUE: _("of whole conversations"), About.OWN_TURN: _("of people's own turns"),
+             About.PAIR: _("of pairs"), About.CONTEXT: _("of contexts")}.get(table["subject"])  # fmt: skip
+    return ", ".join(filter(None, [title, about]))
+
+
+@require_GET
+@bounded
+def side_by_side_csv(request: HttpRequest) -> HttpResponse:
+    form = StudiesForm(request.GET, user=request.user)
+    if not form.is_valid():
+        return HttpResponse(
+            " ".join(map(str, form.errors["study"])), status=422, content_type="text/plain; charset=utf-8"
+        )
+    lines = csv_text([list(CSV_COLUMNS), *csv_rows(newest_reports(form.cleaned_data["study"]))])
+    response = HttpResponse(lines, content_type="text/csv; charset=utf-8")
+    response["Content-Disposition"] = 'attachment; filename="turnwise-studies.csv"'
+    return response
+
+
+@require_GET
+@bounded
+def relation(request: HttpRequest, page: str) -> HttpResponse:
+    """The scores of one question set against `page`: perplexity or human-likeness."""
+    related = _related(request, page)
+    found, measured = related.pairs, related.measured
+    relations = found.figures["relations"] if found else []
+    leads = {
+        point["name"]: reverse("comparisons:bot", args=[point["bot"]]) + f"?{urlencode(measured.query)}"
+        for point in (found.figures["points"] if found else [])
+        if point["bot"]
+    }
+    drawn = shown.charts(
+        related.sheets,
+        _address(page),
+        _same_page(request, related),
+        {sheet.name: leads for sheet in related.sheets},
+    )
+    context = {
+        "page": page,
+        "form": related.form,
+        "chosen": related.studies,
+        "is_default": "study" not in request.GET,
+        "most_studies": MOST_STUDIES,
+        "by": _by(request),
+        "marks": marks_of(measured) if _marks(request, page) else [],
+        "has_marks": bool(marks_of(measured)),
+        "scored": measured.questions,
+        "measured": measured,
+        "most_picked": MOST_PICKED,
+        "offered": related.offered,
+        "intervals": _intervals(related.studies),
+        "titles": measured.titles,
+        "pairs": found,
+        "relations": [
+            each
+            | {
+                "chart": drawn.get(f"relation-{each['key']}"),
+                "published": published_r_squared(measured, page, each["key"]),
+                "size": abs(each["line"]["slope"]["value"]) if "slope" in each["line"] else None,
+            }
+            for each in relations
+        ],
+        "coefficients": _coefficients(relations),
+        "reasons": _reasons(relations),
+        "point_reasons": [
+            f"{point['name']}: {point['scores'][measured.leading]['undefined']}"
+            for point in (found.figures["points"] if found else [])
+            if "undefined" in point["scores"][measured.leading]
+        ],
+        "differences": [
+            each
+            for each in differences(protocols.protocols(related.studies))
+            if len(_sets(page, measured)) == 1 or each.aspect != "Questions"
+        ],
+        "trouble": related.trouble,
+    }
+    return render(request, "comparisons/relation.html", context, status=_status(related.form))
+
+
+@require_GET
+@bounded_pictures
+def chart(request: HttpRequest, page: str, name: str, ending: str) -> HttpResponse:
+    if page == "studies":
+        form = StudiesForm(request.GET, user=request.user)
+        chosen = form.cleaned_data["study"] if form.is_valid() else []
+        wanted = request.GET.getlist("score")
+        found = [narrowed(table, wanted) for table in tables(newest_reports(chosen))]
+        return shown.file(request, sheets.of_tables(found), name, ending)
+    return shown.file(request, _related(request, page).sheets, name, ending)
+
+
+@dataclass(frozen=True, slots=True)
+class _Related:
+    """What a page of a relation shows, before it is drawn."""
+
+    form: StudiesForm
+    measured: Measured
+    offered: Sequence[Measured]
+    studies: Sequence[Study]
+    pairs: pairs.Pairs | None
+    sheets: Sequence[Sheet]
+    trouble: str
+
+
+def _related(request: HttpRequest, page: str) -> _Related:
+    offered = offered_to(request.user)
+    if page == "human-likeness":
+        offered = [each for each in offered if each != HUMAN_LIKE]
+    measured = chosen_of(offered, request.GET.get("questions", ""), request.GET.getlist("score"))
+    form = StudiesForm(request.GET, user=request.user, of=_sets(page, measured))
+    if not form.is_valid():
+        return _Related(form, measured, offered, [], None, [], "")
+    studies = form.cleaned_data["study"] or form.newest()
+    try:
+        if page == "perplexity":
+            found = pairs.against_perplexity(studies, measured)
+        else:
+            found = pairs.against_human_likeness(studies, measured, _by(request))
+    except TooMuchError as error:
+        return _Related(form, measured, offered, studies, None, [], str(error))
+    drawn = sheets.of_relation(
+        found.figures, measured, marks=_marks(request, page), percent=page == "human-likeness"
+    )
+    return _Related(form, measured, offered, studies, found, drawn, "")
+
+
+def _coefficients(relations: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The rows of one table for all scores: what was fitted, with a cell for each."""
+    lines = [each["line"] for each in relations]
+    if all("undefined" in line for line in lines):
+        return []
+    named = {"R² of the line": "r_squared", "Slope of the line": "slope", "The line at 0": "intercept"}
+    fits = [
+        {"name": name, "cells": [line.get(key, _UNKNOWN) for line in lines]} for name, key in named.items()
+    ]
+    correlations = zip(*(each["correlations"] for each in relations), strict=True)
+    return [*fits, *({"name": cells[0]["name"], "cells": cells} for cells in correlations)]
+
+
+def _reasons(relations: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Why numbers of that table have no interval; every reason once."""
+    found: dict[str, None] = {}
+    for each in relations:
+        for cell in each["correlations"]:
+            if cell["value"] is not None and "undefined" in cell:
+                found[f"{cell['name']} has no interval: {cell['undefined']}"] = None
+    return list(found)
+
+
+def _by(request: HttpRequest) -> str:
+    return "version" if request.GET.get("by") == "version" else "bot"
+
+
+def _marks(request: HttpRequest, page: str) -> bool:
+    return page == "perplexity" and request.GET.get("published") == "yes"
+
+
+def _address(page: str) -> shown.Address:
+    return lambda name, ending: reverse("comparisons:compare_chart", args=[page, name, ending])
+
+
+def _of_studies(studies: Sequence[Study]) -> list[tuple[str, object]]:
+    return [("study", study.pk) for study in studies]
+
+
+def _intervals(studies: Sequence[Study]) -> str:
+    """What the intervals of scores are that are pooled over these studies."""
+    told, level = levels.by_name(studies), percent(levels.pooled_level(studies))
+    if len({*told.values()}) < 2:
+        return _("%(level)s intervals") % {"level": level}
+    return _("%(level)s intervals, as the studies' reports have different levels") % {"level": level}
+
+
+def _same_page(request: HttpRequest, related: _Related) -> str:
+    """The query that gives the same page, whatever studies are made later."""
+    options = [(key, request.GET[key]) for key in ("by", "published") if key in request.GET]
+    return urlencode([*_of_studies(related.studies), *related.measured.query, *options])
+
+
+def _status(form: StudiesForm) -> int:
+    return 200 if form.is_valid() else 422

@@ -1,0 +1,107 @@
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.core.files.uploadedfile import UploadedFile
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from turnwise.contexts.files import ending_of
+from turnwise.contexts.models import ContextSet
+from turnwise.contexts.queries import Filters
+from turnwise.contexts.tables import MAX_ROWS, FileRefusedError, decoded
+
+
+class ContextSetForm(forms.ModelForm[ContextSet]):
+    """What a set is called and under which licence it may be used."""
+
+    class Meta:
+        model = ContextSet
+        fields = ("title", "name", "licence", "description")
+        widgets = {"description": forms.Textarea({"rows": 3})}
+
+    def clean_name(self) -> str:
+        name: str = self.cleaned_data["name"]
+        if ContextSet.objects.filter(owner=self.instance.owner, name=name).exists():
+            raise ValidationError(
+                gettext(
+                    "You already have a context set of the name “%(name)s”. Choose another, or import a new "
+                    "version of that set."
+                )
+                % {"name": name}
+            )
+        return name
+
+
+class FileForm(forms.Form):
+    """A file of contexts, and the language of those that name none."""
+
+    file = forms.FileField(
+        label=_("File"), help_text=_("JSON Lines (.jsonl), CSV (.csv) or plain text (.txt), in UTF-8.")
+    )
+    language = forms.CharField(
+        label=_("Language"),
+        initial="en",
+        max_length=10,
+        help_text=_("Of contexts for which the file names none: en, zh, pt-BR"),
+    )
+
+    def clean_file(self) -> dict[str, str]:
+        """The file's text, with its name and format."""
+        upload: UploadedFile[bytes] = self.cleaned_data["file"]
+        try:
+            ending = ending_of(upload.name or "")
+            return {
+                "text": decoded(upload.read(), too_large=gettext("Split it into several sets.")),
+                "origin": upload.name or "",
+                "ending": ending,
+            }
+        except FileRefusedError as error:
+            raise ValidationError(str(error)) from None
+
+
+class SubsetForm(forms.Form):
+    """How many of the contexts that a table shows become a set of their own."""
+
+    number = forms.IntegerField(
+        label=_("Number of contexts"),
+        required=False,
+        min_value=1,
+        max_value=MAX_ROWS,
+        help_text=_("Drawn at random from those shown. Empty: all of them."),
+    )
+    seed = forms.IntegerField(
+        label=_("Seed"),
+        min_value=0,
+        max_value=2**31,
+        initial=1,
+        help_text=_("A different number draws different contexts; the same number, the same contexts."),
+    )
+    title = forms.CharField(label=_("Title of the new set"), required=False, max_length=120)
+
+
+class FilterForm(forms.Form):
+    """How a table of contexts is narrowed, from the address."""
+
+    turns = forms.ChoiceField(required=False, label=_("Turns"))
+    category = forms.ChoiceField(required=False, label=_("Category"))
+    language = forms.ChoiceField(required=False, label=_("Language"))
+    consistency = forms.ChoiceField(
+        required=False,
+        label=_("Consistency"),
+        choices=[("", _("All")), ("yes", _("Tests consistency")), ("no", _("Does not"))],
+    )
+    text = forms.CharField(required=False, max_length=200, label=_("Text"), strip=True)
+
+    def __init__(self, choices: dict[str, list[str]], *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for name, values in choices.items():
+            field = self.fields[name]
+            assert isinstance(field, forms.ChoiceField)
+            field.choices = [("", _("All")), *((value, value.replace("_", " ")) for value in values)]
+
+    def filters(self) -> Filters:
+        """The chosen bounds; those that cannot be are left out."""
+        self.is_valid()
+        chosen = self.cleaned_data
+        return Filters(**{name: chosen.get(name, "") for name in self.fields})

@@ -1,0 +1,122 @@
+from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models import Q
+from django.urls import reverse
+from django.utils.translation import gettext_lazy as _
+
+from turnwise.contexts.tables import MAX_MATERIAL, MAX_TURN, MAX_TURNS, MOST_MATERIAL
+
+
+class ContextSet(models.Model):
+    """A collection of contexts for static evaluation. What is in it, its versions say."""
+
+    name = models.SlugField(
+        max_length=60, verbose_name=_("name"), help_text=_("Short name, also of exported files: open-mtb")
+    )
+    title = models.CharField(max_length=120, verbose_name=_("title"))
+    description = models.TextField(max_length=4000, blank=True, verbose_name=_("description"))
+    licence = models.CharField(
+        max_length=120,
+        verbose_name=_("licence"),
+        help_text=_("Under which the contexts may be used, such as Apache-2.0 or CC BY 4.0."),
+    )
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="context_sets",
+        help_text=_("Nobody: it ships with the platform, and every researcher can use it."),
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ("title", "pk")
+        constraints = (
+            models.UniqueConstraint(
+                fields=("owner", "name"),
+                name="context_set_name_once_per_owner",
+                nulls_distinct=False,
+                violation_error_message=_(
+                    "You already have a context set of that name. Choose another, or "
+                    "import a new version of that set."
+                ),
+            ),
+        )
+
+    def __str__(self) -> str:
+        return self.title
+
+    def get_absolute_url(self) -> str:
+        return reverse("contexts:set", args=[self.pk])
+
+
+class ContextSetVersion(models.Model):
+    """The contexts of a set as they were imported once. Never changed: the database refuses it."""
+
+    context_set = models.ForeignKey(ContextSet, on_delete=models.CASCADE, related_name="versions")
+    number = models.PositiveIntegerField()
+    content_hash = models.CharField(max_length=64, help_text=_("SHA-256 of the contexts in their order."))
+    size = models.PositiveIntegerField(help_text=_("How many contexts."))
+    origin = models.CharField(max_length=200, blank=True, help_text=_("Name of the imported file."))
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ("context_set", "-number")
+        constraints = (
+            models.UniqueConstraint(fields=("context_set", "number"), name="context_version_once"),
+            models.UniqueConstraint(fields=("context_set", "content_hash"), name="context_content_once"),
+            models.CheckConstraint(name="context_version_is_not_empty", condition=Q(size__gte=1)),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.context_set.title}, version {self.number}"
+
+    def get_absolute_url(self) -> str:
+        return reverse("contexts:version", args=[self.context_set_id, self.number])
+
+
+class Context(models.Model):
+    """What was said so far; the response that is evaluated answers the last turn.
+
+    The speakers alternate, and the last turn is always the partner's.
+    """
+
+    # No index of its own: that of context_once_per_key begins with the version.
+    version = models.ForeignKey(
+        ContextSetVersion, on_delete=models.CASCADE, related_name="contexts", db_index=False
+    )
+    position = models.PositiveIntegerField(help_text=_("Place in the set, from 1."))
+    key = models.CharField(max_length=100, help_text=_("The context's id in files; stable between versions."))
+    turns = ArrayField(models.CharField(max_length=MAX_TURN), help_text=_("Oldest first."))
+    category = models.CharField(max_length=60, blank=True)
+    language = models.CharField(max_length=10, help_text=_("ISO 639-1 code, such as en."))
+    consistency = models.BooleanField(
+        default=False, help_text=_("A right response must agree with something said in an earlier turn.")
+    )
+    material = ArrayField(
+        models.CharField(max_length=MAX_MATERIAL),
+        default=list,
+        blank=True,
+        help_text=_("Sentences to read for a response: bots get them, and raters see them beside it."),
+    )
+    extends = models.CharField(
+        max_length=100, blank=True, help_text=_("Key of the context with all turns but the last.")
+    )
+
+    class Meta:
+        ordering = ("version", "position")
+        constraints = (
+            models.UniqueConstraint(fields=("version", "key"), name="context_once_per_key"),
+            models.UniqueConstraint(fields=("version", "position"), name="context_once_per_position"),
+            models.CheckConstraint(
+                name="context_has_turns", condition=Q(turns__len__gte=1, turns__len__lte=MAX_TURNS)
+            ),
+            models.CheckConstraint(
+                name="context_material_is_short", condition=Q(material__len__lte=MOST_MATERIAL)
+            ),
+        )
+
+    def __str__(self) -> str:
+        return self.key

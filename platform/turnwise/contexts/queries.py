@@ -1,0 +1,96 @@
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib.auth.models import AnonymousUser
+from django.contrib.postgres.fields import ArrayField
+from django.db.models import F, Func, QuerySet, TextField, Value
+
+from turnwise.accounts.access import visible_to
+from turnwise.accounts.models import User
+from turnwise.contexts.files import ContextRow
+from turnwise.contexts.models import Context, ContextSet, ContextSetVersion
+
+
+def sets_of(user: User | AnonymousUser) -> QuerySet[ContextSet]:
+    """The sets that this person may use: their own, and those that ship with the platform."""
+    own = visible_to(user, ContextSet.objects.all(), owner="owner")
+    return own | ContextSet.objects.filter(owner=None) if user.is_authenticated else own
+
+
+def editable_sets(user: User | AnonymousUser) -> QuerySet[ContextSet]:
+    """The sets of which this person may import new versions."""
+    return visible_to(user, ContextSet.objects.exclude(owner=None), owner="owner")
+
+
+def versions_of(user: User | AnonymousUser) -> QuerySet[ContextSetVersion]:
+    visible = ContextSetVersion.objects.filter(context_set__in=sets_of(user)).select_related("context_set")
+    return visible.order_by("context_set__title", "-number")
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """How contexts differ from those of a version, by their ids."""
+
+    number: int
+    new: int
+    changed: int
+    gone: int
+
+
+def changes(context_set: ContextSet, rows: Sequence[ContextRow]) -> Changes | None:
+    """What a file would change against the newest version; None if there is none."""
+    newest = context_set.versions.first() if context_set.pk else None
+    if newest is None:
+        return None
+    known = {key: tuple(turns) for key, turns in newest.contexts.values_list("key", "turns")}
+    read = {row.key: row.turns for row in rows}
+    return Changes(
+        newest.number,
+        new=len(read.keys() - known.keys()),
+        changed=sum(known[key] != read[key] for key in read.keys() & known.keys()),
+        gone=len(known.keys() - read.keys()),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """What a table of contexts is narrowed to; empty for no bound."""
+
+    turns: str = ""
+    category: str = ""
+    language: str = ""
+    consistency: str = ""
+    text: str = ""
+
+
+def filtered(contexts: QuerySet[Context], by: Filters) -> QuerySet[Context]:
+    if by.turns:
+        contexts = contexts.filter(turns__len=int(by.turns))
+    if by.category:
+        contexts = contexts.filter(category=by.category)
+    if by.language:
+        contexts = contexts.filter(language=by.language)
+    if by.consistency:
+        contexts = contexts.filter(consistency=by.consistency == "yes")
+    if by.text:
+        words = Func(F("turns"), Value("\n"), function="array_to_string", output_field=TextField())
+        contexts = contexts.annotate(words=words).filter(words__icontains=by.text)
+    return contexts
+
+
+def categories_in(versions: QuerySet[Any]) -> list[str]:
+    """The categories that contexts of these versions have."""
+    found = Context.objects.filter(version__in=versions).exclude(category="").order_by()
+    return sorted(found.values_list("category", flat=True).distinct())
+
+
+def choices(version: ContextSetVersion) -> dict[str, list[str]]:
+    """The values that a version's contexts have, for its filters."""
+    contexts = version.contexts.order_by()
+    lengths = Func(F("turns"), function="cardinality", output_field=ArrayField(TextField()))
+    return {
+        "turns": sorted({str(n) for n in contexts.annotate(n=lengths).values_list("n", flat=True)}, key=int),
+        "category": sorted(set(contexts.values_list("category", flat=True).distinct()) - {""}),
+        "language": sorted(set(contexts.values_list("language", flat=True).distinct())),
+    }

@@ -1,0 +1,167 @@
+"""Rows of uploaded JSON Lines and CSV files, each with its line; what is wrong is collected, not raised."""
+
+import csv
+import io
+import json
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+
+from django.utils.translation import gettext as _
+
+from evaluation.spreadsheets import original
+from turnwise.live.text import why_no_text
+
+MAX_BYTES = 5_000_000
+MAX_ROWS = 20_000
+MAX_TURN = 2000
+MAX_TURNS = 100
+MAX_MATERIAL = 2000
+MOST_MATERIAL = 20
+
+# What no database can store or no page can show: controls but tab and newline, lone surrogates.
+_HALVES = re.compile("[\ud800-\udfff]")
+UNFIT = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something to say about a line of a file."""
+
+    line: int
+    say: str
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The named values of one line, or of the lines that one CSV row covers."""
+
+    line: int
+    fields: dict[str, object]
+
+
+class FileRefusedError(Exception):
+    """A file of which no line can be read; the message says why and what to do."""
+
+
+def decoded(data: bytes, *, too_large: str) -> str:
+    """The text of an uploaded file; `too_large` is what to do about one that is.
+
+    Raises:
+        FileRefusedError: empty, too large, or not UTF-8.
+    """
+    if len(data) > MAX_BYTES:
+        raise FileRefusedError(
+            _("The file has %(bytes)s bytes, more than %(most)s. %(cure)s")
+            % {"bytes": f"{len(data):,}", "most": f"{MAX_BYTES:,}", "cure": too_large}
+        )
+    if why := why_no_text(data):
+        raise FileRefusedError(why)
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data[: error.start].count(b"\n") + 1
+        raise FileRefusedError(
+            _("Line %(line)d is not UTF-8 text. Save the file in UTF-8 and choose it again.") % {"line": line}
+        ) from None
+    if not text.strip():
+        raise FileRefusedError(_("The file is empty. Choose one with at least one line."))
+    return text
+
+
+def rows_of(text: str, ending: str, *, needed: Collection[str] = ()) -> Iterator[Row | Finding]:
+    """The rows of a file by its ending, jsonl or csv; a line that is none comes as a finding.
+
+    So does a CSV that lacks one of the `needed` columns: said once, not of every row.
+    """
+    return _csv_rows(text, needed) if ending == "csv" else _json_rows(text)
+
+
+def _json_rows(text: str) -> Iterator[Row | Finding]:
+    for line, content in enumerate(text.split("\n"), start=1):
+        if content.strip():
+            yield _json_row(line, content)
+
+
+def json_fault(error: ValueError | RecursionError) -> str:
+    """What is wrong with a line that is no JSON; the parser's own number of the line would be 1 on each."""
+    if isinstance(error, json.JSONDecodeError):
+        return f"{error.msg} at character {error.pos + 1}"
+    return str(error)[:200]
+
+
+def _json_row(line: int, content: str) -> Row | Finding:
+    try:
+        fields = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        return Finding(line, f"This is not JSON: {json_fault(error)}. Write one object on each line.")
+    if not isinstance(fields, dict):
+        return Finding(line, "This is not a JSON object. Write one object on each line, such as {…}.")
+    if _HALVES.search(json.dumps(fields, ensure_ascii=False)):
+        return Finding(line, "A text has half of a character (\\ud800 to \\udfff without its other half).")
+    return Row(line, fields)
+
+
+def _csv_rows(text: str, needed: Collection[str]) -> Iterator[Row | Finding]:
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    names: list[str] | None = None
+    line, is_empty = 1, True
+    try:
+        for cells in reader:
+            if names is None:
+                names = [cell.strip() for cell in cells]
+                if problem := _problem_of_header(names, needed):
+                    yield Finding(line, problem)
+                    return
+            elif any(cell.strip() for cell in cells):
+                is_empty = False
+                yield _csv_row(line, names, cells)
+            line = reader.line_num + 1
+    except csv.Error as error:
+        yield Finding(line, f"The CSV cannot be read from here on: {error}. Check quotes and commas.")
+    else:
+        if is_empty:
+            yield Finding(1, "There is nothing below the header. Choose a file with at least one row.")
+
+
+def _problem_of_header(names: list[str], needed: Collection[str]) -> str:
+    """Why no row below it can be used; empty if they can."""
+    if len(names) == 1 and (mark := _mark_in(names[0])):
+        return f"Its columns are separated by {mark}. Save the file with commas."
+    lacking = [f"“{name}”" for name in needed if name not in names]
+    if not lacking:
+        return ""
+    found = ", ".join(f"“{name[:40]}”" for name in names[:10]) + (", …" if len(names) > 10 else "")
+    return (
+        f"There is no column {' and no column '.join(lacking)}. The first line must name the columns; it "
+        f"says {found or 'nothing'}."
+    )
+
+
+def _mark_in(header: str) -> str:
+    """What stands between the columns of a file where commas should; empty: nothing else."""
+    return next((mark for sign, mark in ((";", "semicolons"), ("\t", "tabs")) if sign in header), "")
+
+
+def _csv_row(line: int, names: list[str], cells: list[str]) -> Row | Finding:
+    if len(cells) != len(names):
+        return Finding(
+            line, f"This row has {len(cells)} cells, the header has {len(names)}. Check quotes and commas."
+        )
+    return Row(line, {name: original(cell) for name, cell in zip(names, cells, strict=True)})
+
+
+def text_problem(text: object, *, limit: int, what: str) -> str:
+    """Why this value cannot be stored as text of at most `limit` characters; empty if it can."""
+    if not isinstance(text, str):
+        return _("%(what)s is %(value)s, not text.") % {"what": what, "value": json.dumps(text)[:40]}
+    if not text.strip():
+        return _("%(what)s is empty.") % {"what": what}
+    if len(text) > limit:
+        sizes = {"what": what, "n": f"{len(text):,}", "most": f"{limit:,}"}
+        return _("%(what)s has %(n)s characters, more than %(most)s.") % sizes
+    unfit = UNFIT.search(text)
+    if unfit:
+        code = f"{ord(unfit.group()):04X}"
+        return _("%(what)s has a control character (U+%(code)s). Remove it.") % {"what": what, "code": code}
+    return ""

@@ -1,0 +1,15 @@
+"""Workers: who takes part in which study, what became of it, and what they are owed."""
+
+from turnwise.crowd.models.outcomes import CODED, PAID, PAID_IN_FULL, Outcome
+from turnwise.crowd.models.pay import PanelAct, PayEntry
+from turnwise.crowd.models.people import Assignment, Participation, Practice, Waiting, Worker, completion_code, named_by, pseudonym, resume_code
+from turnwise.crowd.models.privacy import Redaction, TextReview, Withdrawal
+from turnwise.crowd.models.running import Notice, Pause, VisitCount
+from turnwise.crowd.models.sources import LONGEST_ID, Invitation, StudyPanel, invitation_token
+
+__all__ = [
+    "CODED", "LONGEST_ID", "PAID", "PAID_IN_FULL", "Assignment", "Invitation", "Notice", "Outcome",
+    "PanelAct", "Participation", "Pause", "PayEntry", "Practice", "Redaction", "StudyPanel", "TextReview",
+    "VisitCount", "Waiting", "Withdrawal", "Worker", "completion_code", "invitation_token", "named_by",
+    "pseudonym", "resume_code",
+]  # fmt: skip

@@ -1,0 +1,127 @@
+import hashlib
+import hmac
+import re
+from typing import ClassVar
+from urllib.parse import urlsplit
+
+from django.http import QueryDict
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from typing_extensions import override
+
+from turnwise.crowd import refusals
+from turnwise.crowd.models import Outcome, StudyPanel
+from turnwise.crowd.panels.base import Arrival, Panel, WayBack, filled, id_in, only, shortened, with_query
+
+SIGNATURE = "signature"
+SESSION = "session"
+SHORTEST_SECRET = 16
+PLACEHOLDERS = ("id", "session", "outcome", "code")
+_PARAMETER = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,29}")
+
+
+class AnyAddress(Panel):
+    """Any other panel: an id in the link, signed if it can, and an address or a code at the end."""
+
+    key = "url"
+    title = gettext_lazy("Another panel")
+    about = gettext_lazy(
+        "For any panel that puts an id of the person into the link. With a secret, links without the right "
+        "signature are refused: the HMAC-SHA256 of CODE:ID (CODE:ID:SESSION where the link has a session) "
+        "in hexadecimal; CODE is what follows /s/ in the link."
+    )
+    order = 4
+    asks_for = ("parameter", "secret", "return_url")
+    outcomes: ClassVar = tuple(Outcome)
+
+    @override
+    def parameter(self, taken: StudyPanel) -> str:
+        return taken.parameter
+
+    @override
+    def link(self, entry: str, taken: StudyPanel) -> str:
+        signed = f"&{SIGNATURE}=SIGNATURE" if taken.secret else ""
+        return with_query(entry, f"{taken.parameter}=ID&{SESSION}=SESSION{signed}")
+
+    @override
+    def for_workers(self, taken: StudyPanel) -> str:
+        return _host_of(taken.return_url) or _("your panel")
+
+    @override
+    def arrival(self, query: QueryDict, taken: StudyPanel) -> Arrival:
+        worker, session = id_in(query, taken.parameter), id_in(query, SESSION, needed=False)
+        if taken.secret:
+            given = only(query, SIGNATURE)
+            if not given:
+                raise refusals.not_signed()
+            expected = signature(taken.secret, taken.study.code, worker, session)
+            if not hmac.compare_digest(given.lower().encode(), expected.encode()):
+                raise refusals.wrongly_signed()
+        return Arrival(f"{self.key}:{taken.parameter}", worker, session, {}, taken.pk)
+
+    @override
+    def way_back(self, arrival: Arrival, taken: StudyPanel, outcome: Outcome, own_code: str) -> WayBack:
+        code = taken.code_of(outcome) or (own_code if outcome == Outcome.COMPLETE or not taken.codes else "")
+        if not taken.return_url:
+            return WayBack(code=code, do="" if code else _("Please return the task to your panel."))
+        values = {
+            "id": arrival.worker, "session": arrival.submission, "outcome": outcome.value, "code": code,
+        }  # fmt: skip
+        return WayBack(_host_of(taken.return_url), filled(taken.return_url, values), code=code)
+
+    @override
+    def problems(self, taken: StudyPanel) -> dict[str, str]:
+        found = super().problems(taken)
+        if not _PARAMETER.fullmatch(taken.parameter):
+            found["parameter"] = _(
+                "“%(value)s” cannot be the name of a parameter. Use letters, digits, _ and -, beginning "
+                "with a letter, such as: pid"
+            ) % {"value": shortened(taken.parameter)}
+        elif taken.parameter in (SIGNATURE, SESSION):
+            found["parameter"] = _("“%(value)s” means something else in links. Use another name.") % {
+                "value": taken.parameter
+            }
+        if taken.secret and len(taken.secret) < SHORTEST_SECRET:
+            found["secret"] = _(
+                "A secret of %(n)d characters can be guessed. Use at least %(most)d, or leave it empty."
+            ) % {"n": len(taken.secret), "most": SHORTEST_SECRET}
+        if problem := _problem_of(taken.return_url):
+            found["return_url"] = problem
+        return found
+
+
+def signature(secret: str, code: str, worker: str, session: str = "") -> str:
+    """What signs a link.
+
+    Args:
+        secret: shared with the panel.
+        code: of the study, as its link has it.
+        worker: the panel's id of the worker.
+        session: the panel's id of this visit; empty without one.
+    """
+    message = ":".join([code, worker, *([session] if session else [])])
+    return hmac.new(secret.encode(), message.encode(), hashlib.sha256).hexdigest()
+
+
+def _host_of(template: str) -> str:
+    """By which people know an address to which they return; empty without one."""
+    return urlsplit(template).hostname or ""
+
+
+def _problem_of(template: str) -> str:
+    """What is wrong with an address to which people return; empty if nothing is."""
+    if not template:
+        return ""
+    try:
+        parts = urlsplit(template)
+        is_address = parts.scheme == "https" and bool(parts.hostname)
+    except ValueError:
+        is_address = False
+    if not is_address or re.search(r"[\s<>\"\\]", template) or "{" in parts.netloc:
+        return _("“%(value)s” is not an address that begins with https://") % {"value": shortened(template)}
+    for name in re.findall(r"\{(.*?)\}", template):
+        if name not in PLACEHOLDERS:
+            return _("{%(name)s} is none of {id}, {session}, {outcome} and {code}.") % {
+                "name": shortened(name)
+            }
+    return ""

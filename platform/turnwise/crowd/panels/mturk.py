@@ -1,0 +1,74 @@
+from urllib.parse import urlsplit
+
+from django.http import QueryDict
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from typing_extensions import override
+
+from turnwise.crowd import refusals
+from turnwise.crowd.models import Outcome, StudyPanel
+from turnwise.crowd.panels.base import Arrival, Panel, WayBack, id_in, only, shortened
+
+NOT_ACCEPTED = "ASSIGNMENT_ID_NOT_AVAILABLE"
+HOSTS = ("www.mturk.com", "workersandbox.mturk.com")
+SUBMIT = "/mturk/externalSubmit"
+SUBMITTED = frozenset(
+    {Outcome.COMPLETE, Outcome.BOT_FAILED, Outcome.PARTNER_LEFT, Outcome.NO_PARTNER, Outcome.TIMED_OUT}
+)
+
+
+class MTurk(Panel):
+    """Amazon Mechanical Turk's ExternalQuestion: a preview, and a form that is sent to Amazon at the end."""
+
+    key = "mturk"
+    title = "Mechanical Turk"
+    about = gettext_lazy(
+        "Use the link below as the ExternalURL of an ExternalQuestion. Amazon adds the ids, shows a preview "
+        "first, and takes a form at the end. The code in it can be looked up under Participants."
+    )
+    order = 3
+    parameters = ("workerId", "assignmentId", "hitId", "turkSubmitTo")
+
+    @override
+    def link(self, entry: str, taken: StudyPanel) -> str:
+        return entry
+
+    @override
+    def is_preview(self, query: QueryDict) -> bool:
+        return query.get("assignmentId") == NOT_ACCEPTED
+
+    @override
+    def arrival(self, query: QueryDict, taken: StudyPanel) -> Arrival:
+        back = {"submit_to": _submit_to(only(query, "turkSubmitTo")), "hit": id_in(query, "hitId")}
+        return Arrival(self.key, id_in(query, "workerId"), id_in(query, "assignmentId"), back, taken.pk)
+
+    @override
+    def way_back(self, arrival: Arrival, taken: StudyPanel, outcome: Outcome, own_code: str) -> WayBack:
+        if outcome not in SUBMITTED or not own_code:
+            return WayBack(self.title, do=_("Please return the HIT on Mechanical Turk."))
+        fields = {"assignmentId": arrival.submission, "outcome": outcome.value, "completionCode": own_code}
+        return WayBack(self.title, arrival.way_back["submit_to"] + SUBMIT, fields, own_code)
+
+
+def _submit_to(address: str) -> str:
+    """Amazon's own server that a link names, and none but those.
+
+    Raises:
+        EntryRefusedError: it is another one.
+    """
+    if not address:
+        raise refusals.odd_link(_("Its “%(name)s” is empty.") % {"name": "turkSubmitTo"})
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        parts = urlsplit("")
+    if parts.scheme != "https" or parts.netloc not in HOSTS:
+        raise refusals.odd_link(
+            _("Its “turkSubmitTo” is “%(value)s”, which is not a Mechanical Turk address.")
+            % {"value": shortened(address)}
+        )
+    return f"https://{parts.netloc}"
+
+
+FRAMED_BY = "https://*.mturk.com"
+"""Amazon shows the first page within its own."""

@@ -1,0 +1,212 @@
+"""Prolific's API: https://docs.prolific.com/api-reference. One call each; what it means is decided elsewhere.
+
+The token stands in a variable of the environment, behind the address that alone may get it and the names of
+those whose studies may use it (all, if it names nobody):
+
+    TURNWISE_PROLIFIC_LAB="https://api.prolific.com rex,ada THE-TOKEN"
+"""
+
+import asyncio
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+from django.utils.translation import gettext as _
+
+from chatbots.errors import ForbiddenAddressError, ServiceError
+from chatbots.services.client import Client, Request
+from chatbots.services.keys import check_key
+from turnwise.crowd.models import StudyPanel
+
+PREFIX = "TURNWISE_PROLIFIC_"
+VARIABLE = re.compile(rf"{PREFIX}[A-Z0-9_]{{1,40}}")
+TIMEOUT = 20.0
+RETRIES = 2
+SHORTEST_REASON = 100
+"""Prolific takes no rejection whose message is shorter."""
+MOST_PAGES = 200
+
+CATEGORIES = (
+    "TOO_QUICKLY", "TOO_SLOWLY", "FAILED_INSTRUCTIONS", "INCOMP_LONGITUDINAL", "FAILED_CHECK", "LOW_EFFORT",
+    "MALINGERING", "NO_CODE", "BAD_CODE", "NO_DATA", "UNSUPP_DEVICE", "OTHER",
+)  # fmt: skip
+"""What a rejection needs beside its message:
+https://docs.prolific.com/api-reference/submissions/transition-submission; the same twelve in Prolific's own
+https://github.com/prolific-oss/cli (`rejectionCategories`)."""
+
+
+class NoTokenError(Exception):
+    """The variable holds no token that this study may use; says why, and never the token."""
+
+
+class RefusedByPanelError(Exception):
+    """Prolific answered that it will not do it; the same request is not tried again."""
+
+
+class NotHeardError(Exception):
+    """Nobody knows whether Prolific carried it out; it may be tried again where that does no harm."""
+
+
+@dataclass(frozen=True, slots=True)
+class TheirStudy:
+    """A study as Prolific has it."""
+
+    name: str
+    status: str
+    places: int
+    taken: int
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """One person's submission as Prolific has it."""
+
+    key: str
+    participant: str
+    status: str
+
+
+def account_of(variable: str, owner: str) -> tuple[str, str]:
+    """The address of the API and the token that a variable holds for the studies of this owner.
+
+    Raises:
+        NoTokenError: it is not set, is not written as it should be, or is not for this owner.
+    """
+    parts = os.environ.get(variable, "").split() if VARIABLE.fullmatch(variable) else []
+    if not parts:
+        raise NoTokenError(
+            _("%(name)s is not set where Turnwise runs. Ask the people who run it to set it.")
+            % {"name": variable}
+        )
+    address, *names, token = parts if len(parts) > 1 else ["", *parts]
+    if urlsplit(address).scheme not in ("https", "http") or not urlsplit(address).hostname or len(names) > 1:
+        raise NoTokenError(
+            _("%(name)s is not written as: https://api.prolific.com THE-TOKEN") % {"name": variable}
+        )
+    if names and owner not in names[0].split(","):
+        raise NoTokenError(
+            _("%(name)s is not for studies of %(owner)s.") % {"name": variable, "owner": owner}
+        )
+    try:
+        check_key(token)
+    except ValueError as error:
+        raise NoTokenError(f"{variable} {error}.") from None
+    return address.rstrip("/"), token
+
+
+class ProlificApi:
+    """Prolific for one study."""
+
+    def __init__(self, taken: StudyPanel) -> None:
+        """Find the token.
+
+        Raises:
+            NoTokenError: there is none that this study may use.
+        """
+        self._address, self._token = account_of(taken.token, taken.study.owner.get_username())
+        self._study = taken.their_study
+
+    # --- the study -----------------------------------------------------------------------------------
+
+    def study(self) -> TheirStudy:
+        found = self._call("GET", f"studies/{quote(self._study, safe='')}/")
+        return TheirStudy(
+            name=str(found.get("name", ""))[:200],
+            status=str(found.get("status", ""))[:40],
+            places=int(found.get("total_available_places") or 0),
+            taken=int(found.get("places_taken") or 0),
+        )
+
+    def transition(self, action: str) -> None:
+        """Take PUBLISH, PAUSE, START or STOP."""
+        self._call("POST", f"studies/{quote(self._study, safe='')}/transition/", {"action": action})
+
+    def set_places(self, places: int) -> None:
+        changed = {"total_available_places": places}
+        self._call("PATCH", f"studies/{quote(self._study, safe='')}/", changed)
+
+    def submissions(self) -> list[Submission]:
+        """All of the study's."""
+        found: list[Submission] = []
+        for page in range(1, MOST_PAGES + 1):
+            query = {"study": self._study, "page": str(page), "page_size": "100"}
+            answer = self._call("GET", "submissions/", query=query)
+            rows: Sequence[dict[str, Any]] = answer.get("results") or []
+            found += [
+                Submission(str(row.get("id")), str(row.get("participant_id")), str(row.get("status")))
+                for row in rows
+            ]
+            if len(rows) < 100:
+                break
+        return found
+
+    # --- one person ----------------------------------------------------------------------------------
+
+    def status_of(self, submission: str) -> str:
+        """APPROVED, REJECTED, AWAITING REVIEW and so on."""
+        return str(self._call("GET", f"submissions/{quote(submission, safe='')}/").get("status", ""))
+
+    def approve(self, submission: str) -> None:
+        """Safe to repeat, as Prolific's reference says."""
+        self._decide(submission, {"action": "APPROVE"})
+
+    def reject(self, submission: str, *, reason: str, category: str) -> None:
+        """Safe to repeat, likewise."""
+        self._decide(
+            submission, {"action": "REJECT", "message": reason, "rejection_category": category or "OTHER"}
+        )
+
+    def _decide(self, submission: str, body: dict[str, str]) -> None:
+        self._call("POST", f"submissions/{quote(submission, safe='')}/transition/", body)
+
+    def prepare_bonus(self, submission: str, amount: Decimal) -> str:
+        """Set up a bonus, which pays nothing yet; returns its key."""
+        body = {"study_id": self._study, "csv_bonuses": f"{submission},{amount:.2f}"}
+        return str(self._call("POST", "submissions/bonus-payments/", body)["id"])
+
+    def pay_bonus(self, key: str) -> None:
+        """Pay what was set up. Each call pays once more, so it is sent once and never again."""
+        self._call("POST", f"bulk-bonus-payments/{quote(key, safe='')}/pay/", {}, retries=0)
+
+    def message(self, participant: str, text: str) -> None:
+        body = {"recipient_id": participant, "body": text, "study_id": self._study}
+        self._call("POST", "messages/", body, retries=0)
+
+    def _call(
+        self,
+        method: str,
+        path: str,
+        content: Any = None,
+        *,
+        query: dict[str, str] | None = None,
+        retries: int = RETRIES,
+    ) -> Any:
+        request = Request(
+            url=f"{self._address}/api/v1/{path}",
+            method=method,
+            query=query or {},
+            headers={"Authorization": f"Token {self._token}"},
+            content=content,
+        )
+        return asyncio.run(_exchange(request, self._token, retries))
+
+
+async def _exchange(request: Request, token: str, retries: int) -> Any:
+    client = Client(timeout=TIMEOUT, retries=retries, hidden=[token])
+    try:
+        return await client.exchange(request)
+    except ForbiddenAddressError as error:
+        raise RefusedByPanelError(str(error)) from None
+    except ServiceError as error:
+        said = str(error)
+        if " did not answer with JSON: " in said:  # it did as told, and has nothing to say
+            return {}
+        # As the client words an answer's status; 408 and 429 say to try again, which was done.
+        refused = re.search(r" answered 4(?!08|29)\d\d", said)
+        raise (RefusedByPanelError if refused else NotHeardError)(said) from None
+    finally:
+        await client.close()

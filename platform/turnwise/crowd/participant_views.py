@@ -1,0 +1,154 @@
+"""Who took part in a study, for paying them: each with completion code and panel's id."""
+
+from collections.abc import Generator
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.paginator import Paginator
+from django.db.models import Count, Q
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_GET, require_POST
+
+from turnwise.crowd import ending
+from turnwise.crowd.models import Outcome, Participation
+from turnwise.crowd.panel_forms import OUTCOMES
+from turnwise.crowd.panels.base import shortened
+from turnwise.crowd.queries import participations_of
+from evaluation.spreadsheets import csv_text
+from turnwise.live.streaming import attachment
+from turnwise.studies.models import ReEntry, Study
+from turnwise.studies.queries import studies_of
+
+PER_PAGE = 50
+SIGNED, EXCLUDED = ~Q(signs=""), Q(excluded_at__isnull=False)
+PROPOSED = ~Q(proposed_reason="") & ~EXCLUDED
+MOST_LISTED = 50
+ROWS_AT_ONCE = 500
+COLUMNS = (
+    "worker", "panel", "panel_id", "submission", "consented_at", "began_at", "ended_at", "outcome",
+    "completion_code", "pilot", "signs", "number",
+)  # fmt: skip
+"""The last only where a study lets people take part again."""
+
+
+@require_GET
+@login_required
+def participants(request: HttpRequest, pk: int) -> HttpResponse:
+    study = get_object_or_404(studies_of(request.user), pk=pk)
+    sought = request.GET.get("find", "").strip()[:120]
+    found = participations_of(study, sought)
+    proposed, excluded = found.filter(PROPOSED), found.filter(EXCLUDED)
+    counted = found.aggregate(
+        all=Count("pk"),
+        signs=Count("pk", filter=SIGNED),
+        proposed=Count("pk", filter=PROPOSED),
+        excluded=Count("pk", filter=EXCLUDED),
+    )
+    is_narrowed = request.GET.get("signs") == "yes"
+    # Sorted by their keys alone: a page needs all that is known of fifty, not of thousands.
+    listed = found.filter(SIGNED) if is_narrowed else found
+    pages = Paginator(listed.select_related(None).values_list("pk", flat=True), PER_PAGE)
+    pages.count = counted["signs" if is_narrowed else "all"]
+    page = pages.get_page(request.GET.get("page"))
+    shown = {
+        "sought": sought,
+        "with_signs": counted["signs"],
+        "is_narrowed": is_narrowed,
+        "page": page,
+        "rows": list(found.filter(pk__in=list(page.object_list))),
+        "recurs": study.re_entry != ReEntry.ONCE,
+        "ends": [(end.value, OUTCOMES[end]) for end in ENDS],
+        "proposed": proposed[:MOST_LISTED] if counted["proposed"] else (),
+        "proposals": counted["proposed"],
+        "excluded": excluded[:MOST_LISTED] if counted["excluded"] else (),
+        "exclusions": counted["excluded"],
+        "most_listed": MOST_LISTED,
+    }
+    return render(request, "crowd/participants.html", {"study": study} | shown)
+
+
+@require_POST
+@login_required
+def exclude(request: HttpRequest, pk: int) -> HttpResponse:
+    """Do what a rule proposes, for one worker or for all of them, or take an exclusion back."""
+    study = get_object_or_404(studies_of(request.user), pk=pk)
+    assert request.user.is_authenticated
+    named, undo = request.POST.get("worker", "")[:20], "undo" in request.POST
+    # The first time that somebody took part stands for all.
+    found = Participation.objects.filter(study=study, number=1).select_related("worker")
+    chosen = list(found.filter(excluded_at__isnull=not undo, pseudonym=named))
+    if "all" in request.POST:
+        chosen = list(found.filter(excluded_at=None).exclude(proposed_reason=""))
+    for each in chosen:
+        ending.exclude(each.pk, reason="" if undo else each.proposed_reason, by=request.user)
+    messages.success(request, _said(len(chosen), undo=undo))
+    return redirect("crowd:participants", pk=pk)
+
+
+def _said(workers: int, *, undo: bool) -> str:
+    if not workers:
+        return _("No changes were made: it had already been done.")
+    if undo:
+        return _("The exclusion is undone. The report is being updated.")
+    return ngettext(
+        "%(workers)d worker is excluded, and still paid. The report is being updated.",
+        "%(workers)d workers are excluded, and still paid. The report is being updated.",
+        workers,
+    ) % {"workers": workers}
+
+
+@require_GET
+@login_required
+def participants_csv(request: HttpRequest, pk: int) -> StreamingHttpResponse:
+    study = get_object_or_404(studies_of(request.user), pk=pk)
+    return attachment(
+        request, _lines(study), "text/csv; charset=utf-8", f"turnwise-{study.code}-participants.csv"
+    )
+
+
+# How staff may end somebody's work: what a panel calls returned, and the time that it set.
+ENDS = (Outcome.WITHDRAWN, Outcome.TIMED_OUT, Outcome.SCREENED_OUT)
+
+
+@require_POST
+@login_required
+def end(request: HttpRequest, pk: int, participation: int) -> HttpResponse:
+    """End the work of somebody who returned it or ran out of time; their place is free at once."""
+    study = get_object_or_404(studies_of(request.user), pk=pk)
+    own = get_object_or_404(study.participations.select_related("worker"), pk=participation)
+    outcome = request.POST.get("outcome", "")
+    if outcome not in ENDS:
+        messages.error(
+            request,
+            _("“%(outcome)s” is not an outcome that you can choose.") % {"outcome": shortened(outcome)},
+        )
+    elif ending.end(own.pk, Outcome(outcome)):
+        messages.success(
+            request, _("The work of %(who)s is ended; the place is free.") % {"who": own.pseudonym}
+        )
+    else:
+        messages.error(
+            request,
+            _("The work of %(who)s had already ended. No changes were made.") % {"who": own.pseudonym},
+        )
+    return redirect("crowd:participants", pk=study.pk)
+
+
+def _lines(study: Study) -> Generator[str]:
+    told = len(COLUMNS) if study.re_entry != ReEntry.ONCE else len(COLUMNS) - 1
+    yield csv_text([COLUMNS[:told]])
+    for each in participations_of(study).iterator(ROWS_AT_ONCE):
+        yield csv_text([_row(each)[:told]])
+
+
+def _row(each: Participation) -> tuple[str, ...]:
+    assignment = getattr(each, "assignment", None)
+    began_at, ended_at = (assignment.assigned_at, assignment.ended_at) if assignment else (None, None)
+    times = [at.isoformat(timespec="seconds") if at else "" for at in (each.consented_at, began_at, ended_at)]
+    outcome = assignment.outcome if assignment else ""
+    who = each.pseudonym, each.worker.panel, each.worker.panel_id, each.submission
+    pilot = "yes" if each.pilot else ""
+    return *who, *times, outcome, each.code_given, pilot, each.signs, str(each.number)

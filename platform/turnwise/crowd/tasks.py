@@ -1,0 +1,15 @@
+from celery import shared_task
+
+from turnwise.crowd import limits, panel_acts
+
+
+@shared_task
+def end_overdue() -> None:
+    """Every few seconds: end the work of those whose time is over, though no page of theirs is open."""
+    limits.end_overdue()
+
+
+@shared_task
+def tell_panels() -> None:
+    """Every few seconds: tell panels over their API what waits to be told."""
+    panel_acts.do_due()

@@ -1,0 +1,275 @@
+"""What the sockets of workers have in common: whose they are, which frames they take, and how many."""
+
+import math
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from typing import Any, ClassVar
+from urllib.parse import parse_qs
+from uuid import UUID
+
+from channels.consumer import get_handler_name
+from channels.generic.websocket import AsyncWebsocketConsumer
+from django.http.cookie import parse_cookie
+from django.utils import timezone, translation
+from typing_extensions import override
+
+from turnwise.crowd import limits
+from turnwise.crowd.languages import ENGLISH, catalog_of
+from turnwise.crowd.places import SECONDS_BETWEEN_SIGNS_OF_A_PAGE
+from turnwise.crowd.sessions import Session, session_of
+from turnwise.crowd.standing import PLAIN, Standing, standings
+from turnwise.crowd.watch import watch
+from turnwise.live.allowance import Allowance
+from turnwise.live.database import in_database
+from turnwise.live.frames import Frame, as_json, field, parse_frame
+from turnwise.live.refusals import RefusedError
+
+# A person types and labels; a loop sends. Frames above this rate end the connection.
+BURST = 40
+FRAMES_PER_SECOND = 5.0
+SECONDS_BETWEEN_SIGNS_OF_LIFE = 60.0
+
+# Open in this process. A person has two or three; a class behind one router has a few hundred.
+MOST_OF_A_WORKER = 20
+MOST_OF_AN_ADDRESS = 1000
+# Each opening reads the whole work. A broken line is tried again after seconds; people reload by hand.
+OPENINGS_AT_ONCE = 20
+OPENINGS_PER_SECOND = 1.0
+MOST_REMEMBERED = 10_000
+
+# Frames that the page sends by itself: they say nothing of the worker.
+OF_THE_PAGE = frozenset({"ping", "here"})
+# Of the worker, and no step of their work.
+NO_STEP = OF_THE_PAGE | {"typing", "more_time"}
+
+CLOSE_CODES = {
+    "no_session": 4401,
+    "not_yours": 4403,
+    "unknown_dialogue": 4404,
+    "not_waiting": 4405,
+    "place_gone": 4406,
+    "too_many_tabs": 4409,
+    "other_tab": 4410,
+    "too_fast": 4429,
+}
+
+_open: Counter[str] = Counter()
+_openings: dict[int, Allowance] = {}
+
+Handler = Callable[[Frame], Awaitable[None]]
+
+
+class WorkerSocket(AsyncWebsocketConsumer):
+    """One browser tab of a worker. Subclasses say what it may send and what it is shown."""
+
+    assignment_id: int | None = None
+    """Of the work that the tab may enter; None until that is known, and for one that is turned away."""
+
+    given_back: tuple[str, ...] = ()
+    """Fields of a refused frame by which the page knows which one it was."""
+
+    counted_for: tuple[str, ...] = ()
+    """The worker and the address among whose open sockets this one is."""
+
+    has_clock: ClassVar[bool] = True
+    """Whether the study's limits of time hold here."""
+    waits = True
+    """Whether it is this worker's turn."""
+    standing = PLAIN
+
+    has_begun = False
+    """Whether anything of their work was sent, here or before; until then the open page holds their place."""
+
+    @override
+    async def __call__(self, *arguments: Any) -> None:
+        try:
+            await super().__call__(*arguments)
+        finally:  # after an error nobody calls disconnect
+            watch().remove(self)
+            for holder in self.counted_for:
+                _open[holder] -= 1
+                if not _open[holder]:
+                    del _open[holder]
+
+    async def connect(self) -> None:
+        await self.accept()
+        self.is_open = True
+        self.allowance = Allowance(BURST, FRAMES_PER_SECOND)
+        self.is_at_work, self.last_sign_of_life = False, -math.inf
+        self.last_sign_of_page = time.monotonic()
+        self.handlers: dict[str, Handler] = self.frame_handlers()
+        translation.activate(self._language())
+        try:
+            session = self._session()
+            self._count(session.worker_id)
+            await self.enter(session)
+            await self._be_watched()
+        except RefusedError as refusal:
+            await self.refuse(refusal, {})
+
+    async def _be_watched(self) -> None:
+        if self.assignment_id is None:
+            return
+        await self._look()
+        watch().add(self)
+        await self.moved(waits=self.waits, anew=False)
+
+    async def enter(self, session: Session) -> None:
+        """Find the work in the socket's address, set `assignment_id`, and show how far it is.
+
+        Raises:
+            RefusedError: there is none, or it is not this worker's.
+        """
+        raise NotImplementedError
+
+    def frame_handlers(self) -> dict[str, Handler]:
+        return {"ping": self.ping, "more_time": self.more_time}
+
+    def _language(self) -> str:
+        """Of the page that opened it (static/js/kit/connection.js); active in the socket's own task."""
+        named = parse_qs(self.scope.get("query_string", b"").decode("latin-1")).get("language", [""])
+        return catalog_of(named[0]) or ENGLISH
+
+    def public_id(self) -> UUID:
+        return UUID(str(self.scope["url_route"]["kwargs"]["public_id"]))
+
+    def _session(self) -> Session:
+        # Django's parser, as for the pages: Python's own drops every cookie beside an odd one.
+        headers = [value.decode("latin-1") for name, value in self.scope["headers"] if name == b"cookie"]
+        session = session_of(parse_cookie("; ".join(headers)))
+        if session is None:
+            raise RefusedError("no_session")
+        return session
+
+    def _count(self, worker_id: int) -> None:
+        address = (self.scope.get("client") or ("",))[0]
+        bounds = {f"worker {worker_id}": MOST_OF_A_WORKER, f"address {address}": MOST_OF_AN_ADDRESS}
+        if any(_open[holder] >= most for holder, most in bounds.items()):
+            raise RefusedError("too_many_tabs")
+        if len(_openings) >= MOST_REMEMBERED:
+            _openings.clear()
+        if not _openings.setdefault(worker_id, Allowance(OPENINGS_AT_ONCE, OPENINGS_PER_SECOND)).spend():
+            raise RefusedError("too_fast")
+        self.counted_for = tuple(bounds)
+        _open.update(self.counted_for)
+
+    @override
+    async def dispatch(self, message: Frame) -> None:
+        """Channels' own, without its trip to a thread that closes old connections: none are opened there."""
+        await getattr(self, get_handler_name(message))(message)
+
+    async def disconnect(self, code: int) -> None:
+        self.is_open = False
+
+    async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
+        if self.assignment_id is None or not self.is_open:
+            return  # turned away; the close is on its way
+        frame: Frame = {}
+        try:
+            if not self.allowance.spend():
+                raise RefusedError("too_fast")
+            frame = parse_frame(text_data, self.handlers)
+            is_step = frame["type"] not in NO_STEP
+            if is_step and (self.standing.ended or self.standing.is_held):
+                raise RefusedError("ended" if self.standing.ended else "paused")
+            if not self.has_begun and frame["type"] not in OF_THE_PAGE:
+                await self.begin()
+            await self.handlers[frame["type"]](frame)
+            if frame["type"] not in OF_THE_PAGE:
+                self.is_at_work = True
+            if is_step:
+                await self.worked()
+        except RefusedError as refusal:
+            await self.refuse(refusal, frame)
+
+    async def begin(self) -> None:
+        """The first word of their work, before it is heard.
+
+        Raises:
+            RefusedError: their place went to others.
+        """
+        self.has_begun = True
+
+    async def ping(self, frame: Frame) -> None:
+        """So a page learns of a dead line while it only waits: it cannot see the pings of the protocol."""
+        await self.say({"type": "pong"})
+
+    # --- a pause, a message of the team, the time ------------------------------------------------
+
+    async def _look(self) -> None:
+        assert self.assignment_id is not None
+        found = await in_database(standings, [self.assignment_id])
+        await self.heed(found.get(self.assignment_id, PLAIN))
+
+    async def heed(self, standing: Standing) -> None:
+        """Tell the page what has changed beside its work."""
+        before, self.standing = self.standing, standing
+        if standing == before:
+            return
+        if standing.ended:
+            if not before.ended:
+                await self.show_again()
+            return
+        if standing.told != before.told:
+            await self.say(standing.frame(timezone.now()))
+        if before.is_held and not standing.is_held:
+            await self.show_again()
+
+    async def show_again(self) -> None:
+        """Show how far the work is, upon which the page sends what it has kept, or leads on."""
+
+    async def worked(self) -> None:
+        """The worker took a step, and the next one is theirs, too."""
+        await self.moved(waits=True)
+
+    async def moved(self, *, waits: bool, anew: bool = True) -> None:
+        """Start or stop the clock, where the study has one."""
+        self.waits = waits
+        if self.assignment_id is not None and self.has_clock and self.standing.is_limited:
+            await in_database(limits.move, self.assignment_id, waits=waits, anew=anew)
+            await self._look()
+
+    async def more_time(self, frame: Frame) -> None:
+        assert self.assignment_id is not None
+        of = field(frame, "of", str)
+        if of not in ("message", "session"):
+            raise RefusedError("malformed")
+        await in_database(limits.extend, self.assignment_id, of)
+        await self._look()
+
+    async def say(self, frame: Frame) -> None:
+        """Send a frame to this tab, if it is still there."""
+        if self.is_open:
+            await self.send(text_data=as_json(frame))
+
+    async def refuse(self, refusal: RefusedError, frame: Frame) -> None:
+        given = {name: frame[name] for name in self.given_back if isinstance(frame.get(name), str | int)}
+        told = {"reason": refusal.reason, "say": refusal.say, **self.leads_on(refusal.reason)}
+        await self.say({"type": "refused", **told, **given})
+        if refusal.reason in CLOSE_CODES:
+            self.is_open = False
+            await self.close(code=CLOSE_CODES[refusal.reason])
+
+    def leads_on(self, reason: str) -> Frame:
+        """Where the page leads somebody who was refused for this reason, as `to`; empty: it stays."""
+        return {}
+
+    def gives_sign_of_page(self) -> bool:
+        """Whether it is to be noted now that the page is open in which nothing was sent."""
+        now = time.monotonic()
+        if self.has_begun or now - self.last_sign_of_page <= SECONDS_BETWEEN_SIGNS_OF_A_PAGE:
+            return False
+        self.last_sign_of_page = now
+        return True
+
+    def gives_sign_of_life(self) -> bool:
+        """Whether it is to be noted now that they are at work; `watch` asks every second."""
+        now = time.monotonic()
+        if not self.is_at_work or now - self.last_sign_of_life <= SECONDS_BETWEEN_SIGNS_OF_LIFE:
+            return False
+        self.noted_as_at_work()
+        return True
+
+    def noted_as_at_work(self) -> None:
+        self.is_at_work, self.last_sign_of_life = False, time.monotonic()

@@ -1,0 +1,189 @@
+"""Conversations and the two who talk in them."""
+
+import uuid
+from typing import Any
+
+from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models import F, Q
+from django.db.models.functions import Greatest
+from django.db.models.lookups import GreaterThanOrEqual
+from django.db.models.signals import pre_delete
+from django.dispatch import receiver
+from django.utils.translation import gettext_lazy as _
+
+from turnwise.bots.models import Bot
+from turnwise.crowd.models import Assignment, Participation, Worker
+from turnwise.dialogues.models.imports import TranscriptImport
+from turnwise.live.conditions import both_or_neither
+from turnwise.studies.models import Study
+
+
+class Dialogue(models.Model):
+    """A conversation of two, who speak by turns: seat 0 has the even positions.
+
+    It carries the protocol it began with, so that a study edited later changes no running
+    conversation and the database can hold the rules by itself.
+    """
+
+    class Ending(models.TextChoices):
+        COMPLETE = "complete", _("Complete")
+        BOT_FAILED = "bot_failed", _("Ended because the bot could not answer")
+        PARTNER_LEFT = "partner_left", _("Ended because one of two people left")
+
+    class Origin(models.TextChoices):
+        LIVE = "live", _("Held here")
+        IMPORTED = "imported", _("Imported from a file")
+        RELAYED = "relayed", _("Relayed by hand from another website")
+
+    public_id = models.UUIDField(unique=True, default=uuid.uuid4, editable=False)
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="dialogues")
+    started_at = models.DateTimeField()
+    ended_at = models.DateTimeField(null=True, blank=True)
+    ending = models.CharField(max_length=20, choices=Ending, blank=True)
+
+    # Where it was held. Of an import: the file, and what the file calls the conversation and says about it.
+    origin = models.CharField(max_length=10, choices=Origin, default=Origin.LIVE, db_default=Origin.LIVE)
+    imported_in = models.ForeignKey(
+        TranscriptImport, on_delete=models.CASCADE, null=True, blank=True, related_name="dialogues"
+    )
+    source_id = models.CharField(max_length=200, blank=True, default="", db_default="")
+    source_details = models.JSONField(null=True, blank=True)
+    relayed_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+
+    language = models.CharField(
+        max_length=10,
+        blank=True,
+        default="",
+        db_default="",
+        help_text=_("Code; empty where nobody said which."),
+    )
+
+    # The protocol as it was when the conversation began.
+    opening_turns = models.SmallIntegerField(help_text=_("1 if position 0 is a scripted opening, else 0."))
+    min_turns = models.SmallIntegerField()
+    max_turns = models.SmallIntegerField()
+
+    # How far it is. Kept in step with the turns and labels by the statements that write those.
+    turns = models.SmallIntegerField(default=0, help_text=_("All turns, the opening included."))
+    bot_turns = models.SmallIntegerField(default=0, help_text=_("Counted turns of bots."))
+    # What each seat still has to annotate, as numbers (dialogues/asks.py). In this row and not in the seats':
+    # the statement that saves a turn or a label locks and writes one row.
+    due_0 = ArrayField(models.IntegerField(), default=list, blank=True)
+    due_1 = ArrayField(models.IntegerField(), default=list, blank=True)
+    closing = models.BooleanField(
+        default=False,
+        help_text=_("One of two people has finished: no more turns, but the other's annotations."),
+    )
+
+    class Meta:
+        indexes = (
+            models.Index(fields=("study", "ending"), name="dialogue_of_study"),
+            models.Index(fields=("study", "-started_at", "-id"), name="dialogue_newest_of_study"),
+        )
+        constraints = (
+            models.CheckConstraint(
+                name="dialogue_within_max_turns",
+                condition=Q(origin="imported") | Q(turns__lte=F("max_turns") + F("opening_turns")),
+            ),
+            models.CheckConstraint(
+                name="dialogue_ended_with_ending",
+                condition=both_or_neither(Q(ending=""), Q(ended_at=None)),
+            ),
+            models.CheckConstraint(
+                name="dialogue_complete_is_whole",
+                condition=~Q(ending="complete")
+                | Q(origin="imported")
+                | Q(
+                    GreaterThanOrEqual(
+                        Greatest(F("bot_turns") * 2, F("turns") - F("opening_turns")), F("min_turns")
+                    ),
+                    due_0=[],
+                    due_1=[],
+                ),
+            ),
+            models.CheckConstraint(
+                name="dialogue_is_imported_in_an_import",
+                condition=both_or_neither(Q(origin="imported"), Q(imported_in__isnull=False)),
+            ),
+        )
+
+    def __str__(self) -> str:
+        return str(self.public_id)
+
+    @property
+    def counted_turns(self) -> int:
+        """Its length as studies limit it: without the scripted opening."""
+        return self.turns - min(self.turns, self.opening_turns)
+
+    @property
+    def bot_titles(self) -> str:
+        """Who is judged in it."""
+        return ", ".join(dict.fromkeys(str(each.bot) for each in self.seats.all() if each.bot))
+
+    @property
+    def participation(self) -> Participation | None:
+        """Of the worker who talks with a bot here; of the first, if two people talk; None of nobody here."""
+        seats = sorted(self.seats.all(), key=lambda seat: seat.number)
+        return next((seat.assignment.participation for seat in seats if seat.assignment), None)
+
+
+@receiver(pre_delete, sender=Assignment)
+def _delete_conversation(instance: Assignment, **_: Any) -> None:
+    """A conversation goes with the assignment of somebody who talks in it: half of one says nothing."""
+    Dialogue.objects.filter(seats__assignment=instance).delete()
+
+
+class Seat(models.Model):
+    """One of the two who talk: a worker, a bot, a member of the team, or somebody elsewhere known by a name.
+
+    A system of an imported or relayed conversation is a bot, too: an inactive one (`bots.Bot.is_outside`).
+    Both seats can be bots, as in self-play, or workers.
+    """
+
+    dialogue = models.ForeignKey(Dialogue, on_delete=models.CASCADE, related_name="seats")
+    number = models.PositiveSmallIntegerField(help_text=_("0 speaks first."))
+    worker = models.ForeignKey(Worker, on_delete=models.CASCADE, null=True, blank=True, related_name="seats")
+    bot = models.ForeignKey(Bot, on_delete=models.PROTECT, null=True, blank=True, related_name="seats")
+    operator = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        on_delete=models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="+",
+        help_text=_("Who of the team speaks in a bot's place."),
+    )
+    name = models.CharField(
+        max_length=120, blank=True, default="", db_default="", help_text=_("Of a person elsewhere.")
+    )
+    assignment = models.OneToOneField(
+        Assignment, on_delete=models.CASCADE, null=True, blank=True, related_name="seat"
+    )
+    seen_at = models.DateTimeField(
+        null=True, blank=True, help_text=_("Of two people: when a tab of this one was last known to be open.")
+    )
+    asks = models.JSONField(
+        default=list, blank=True, help_text=_("What this person is asked, as when the conversation began.")
+    )
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(fields=("dialogue", "number"), name="seat_once_per_number"),
+            models.CheckConstraint(name="seat_is_0_or_1", condition=Q(number__in=(0, 1))),
+            models.CheckConstraint(
+                name="seat_is_taken_by_one",
+                condition=Q(worker=None, bot__isnull=False, name="")
+                | Q(worker__isnull=False, bot=None, name="")
+                | (Q(worker=None, bot=None) & ~Q(name="")),
+            ),
+            models.CheckConstraint(
+                name="seat_of_worker_has_the_assignment",
+                condition=Q(assignment=None) | Q(worker__isnull=False),
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.bot or self.worker or self.name} in {self.dialogue_id}"

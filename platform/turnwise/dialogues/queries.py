@@ -1,0 +1,185 @@
+"""Reads of conversations."""
+
+import random
+from collections.abc import Sequence
+from itertools import cycle
+from uuid import UUID
+
+from django.contrib.auth.models import AnonymousUser
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+
+from turnwise.accounts.models import User
+from chatbots.base import Context, Speaker
+from chatbots.base import Turn as ContextTurn
+from turnwise.dialogues.material import passages_of
+from turnwise.dialogues.models import Dialogue, Fault, OperatorReply, Seat, TranscriptImport, Turn
+from turnwise.dialogues.progress import Progress
+from turnwise.dialogues.seated import SavedTurn, Seated, asks_of
+from turnwise.live.refusals import RefusedError
+from turnwise.studies.asks import Party
+from turnwise.studies.models import Study
+from turnwise.studies.queries import studies_of
+
+# Of turns: those that people have labelled here. Simulated workers do so, too, in rehearsals of judging
+# studies, and labels of others come with a file.
+LABELLED = Q(
+    labels__party__in=[party for party in Party if party != Party.OUTSIDE], labels__study__rehearsal_of=None
+)
+
+
+# Every socket that opens reads this; a study alone has some sixty columns.
+_OF_SEAT = (
+    "number", "worker", "asks", "assignment__participation", "bot__adapter",
+    "dialogue__public_id", "dialogue__opening_turns", "dialogue__min_turns", "dialogue__max_turns",
+    "dialogue__study__code", "dialogue__study__markdown",
+)  # fmt: skip
+
+
+def with_dialogues(studies: QuerySet[Study]) -> QuerySet[Study]:
+    """Those in which at least one conversation has begun, or came from elsewhere."""
+    return studies.filter(Exists(Dialogue.objects.filter(study=OuterRef("pk"))))
+
+
+def seat_of(public_id: UUID, worker_id: int) -> Seated:
+    """The worker's seat in this dialogue.
+
+    Raises:
+        RefusedError: there is no such dialogue, or it is another worker's.
+    """
+    seats = list(
+        Seat.objects.filter(dialogue__public_id=public_id)
+        .select_related("dialogue__study", "assignment", "bot")
+        .only(*_OF_SEAT)
+    )
+    if not any(seat.assignment for seat in seats):
+        raise RefusedError("unknown_dialogue")
+    mine = next((seat for seat in seats if seat.assignment and seat.worker_id == worker_id), None)
+    if mine is None or mine.assignment is None:
+        raise RefusedError("not_yours")
+    dialogue = mine.dialogue
+    partner = next(seat for seat in seats if seat != mine)
+    return Seated(
+        dialogue_id=dialogue.pk,
+        public_id=dialogue.public_id,
+        assignment_id=mine.assignment.pk,
+        participation_id=mine.assignment.participation_id,
+        study_id=dialogue.study_id,
+        study_code=dialogue.study.code,
+        worker_id=worker_id,
+        bot_id=partner.bot_id,
+        number=mine.number,
+        opening_turns=dialogue.opening_turns,
+        min_turns=dialogue.min_turns,
+        max_turns=dialogue.max_turns,
+        markdown=dialogue.study.markdown,
+        asks=asks_of(mine.asks),
+        partner_asks=asks_of(partner.asks),
+        bot_material=passages_of(partner) if partner.bot_id else (),
+        shown=frozenset(mine.materials.values_list("key", flat=True)),
+        is_operated=bool(partner.bot and partner.bot.is_operated),
+    )
+
+
+def progress_of(seat: Seated) -> Progress:
+    return progress_of_row(seat, Dialogue.objects.get(pk=seat.dialogue_id))
+
+
+def progress_of_row(seat: Seated, row: Dialogue) -> Progress:
+    return seat.progress(
+        turns=row.turns,
+        due_0=row.due_0,
+        due_1=row.due_1,
+        ended=row.ended_at is not None,
+        closing=row.closing,
+    )
+
+
+_PROGRESS = "turns", "due_0", "due_1", "ended_at", "closing"
+_SAID = "position", "text", "key", "created_at"
+
+
+def snapshot(seat: Seated) -> tuple[list[SavedTurn], Progress, int]:
+    """All turns, how far the dialogue is, and how often the reply that is due has failed."""
+    row = Dialogue.objects.only(*_PROGRESS).get(pk=seat.dialogue_id)
+    # Turns committed after the row was read would not fit its counters.
+    turns = Turn.objects.filter(dialogue_id=seat.dialogue_id, position__lt=row.turns).order_by("position")
+    saved = [saved_turn(seat, turn) for turn in turns.only(*_SAID)]
+    progress = progress_of_row(seat, row)
+    return saved, progress, faults_at(seat, progress.turns) if progress.reply_due else 0
+
+
+def saved_turn(seat: Seated, turn: Turn) -> SavedTurn:
+    return SavedTurn(
+        position=turn.position,
+        speaker=speaker_of(seat, turn.position),
+        text=turn.text,
+        counted=turn.position >= seat.opening_turns,
+        key=str(turn.key) if turn.key else None,
+        at=turn.created_at.isoformat(),
+    )
+
+
+def speaker_of(seat: Seated, position: int) -> str:
+    """Who speaks at a position, as this seat's page calls them."""
+    if position % 2 == seat.number:
+        return "human"
+    return "partner" if seat.bot_id is None else "bot"
+
+
+def context_of(seat: Seated, texts: Sequence[str]) -> Context:
+    """The turns so far, oldest first, as a bot gets them."""
+    speakers = (Speaker.HUMAN, Speaker.BOT) if seat.number == 0 else (Speaker.BOT, Speaker.HUMAN)
+    return context_with(seat, tuple(map(ContextTurn, cycle(speakers), texts)))
+
+
+def context_with(seat: Seated, turns: tuple[ContextTurn, ...]) -> Context:
+    """What the bot opposite is to answer; each reply has a seed of its own."""
+    return Context(turns, random.getrandbits(31), str(seat.public_id), seat.bot_material)
+
+
+def faults_at(seat: Seated, position: int) -> int:
+    """How often the reply at this position has failed; what an operator wrote after that mends it."""
+    if seat.is_operated and has_operators_reply(seat.dialogue_id, position):
+        return 0
+    return Fault.objects.filter(dialogue_id=seat.dialogue_id, position=position).count()
+
+
+def has_operators_reply(dialogue_id: int, position: int) -> bool:
+    return OperatorReply.objects.filter(dialogue_id=dialogue_id, position=position).exists()
+
+
+def imports_of(user: User | AnonymousUser) -> QuerySet[TranscriptImport]:
+    """The imports that this person may see."""
+    return TranscriptImport.objects.select_related("study", "by").filter(study__in=studies_of(user))
+
+
+def labelled_import(record: TranscriptImport) -> bool:
+    """Whether somebody has labelled a turn that this import brought in."""
+    return Turn.objects.filter(LABELLED, dialogue__imported_in=record).exists()
+
+
+def relayed_of(user: User | AnonymousUser) -> QuerySet[Dialogue]:
+    """The relayed conversations that this person may see."""
+    relayed = Dialogue.objects.filter(origin=Dialogue.Origin.RELAYED).select_related("study")
+    return relayed.filter(study__in=studies_of(user))
+
+
+def of_people(studies: QuerySet[Study]) -> QuerySet[Dialogue]:
+    """The conversations of these studies in which two people talk, none of them a bot."""
+    with_bot = Seat.objects.filter(dialogue=OuterRef("pk"), worker=None)
+    return Dialogue.objects.filter(~Exists(with_bot), study__in=studies)
+
+
+def from_elsewhere(study: Study) -> list[tuple[str, str, int]]:
+    """(system, where held, finished conversations) of the study's conversations that were not held here."""
+    finished = (
+        Dialogue.objects.filter(study=study, seats__bot__isnull=False)
+        .exclude(origin=Dialogue.Origin.LIVE)
+        .exclude(ending="")
+    )
+    counted = (
+        finished.values_list("seats__bot__title", "origin")
+        .annotate(n=Count("pk", distinct=True))
+        .order_by("seats__bot__title", "origin")
+    )
+    return [(title, str(Dialogue.Origin(origin).label), n) for title, origin, n in counted]

@@ -1,0 +1,196 @@
+"""A study as one archive: how it was run, what was said and judged, and every number of its report.
+
+`python -m evaluation recompute` gives the numbers again from the data in it. docs/exports.md describes it.
+"""
+
+import json
+import shutil
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, closing
+from enum import StrEnum
+from importlib.metadata import version
+from tempfile import TemporaryFile
+from typing import IO, Any, NamedTuple, Protocol
+
+from django.template.loader import render_to_string
+
+from turnwise.audits.queries import audits_of_bots
+from turnwise.charts.palettes import LIGHT, standalone
+from turnwise.crowd.views import instructions_shown
+from turnwise.crowd.work import WorkerTask, work_of
+from evaluation.report.audits import audit_figures
+from evaluation.report.bundle import FORMAT, LIBRARIES
+from evaluation.report.columns import Table
+from evaluation.report.latex import tables
+from evaluation.report.tables import AUDITS, questionnaires_table
+from turnwise.exports.archive import Archive
+from turnwise.exports.audited import audited, in_columns
+from turnwise.exports.described import described
+from turnwise.exports.files import FORMATS, Batch, plain, schema_of
+from turnwise.exports.rows import rows, rows_in, sets_answered
+from turnwise.judging.queries import judgments_in
+from turnwise.privacy.redacting import studies_quoted_by
+from turnwise.reports import people
+from turnwise.reports.method import method
+from turnwise.reports.queries import snapshot
+from turnwise.reports.reported import ReportedTask, with_report
+from turnwise.studies.models import Study
+from turnwise.studies.tasks import task_of
+
+_CHUNK = 1 << 20
+
+
+class Stage(StrEnum):
+    """What of a bundle is being made."""
+
+    COMPUTING = "computing"
+    DRAWING = "drawing"
+    ADDING = "adding rows"
+    STORING = "storing"
+
+
+class Tell(Protocol):
+    """Hears how far a bundle is: so many rows are written, of all."""
+
+    def __call__(self, stage: Stage, done: int = 0, of: int = 0) -> None: ...
+
+
+def _nobody(stage: Stage, done: int = 0, of: int = 0) -> None:
+    return
+
+
+class Covered(NamedTuple):
+    """What of its study a bundle has, as a report says it of itself."""
+
+    results_version: int
+    judgments: int
+    quotes: list[int]
+
+
+def quoted_in(study: Study) -> list[int]:
+    """The keys of all studies of which the study's bundle has texts or answers, also about its bots."""
+    audits = [each.audit.study_id for each in audits_of_bots(study, study.owner)]
+    return sorted({*studies_quoted_by(study), *(key for key in audits if key)})
+
+
+def write_bundle(study_id: int, stream: IO[bytes], tell: Tell = _nobody) -> Covered:
+    """Write the archive to a stream; everything in it is of one moment, the report's numbers too.
+
+    Raises:
+        ValueError: labels that cannot be true, as in the report; nothing was written.
+    """
+    before = Study.objects.get(pk=study_id)
+    task = with_report(before)
+    tell(Stage.COMPUTING)
+    task.prepare(before)
+    with snapshot():
+        study = Study.objects.get(pk=study_id)
+        # Through JSON, as the stored report goes: its numbers stay exact.
+        said = audited(study)
+        of_audits = {"audits": audit_figures(said)} if said else {}
+        result = json.loads(json.dumps({**people.computation(study)(), **of_audits}))
+        about_people = people.sets_about_people(study)
+        all_tables = (
+            *task.tables(sets_answered(study)),
+            *([questionnaires_table(about_people)] if about_people else []),
+        )
+        tell(Stage.DRAWING)
+        with closing(Archive(stream)) as archive:
+            archive.add("README.md", _readme(study, result, (*all_tables, *([AUDITS] if said else []))))
+            for name, content in _documents(study, result):
+                archive.add(name, content)
+            written, wanted = 0, sum(rows_in(study, table) for table in all_tables)
+            for table in all_tables:
+                tell(Stage.ADDING, written, wanted)
+                for number in _added(archive, table, rows(study, table)):
+                    written += number
+                    tell(Stage.ADDING, written, wanted)
+            if said:
+                sum(_added(archive, AUDITS, [in_columns(said)]))
+            # Last, so that an archive that was broken off has none.
+            archive.add_unlisted("datapackage.json", _pretty(_package(study, archive)))
+        return Covered(study.results_version, judgments_in(study), quoted_in(study))
+
+
+def _documents(study: Study, result: dict[str, Any]) -> Iterator[tuple[str, str | bytes]]:
+    from turnwise.charts.drawn import pdf, svgs  # Matplotlib is for the process that writes bundles alone
+
+    yield "study.json", _pretty(described(study))
+    if isinstance(task_of(study), WorkerTask):
+        shown = instructions_shown(study) | {"resume_code": "", "started": False, "begin": ""}
+        yield "instructions.html", render_to_string(work_of(study).instructions, shown)
+    for consent in study.consent_versions.all():
+        yield f"consent/{consent.number}.txt", consent.text
+    every_set = {each.key: each for each in (*sets_answered(study), *people.sets_about_people(study))}
+    yield "questions.json", _pretty([each.to_json() for each in every_set.values()])
+    yield "report.json", _pretty(result)
+    if isinstance(task_of(study), ReportedTask):
+        told = method(study, result)
+        yield "method/paragraph.txt", told.text + "\n"
+        yield "method/paragraph.tex", told.latex + "\n"
+        yield "method/citations.bib", told.bibtex
+    for name, table in tables(result).items():
+        yield f"tables/{name}.tex", table
+    for name, svg in svgs(result).items():
+        yield f"charts/{name}.svg", standalone(svg, LIGHT)
+        yield f"charts/{name}.pdf", pdf(name, result, LIGHT)
+
+
+def _added(archive: Archive, table: Table, batches: Iterable[Batch]) -> Iterator[int]:
+    """Add a table in every format, and say of each batch how many rows it had.
+
+    Its rows are read once: the files wait on the disk for their place.
+    """
+    with ExitStack() as files:
+        written = {ending: files.enter_context(TemporaryFile()) for ending in FORMATS}
+        with ExitStack() as writing:
+            takes = [
+                (each.typed, writing.enter_context(each.writing(written[ending], table)))
+                for ending, each in FORMATS.items()
+            ]
+            for batch in batches:
+                as_text = plain(batch, table)
+                for typed, take in takes:
+                    take(batch if typed else as_text)
+                yield len(batch)
+        for ending, file in written.items():
+            _add_file(archive, table, ending, file)
+
+
+def _add_file(archive: Archive, table: Table, ending: str, written: IO[bytes]) -> None:
+    about: dict[str, Any] = {"mediatype": FORMATS[ending].mediatype}
+    if ending == "csv":
+        about |= {"name": table.name, "description": table.about, "schema": schema_of(table)}
+    written.seek(0)
+    path = f"data/{table.name}.{ending}"
+    with archive.file(path, packed=FORMATS[ending].packed, **about) as file:
+        shutil.copyfileobj(written, file, _CHUNK)
+
+
+def _package(study: Study, archive: Archive) -> dict[str, Any]:
+    """The archive's own list, as a Frictionless Data Package."""
+    named = [{"name": str(each["path"]).replace("/", "-").lower(), **each} for each in archive.listed]
+    return {
+        "name": "turnwise-study",
+        "title": study.title,
+        "turnwise_format": FORMAT,
+        "turnwise_version": version("turnwise"),
+        "libraries": {name: version(name) for name in LIBRARIES},
+        "resources": named,
+    }
+
+
+def _readme(study: Study, result: dict[str, Any], all_tables: tuple[Table, ...]) -> str:
+    # Made here, and not escaped: Markdown is text for people, and the title is one line of it.
+    shown = {
+        "title": " ".join(study.title.split()),
+        "result": result,
+        "tables": all_tables,
+        "rehearsal": study.rehearsal_of_id is not None,
+        "has_workers": isinstance(task_of(study), WorkerTask),
+    }
+    return render_to_string("exports/bundle.md", shown | {"version": version("turnwise")})
+
+
+def _pretty(document: object) -> str:
+    return json.dumps(document, ensure_ascii=False, indent=1) + "\n"

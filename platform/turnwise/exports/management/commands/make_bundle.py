@@ -1,0 +1,22 @@
+import signal
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from turnwise.exports import making
+
+LONGEST_SECONDS = 3600
+
+
+class Command(BaseCommand):
+    help = "Make a bundle that was asked for on its page. The job worker runs it."
+    requires_system_checks = []
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("bundle", type=int, help="its number in the database")
+
+    def handle(self, *args: Any, bundle: int, **options: Any) -> None:
+        # It holds a snapshot of the database for as long: then the system ends it, whatever it is at.
+        signal.alarm(LONGEST_SECONDS)
+        making.make(bundle)

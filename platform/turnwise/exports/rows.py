@@ -1,0 +1,265 @@
+"""The rows of a bundle's tables, in batches through server-side cursors: memory stays flat."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import TypeAlias
+
+from django.db import connection, transaction
+
+from evaluation.personal_data import Redactor
+from evaluation.questions import Answer, Question, QuestionSet
+from evaluation.report.columns import Table, answered_in
+from evaluation.report.tables import (
+    CONVERSATIONS,
+    FAULTS,
+    ITEM_MATERIALS,
+    ITEMS,
+    MATERIALS,
+    PAIRS,
+    TURNS,
+    WORKERS,
+)
+from turnwise.judging.queries import items_of
+from turnwise.judging.reading import READ_BESIDE
+from turnwise.privacy.redacting import answered, redactor_for
+from turnwise.questions.resolving import question_set
+from turnwise.reports import people
+from turnwise.reports.reported import ReportedTask, with_report
+from turnwise.studies.models import Study
+
+Value: TypeAlias = str | int | bool | datetime | None
+BATCH = 20_000
+# Their last value is the answers, which have a column each.
+_ANSWERED = ("labels", "judgments", "pair_judgments", "questionnaires")
+
+_STATEMENTS: dict[str, str] = {
+    CONVERSATIONS.name: """
+SELECT row_number() OVER (ORDER BY d.id), d.public_id::text,
+       (SELECT string_agg(DISTINCT b.name, ' ') FROM dialogues_seat AS seat
+          JOIN bots_bot AS b ON b.id = seat.bot_id WHERE seat.dialogue_id = d.id),
+       (SELECT string_agg(crowd_pseudonym(seat.worker_id, d.study_id), ' ' ORDER BY seat.number)
+          FROM dialogues_seat AS seat
+         WHERE seat.dialogue_id = d.id AND seat.worker_id IS NOT NULL),
+       d.started_at, d.ended_at, nullif(d.ending, ''), d.opening_turns, d.min_turns, d.max_turns,
+       d.turns
+  FROM dialogues_dialogue AS d
+ WHERE d.study_id = %s
+ ORDER BY d.id
+""",
+    TURNS.name: """
+SELECT d.public_id::text, t.position, CASE WHEN seat.bot_id IS NULL THEN 'worker' ELSE 'bot' END,
+       t.text, t.created_at, b.name, v.fingerprint, t.latency_ms, t.seed, t.candidates::text,
+       (t.remarks->'texts')::text,
+       CASE WHEN t.bot_version_id IS NOT NULL THEN coalesce((t.remarks->'fallback')::boolean, false) END,
+       crowd_pseudonym(seat.worker_id, d.study_id), typing.pasted, typing.typing_ms
+  FROM dialogues_dialogue AS d
+  JOIN dialogues_turn AS t ON t.dialogue_id = d.id
+  LEFT JOIN dialogues_typing AS typing ON typing.turn_id = t.id
+  LEFT JOIN dialogues_seat AS seat ON seat.dialogue_id = d.id AND seat.number = t.position %% 2
+  LEFT JOIN bots_botversion AS v ON v.id = t.bot_version_id
+  LEFT JOIN bots_bot AS b ON b.id = v.bot_id
+ WHERE d.study_id = %s
+ ORDER BY d.id, t.position
+""",
+    # Of turns, then of whole conversations: one condition on both would read the labels of every study.
+    "labels": """
+WITH held AS (SELECT id, public_id FROM dialogues_dialogue WHERE study_id = %s)
+SELECT l.public_id::text, l.position, crowd_pseudonym(l.rater_id, l.study_id),
+       CASE WHEN l.party <> 'reader' THEN ask.number END, l.question_set,
+       l.changed_at, l.changes, l.shown_ms, l.answer_ms,
+       CASE l.party WHEN 'reader' THEN given.code END, l.answers::text
+  FROM (SELECT held.public_id, held.id AS conversation, t.position, own.*
+          FROM held
+          JOIN dialogues_turn AS t ON t.dialogue_id = held.id
+          JOIN labels_label AS own ON own.turn_id = t.id
+         UNION ALL
+        SELECT held.public_id, held.id, NULL, whole.*
+          FROM held JOIN labels_label AS whole ON whole.dialogue_id = held.id) AS l
+  JOIN studies_study AS given ON given.id = l.study_id
+  LEFT JOIN studies_ask AS ask ON ask.id = l.ask_id
+  LEFT JOIN judging_slot AS slot ON slot.label_id = l.id
+ WHERE (l.party <> 'reader' OR given.rehearsal_of_id IS NULL) AND slot.is_gold IS NOT TRUE
+ ORDER BY l.conversation, l.position, l.id
+""",
+    # Contexts are counted in the order in which the report's resampling has them.
+    ITEMS.name: f"""
+SELECT i.key::text, ask.number, i.system, dense_rank() OVER (ORDER BY i.cluster),
+       coalesce(c.key, d.public_id::text), i.position, i.repetition, item.language, nullif(c.category, ''),
+       cardinality(c.turns), c.consistency,
+       coalesce(to_json(c.turns),
+                (SELECT json_agg(b.text ORDER BY b.position) FROM dialogues_turn AS b
+                  WHERE b.dialogue_id = d.id AND (t.id IS NULL OR b.position < t.position)), '[]')::text,
+       i.text, v.fingerprint, i.latency_ms, coalesce(r.seed, t.seed), (i.remarks->'texts')::text,
+       CASE WHEN i.bot_version_id IS NOT NULL THEN coalesce((i.remarks->'fallback')::boolean, false) END
+  FROM ({items_of()}) AS i
+  JOIN judging_item AS item ON item.id = i.id
+  JOIN studies_ask AS ask ON ask.id = i.ask_id
+  LEFT JOIN responses_response AS r ON r.id = item.response_id
+  LEFT JOIN contexts_context AS c ON c.id = coalesce(r.context_id, item.context_id)
+  LEFT JOIN dialogues_turn AS t ON t.id = item.turn_id
+  LEFT JOIN dialogues_dialogue AS d ON d.id = coalesce(t.dialogue_id, item.dialogue_id)
+  LEFT JOIN bots_botversion AS v ON v.id = i.bot_version_id
+ ORDER BY i.id
+""",
+    "judgments": """
+SELECT i.key::text, s.position, l.occasion, s.asks_reason, crowd_pseudonym(l.rater_id, l.study_id),
+       ask.number, l.question_set, l.changed_at, l.changes, l.shown_ms, l.answer_ms, l.answers::text
+  FROM judging_slot AS s
+  JOIN judging_item AS i ON i.id = s.item_id
+  JOIN labels_label AS l ON l.id = s.label_id
+  JOIN studies_ask AS ask ON ask.id = l.ask_id
+ WHERE s.study_id = %s AND NOT s.is_gold
+ ORDER BY l.id
+""",
+    PAIRS.name: f"""
+SELECT i.key::text, ask.number, i.first_system, i.second_system, dense_rank() OVER (ORDER BY i.cluster),
+       coalesce(c.key, d.public_id::text), item.language, coalesce(to_json(c.turns), '[]')::text,
+       CASE WHEN r.id IS NULL THEN judging_said_in(pair.first_dialogue_id)
+            ELSE jsonb_build_array(r.text) END::text,
+       CASE WHEN s.id IS NULL THEN judging_said_in(pair.second_dialogue_id)
+            ELSE jsonb_build_array(s.text) END::text,
+       v.fingerprint, w.fingerprint
+  FROM ({items_of()}) AS i
+  JOIN judging_item AS item ON item.id = i.id
+  JOIN studies_ask AS ask ON ask.id = i.ask_id
+  JOIN labels_pair AS pair ON pair.id = item.pair_id
+  LEFT JOIN responses_response AS r ON r.id = pair.first_response_id
+  LEFT JOIN responses_response AS s ON s.id = pair.second_response_id
+  LEFT JOIN contexts_context AS c ON c.id = r.context_id
+  LEFT JOIN dialogues_dialogue AS d ON d.id = pair.first_dialogue_id
+  LEFT JOIN bots_botversion AS v ON v.id = r.bot_version_id
+  LEFT JOIN bots_botversion AS w ON w.id = s.bot_version_id
+ ORDER BY i.id
+""",
+    "pair_judgments": """
+SELECT s.key::text, s.is_swapped, crowd_pseudonym(l.rater_id, l.study_id), ask.number, l.question_set,
+       l.changed_at, l.changes, l.shown_ms, l.answer_ms, l.answers::text
+  FROM judging_slot AS s
+  JOIN labels_label AS l ON l.id = s.label_id
+  JOIN studies_ask AS ask ON ask.id = l.ask_id
+ WHERE s.study_id = %s AND NOT s.is_gold
+ ORDER BY l.id
+""",
+    "questionnaires": people.STATEMENT,
+    MATERIALS.name: """
+SELECT d.public_id::text, s.number, m.number, m.key, m.title, nullif(m.heading, ''), nullif(m.text, ''),
+       to_json(m.points)::text, nullif(m.variant, '')
+  FROM dialogues_dialogue AS d
+  JOIN dialogues_seat AS s ON s.dialogue_id = d.id
+  JOIN dialogues_material AS m ON m.seat_id = s.id
+ WHERE d.study_id = %s
+ ORDER BY d.id, s.number, m.number
+""",
+    ITEM_MATERIALS.name: f"""
+SELECT read.key, read.dialogue, read.seat, read.number, read.name, read.title, read.heading, read.text,
+       to_json(read.points)::text, read.variant
+  FROM ({READ_BESIDE}) AS read
+  JOIN judging_judgingplan AS plan ON plan.study_id = read.study_id AND plan.shows_reading
+ WHERE read.study_id = %s
+ ORDER BY read.item, read.side, read.seat, read.number
+""",
+    FAULTS.name: """
+SELECT d.public_id::text, f.position, f.kind, f.at
+  FROM dialogues_fault AS f
+  JOIN dialogues_dialogue AS d ON d.id = f.dialogue_id
+ WHERE d.study_id = %s
+ ORDER BY d.id, f.at, f.id
+""",
+    WORKERS.name: """
+SELECT p.pseudonym, c.number, p.consented_at, nullif(a.outcome, ''), p.excluded_at,
+       nullif(p.excluded_reason, ''), p.pilot,
+       CASE WHEN p.address <> '' THEN dense_rank() OVER (ORDER BY nullif(p.address, '')) END, taken.at
+  FROM crowd_participation AS p
+  JOIN studies_consentversion AS c ON c.id = p.consent_id
+  LEFT JOIN crowd_assignment AS a ON a.participation_id = (
+       SELECT newest.id FROM crowd_participation AS newest
+        WHERE newest.worker_id = p.worker_id AND newest.study_id = p.study_id
+        ORDER BY newest.number DESC LIMIT 1)
+  LEFT JOIN crowd_withdrawal AS taken ON taken.participation_id = p.id
+ WHERE p.study_id = %s AND p.number = 1
+ ORDER BY p.consented_at, p.id
+""",
+}
+
+
+# Columns with what people wrote: redactions hold for these.
+_TOLD = frozenset({"text", "candidates", "remarks", "said_before", "first_said", "second_said"})
+
+
+def rows_in(study: Study, table: Table) -> int:
+    """How many rows a table will have: PostgreSQL works out nothing but their number."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT count(*) FROM ({_statement_of(study, table)}) AS every", [study.pk])
+        (number,) = cursor.fetchone()
+    return int(number)
+
+
+def rows(study: Study, table: Table) -> Iterator[list[Sequence[Value]]]:
+    """The rows of a table in batches, each value as its column's kind says; what is redacted is marked."""
+    redactor = redactor_for(study)
+    told = [index for index, column in enumerate(table.columns) if column.name in _TOLD]
+    with transaction.atomic(), connection.connection.cursor(name=f"bundle_{table.name}") as cursor:
+        cursor.itersize = BATCH
+        cursor.execute(_statement_of(study, table), [study.pk])
+        asked = answered_in(_sets_in(study, table)) if table.name in _ANSWERED else {}
+        while batch := cursor.fetchmany(BATCH):
+            if asked:
+                batch = [_answered(row, table, asked, redactor) for row in batch]
+            yield [_redacted(row, told, redactor) for row in batch] if redactor and told else batch
+
+
+def _statement_of(study: Study, table: Table) -> str:
+    return {**_STATEMENTS, **with_report(study).statements}[table.name]
+
+
+def _redacted(row: Sequence[Value], told: Sequence[int], redactor: Redactor) -> Sequence[Value]:
+    values = list(row)
+    for index in told:
+        said = values[index]
+        values[index] = redactor(said) if isinstance(said, str) else said
+    return values
+
+
+def _answered(
+    row: Sequence[Value],
+    table: Table,
+    asked: Mapping[str, Mapping[str, Question]],
+    redactor: Redactor,
+) -> Sequence[Value]:
+    """A label with its answers in the columns of its own set's questions."""
+    *known, said = row
+    answers = json.loads(str(said))
+    names = [column.name for column in table.columns]
+    of_set = asked[str(known[names.index("question_set")])]
+    return [
+        *known,
+        *(
+            _plain(answered(of_set[n], answers, redactor) if n in of_set else None)
+            for n in names[len(known) :]
+        ),
+    ]
+
+
+def _plain(answer: Answer | None) -> Value:
+    """An answer as one value: several choices as a JSON list."""
+    return json.dumps(answer, ensure_ascii=False) if isinstance(answer, list) else answer
+
+
+def _sets_in(study: Study, table: Table) -> list[QuestionSet]:
+    """The question sets whose answers are in a table."""
+    return people.sets_about_people(study) if table.name == "questionnaires" else sets_answered(study)
+
+
+def sets_answered(study: Study) -> list[QuestionSet]:
+    """The question sets that the study asks of what is said or shown, and others that were answered so.
+
+    None of self-play.
+    """
+    task = with_report(study)
+    if not isinstance(task, ReportedTask):
+        return []
+    used = task.labels(study).values_list("question_set", flat=True)
+    asked = list(dict.fromkeys(ask.question_set for ask in study.asked))
+    others = sorted(set(used.distinct().order_by()) - set(asked))
+    return [question_set(key) for key in (*asked, *others)]

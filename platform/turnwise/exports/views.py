@@ -1,0 +1,166 @@
+from collections.abc import Callable, Generator
+from functools import partial
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import ValidationError
+from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse, StreamingHttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_GET, require_POST
+
+from turnwise.accounts.limits import too_many, too_often
+from turnwise.exports import making, neural_chat, topical_chat, turns
+from turnwise.exports import tasks as jobs
+from turnwise.judging.queries import judgments_in
+from turnwise.live.queue import NOT_STARTED, is_sent
+from turnwise.live.streaming import T, attachment
+from turnwise.reports.reported import ReportedTask, TaskWithReport
+from turnwise.studies.asks import About
+from turnwise.studies.bundles import note_export
+from turnwise.studies.models import Ask, Bundle, Study
+from turnwise.studies.queries import readable_studies_of, studies_of
+from turnwise.studies.tasks import keys_of, keys_with_conversations
+
+_TYPES = {"csv": "text/csv; charset=utf-8", "json": "application/json", "jsonl": "application/jsonl"}
+
+
+def _reported_studies(request: HttpRequest) -> QuerySet[Study]:
+    mine = readable_studies_of(request.user)
+    asked = Ask.objects.filter(study=OuterRef("pk"), about=About.PERSON)
+    return mine.filter(Q(task__in=keys_of(ReportedTask)) | Exists(asked))
+
+
+@require_GET
+@login_required
+def turns_csv(request: HttpRequest, pk: int) -> StreamingHttpResponse:
+    return _export(request, pk, turns.csv_lines, "csv")
+
+
+@require_GET
+@login_required
+def turns_jsonl(request: HttpRequest, pk: int) -> StreamingHttpResponse:
+    return _export(request, pk, turns.jsonl_lines, "jsonl")
+
+
+@require_GET
+@login_required
+def neural_chat_records(request: HttpRequest, pk: int) -> StreamingHttpResponse:
+    return _of_talks(request, pk, neural_chat.records, "chatrecords", "csv")
+
+
+@require_GET
+@login_required
+def neural_chat_ratings(request: HttpRequest, pk: int) -> StreamingHttpResponse:
+    return _of_talks(request, pk, neural_chat.ratings, "chat_ratings", "csv")
+
+
+@require_GET
+@login_required
+def topical_chat_conversations(request: HttpRequest, pk: int) -> StreamingHttpResponse:
+    return _of_talks(request, pk, topical_chat.conversations, "conversations", "json")
+
+
+@require_GET
+@login_required
+def topical_chat_reading_sets(request: HttpRequest, pk: int) -> StreamingHttpResponse:
+    return _of_talks(request, pk, topical_chat.reading_sets, "reading_sets", "json")
+
+
+def _of_talks(
+    request: HttpRequest, pk: int, lines: Callable[[Study], Generator[str]], name: str, ending: str
+) -> StreamingHttpResponse:
+    """A file of conversations in another platform's layout, under the name that it has there."""
+    talks = _reported_studies(request).filter(task__in=keys_with_conversations())
+    study = get_object_or_404(talks, pk=pk)
+    _note(study)
+    return attachment(request, lines(study), _TYPES[ending], f"{name}_{study.code}.{ending}")
+
+
+def _export(
+    request: HttpRequest, pk: int, lines: Callable[[Study], Generator[T]], ending: str
+) -> StreamingHttpResponse:
+    study = get_object_or_404(_reported_studies(request), pk=pk)
+    _note(study)
+    return attachment(request, lines(study), _TYPES[ending], f"turnwise-{study.code}-turns.{ending}")
+
+
+def _note(study: Study) -> None:
+    note_export(study.pk, results_version=study.results_version, judgments=judgments_in(study))
+
+
+def _bundled_studies(request: HttpRequest) -> QuerySet[Study]:
+    """Not for readers: a bundle has the settings of the study's bots, which may be their owner's alone."""
+    return studies_of(request.user).filter(task__in=keys_of(TaskWithReport))
+
+
+@require_GET
+@login_required
+def bundle(request: HttpRequest, pk: int) -> HttpResponse:
+    """Where a study's bundle is made: a button, how far it is, the archive."""
+    study = get_object_or_404(_bundled_studies(request), pk=pk)
+    newest, made = _newest_and_made(study)
+    shown = {
+        "study": study,
+        "newest": newest,
+        "made": made,
+        "kept_until": made.made_at + making.KEPT if made and made.made_at else None,
+        "is_stale": made is not None and making.is_stale(made),
+        "progress": making.progress(newest) if newest and newest.is_under_way else {},
+        "stamp": _stamp(newest, made),
+    }
+    return render(request, "exports/bundle.html", shown)
+
+
+def _newest_and_made(study: Study) -> tuple[Bundle | None, Bundle | None]:
+    """The study's bundle that was asked for last, and the one to download."""
+    newest = study.bundles.select_related("by").first()
+    newest = making.look_after(newest) if newest else None
+    return newest, study.bundles.filter(made_at__isnull=False).select_related("by", "study").first()
+
+
+def _stamp(newest: Bundle | None, made: Bundle | None) -> str:
+    if newest and newest.is_under_way:
+        return "-".join(map(str, (newest.pk, newest.begun_at, *making.progress(newest).values())))
+    is_stale = made is not None and making.is_stale(made)
+    return f"{newest.pk}-{bool(newest.reason)}-{is_stale}" if newest else "none"
+
+
+@require_GET
+@login_required
+def bundle_stamp(request: HttpRequest, pk: int) -> JsonResponse:
+    """A word that changes with what a bundle's page says, which asks for it every few seconds."""
+    study = get_object_or_404(_bundled_studies(request), pk=pk)
+    return JsonResponse({"stamp": _stamp(*_newest_and_made(study))})
+
+
+@require_POST
+@login_required
+def make_bundle(request: HttpRequest, pk: int) -> HttpResponse:
+    study = get_object_or_404(_bundled_studies(request), pk=pk)
+    assert request.user.is_authenticated
+    if too_often(request, "bundle", rate="6/m", key="user"):
+        return too_many(request)
+    try:
+        wanted, is_new = making.ask_for(study, by=request.user)
+    except ValidationError as error:
+        messages.error(request, " ".join(error.messages))
+        return redirect("exports:bundle", pk=pk)
+    if is_new and not is_sent(partial(jobs.make_bundle.delay, wanted.pk)):
+        making.give_up(wanted.pk, str(NOT_STARTED))
+    return redirect("exports:bundle", pk=pk)
+
+
+@require_GET
+@login_required
+def bundle_file(request: HttpRequest, pk: int) -> HttpResponseBase:
+    """The archive that was made; where there is none, one can ask for it."""
+    study = get_object_or_404(_bundled_studies(request), pk=pk)
+    if too_often(request, "bundle file", rate="6/m", key="user"):
+        return too_many(request)
+    _newest, made = _newest_and_made(study)
+    if made is None:
+        return redirect("exports:bundle", pk=pk)
+    response = attachment(request, making.chunks(made), "application/zip", f"turnwise-{study.code}.zip")
+    response["Content-Length"] = str(made.size)  # so that a browser knows whether it got all
+    return response

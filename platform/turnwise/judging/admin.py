@@ -1,0 +1,38 @@
+from typing import Any
+
+from django.contrib import admin
+from django.http import HttpRequest
+from typing_extensions import override
+
+from turnwise.accounts.view_only import NeverDeleted, ViewOnly
+from turnwise.judging import subjects
+from turnwise.judging.models import Batch, Item, JudgingPlan, Slot
+
+
+@admin.register(JudgingPlan)
+class JudgingPlanAdmin(NeverDeleted, admin.ModelAdmin[JudgingPlan]):
+    list_display = ("study", "raters_per_item", "batch_size", "lease_seconds")
+    # What was drawn, and how the study began, is history.
+    readonly_fields = ("draws", "of_transcripts")
+
+    @override
+    def save_model(self, request: HttpRequest, obj: JudgingPlan, form: Any, change: bool) -> None:
+        subjects.save_plan(obj)
+
+
+@admin.register(Item)
+class ItemAdmin(ViewOnly, admin.ModelAdmin[Item]):
+    list_display = ("key", "study", "language")
+    raw_id_fields = ("turn", "response", "dialogue")
+
+
+@admin.register(Batch)
+class BatchAdmin(ViewOnly, admin.ModelAdmin[Batch]):
+    list_display = ("public_id", "study", "worker", "done", "size")
+    raw_id_fields = ("assignment", "worker")
+
+
+@admin.register(Slot)
+class SlotAdmin(ViewOnly, admin.ModelAdmin[Slot]):
+    list_display = ("item", "number", "batch", "leased_until", "label")
+    raw_id_fields = ("item", "batch", "label")

@@ -1,0 +1,205 @@
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.db.models import Q, QuerySet
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from turnwise.accounts.models import User
+from turnwise.contexts.models import ContextSetVersion
+from turnwise.contexts.queries import categories_in, versions_of
+from turnwise.dialogues.models import TranscriptImport
+from turnwise.dialogues.queries import with_dialogues
+from evaluation.questions import Subject
+from turnwise.judging.asks import sets_of, subjects_asked
+from turnwise.judging.chosen import MOST_TURNS, Chosen, Contexts, contexts_of, dialogues, responses, turns
+from turnwise.judging.models import JudgingPlan
+from turnwise.judging.training import why_untrainable
+from turnwise.responses.models import ResponseRun
+from turnwise.responses.queries import real_runs_of
+from turnwise.studies.choosing import StudySelect, list_all
+from turnwise.studies.models import Study
+from turnwise.studies.queries import real_studies_of
+from turnwise.studies.tasks import keys_with_conversations
+
+MOST_CONVERSATIONS = 100_000
+
+
+class PlanForm(forms.ModelForm[JudgingPlan]):
+    """How many judge each item, and how many items each worker."""
+
+    class Meta:
+        model = JudgingPlan
+        fields = (
+            "raters_per_item", "third_rater", "batch_size", "lease_seconds", "shows_reading",
+            "training_tries",
+        )  # fmt: skip
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["shows_reading"].disabled = self.instance.study.state != Study.State.DRAFT
+        self.fields["training_tries"].required = False  # none, if nobody says otherwise
+        if getattr(self.instance, "battery", None):  # which decides both
+            del self.fields["raters_per_item"], self.fields["batch_size"], self.fields["third_rater"]
+        elif any(each.is_sided for asked in sets_of(self.instance.study) for each in asked.questions):
+            del self.fields["third_rater"]  # sides are shown turned round, so equal answers are not the same
+
+    def clean_training_tries(self) -> int:
+        tries: int = self.cleaned_data["training_tries"] or 0
+        if problem := why_untrainable(sets_of(self.instance.study), tries):
+            raise ValidationError(problem)
+        return tries
+
+
+class _SomeContexts(forms.Form):
+    """How many contexts, and of which kinds."""
+
+    contexts = forms.IntegerField(
+        label=_("Number of contexts"),
+        required=False,
+        min_value=1,
+        max_value=MOST_CONVERSATIONS,
+        help_text=_("How many, drawn at random. Empty: all."),
+    )
+    seed = forms.IntegerField(
+        label=_("Seed"),
+        required=False,
+        min_value=0,
+        max_value=2**31,
+        initial=1,
+        help_text=_("A different number draws different contexts. Those that are judged already come first."),
+    )
+    category = forms.MultipleChoiceField(
+        label=_("Only of these categories"), required=False, widget=forms.CheckboxSelectMultiple
+    )
+    least_turns = forms.IntegerField(
+        label=_("Turns of a context, at least"), required=False, min_value=1, max_value=MOST_TURNS
+    )
+    most_turns = forms.IntegerField(label=_("At most"), required=False, min_value=1, max_value=MOST_TURNS)
+
+    def offer_categories_of(self, versions: QuerySet[Any]) -> None:
+        there = categories_in(versions)
+        self.fields["category"].choices = [(each, each.replace("_", " ")) for each in there]  # type: ignore[attr-defined]
+
+    def which(self) -> Contexts:
+        given = self.cleaned_data
+        return Contexts(
+            number=given["contexts"],
+            seed=1 if given["seed"] is None else given["seed"],
+            categories=tuple(given["category"]),
+            least_turns=given["least_turns"] or 1,
+            most_turns=given["most_turns"] or MOST_TURNS,
+        )
+
+
+class ResponsesForm(_SomeContexts):
+    """Responses of runs that are to be judged: all of them, or those to some contexts."""
+
+    run = forms.ModelMultipleChoiceField(
+        queryset=ResponseRun.objects.none(),
+        label=_("Responses of"),
+        widget=forms.CheckboxSelectMultiple,
+        error_messages={"required": _("Choose whose responses are judged.")},
+    )
+
+    def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        runs = real_runs_of(user)
+        self.fields["run"].queryset = runs  # type: ignore[attr-defined]  # the field is a choice of models
+        self.fields["contexts"].help_text = _(
+            "How many, drawn at random, the same for each of these systems. Empty: all."
+        )
+        self.offer_categories_of(runs.values("context_version"))
+
+    def chosen(self, study: Study) -> Chosen:
+        """Of a valid form: what is to be judged.
+
+        Raises:
+            ValidationError: as of `chosen.responses`.
+        """
+        return responses(study, self.cleaned_data["run"], self.which())
+
+
+class ContextsForm(_SomeContexts):
+    """Contexts that are to be judged themselves: all of a set, or some."""
+
+    version = forms.ModelChoiceField(queryset=ContextSetVersion.objects.none(), label=_("Contexts of"))
+
+    def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
+        kwargs.setdefault("auto_id", "own_%s")  # they may stand beside the same fields of responses
+        super().__init__(*args, **kwargs)
+        versions = versions_of(user)
+        self.fields["version"].queryset = versions  # type: ignore[attr-defined]  # a choice of models
+        self.offer_categories_of(versions.order_by().values("pk"))
+
+    def chosen(self, study: Study) -> Chosen:
+        """Of a valid form: what is to be judged.
+
+        Raises:
+            ValidationError: as of `chosen.contexts_of`.
+        """
+        return contexts_of(study, self.cleaned_data["version"], self.which())
+
+
+class ConversationsForm(forms.Form):
+    """Conversations of another study that are to be judged, turn by turn or as wholes."""
+
+    source = forms.ModelChoiceField(
+        queryset=Study.objects.none(), label=_("Conversations of"), widget=StudySelect
+    )
+    subject = forms.ChoiceField(label=_("What is judged"))
+    language = forms.ChoiceField(
+        label=_("Language"), help_text=_("Of these conversations. Workers who read it get them.")
+    )
+    conversations = forms.IntegerField(
+        label=_("Number of conversations"),
+        required=False,
+        min_value=1,
+        max_value=MOST_CONVERSATIONS,
+        help_text=_("How many, drawn at random. Empty: all that are finished."),
+    )
+
+    def __init__(self, *args: Any, user: User, study: Study, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        sources = self.fields["source"]
+        assert isinstance(sources, forms.ModelChoiceField)
+        of_talks = Q(task__in=keys_with_conversations())
+        able = real_studies_of(user).filter(of_talks | Q(pk__in=_with_imports(user)))
+        list_all(sources, with_dialogues(able))
+        if getattr(study, "judging", None) and study.judging.of_transcripts:
+            sources.initial = study.pk
+        self.fields["subject"].choices = subjects_of(study)  # type: ignore[attr-defined]  # a choice
+        self.fields["language"].choices = [(code, code) for code in study.languages]  # type: ignore[attr-defined]
+
+    def chosen(self, study: Study) -> Chosen:
+        """Of a valid form: what is to be judged.
+
+        Raises:
+            ValidationError: as of `chosen.turns`.
+        """
+        given = self.cleaned_data
+        of = turns if given["subject"] is Subject.TURN else dialogues
+        return of(study, given["source"], language=given["language"], conversations=given["conversations"])
+
+    def clean_subject(self) -> Subject:
+        try:
+            return Subject(self.cleaned_data["subject"])
+        except ValueError as error:
+            raise ValidationError(gettext("Choose what is judged: turns, or whole conversations.")) from error
+
+
+def _with_imports(user: User) -> QuerySet[TranscriptImport, int]:
+    """Studies whose workers do something else, but into which conversations were imported."""
+    brought = TranscriptImport.objects.filter(study__in=real_studies_of(user), imported_at__isnull=False)
+    return brought.values_list("study", flat=True)
+
+
+def subjects_of(study: Study) -> list[tuple[str, str]]:
+    """What of a conversation the study's questions can be about."""
+    titles = {
+        Subject.TURN: gettext("The chatbot's turns, or both people's"),
+        Subject.DIALOGUE: gettext("Whole conversations"),
+    }
+    fitting = subjects_asked(study)
+    return [(subject.value, title) for subject, title in titles.items() if subject in fitting]

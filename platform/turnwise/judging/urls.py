@@ -1,0 +1,22 @@
+from django.urls import path
+
+from turnwise.judging import battery_views, bot_views, gold_views, reader_views, removal_views, views
+
+app_name = "judging"
+urlpatterns = [
+    path("studies/<int:pk>/queue/", views.queue, name="queue"),
+    path("studies/<int:pk>/queue/add/", views.add, name="add"),
+    path("studies/<int:pk>/queue/foreseen/", views.foreseen, name="foreseen"),
+    path("studies/<int:pk>/queue/out/", removal_views.take_out, name="take_out"),
+    path("studies/<int:pk>/queue/back/", removal_views.put_back, name="put_back"),
+    path("studies/<int:pk>/queue/battery/", battery_views.battery, name="battery"),
+    path("studies/<int:pk>/queue/gold/", gold_views.golden, name="gold"),
+    path("studies/<int:pk>/queue/items.csv", gold_views.items_csv, name="items_csv"),
+    path("studies/<int:pk>/items/<uuid:key>/gold/", gold_views.item_gold, name="item_gold"),
+    path("studies/<int:pk>/items/", views.items, name="items"),
+    path("studies/<int:pk>/items/<uuid:key>/", views.item, name="item"),
+    path("studies/<int:pk>/items/<uuid:key>/exclude/", views.exclude, name="exclude_rater"),
+    path("studies/<int:pk>/readers/", reader_views.readers, name="readers"),
+    path("studies/<int:pk>/readers/compare/", reader_views.compare_readers, name="compare_readers"),
+    path("bots/<slug:name>/judged/", bot_views.judged, name="bot"),
+]

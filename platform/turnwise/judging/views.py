@@ -1,0 +1,332 @@
+"""The researcher's pages of a judging study: its queue, its items with their votes."""
+
+from collections.abc import Callable, Mapping
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.contrib.auth.models import AnonymousUser
+from django.core.exceptions import ValidationError
+from django.core.paginator import Paginator
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_GET, require_POST
+
+from turnwise.accounts.models import User
+from turnwise.crowd import ending
+from evaluation.questions import FIRST, SECOND, Question, Subject
+from turnwise.judging import gold, subjects
+from turnwise.judging import queries as item_queries
+from turnwise.judging.asks import asks_of_readers, questions_about, subjects_asked
+from turnwise.judging.batteries import battery_of, why_unfit
+from turnwise.judging.costs import cost_of_queue
+from turnwise.judging.counting import ask_counts
+from turnwise.judging.forms import ContextsForm, ConversationsForm, PlanForm, ResponsesForm, subjects_of
+from turnwise.judging.gold import Gold
+from turnwise.judging.gold_forms import RightForm
+from turnwise.judging.models import Battery, Item
+from turnwise.judging.queries import Filter
+from turnwise.judging.queued import QueuedTask
+from turnwise.judging.reading import Read, read_beside
+from turnwise.judging.services import plan_of
+from turnwise.judging.subjects import Added
+from turnwise.knowledge.sections import Section, pasted
+from turnwise.labels.models import Label
+from turnwise.questions.resolving import question_set
+from turnwise.studies.models import Ask, Study
+from turnwise.studies.queries import may_change, readable_studies_of, studies_of
+from turnwise.studies.tasks import task_of
+
+PER_PAGE = 50
+
+
+@login_required
+def queue(request: HttpRequest, pk: int) -> HttpResponse:
+    """How far the judging is, and what is judged by how many; the plan is changed here."""
+    study = judging_study(request, pk)
+    form = PlanForm(request.POST or None, instance=plan_of(study))
+    if request.method == "POST" and form.is_valid():
+        subjects.save_plan(form.save(commit=False))
+        messages.success(
+            request, _("The plan is saved. It applies to every item, and to workers who start from now on.")
+        )
+        return redirect("judging:queue", pk=pk)
+    return _queue_page(request, study, form)
+
+
+@require_POST
+@login_required
+def add(request: HttpRequest, pk: int) -> HttpResponse:
+    """Add what one of the forms names; what is there already is not added again."""
+    study = judging_study(request, pk)
+    there = _forms(request.user, study, request.POST)
+    form = there[_sent_by(request.POST)]
+    if form is None or not form.is_valid():
+        return _queue_page(request, study, PlanForm(instance=plan_of(study)), **there)
+    try:
+        items = subjects.add(form.chosen(study))
+    except ValidationError as error:
+        form.add_error(None, error)
+        return _queue_page(request, study, PlanForm(instance=plan_of(study)), **there)
+    of_runs = isinstance(form, ResponsesForm)
+    others = subjects.of_other_languages(study, form.cleaned_data["run"]) if of_runs else 0
+    messages.success(request, _in_words(Added(items, others)))
+    return redirect("judging:queue", pk=pk)
+
+
+@require_GET
+@login_required
+def foreseen(request: HttpRequest, pk: int) -> HttpResponse:
+    """What the queue would hold and cost with what one of its forms says: a part of its page."""
+    study = judging_study(request, pk)
+    plan, battery = plan_of(study), battery_of(study)
+    items = sum(row.items for row in item_queries.system_counts(study))
+    added: Mapping[Ask, int] = {}
+    problem = ""
+    if "raters_per_item" in request.GET:
+        form = PlanForm(request.GET, instance=plan)
+        if not form.is_valid():
+            return HttpResponse()
+        plan = form.save(commit=False)
+    else:
+        chooser = _forms(request.user, study, request.GET)[_sent_by(request.GET)]
+        if chooser is None or not chooser.is_valid():
+            return HttpResponse()
+        try:
+            added = chooser.chosen(study).counted_by_ask()
+        except ValidationError as error:
+            problem = " ".join(error.messages)
+    context = {
+        "study": study,
+        "plan": plan,
+        "battery": battery,
+        "items": items + sum(added.values()),
+        "added": sum(added.values()),
+        "added_for": added if len(asks_of_readers(study)) > 1 else {},
+        "is_plan": "raters_per_item" in request.GET,
+        "problem": problem,
+        "cost": cost_of_queue(study, plan, battery, items + sum(added.values())),
+    }
+    return render(request, "judging/foreseen.html", context)
+
+
+def _in_words(added: Added) -> str:
+    if added.items:
+        said = ngettext("%(n)s item added.", "%(n)s items added.", added.items) % {"n": f"{added.items:,}"}
+    else:
+        said = _(
+            "Nothing was added: all of it is already in the queue, or was taken out of it, or there is "
+            "nothing yet."
+        )
+    if not added.of_other_languages:
+        return said
+    left_out = ngettext(
+        "%(n)s left out, because the study has no workers for its language.",
+        "%(n)s left out, because the study has no workers for their language.",
+        added.of_other_languages,
+    ) % {"n": f"{added.of_other_languages:,}"}
+    return f"{said} {left_out}"
+
+
+_Adding = ResponsesForm | ConversationsForm | ContextsForm
+
+
+def _sent_by(sent: QueryDict) -> str:
+    """Which form has these fields; each has one of its own that is always sent, but that of responses."""
+    own = {"source": "conversations_form", "version": "contexts_form"}
+    return next((form for field, form in own.items() if field in sent), "responses_form")
+
+
+def _forms(
+    user: User | AnonymousUser, study: Study, sent: QueryDict | None = None
+) -> dict[str, _Adding | None]:
+    """The forms that fit the study's questions; the one that was sent has its values."""
+    assert user.is_authenticated
+    about = subjects_asked(study)
+    given = {} if sent is None else {_sent_by(sent): sent}
+    of_responses = ResponsesForm(given.get("responses_form"), user=user)
+    of_conversations = ConversationsForm(given.get("conversations_form"), user=user, study=study)
+    of_contexts = ContextsForm(given.get("contexts_form"), user=user)
+    return {
+        "responses_form": of_responses if Subject.RESPONSE in about else None,
+        "conversations_form": of_conversations if subjects_of(study) else None,
+        "contexts_form": of_contexts if Subject.CONTEXT in about else None,
+    }
+
+
+def _queue_page(request: HttpRequest, study: Study, plan: PlanForm, **adding: _Adding | None) -> HttpResponse:
+    counts, asks = item_queries.system_counts(study), asks_of_readers(study)
+    items, stored = sum(row.items for row in counts), plan_of(study) if plan.is_bound else plan.instance
+    battery: Battery | None = getattr(stored, "battery", None)
+    context = {
+        "study": study,
+        "plan_form": plan,
+        "plan": stored,
+        "cost": cost_of_queue(study, stored, battery, items),
+        "filled_at": _filled_at(study),
+        "has_batteries": task_of(study).has_batteries,  # type: ignore[attr-defined]  # a QueuedTask
+        "battery": battery,
+        "gold": study.items.filter(right_answers__isnull=False).count(),
+        "battery_problem": why_unfit(battery) if battery else "",
+        "systems": counts,
+        "asked_severally": len(asks) > 1,
+        "by_ask": ask_counts(study) if len(asks) > 1 else [],
+        "items": items,
+        "may_remove": study.rehearsal_of_id is None,
+        "judged": sum(row.judged for row in counts),
+        "wanted": sum(row.wanted for row in counts),
+        **(adding or _forms(request.user, study)),
+    }
+    return render(request, "judging/queue.html", context, status=200 if request.method == "GET" else 422)
+
+
+def _filled_at(study: Study) -> str:
+    """Where items are added, if not here."""
+    task = task_of(study)
+    assert isinstance(task, QueuedTask)
+    return reverse(task.filled_at, args=[study.pk]) if task.filled_at else ""
+
+
+@require_GET
+@login_required
+def items(request: HttpRequest, pk: int) -> HttpResponse:
+    """The items of an ask with their votes on a question, the most disputed first."""
+    study = judging_study(request, pk, readable_studies_of)
+    asks = asks_of_readers(study)
+    ask = next((each for each in asks if str(each.number) == request.GET.get("ask")), asks[0])
+    questions = question_set(ask.question_set)
+    chosen = _filter(request, questions.questions)
+    question = questions.question(chosen.question)
+    page = _number(request.GET.get("page", ""))
+    found, total = item_queries.voted(ask, chosen, limit=PER_PAGE, offset=(page - 1) * PER_PAGE)
+    context = {
+        "study": study,
+        "items": found,
+        "pages": Paginator(range(total), PER_PAGE).get_page(page),
+        "asks": asks,
+        "ask": ask,
+        "filter": chosen,
+        "questions": questions.questions,
+        "question": question,
+        "answers": item_queries.majorities_of(question).items(),
+        "systems": [row.system for row in item_queries.system_counts(study)],
+        "of_contexts": study.items.filter(response__isnull=False).exists(),
+        "may_change": may_change(request.user, study),
+    }
+    return render(request, "judging/items.html", context)
+
+
+def _number(text: str) -> int:
+    return min(int(text), 1_000_000) if text.isdecimal() and 0 < len(text) < 8 and int(text) else 1
+
+
+def _text(sent: str) -> str:
+    """What was sent, bounded and without the character that no database can hold."""
+    return sent[:500].replace("\x00", "")
+
+
+def _filter(request: HttpRequest, questions: tuple[Question, ...]) -> Filter:
+    """What the query string asks for; what is unknown there counts as not given."""
+    asked = next((q for q in questions if q.key == request.GET.get("question")), questions[0])
+    majority = request.GET.get("majority", "")
+    return Filter(
+        question=asked.key,
+        system=_text(request.GET.get("system", "")),
+        majority=majority if majority in item_queries.majorities_of(asked) else "",
+        split=request.GET.get("split") == "1",
+    )
+
+
+@require_GET
+@login_required
+def item(request: HttpRequest, pk: int, key: UUID) -> HttpResponse:
+    """One item as its raters saw it, with all that they answered."""
+    study = judging_study(request, pk, readable_studies_of)
+    works_on_it = may_change(request.user, study)
+    found = get_object_or_404(
+        study.items.select_related(
+            "ask",
+            "turn__dialogue",
+            "dialogue",
+            "response__context__version__context_set",
+            "context__version__context_set",
+            "pair__first_response__context",
+        ),
+        key=key,
+    )
+    questions = questions_about(found).questions
+    sides = item_queries.sides_of(found)
+    raters = study.participations.exclude(excluded_reason="")
+    reasons = dict(raters.values_list("worker", "excluded_reason"))
+    names = dict(study.participations.values_list("worker", "pseudonym"))
+    answers = [
+        {
+            "rater": names.get(label.rater_id, label.rater.pseudonym),
+            "excluded": reasons.get(label.rater_id, ""),
+            "at": label.changed_at,
+            "changes": label.changes,
+            "answers": [_in_words_of(q, label, sides) for q in questions],
+        }
+        for label in item_queries.labels_of(found)
+    ]
+    context = {
+        "study": study,
+        "item": found,
+        "asked_severally": len(asks_of_readers(study)) > 1,
+        "shown": item_queries.shown(found),
+        "system": item_queries.system_of(found),
+        "sides": sides,
+        "remarks": item_queries.remarks_of(found),
+        "texts": _texts_beside(study, found),
+        "questions": questions,
+        "labels": answers,
+        "may_change": works_on_it,
+        "right_form": _right_form(study, found) if works_on_it else None,
+    }
+    return render(request, "judging/item.html", context)
+
+
+def _texts_beside(study: Study, item: Item) -> list[Read | Section]:
+    """All that whoever judged the item had to read."""
+    own = read_beside([item.pk]).get(item.pk, []) if plan_of(study).shows_reading else []
+    return [*own, *(pasted(study.material) if study.material else [])]
+
+
+def _right_form(study: Study, item: Item) -> RightForm | None:
+    """Where the item's right answers are said; None where gold cannot be."""
+    if study.rehearsal_of_id or battery_of(study):
+        return None
+    known = Gold(item.right_answers, item.is_instructed) if item.right_answers else None
+    return RightForm(questions=gold.answerable(questions_about(item)), known=known)
+
+
+def _in_words_of(question: Question, label: Label, sides: tuple[str, str]) -> str:
+    """What was answered; of the sides of a pair, which system the rater meant."""
+    answer = label.answers.get(question.key)
+    if question.is_sided and answer in (FIRST, SECOND):
+        return sides[(answer == SECOND) != label.slot.is_swapped]
+    return "" if answer is None else question.caption_of(answer)
+
+
+@require_POST
+@login_required
+def exclude(request: HttpRequest, pk: int, key: UUID) -> HttpResponse:
+    """Set a rater of this item aside for the reason given; no reason takes it back."""
+    study = judging_study(request, pk)
+    found = get_object_or_404(study.items, key=key)
+    rater, reason = (_text(request.POST.get(name, "")) for name in ("rater", "reason"))
+    participation = get_object_or_404(study.participations, pseudonym=rater)
+    assert request.user.is_authenticated
+    ending.exclude(participation.pk, reason=reason, by=request.user)
+    return redirect("judging:item", pk=pk, key=found.key)
+
+
+def judging_study(request: HttpRequest, pk: int, of: Callable[..., QuerySet[Study]] = studies_of) -> Study:
+    study = get_object_or_404(of(request.user), pk=pk)
+    if not isinstance(task_of(study), QueuedTask):
+        raise Http404("This study has no queue: its workers do something other than judging.")
+    return study

@@ -1,0 +1,33 @@
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_GET
+
+from turnwise.bots import drift
+from turnwise.bots.models import Bot
+from turnwise.crowd import pilot
+from turnwise.crowd.pausing import running
+from turnwise.crowd.work import WorkerTask
+from turnwise.monitoring.monitor import monitor as monitored
+from turnwise.studies.queries import studies_of
+from turnwise.studies.tasks import task_of
+
+
+@require_GET
+@login_required
+def monitor(request: HttpRequest, pk: int) -> HttpResponse:
+    study = get_object_or_404(studies_of(request.user).select_related("requirement__qualification"), pk=pk)
+    task = task_of(study)
+    if not isinstance(task, WorkerTask):
+        return redirect(study)
+    seen = monitored(study)
+    shown = {
+        "study": study,
+        "monitor": seen,
+        "running": running(study),
+        "pilot": pilot.standing(study, timezone.now()) if study.pilot_size else None,
+        "chats": task.has_conversations,
+        "drift": drift.alarms(Bot.objects.filter(study_bots__study=study)) if seen.bots else [],
+    }
+    return render(request, "monitoring/monitor.html", shown)

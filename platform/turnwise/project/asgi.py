@@ -1,0 +1,32 @@
+import gc
+import os
+import sys
+
+# Nothing that is imported is garbage, and looking for some takes a fifth of a start, for which workers wait.
+gc.disable()
+
+from django.core.asgi import get_asgi_application  # noqa: E402
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "turnwise.project.settings")
+pages = get_asgi_application()  # sets Django up: what follows imports models
+
+from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
+
+from turnwise.project.bodies import BoundedBodies  # noqa: E402
+from turnwise.project.lifespan import Lifespan  # noqa: E402
+from turnwise.project.origin import SameOrigin  # noqa: E402
+from turnwise.project.routing import websocket_urlpatterns  # noqa: E402
+from turnwise.project.threads import KeptThreads  # noqa: E402
+
+application = ProtocolTypeRouter(
+    {
+        "http": BoundedBodies(KeptThreads(pages)),  # type: ignore[arg-type]  # Django types it more loosely
+        "websocket": SameOrigin(URLRouter(websocket_urlpatterns)),
+        "lifespan": Lifespan(),
+    }
+)
+gc.enable()
+
+# How long a thread may keep Python from the event loop, which hands on every message of those who talk.
+# Several threads that make pages or read conversations would each by turns keep it for five milliseconds.
+sys.setswitchinterval(0.0005)

@@ -1,0 +1,204 @@
+"""Whether the process lives (`/healthz`) and whether all it needs is there (`/readyz`)."""
+
+import logging
+import shutil
+import time
+from collections.abc import Callable, Collection
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import asdict, dataclass, field
+from typing import Any
+from uuid import uuid4
+
+from django.conf import settings
+from django.core.cache import cache
+from django.db import DatabaseError, connection
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+from typing_extensions import override
+
+from turnwise.bots import presence
+from turnwise.bots.queries import visible_bots
+from chatbots.health import State
+from turnwise.live import layer
+from turnwise.project.tasks import HEART
+
+log = logging.getLogger(__name__)
+
+PATIENCE_SECONDS = 1.0
+# The timer sends a heartbeat every ten seconds, and a long report may hold the worker for a while.
+HEARTBEAT_SECONDS = 60.0
+# Anyone may ask as often as they like; the database is written to no more often than this.
+WRITTEN_EVERY_SECONDS = 5.0
+# Too little for a day's work: said before the disk is full, when what workers send can still be kept.
+LEAST_FREE_BYTES = 200 * 1024**2
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One thing that this server needs.
+
+    Anyone may read whether it is ready and its state; the rest is for who signs in, and holds no address and
+    no secret. Figures of bots would tell a worker which of them has just answered.
+    """
+
+    ready: bool
+    state: str
+    detail: str = ""
+
+    def shown(self, bots: Collection[str]) -> dict[str, Any]:
+        """To somebody who may see these bots."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class BotsPart(Part):
+    """The bots: what each does in each process that has it (`presence.figures`), and those not ready."""
+
+    each: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    unwell: dict[str, str] = field(default_factory=dict)
+
+    @override
+    def shown(self, bots: Collection[str]) -> dict[str, Any]:
+        each = {name: figures for name, figures in self.each.items() if name in bots}
+        unwell = [f"{name}: {state}" for name, state in self.unwell.items() if name in bots]
+        return _outline(self) | {"detail": ", ".join(unwell) or self.detail, "each": each}
+
+
+@require_safe
+@never_cache
+def healthz(request: HttpRequest) -> HttpResponse:
+    return HttpResponse("ok", content_type="text/plain")
+
+
+@require_safe
+@never_cache
+def readyz(request: HttpRequest) -> HttpResponse:
+    """Every part with its state, for those who sign in with details; 200 if all are ready, else 503."""
+    parts = _ask_all(
+        {
+            "postgresql": _postgresql,
+            "disk": _disk,
+            "redis": _redis,
+            "line": _line,
+            "bots": _bots,
+            "celery_worker": _celery_worker,
+        }
+    )
+    ready = all(part.ready for part in parts.values())
+    seen = _seen_by(request)
+    shown = {name: _outline(part) if seen is None else part.shown(seen) for name, part in parts.items()}
+    body = {"ready": ready, **shown}
+    return JsonResponse(body, status=200 if ready else 503)
+
+
+def _outline(part: Part) -> dict[str, Any]:
+    return {"ready": part.ready, "state": part.state}
+
+
+def _seen_by(request: HttpRequest) -> Collection[str] | None:
+    """Names of the bots that this person may see; None of somebody who did not sign in."""
+    try:
+        if not request.user.is_authenticated:
+            return None
+        return set(visible_bots(request.user).values_list("name", flat=True))
+    except DatabaseError:
+        return None
+
+
+# A check that hangs keeps its thread; when all hang, the next request finds none free and says so in time.
+_threads = ThreadPoolExecutor(6, thread_name_prefix="health")
+
+
+def _ask_all(checks: dict[str, Callable[[], Part]]) -> dict[str, Part]:
+    futures = {name: _threads.submit(check) for name, check in checks.items()}
+    wait(futures.values(), timeout=PATIENCE_SECONDS)
+    return {name: _outcome(name, future) for name, future in futures.items()}
+
+
+def _outcome(name: str, future: Future[Part]) -> Part:
+    if not future.done():
+        future.cancel()
+        return Part(False, "late", f"no answer within {PATIENCE_SECONDS:.0f} s")
+    error = future.exception()
+    if error is not None:
+        log.warning("%s is not ready: %s", name, error)
+        return Part(False, "failed", f"{type(error).__name__}; the server's log says more")
+    return future.result()
+
+
+_written_at = -WRITTEN_EVERY_SECONDS
+
+
+def _postgresql() -> Part:
+    global _written_at
+    try:
+        with connection.cursor() as cursor:
+            if time.monotonic() - _written_at >= WRITTEN_EVERY_SECONDS:
+                write_probe(cursor)
+                _written_at = time.monotonic()
+            else:
+                cursor.execute("SELECT 1")
+        return Part(True, "ready")
+    finally:
+        connection.close()
+
+
+def write_probe(cursor: Any) -> None:
+    """Let a file grow and commit, as every turn may: on a full disk reading goes on for long.
+
+    Raises:
+        DatabaseError: nothing can be written.
+    """
+    table = f"readyz_{uuid4().hex}"
+    cursor.execute(
+        f"BEGIN; CREATE TABLE {table} AS SELECT repeat(md5(n::text), 50) FROM generate_series(1, 100) AS n;"
+        f" DROP TABLE {table}; COMMIT"
+    )
+
+
+def _disk() -> Part:
+    free = shutil.disk_usage(settings.VAR).free
+    return Part(
+        free > LEAST_FREE_BYTES, "ready" if free > LEAST_FREE_BYTES else "full", f"{free >> 20} MB free"
+    )
+
+
+def _redis() -> Part:
+    cache.set("readyz", 1, timeout=60)  # on a full disk it takes no writes, and the jobs' queue is one
+    return Part(True, "ready")
+
+
+def _line() -> Part:
+    """That of this very process: Redis may answer whoever asks, and one line to it hang all the same."""
+    if layer.of_process().is_cut_off():
+        return Part(
+            False, "down", "messages to and from other processes are lost; it is tried again and again"
+        )
+    return Part(True, "ready")
+
+
+def _bots() -> Part:
+    """Ready with those that answer: who comes is sent to them, and not to one that still loads."""
+    try:
+        states, each = presence.states(), presence.figures()
+    finally:
+        connection.close()
+    unwell = {name: state for name, state in states.items() if state != State.READY}
+    if not unwell:
+        return BotsPart(True, "ready", "" if states else "no active bot", each)
+    # A bot that somebody registered and that fails is no reason to send people to another server.
+    is_waited_for = any(state in (State.LOADING, "not hosted") for state in unwell.values())
+    is_ready = len(unwell) < len(states) or not is_waited_for
+    state = "not ready" if not is_ready else "incomplete" if is_waited_for else "failing"
+    return BotsPart(is_ready, state, "", each, unwell)
+
+
+def _celery_worker() -> Part:
+    beat_at = cache.get(HEART)
+    if beat_at is None:
+        return Part(False, "unseen", "no heartbeat yet; the first comes within 10 s of a start")
+    age = time.time() - beat_at
+    if age > HEARTBEAT_SECONDS:
+        return Part(False, "silent", f"last heartbeat {age:.0f} s ago; a long job, or a dead worker or timer")
+    return Part(True, "ready", f"last heartbeat {age:.0f} s ago")

@@ -1,0 +1,55 @@
+import json
+from argparse import ArgumentParser
+from typing import Any
+
+from django.conf import settings
+from django.core.management import call_command
+from django.core.management.base import BaseCommand, CommandError
+from django.db import transaction
+
+from turnwise.accounts.models import User
+from turnwise.accounts.services import create_first_admin
+from turnwise.contexts.services import load_open_mtb
+from turnwise.project import instance
+from turnwise.project.layout import AnotherVersionError, WrongEncodingError, bring_up_to_date
+from turnwise.project.prepared import ANOTHER_VERSION
+from turnwise.studies.demo import create_demo_studies
+
+
+class Command(BaseCommand):
+    help = (
+        "Bring the database and static files up to date; make the first admin and the demo study if missing."
+    )
+    requires_system_checks = []  # they import every page, and `make serve` waits
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--json", action="store_true", help="print one line of JSON for a program")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            bring_up_to_date()
+        except WrongEncodingError as error:
+            raise CommandError(str(error)) from None
+        except AnotherVersionError as difference:
+            raise CommandError(
+                f"The database holds data of another version of Turnwise: {difference}. Nothing is lost: "
+                "start the version that made it, where manage.py backup and the bundles of studies take "
+                "data along. This version needs a database of its own: another --var FOLDER (make serve "
+                "VAR=FOLDER), or another DATABASE_URL.",
+                returncode=ANOTHER_VERSION,
+            ) from None
+        call_command("collectstatic", interactive=False, verbosity=0)
+        with transaction.atomic():  # an admin is made only if the password gets as far as being shown
+            admin = create_first_admin()
+            owner = User.objects.filter(is_superuser=True).earliest("pk")
+            demo = create_demo_studies(owner)
+            load_open_mtb()
+        worker_path = demo.get_entry_url() if demo else ""
+        if options["json"]:
+            self.stdout.write(json.dumps({"admin": admin, "worker_path": worker_path}))
+            return
+        if admin:
+            said = instance.told_once(admin, settings.VAR, is_read_now=self.stdout.isatty())
+            self.stdout.write(f"First admin: {said}")
+        if demo:
+            self.stdout.write(f"Demo study: {worker_path}")

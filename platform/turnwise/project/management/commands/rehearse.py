@@ -1,0 +1,104 @@
+from argparse import ArgumentParser
+from contextlib import nullcontext
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.core.management.base import BaseCommand, CommandError
+
+from turnwise.project.processes import StartError
+from turnwise.project.webserver import served
+from turnwise.rehearsals.attempts import noted
+from turnwise.rehearsals.findings import ENOUGH_FOR_A_BOT, Outcome
+from turnwise.rehearsals.rehearsed import FEWEST_WORKERS, UnrehearsableError
+from turnwise.rehearsals.run import Say, run
+from turnwise.rehearsals.services import delete_rehearsal, enough_workers, make_rehearsal
+from turnwise.rehearsals.visitor import PageError, Visitor
+from turnwise.rehearsals.worker import MismatchError
+from turnwise.studies.models import Study
+
+
+class Command(BaseCommand):
+    help = (
+        "Try a study out: simulated workers (careful, careless, straight-lining, leaving, with two tabs) "
+        "talk, judge or write in a copy of it, through pages and socket, and what the platform says of it "
+        "is compared with what they planted: scores, agreement where several judge the same, and counts. "
+        "Exits with 1 if it differs. Where workers talk with bots, the study's own answer, including those "
+        "that cost money."
+    )
+    requires_system_checks = []
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("study", help="number of the study, as in the address of its page")
+        parser.add_argument(
+            "--workers",
+            type=int,
+            help=f"(default: {FEWEST_WORKERS}, or {ENOUGH_FOR_A_BOT} for each chatbot if that is more; where "
+            "people write, as many as write all that is wanted, from 10 to 200)",
+        )
+        parser.add_argument("--at-once", type=int, default=10, help="at the same time (default: %(default)s)")
+        parser.add_argument(
+            "--url", help="a running server with this database; by default one is started for the rehearsal"
+        )
+        parser.add_argument(
+            "--noted", action="store_true", help="tell the study's page, where the rehearsal was asked for"
+        )
+        parser.add_argument("--delete", action="store_true", help="delete the study's rehearsal instead")
+
+    def handle(self, *args: Any, study: str, workers: int | None, at_once: int, **options: Any) -> None:
+        found = Study.objects.filter(pk=study).first() if study.isdecimal() else None
+        if found is None:
+            raise CommandError(f"There is no study {study}. Give the number in the address of its page.")
+        if options["delete"]:
+            self._delete(found)
+            return
+        if workers is None:
+            workers = enough_workers(found)
+        if workers < 1 or at_once < 1:
+            raise CommandError("--workers and --at-once take a number from 1 up.")
+        try:
+            with (
+                noted(found, self.stdout.write) if options["noted"] else nullcontext(self.stdout.write) as say
+            ):
+                outcome = self._rehearsed(found, workers, at_once, options["url"], say)
+        except UnrehearsableError as error:
+            raise CommandError(str(error)) from None
+        except ValidationError as error:
+            raise CommandError(" ".join(error.messages)) from None
+        self._say(outcome)
+
+    def _delete(self, study: Study) -> None:
+        rehearsal = Study.objects.filter(rehearsal_of=study).first()
+        if rehearsal is None:
+            raise CommandError(f"“{study.title}” has no rehearsal.")
+        delete_rehearsal(rehearsal)
+        self.stdout.write(f"The rehearsal of “{study.title}” is deleted.")
+
+    def _rehearsed(self, study: Study, workers: int, at_once: int, url: str | None, say: Say) -> Outcome:
+        if url:
+            _see_that_it_answers(url)
+        rehearsal = make_rehearsal(study, workers)
+        say(f"{workers} simulated workers come to study {rehearsal.pk}, “{rehearsal.title}”.")
+        try:
+            with nullcontext(url) if url else served() as server:
+                return run(rehearsal, server=server, workers=workers, at_once=at_once, say=say)
+        except* (MismatchError, PageError, StartError) as errors:
+            first = errors.exceptions[0]
+            raise CommandError(f"The rehearsal stopped early: {first}") from None
+
+    def _say(self, outcome: Outcome) -> None:
+        for finding in outcome.findings:
+            mark = {True: "yes ", False: "NO  ", None: "?   "}[finding.holds]
+            self.stdout.write(mark + finding.words)
+        if outcome.agreement:
+            self.stdout.write(outcome.agreement)
+        if not outcome.holds:
+            raise CommandError(outcome.verdict)
+        self.stdout.write(outcome.verdict)
+
+
+def _see_that_it_answers(server: str) -> None:
+    """Before anybody comes: simulated workers wait for a server that is gone, as it may come back."""
+    try:
+        Visitor(server).get("/healthz")
+    except PageError as error:
+        raise CommandError(str(error)) from None

@@ -1,0 +1,93 @@
+"""The supervised children, and what happens when one dies."""
+
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from turnwise.project.processes import Child, StartError, spawn, stop
+
+SECONDS_UNTIL_WELL = 60.0
+LONGEST_PAUSE = 30.0
+BEGINNING_SECONDS = 5.0
+
+
+class Service(Protocol):
+    """A child that can be started again after it died."""
+
+    name: str
+
+    @property
+    def process(self) -> Child | None: ...
+
+    def start(self) -> None: ...
+    def stop(self) -> None: ...
+
+
+class Program:
+    """One of our own programs, run by this Python."""
+
+    def __init__(
+        self, name: str, arguments: Sequence[str], environment: dict[str, str], fd: int | None = None
+    ):
+        self.name = name
+        self.command = [sys.executable, *arguments]
+        self.environment = environment
+        self.pass_fds = () if fd is None else (fd,)
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        self.process = spawn(self.command, environment=self.environment, pass_fds=self.pass_fds)
+
+    def stop(self) -> None:
+        stop(self.process)
+
+
+@dataclass
+class Watch:
+    """Starts a service again when it has died: at once, and if it keeps dying, after doubling pauses."""
+
+    service: Service
+    say: Callable[[str], None]
+    started_at: float = field(default_factory=time.monotonic)
+    deaths: int = 0
+    due_at: float | None = None
+
+    def is_beginning(self, now: float) -> bool:
+        """Whether it may still be loading, or is about to: what can wait should."""
+        return not self._is_alive() or now - self.started_at < BEGINNING_SECONDS
+
+    def _is_alive(self) -> bool:
+        process = self.service.process
+        return process is not None and process.poll() is None
+
+    def glance(self, now: float) -> bool:
+        """Whether the service was started again just now."""
+        if self._is_alive():
+            return False
+        if self.due_at is None:
+            if now - self.started_at > SECONDS_UNTIL_WELL:
+                self.deaths = 0
+            pause = min(LONGEST_PAUSE, 2.0 ** (self.deaths - 1)) if self.deaths else 0.0
+            self.deaths += 1
+            self.due_at = now + pause
+            code = self.service.process.returncode if self.service.process else None
+            when = f"in {pause:.0f} s" if pause else "now"
+            self.say(f"{self.service.name} ended ({_manner(code)}). Starting it again {when}.")
+        if now < self.due_at:
+            return False
+        self.due_at, self.started_at = None, now
+        try:
+            self.service.start()
+        except StartError as error:
+            self.say(str(error))
+        return True
+
+
+def _manner(code: int | None) -> str:
+    if code is None:
+        return "not started"
+    return f"code {code}" if code >= 0 else f"signal {signal.Signals(-code).name}"

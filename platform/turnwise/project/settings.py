@@ -1,0 +1,295 @@
+"""Settings of the whole project.
+
+Every setting that an operator may change is an environment variable, listed with its
+meaning in docs/settings.md (a test compares the two).
+"""
+
+import json
+import os
+from pathlib import Path
+
+import dj_database_url
+from csp.constants import NONE, SELF
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def _flag(name: str, default: bool) -> bool:
+    value = os.environ.get(name, "").strip().lower()
+    if value in ("", "1", "true", "yes", "0", "false", "no"):
+        return default if value == "" else value in ("1", "true", "yes")
+    raise SystemExit(f"{name}={value!r} is neither yes nor no. Set it to one of: yes, no, 1, 0, true, false.")
+
+
+def _number(name: str, default: float) -> float:
+    value = os.environ.get(name, "").strip()
+    try:
+        return float(value or default)
+    except ValueError:
+        raise SystemExit(
+            f"{name}={value!r} is not a number. Write it like {default:g}, or unset it."
+        ) from None
+
+
+VAR = Path(os.environ.get("TURNWISE_VAR") or ROOT / "var").resolve()
+
+
+def _embedded(name: str) -> str:
+    """Address of an embedded service, as `manage.py serve` wrote it when it started them.
+
+    So `manage.py shell` beside a running server talks to the same database.
+    """
+    try:
+        return str(json.loads((VAR / "services.json").read_text())[name])
+    except (FileNotFoundError, KeyError, json.JSONDecodeError):
+        return ""
+
+
+DATABASE_URL = os.environ.get("DATABASE_URL") or _embedded("DATABASE_URL") or "postgresql:///turnwise"
+REDIS_URL = os.environ.get("REDIS_URL") or _embedded("REDIS_URL") or "redis://127.0.0.1:6379/0"
+
+# --- secrets -----------------------------------------------------------------------------------
+# `manage.py serve` generates one and keeps it in var/; workers' sessions are signed with it.
+SECRET_KEY = os.environ.get("SECRET_KEY", "")
+if not SECRET_KEY and (VAR / "secret_key").exists():
+    SECRET_KEY = (VAR / "secret_key").read_text().strip()
+
+DEBUG = _flag("DEBUG", False)
+ALLOWED_HOSTS = [
+    host.strip() for host in os.environ.get("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]").split(",")
+]
+HTTPS = _flag("TURNWISE_HTTPS", False)
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
+SESSION_COOKIE_AGE = 14 * 24 * 3600
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+if HTTPS:
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+    CSRF_TRUSTED_ORIGINS = [f"https://{host}" for host in ALLOWED_HOSTS]
+
+# The largest question set that can be declared, with a translation, has this many fields on its page.
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 20_000
+
+INSTALLED_APPS = [
+    "accounts",
+    "charts",
+    "manual",
+    "bots",
+    "contexts",
+    "knowledge",
+    "questions",
+    "studies",
+    "trash",
+    "crowd",
+    "live",
+    "dialogues",
+    "operating",
+    "responses",
+    "labels",
+    "questionnaires",
+    "transcripts",
+    "acceptance",
+    "judging",
+    "audits",
+    "quality",
+    "privacy",
+    "reports",
+    "monitoring",
+    "exports",
+    "comparisons",
+    "rehearsals",
+    "tasks",
+    "workspace",
+    "project",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "channels",
+]
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "servestatic.middleware.ServeStaticMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "turnwise.project.outage.PatientWithPostgreSQL",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "turnwise.accounts.first_password.FirstPassword",
+    "turnwise.accounts.trail.Trail",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "turnwise.project.outage.RedisOutage",
+    "turnwise.project.inputs.NoNulls",
+]
+
+ROOT_URLCONF = "turnwise.project.urls"
+ASGI_APPLICATION = "turnwise.project.asgi.application"
+WSGI_APPLICATION = "turnwise.project.wsgi.application"
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [ROOT / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+                "turnwise.manual.help.help_of",
+            ],
+        },
+    },
+]
+
+# --- data --------------------------------------------------------------------------------------
+# Connections stay with the threads that make pages (project/threads.py, or uWSGI's) and with those of the
+# consumers (live/database.py). One that broke, as in a restart of PostgreSQL, is replaced before it is used.
+try:
+    DATABASES = {"default": dj_database_url.parse(DATABASE_URL, conn_max_age=600, conn_health_checks=True)}
+except ValueError:
+    raise SystemExit(
+        "DATABASE_URL cannot be read. Write it as postgresql://user:password@host:5432/database, "
+        "with %40 for @ and %2F for / inside the password."
+    ) from None
+# A step that waits longer for a row fails instead of holding one of the few threads for good.
+DATABASES["default"].setdefault("OPTIONS", {}).setdefault("options", "-c lock_timeout=15s")
+# Whatever consumers do besides turns and labels, which go in batches (live/batches.py).
+DIALOGUE_DATABASE_THREADS = int(_number("TURNWISE_DATABASE_THREADS", 16))
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+AUTH_USER_MODEL = "accounts.User"
+CSRF_FAILURE_VIEW = "turnwise.project.inputs.stale_form"
+LOGIN_URL = "accounts:sign_in"
+LOGIN_REDIRECT_URL = "workspace:home"
+LOGOUT_REDIRECT_URL = "accounts:sign_in"
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+    {"NAME": "turnwise.accounts.passwords.DifferentCharacters"},
+]
+
+CACHES = {
+    "default": {
+        "BACKEND": "turnwise.project.cached.Cache",
+        "LOCATION": REDIS_URL,
+        # A Redis that hangs must not hold the threads of the pages.
+        "OPTIONS": {
+            "socket_timeout": 2,
+            "socket_connect_timeout": 2,
+            "serializer": "turnwise.project.cached.SignedSerializer",
+        },
+    }
+}
+RATELIMIT_FAIL_OPEN = True  # a count that ends while it is read is none; without Redis: accounts/limits.py
+CHANNEL_LAYERS = {"default": {"BACKEND": "turnwise.live.layer.SteadyLayer", "CONFIG": {"address": REDIS_URL}}}
+
+# --- bots --------------------------------------------------------------------------------------
+# Which of them this process keeps loaded: all, none, or names separated by commas.
+_bots = os.environ.get("TURNWISE_BOTS", "all").strip()
+BOTS_HERE = None if _bots == "all" else frozenset(_bots.replace(" ", "").split(",")) - {"none", ""}
+BOT_DEADLINE_SECONDS = _number("TURNWISE_BOT_DEADLINE", 20)
+BOT_MEMORY_BYTES = int(_number("TURNWISE_BOT_MEMORY_GB", 0) * 1e9)
+
+CELERY_BROKER_URL = REDIS_URL.replace("unix://", "redis+socket://", 1)  # Celery's own name for it
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_ACKS_LATE = True
+CELERY_TASK_REJECT_ON_WORKER_LOST = True
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": 3600}
+CELERY_BEAT_SCHEDULE = {
+    # Each bot once a day; asked for more often, so that a machine that sleeps at night misses none.
+    "watch-for-drift": {"task": "turnwise.bots.tasks.watch_for_drift", "schedule": 600.0, "options": {"expires": 600}},
+    # Whoever is new by the daily check, one after the other.
+    "audit-new-versions": {
+        "task": "turnwise.audits.tasks.audit_new_versions",
+        "schedule": 600.0,
+        "options": {"expires": 600},
+    },
+    "worker-heartbeat": {"task": "turnwise.project.tasks.beat_heart", "schedule": 10.0, "options": {"expires": 20}},
+    "refresh-stale-reports": {
+        "task": "turnwise.reports.tasks.refresh_stale_reports",
+        "schedule": 5.0,
+        "options": {"expires": 5},
+    },
+    "take-up-tasks": {"task": "turnwise.tasks.jobs.take_up", "schedule": 5.0, "options": {"expires": 5}},
+    "end-overdue": {"task": "turnwise.crowd.tasks.end_overdue", "schedule": 5.0, "options": {"expires": 5}},
+    "tell-panels": {"task": "turnwise.crowd.tasks.tell_panels", "schedule": 10.0, "options": {"expires": 10}},
+    # Once a day would do; asked for more often, so that a machine that sleeps at night misses no day.
+    "erase-what-is-due": {
+        "task": "turnwise.privacy.tasks.erase_what_is_due",
+        "schedule": 3600.0,
+        "options": {"expires": 3600},
+    },
+    "drop-old-bundles": {
+        "task": "turnwise.exports.tasks.drop_old_bundles",
+        "schedule": 600.0,
+        "options": {"expires": 600},
+    },
+    "forget-old-deletions": {
+        "task": "turnwise.trash.tasks.forget_old_deletions",
+        "schedule": 600.0,
+        "options": {"expires": 600},
+    },
+    "take-up-audits": {
+        "task": "turnwise.audits.tasks.take_up_audits",
+        "schedule": 5.0,
+        "options": {"expires": 5},
+    },
+    "take-up-runs": {
+        "task": "turnwise.responses.tasks.take_up_runs",
+        "schedule": 5.0,
+        "options": {"expires": 5},
+    },
+}
+
+# --- pages -------------------------------------------------------------------------------------
+STATIC_URL = "static/"
+STATIC_ROOT = VAR / "static"
+STATICFILES_DIRS = [ROOT / "static"]
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "servestatic.storage.CompressedStaticFilesStorage"},
+}
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [SELF],
+        "connect-src": [SELF],
+        "img-src": [SELF, "data:"],
+        "object-src": [NONE],
+        "base-uri": [NONE],
+        "form-action": [SELF],
+        "frame-ancestors": [NONE],
+    }
+}
+
+# Staff pages are English; workers meet these in the language of their study (docs/languages.md).
+LANGUAGE_CODE = "en"
+LANGUAGES = [("en", "English"), ("zh-hans", "Simplified Chinese"), ("ar", "Arabic")]
+LOCALE_PATHS = [ROOT / "locale"]
+TIME_ZONE = "UTC"
+USE_TZ = True
+USE_I18N = True
+
+SILENCED_SYSTEM_CHECKS = ["security.W004", "security.W008"]  # HSTS and redirects belong to the proxy
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
+    "filters": {"once": {"()": "turnwise.project.logs.OncePerInterval"}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["once"]}},
+    "root": {"handlers": ["console"], "level": "INFO"},
+    # Both bring handlers of their own, which know no interval. Configuring them here undoes --log-level, too.
+    "loggers": {
+        "uvicorn": {"handlers": ["console"], "level": "WARNING", "propagate": False},
+        "django": {"handlers": ["console"], "propagate": False},
+    },
+}

@@ -1,0 +1,43 @@
+from django.contrib import admin
+from django.urls import include, path, re_path
+
+from turnwise.accounts.views import admin_sign_in
+from turnwise.project import health
+from turnwise.project.api import api, nothing_there
+
+admin.site.site_header = admin.site.site_title = "Turnwise"
+
+urlpatterns = [
+    path("healthz", health.healthz, name="healthz"),
+    path("readyz", health.readyz, name="readyz"),
+    path("admin/login/", admin_sign_in),
+    path("admin/", admin.site.urls),
+    path("api/", api.urls),
+    re_path(r"^api/[\s\S]*", nothing_there, name="api_elsewhere"),
+    path("", include("turnwise.accounts.urls")),
+    path("", include("turnwise.manual.urls")),
+    path("", include("turnwise.bots.urls")),
+    path("", include("turnwise.contexts.urls")),
+    path("", include("turnwise.knowledge.urls")),
+    path("", include("turnwise.questions.urls")),
+    path("", include("turnwise.operating.urls")),
+    path("", include("turnwise.studies.urls")),
+    path("", include("turnwise.trash.urls")),
+    path("", include("turnwise.crowd.urls")),
+    path("", include("turnwise.responses.urls")),
+    path("", include("turnwise.labels.urls")),
+    path("", include("turnwise.questionnaires.urls")),
+    path("", include("turnwise.transcripts.urls")),
+    path("", include("turnwise.acceptance.urls")),
+    path("", include("turnwise.judging.urls")),
+    path("", include("turnwise.audits.urls")),
+    path("", include("turnwise.monitoring.urls")),
+    path("", include("turnwise.quality.urls")),
+    path("", include("turnwise.privacy.urls")),
+    path("", include("turnwise.reports.urls")),
+    path("", include("turnwise.exports.urls")),
+    path("", include("turnwise.comparisons.urls")),
+    path("", include("turnwise.rehearsals.urls")),
+    path("", include("turnwise.tasks.urls")),
+    path("", include("turnwise.workspace.urls")),
+]

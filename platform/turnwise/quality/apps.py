@@ -1,0 +1,12 @@
+import importlib
+
+from django.apps import AppConfig
+from typing_extensions import override
+
+
+class QualityConfig(AppConfig):
+    name = "quality"
+
+    @override
+    def ready(self) -> None:
+        importlib.import_module("turnwise.quality.entering")  # says who may not come in, and what comes first

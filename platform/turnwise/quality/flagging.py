@@ -1,0 +1,156 @@
+"""From what workers of a study did to their flags. Nothing follows from a flag by itself."""
+
+import json
+from collections import defaultdict
+from dataclasses import asdict, fields
+
+from django.db import connection, transaction
+from django.utils import timezone
+
+from evaluation.quality.flags import Judgment, Known, Thresholds, Work, flags
+from evaluation.quality.gold import is_right
+from evaluation.quality.typing import Message
+from turnwise.quality.models import Flag, Limits
+from turnwise.questions.resolving import question_set
+from turnwise.studies.models import Study
+
+MOST_LABELS = 100_000
+"""Beyond that a study is too large to be looked through with each report."""
+MOST_EVIDENCE = 20
+
+# Each label with what it is about. Nobody has to read their own words in order to judge them.
+_LABELS = """
+SELECT l.id, crowd_pseudonym(l.rater_id, l.study_id), l.question_set, l.answers::text, l.answer_ms,
+       concat_ws('-', l.turn_id, r.id, l.dialogue_id, l.pair_id, l.context_id),
+       coalesce(run.system, b.title, ''),
+       CASE WHEN own.id IS NULL
+            THEN coalesce(array_length(regexp_split_to_array(btrim(coalesce(t.text, r.text)), '\\s+'), 1), 0)
+            ELSE 0 END,
+       l.occasion, coalesce(s.is_gold, false), coalesce(i.is_instructed, false), i.right_answers::text
+  FROM labels_label AS l
+  LEFT JOIN dialogues_turn AS t ON t.id = l.turn_id
+  LEFT JOIN dialogues_seat AS own ON own.dialogue_id = t.dialogue_id AND own.worker_id = l.rater_id
+                                 AND own.number = t.position %% 2
+  LEFT JOIN bots_botversion AS v ON v.id = t.bot_version_id
+  LEFT JOIN bots_bot AS b ON b.id = v.bot_id
+  LEFT JOIN responses_response AS r ON r.id = l.response_id
+  LEFT JOIN responses_responserun AS run ON run.id = r.run_id
+  LEFT JOIN judging_slot AS s ON s.label_id = l.id
+  LEFT JOIN judging_item AS i ON i.id = s.item_id
+ WHERE l.study_id = %s AND l.participation_id IS NULL
+ ORDER BY l.id
+"""
+_LABELS_THERE = """
+SELECT count(*)
+  FROM (SELECT FROM labels_label WHERE study_id = %s AND participation_id IS NULL LIMIT %s) AS found
+"""
+_SAID = """
+SELECT crowd_pseudonym(seat.worker_id, d.study_id), t.text, typing.pasted, typing.typing_ms
+  FROM dialogues_dialogue AS d
+  JOIN dialogues_seat AS seat ON seat.dialogue_id = d.id
+  JOIN dialogues_turn AS t ON t.dialogue_id = d.id AND t.position %% 2 = seat.number
+                          AND t.position >= d.opening_turns
+  LEFT JOIN dialogues_typing AS typing ON typing.turn_id = t.id
+ WHERE d.study_id = %s AND seat.worker_id IS NOT NULL
+ ORDER BY t.dialogue_id, t.position
+ LIMIT %s
+"""
+
+
+def is_too_large(study: Study) -> bool:
+    """Whether the study has too many labels for its workers to be looked through."""
+    with connection.cursor() as cursor:
+        cursor.execute(_LABELS_THERE, [study.pk, MOST_LABELS + 1])
+        return bool(cursor.fetchone()[0] > MOST_LABELS)
+
+
+def limits_of(study: Study) -> Limits:
+    """The study's limits, not stored if it has the usual ones."""
+    return Limits.objects.filter(study=study).first() or Limits(study=study)
+
+
+def thresholds(limits: Limits) -> Thresholds:
+    return Thresholds(**{field.name: getattr(limits, field.name) for field in fields(Thresholds)})
+
+
+def work_of(study: Study) -> dict[str, Work]:
+    """By pseudonym, what each worker of the study did."""
+    judgments: dict[str, list[Judgment]] = defaultdict(list)
+    known: dict[str, list[Known]] = defaultdict(list)
+    said: dict[str, list[str]] = defaultdict(list)
+    typed: dict[str, list[Message]] = defaultdict(list)
+    texts: dict[str, set[str]] = {}
+    with connection.cursor() as cursor:
+        cursor.execute(_LABELS, [study.pk])
+        rows = cursor.fetchall()
+        cursor.execute(_SAID, [study.pk, MOST_LABELS])
+        for worker, text, pasted, ms in cursor.fetchall():
+            said[worker].append(text)
+            if pasted is not None:
+                typed[worker].append(Message(len(text), pasted, ms))
+    checks = {(each.question_set, each.question): each.right for each in study.attention_checks.all()}
+    for pk, worker, asked, answers, ms, item, system, words, occasion, is_gold, is_check, right in rows:
+        given = json.loads(answers)
+        if is_gold:
+            known[worker].append(Known(is_right(json.loads(right or "{}"), given), is_check, pk))
+            continue
+        free = texts.setdefault(asked, set(question_set(asked).free_texts))
+        kept = {key: answer for key, answer in given.items() if key not in free}
+        for question in [key for key in kept if (asked, key) in checks]:
+            right_one = is_right({question: [checks[asked, question]]}, given)
+            known[worker].append(Known(right_one, True, pk))
+            del kept[question]
+        time = float("nan") if ms is None else float(ms)
+        judgments[worker].append(
+            Judgment(worker, f"{asked} {item}", f"{asked} {system}", kept, time, words, occasion, pk)
+        )
+    return {
+        worker: Work(judgments[worker], known[worker], said[worker], typed[worker])
+        for worker in {*judgments, *known, *said}
+    }
+
+
+def look(study: Study) -> int:
+    """Find the flags of a study anew; how many workers have some. What people decided stays.
+
+    A study that has grown too large keeps the flags that were found last; its page says so.
+    """
+    if is_too_large(study):
+        return study.participations.filter(flags__isnull=False).distinct().count()
+    limits = limits_of(study)
+    found = flags(work_of(study), thresholds(limits))
+    # Of whoever took part several times, with the newest.
+    of_them = study.participations.filter(pseudonym__in=found).order_by("number")
+    named = dict(of_them.values_list("pseudonym", "pk"))
+    now = timezone.now()
+    rows = [
+        Flag(
+            participation_id=named[worker],
+            kind=flag.kind,
+            figures=dict(flag.figures),
+            evidence=list(flag.evidence[:MOST_EVIDENCE]),
+            found_at=now,
+        )
+        for worker, of in found.items()
+        if worker in named
+        for flag in of
+    ]
+    with transaction.atomic():
+        Study.objects.select_for_update(no_key=True).get(pk=study.pk)
+        Flag.objects.filter(participation__study=study).delete()
+        Flag.objects.bulk_create(rows)
+    return len({row.participation_id for row in rows})
+
+
+def save_limits(limits: Limits) -> int:
+    """Store the limits and look anew; how many workers have flags now."""
+    limits.full_clean(exclude=["study"])
+    before = Limits.objects.filter(study=limits.study).first()
+    limits.pk = before.pk if before else None
+    limits.save()
+    return look(limits.study)
+
+
+def usual() -> dict[str, float]:
+    """The limits of a study for which nobody has set others."""
+    return asdict(Thresholds())

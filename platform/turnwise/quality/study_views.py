@@ -1,0 +1,222 @@
+"""The page *Quality* of a study: what its workers pass before, their flags, what is decided about them."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.paginator import Paginator
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_GET, require_POST
+
+from turnwise.crowd.models import PanelAct, Participation
+from turnwise.crowd.panel_acts import over_api
+from turnwise.crowd.panels.prolific_api import CATEGORIES
+from turnwise.crowd.work import WorkerTask
+from evaluation.quality.flags import Kind
+from turnwise.judging.queued import QueuedTask
+from turnwise.labels.models import Label
+from turnwise.quality import deciding, flagging, qualifying
+from turnwise.quality.forms import CheckForm, LimitsForm, RequirementForm
+from turnwise.quality.message_views import filled, messages_of
+from turnwise.quality.models import Check, Decision, Flag, MessageTemplate
+from turnwise.quality.wording import TITLES, in_words, message_for
+from turnwise.questions.resolving import question_set
+from turnwise.studies.models import Study
+from turnwise.studies.queries import studies_of
+from turnwise.studies.tasks import task_of
+
+PER_PAGE = 20
+LINKS = 5
+
+
+def study_with_workers(request: HttpRequest, pk: int) -> Study:
+    study = get_object_or_404(studies_of(request.user), pk=pk, rehearsal_of=None)
+    if not isinstance(task_of(study), WorkerTask):
+        raise Http404("No workers take part in such a study.")
+    return study
+
+
+@require_GET
+@login_required
+def quality(request: HttpRequest, pk: int) -> HttpResponse:
+    return _page(request, study_with_workers(request, pk))
+
+
+def _page(request: HttpRequest, study: Study, limits: LimitsForm | None = None) -> HttpResponse:
+    assert request.user.is_authenticated
+    wanted = qualifying.wanted_by(study)
+    flagged = study.participations.filter(flags__isnull=False).distinct()
+    flagged = flagged.select_related("worker", "entered_by", "study")
+    page = Paginator(flagged.order_by("pk"), PER_PAGE).get_page(request.GET.get("page"))
+    context = {
+        "study": study,
+        "page": page,
+        "too_many_labels": f"{flagging.MOST_LABELS:,}" if flagging.is_too_large(study) else None,
+        "workers": _shown(study, list(page.object_list), _chosen(request)),
+        "templates": messages_of(request.user),
+        "decisions": study.decisions.select_related("undone_by")[:PER_PAGE],
+        "actions": [each for each in Decision.Action.choices if each[0] != Decision.Action.UNDO],
+        "categories": CATEGORIES[::-1],  # what fits everything first
+        "limits": limits or LimitsForm(instance=flagging.limits_of(study)),
+        "requirement": RequirementForm(user=request.user, study=study),
+        "check": CheckForm(study=study),
+        "checks": [_check(each) for each in study.attention_checks.all()],
+        "wanted": wanted,
+        "outcome": qualifying.outcome_of(wanted) if wanted else None,
+        "warning": qualifying.warning(wanted) if wanted else "",
+        "has_queue": isinstance(task_of(study), QueuedTask),
+        "gold": study.items.filter(right_answers__isnull=False).count(),
+    }
+    return render(request, "quality/study.html", context, status=422 if limits else 200)
+
+
+def _chosen(request: HttpRequest) -> MessageTemplate | None:
+    """The message of one's own with which reasons are to begin."""
+    key = request.GET.get("message", "")
+    if not key.isdecimal() or len(key) > 9:
+        return None
+    return MessageTemplate.objects.filter(owner=request.user.pk, pk=int(key)).first()
+
+
+def _shown(
+    study: Study, participations: Sequence[Participation], chosen: MessageTemplate | None
+) -> list[dict[str, Any]]:
+    """Each of these workers with their flags in words, links to what they rest on, and what was decided."""
+    flags = list(Flag.objects.filter(participation__in=participations))
+    links = _links(study, [key for flag in flags for key in flag.evidence[:LINKS]])
+    acts = list(PanelAct.objects.filter(participation__in=participations).exclude(kind="message"))
+    decided = deciding.decided(study, [each.pk for each in participations])
+    return [
+        {
+            "participation": each,
+            "told": over_api(each) is not None,
+            "acts": [act for act in acts if act.participation_id == each.pk],
+            "flags": [_flag(flag, links) for flag in flags if flag.participation_id == each.pk],
+            "stands": [
+                made for made in decided.get(each.pk, ()) if made.action != "undo" and not _is_undone(made)
+            ],
+            "message": _message(each, [flag for flag in flags if flag.participation_id == each.pk], chosen),
+        }
+        for each in participations
+    ]
+
+
+def _message(own: Participation, flags: Sequence[Flag], chosen: MessageTemplate | None) -> str:
+    says = " ".join(in_words(flag.kind, flag.figures) for flag in flags)
+    return (filled(chosen, own, reasons=says) if chosen else message_for(says))[:500]
+
+
+def _is_undone(made: Decision) -> bool:
+    return hasattr(made, "undone_by")
+
+
+def _flag(flag: Flag, links: Mapping[int, str]) -> dict[str, Any]:
+    return {
+        "title": TITLES[Kind(flag.kind)],
+        "says": in_words(flag.kind, flag.figures),
+        "links": [links[key] for key in flag.evidence[:LINKS] if key in links],
+    }
+
+
+def _links(study: Study, labels: Sequence[int]) -> dict[int, str]:
+    """By label, the address of what it judges, as staff see it."""
+    found = {}
+    rows = Label.objects.filter(pk__in=labels).select_related("slot__item", "turn__dialogue", "dialogue")
+    for label in rows:
+        if slot := getattr(label, "slot", None):
+            found[label.pk] = reverse("judging:item", args=[study.pk, slot.item.key])
+        elif label.turn:
+            here = reverse("labels:transcript", args=[label.turn.dialogue.public_id])
+            found[label.pk] = f"{here}#turn-{label.turn.position}"
+        elif label.dialogue:
+            found[label.pk] = reverse("labels:transcript", args=[label.dialogue.public_id])
+    return found
+
+
+@require_POST
+@login_required
+def limits(request: HttpRequest, pk: int) -> HttpResponse:
+    """Store from where on a figure makes a flag, and look at all workers anew."""
+    study = study_with_workers(request, pk)
+    form = LimitsForm(request.POST, instance=flagging.limits_of(study))
+    if not form.is_valid():
+        return _page(request, study, form)
+    flagged = flagging.save_limits(form.save(commit=False))
+    says = ngettext("Saved. %(n)d worker has flags now.", "Saved. %(n)d workers have flags now.", flagged) % {
+        "n": flagged
+    }
+    messages.success(request, says if flagged else _("Saved. No worker has a flag now."))
+    return redirect("quality:study", pk=pk)
+
+
+def _check(each: Check) -> dict[str, Any]:
+    question = question_set(each.question_set).question(each.question)
+    return {"pk": each.pk, "wording": question.wording, "answer": question.caption_of(each.right)}
+
+
+@require_POST
+@login_required
+def checks(request: HttpRequest, pk: int) -> HttpResponse:
+    """Take a question for an attention check, or no more."""
+    study = study_with_workers(request, pk)
+    form = CheckForm(request.POST, study=study)
+    if "remove" in request.POST:
+        sent = request.POST["remove"]
+        study.attention_checks.filter(pk=int(sent) if sent.isdecimal() and len(sent) < 10 else 0).delete()
+    elif form.is_valid():
+        form.save()
+    else:
+        messages.error(
+            request, _("That is not a question of this study with its answer. No changes were made.")
+        )
+        return redirect("quality:study", pk=pk)
+    flagging.look(study)
+    messages.success(request, _("Saved, and all workers were checked again."))
+    return redirect("quality:study", pk=pk)
+
+
+@require_GET
+@login_required
+def history(request: HttpRequest, pk: int, participation: int) -> HttpResponse:
+    """One worker over the studies of whoever looks: what they did, their flags, what was decided."""
+    study = study_with_workers(request, pk)
+    assert request.user.is_authenticated
+    of_study = study.participations.select_related("entered_by", "study")
+    here = get_object_or_404(of_study, pk=participation)
+    own = studies_of(request.user).filter(rehearsal_of=None)
+    parts = Participation.objects.filter(worker=here.worker_id, study__in=own)
+    decided = Decision.objects.filter(participation__in=parts.values("pk"))
+    shown = parts.select_related("study", "assignment").prefetch_related("flags").order_by("-consented_at")
+    context = {
+        "study": study,
+        "here": here,
+        "parts": [_part(each) for each in shown],
+        "decisions": decided.select_related("study", "undone_by"),
+        "can_write": over_api(here) is not None,
+        "written": filled(chosen, here, reasons="") if (chosen := _chosen(request)) else "",
+        "templates": messages_of(request.user),
+    }
+    return render(request, "quality/history.html", context)
+
+
+def _part(each: Participation) -> dict[str, Any]:
+    assignment = getattr(each, "assignment", None)
+    took = (
+        (assignment.ended_at - assignment.assigned_at).total_seconds() / 60
+        if assignment and assignment.ended_at
+        else None
+    )
+    return {
+        "study": each.study,
+        "name": each.pseudonym,
+        "at": each.consented_at,
+        "outcome": assignment.get_outcome_display() if assignment and assignment.outcome else "",
+        "minutes": took,
+        "labels": Label.objects.filter(study=each.study, rater=each.worker_id, participation=None).count(),
+        "flags": [in_words(flag.kind, flag.figures) for flag in each.flags.all()],
+    }

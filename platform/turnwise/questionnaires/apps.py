@@ -1,0 +1,12 @@
+import importlib
+
+from django.apps import AppConfig
+from typing_extensions import override
+
+
+class QuestionnairesConfig(AppConfig):
+    name = "questionnaires"
+
+    @override
+    def ready(self) -> None:
+        importlib.import_module("turnwise.questionnaires.entering")  # says who is asked before and after their work

@@ -1,0 +1,126 @@
+"""What people are asked about themselves, before they begin and when their work is done."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from turnwise.crowd.languages import language_of_questions
+from turnwise.crowd.models import Assignment, Outcome, Participation, Worker
+from evaluation.questions import Answer, AnswersError
+from turnwise.labels.models import Label
+from turnwise.labels.timing import Timing
+from turnwise.questions.resolving import question_set
+from turnwise.questions.shown import all_asked, why_not_taken
+from turnwise.studies.asks import Moment, Party
+from turnwise.studies.models import Ask, Study
+from turnwise.studies.services import results_changed
+
+
+class QuestionnaireError(Exception):
+    """What was sent does not answer what is asked; the message says what is missing."""
+
+
+def asked_at(study: Study, moment: Moment) -> list[Ask]:
+    """The questionnaires of a study at one moment, in their order."""
+    return [ask for ask in study.questionnaires if ask.moment == moment]
+
+
+def due(own: Participation, moment: Moment) -> list[Ask]:
+    """What they still have to answer, or to leave out.
+
+    Before the work everybody is asked once in a study, in whichever browser, and however often they take
+    part: they are the same person each time, so their first answers stand, and what they left out then stays
+    left out. Another study asks anew. Who agreed and began nothing is forgotten once they come back in
+    another browser, and their answers with them; they are asked again.
+
+    After the work they are asked each time, as it is about that time, and only if the work is complete.
+    Who has withdrawn is asked nothing.
+    """
+    asks = asked_at(own.study, moment)
+    if not asks or own.erased_at or hasattr(own, "withdrawal"):
+        return []
+    if moment == Moment.AFTER_WORK and not _is_complete(own):
+        return []
+    given = Label.objects.filter(participation__worker=own.worker_id, participation__study=own.study_id)
+    if moment == Moment.AFTER_WORK:
+        given = given.filter(participation=own)
+    known = set(given.values_list("ask", flat=True))
+    return [ask for ask in asks if ask.pk not in known]
+
+
+def _is_complete(own: Participation) -> bool:
+    work: Assignment | None = getattr(own, "assignment", None)
+    return work is not None and work.outcome == Outcome.COMPLETE
+
+
+def shown(study: Study, asks: list[Ask]) -> dict[str, Any]:
+    """These questionnaires as their page takes them (static/js/questionnaire)."""
+    language = language_of_questions(study)
+    return {
+        "language": language,
+        "sets": [
+            {
+                "key": ask.question_set,
+                "required": ask.required,
+                "questions": all_asked(ask.question_set, language),
+            }
+            for ask in asks
+        ],
+    }
+
+
+@transaction.atomic
+def take(own: Participation, moment: Moment, sent: Mapping[str, Any]) -> None:
+    """Store what somebody answered about themselves. Safe to repeat: the first answers stay.
+
+    Args:
+        own: whose.
+        moment: at which they were asked.
+        sent: by question set its `answers`, None for one that they leave out, and their `timing`.
+
+    Raises:
+        QuestionnaireError: something that has to be answered is not, or an answer cannot be. Nothing was
+            stored.
+    """
+    # Who answers in two tabs at once answers one after the other.
+    Worker.objects.select_for_update(no_key=True).get(pk=own.worker_id)
+    labels = [_label(own, ask, sent.get(ask.question_set)) for ask in due(own, moment)]
+    if labels:
+        Label.objects.bulk_create(labels)
+        results_changed(own.study_id)
+
+
+def _label(own: Participation, ask: Ask, sent: object) -> Label:
+    told = sent if isinstance(sent, dict) else {}
+    now = timezone.now()
+    return Label(
+        study=own.study,
+        participation=own,
+        rater=own.worker,
+        party=Party.THEMSELVES,
+        ask=ask,
+        question_set=ask.question_set,
+        answers=_answers(ask, told.get("answers")),
+        created_at=now,
+        changed_at=now,
+        **Timing.of(told)._asdict(),
+    )
+
+
+def _answers(ask: Ask, given: object) -> dict[str, Answer]:
+    """As they are stored: none of a questionnaire that is left out as a whole.
+
+    Raises:
+        QuestionnaireError: they cannot be.
+    """
+    if given is None and not ask.required:
+        return {}
+    if not isinstance(given, dict):
+        raise QuestionnaireError(_("You have not answered every question yet."))
+    try:
+        return question_set(ask.question_set).in_language(language_of_questions(ask.study)).check(given)
+    except AnswersError as error:
+        raise QuestionnaireError(why_not_taken(error)) from None

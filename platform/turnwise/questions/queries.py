@@ -1,0 +1,79 @@
+from collections.abc import Callable, Collection, Iterable
+
+from django.contrib.auth.models import AnonymousUser
+from django.db.models import OuterRef, Q, QuerySet, Subquery
+
+from turnwise.accounts.access import visible_to
+from turnwise.accounts.models import User
+from evaluation.questions import QUESTION_SETS, Subject
+from turnwise.questions.models import OwnSet, SetVersion
+from turnwise.questions.resolving import question_set, titled
+
+
+def sets_of(user: User | AnonymousUser) -> QuerySet[OwnSet]:
+    """The sets that this person may read and use: their own, and those that are shared."""
+    own = visible_to(user, OwnSet.objects.all(), owner="owner")
+    return own | OwnSet.objects.filter(shared=True) if user.is_authenticated else own
+
+
+def editable_sets(user: User | AnonymousUser) -> QuerySet[OwnSet]:
+    """The sets of which this person may save new versions."""
+    return visible_to(user, OwnSet.objects.all(), owner="owner")
+
+
+Uses = Callable[[User | AnonymousUser], Collection[str]]
+_uses: list[Uses] = []
+
+
+def read_where_used(uses: Uses) -> Uses:
+    """Let people read the sets with these keys as well: those of what they may see, such as a study."""
+    _uses.append(uses)
+    return uses
+
+
+def readable(user: User | AnonymousUser, key: str) -> bool:
+    """Whether this person may read the set with this key."""
+    if key in QUESTION_SETS:
+        return True
+    mine = SetVersion.objects.filter(key=key, own_set__in=sets_of(user)).exists()
+    return mine or any(key in uses(user) for uses in _uses)
+
+
+def newest_of(sets: QuerySet[OwnSet]) -> QuerySet[SetVersion]:
+    """The newest version of each set, by name."""
+    newest = SetVersion.objects.filter(own_set=OuterRef("own_set")).order_by("-number").values("number")[:1]
+    found = SetVersion.objects.filter(own_set__in=sets, number=Subquery(newest))
+    return found.select_related("own_set__owner").order_by("own_set__name")
+
+
+Offered = list[tuple[str, list[tuple[str, str]]]]
+"""Choices in groups, each with its keys and titles."""
+
+
+def offered(user: User | AnonymousUser, about: Iterable[Subject], *, beside: str = "") -> Offered:
+    """The sets that this person may ask about one of these subjects, in groups.
+
+    Args:
+        user: who chooses.
+        about: what will be judged.
+        beside: key that is offered in any case: the one that a study has.
+    """
+    subjects = frozenset(about)
+    newest = newest_of(sets_of(user).filter(archived_at=None)).filter(
+        Q(declaration__subjects__has_any_keys=[str(each) for each in subjects])
+    )
+    shipped = [each for each in QUESTION_SETS.values() if each.subjects & subjects]
+    mine = [each for each in newest if each.own_set.owner_id == user.pk]
+    others = [each for each in newest if each.own_set.owner_id != user.pk]
+    groups: Offered = [
+        ("With Turnwise", [(each.key, each.title) for each in shipped]),
+        ("Yours", [_choice(each) for each in mine]),
+        ("Of others", [_choice(each) for each in others]),
+    ]
+    if beside and not any(beside == key for _, choices in groups for key, _ in choices):
+        groups.append(("Asked so far", [(beside, titled(question_set(beside)))]))
+    return [(group, choices) for group, choices in groups if choices]
+
+
+def _choice(version: SetVersion) -> tuple[str, str]:
+    return version.key, titled(question_set(version.key))

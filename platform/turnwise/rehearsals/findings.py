@@ -1,0 +1,305 @@
+"""Whether a report says what was planted, in words. Pure."""
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+
+from evaluation.interval import Undefined
+from evaluation.pairwise import expected_strengths
+from evaluation.questions import coded_answers, score_values
+from evaluation.report.analysis import Analysis, figures_of, of_all
+from evaluation.report.figures import coded_questions
+from turnwise.rehearsals import truth
+from turnwise.rehearsals.planted import HONEST, Answers, Plan
+from turnwise.rehearsals.simulated import Work
+
+OUTSIDE = "OUTSIDE"
+ENOUGH_FOR_A_BOT = 15
+"""Workers who talk, of all kinds: in 1,000 rehearsals with as many nothing could not be told
+(docs/rehearsal.md)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One comparison: a sentence, and whether it came out as it should; None if the data cannot tell.
+
+    Where a value is to lie in an interval, `off` is how far it lies from what is reported, in units of the
+    interval on that side: 1 at its end.
+    """
+
+    holds: bool | None
+    words: str
+    off: float | None = None
+
+
+def findings(plan: Plan, done: Sequence[Work], result: Mapping[str, Any]) -> list[Finding]:
+    """Everything that was planted, compared with the report.
+
+    Args:
+        plan: what was dealt.
+        done: what came of each worker.
+        result: the stored report.
+    """
+    columns = result["columns"]
+    tables = {name: {row["bot"]: row for row in rows} for name, rows in _tables(result).items()}
+    found = [] if plan.alone else [_raters(plan, result)]
+    for system in plan.systems:
+        row = tables["bots"].get(system)
+        if "course" in result:
+            found.append(_course(system, done, result))
+        found.append(_labels(plan, system, columns, row))
+        if system in plan.rare:
+            continue
+        found += _scores(f"{system}, all workers", truth.means(plan, system), columns, row)
+        if "majority" in tables:
+            majority = tables["majority"].get(system)
+            planted = truth.majorities(plan, system)
+            found += _scores(f"{system}, by strict majority", planted, columns, majority)
+        if "without" in tables:
+            without = tables["without"].get(system)
+            whose = f"{system}, without the excluded workers"
+            found += _scores(whose, truth.means(plan, system, HONEST), columns, without)
+    everybody = of_all(result)
+    return [*found, *_agreement(plan, everybody), *_strengths(plan, everybody)]
+
+
+def findings_of_all(
+    plan: Plan, beside: Sequence[Plan], done: Sequence[Work], result: Mapping[str, Any]
+) -> list[Finding]:
+    """The same of everything that a study asks: the first plan, and those beside it."""
+    found = findings(plan, done, result)
+    for each, figures in zip(beside, result.get("beside", ()), strict=True):
+        found += [
+            replace(finding, words=f"{figures['title']}. {finding.words}")
+            for finding in findings(each, done, figures)
+        ]
+    return found
+
+
+LEVEL = 0.95
+"""Of the intervals of a report, and of all of them together."""
+
+
+def allowed(found: Sequence[Finding]) -> list[Finding]:
+    """The same, where a value that lies outside only as far as chance takes one of so many holds.
+
+    Each interval misses one value in twenty, so a right report with forty of them would seldom hold. All hold
+    together 95 times in 100 if each is as much wider as Šidák's (1967) level of each is stricter.
+    """
+    intervals = sum(finding.off is not None for finding in found)
+    if not intervals:
+        return list(found)
+    widest = _quantile(LEVEL ** (1 / intervals)) / _quantile(LEVEL)
+    chance = f"just outside, as one of {intervals} may be by chance"
+    return [
+        replace(finding, holds=True, words=finding.words.replace(OUTSIDE, chance))
+        if finding.off is not None and 1 < finding.off <= widest
+        else finding
+        for finding in found
+    ]
+
+
+def _quantile(level: float) -> float:
+    return NormalDist().inv_cdf((1 + level) / 2)
+
+
+def _tables(result: Mapping[str, Any]) -> dict[str, Any]:
+    """The report's tables of scores that are there."""
+    without = figures_of(result, Analysis.WITHOUT_EXCLUDED) or {}
+    everybody = of_all(result)
+    tables = {
+        "bots": everybody["bots"],
+        "majority": everybody.get("majority") or None,  # none where all scores are means of numbers
+        "without": without.get("bots"),
+    }
+    return {name: rows for name, rows in tables.items() if rows is not None}
+
+
+# --- counts: nothing is lost and nothing is made up, so they are equal, not near ---------------------------
+
+
+def _course(system: str, done: Sequence[Work], result: Mapping[str, Any]) -> Finding:
+    course = next(each for each in result["course"]["bots"] if each["bot"] == system)
+    held: dict[str, list[Work]] = {}
+    for work in done:
+        if work.system == system:
+            held.setdefault(work.given, []).append(work)
+    finished = sum(any(work.finished for work in of_one) for of_one in held.values())
+    failed = sum(any(work.gave_up for work in of_one) for of_one in held.values())
+    left = sum(any(work.was_left for work in of_one) for of_one in held.values())
+    planted = finished, len(held) - finished - failed - left, failed
+    reported = (course["finished"], course["under_way"], course["bot_failed"])
+    return Finding(
+        planted == reported,
+        f"{system}: the report counts {reported[0]} finished, {reported[1]} open and {reported[2]} failed "
+        f"conversations; the workers had {planted[0]}, {planted[1]} and {planted[2]}.",
+    )
+
+
+def _raters(plan: Plan, result: Mapping[str, Any]) -> Finding:
+    given = Counter(map(len, plan.recorded.values()))
+    reported = {row["raters"]: row["items"] for row in result["raters_per_item"]}
+    return Finding(
+        dict(given) == reported,
+        f"The report counts {_items(reported)}; the workers judged {_items(given)}.",
+    )
+
+
+def _items(counts: Mapping[int, int]) -> str:
+    each = [f"{counts[raters]} items by {raters}" for raters in sorted(counts, reverse=True)]
+    return ", ".join(each) or "none"
+
+
+def _labels(plan: Plan, system: str, columns: Any, row: Any) -> Finding:
+    given, counted = plan.labels(system), row["labels"] if row else 0
+    means = _counted(plan, given)
+    shown = [cell["value"] for cell in row["cells"]] if row else []
+    told = ", ".join(
+        f"{column['title']} {'unknown' if mean is None else f'{mean:.1f}'}"
+        for column, mean in zip(columns, means, strict=True)
+    )
+    return Finding(
+        len(given) == counted and (not given or _are_equal(means, shown)),
+        f"{system}: the report rests on {counted} labels; {len(given)} were given, and counted one by one "
+        f"they say {told}.",
+    )
+
+
+def _counted(plan: Plan, given: Sequence[Answers]) -> list[float | None]:
+    """Each score over these answers, as shown; None where nobody gave one."""
+    asked = coded_questions(plan.questions)
+    columns = {each.key: coded_answers(each, [answers.get(each.key) for answers in given]) for each in asked}
+    found = []
+    for score in plan.questions.scores:
+        values = score_values(plan.questions, score, columns)
+        known = values[~np.isnan(values)]
+        found.append(score.factor * float(known.mean()) if len(known) else None)
+    return found
+
+
+def _are_equal(means: Sequence[float | None], shown: Sequence[float | None]) -> bool:
+    """Equal but for the last digits, which depend on the order of a sum."""
+    return all(
+        mean == each if mean is None or each is None else abs(mean - each) < 1e-6
+        for mean, each in zip(means, shown, strict=True)
+    )
+
+
+# --- scores and agreement: the planted value lies in the interval -------------------------------------------
+
+
+def _scores(what: str, planted: Mapping[str, float], columns: Any, row: Any) -> Iterator[Finding]:
+    if not planted or row is None:
+        yield Finding(None, f"{what}: no labels, so nothing can be recovered.")
+        return
+    for column, cell in zip(columns, row["cells"], strict=True):
+        if column["key"] not in planted:
+            continue
+        reason = cell.get("undefined", "no interval.")
+        yield inside(f"{column['title']} of {what}", planted[column["key"]], cell["value"], cell, reason, 1)
+
+
+def _agreement(plan: Plan, result: Mapping[str, Any]) -> Iterator[Finding]:
+    rows = {(row["key"], row.get("choice", "")): row for row in result["agreement"]}
+    for (key, choice), planted in truth.alphas(plan).items():
+        row = rows[key, choice]
+        if not isinstance(planted, Undefined):
+            reason = row.get("undefined") or row.get("no_interval", "")
+            of = f"“{' '.join(filter(None, (row['question'], choice)))}”"
+            yield inside(f"Krippendorff's alpha of {of}", planted, row.get("alpha"), row, reason, 2)
+
+
+def _strengths(plan: Plan, result: Mapping[str, Any]) -> Iterator[Finding]:
+    """Of pairs, the strengths that lead to the planted shares of wins, losses and ties."""
+    for each in result.get("preferences", ()):
+        rows = {bot["bot"]: bot for bot in each["strengths"].get("bots", ())}
+        met = {
+            (pair["first"], pair["second"]): truth.outcomes(plan, pair["bot"], each["key"])
+            for pair in each["meetings"]
+        }
+        for bot, planted in expected_strengths(met).items():
+            row = rows.get(bot, each["strengths"])
+            yield inside(
+                f"Strength of {bot}, “{each['question']}”", planted, row.get("value"), row,
+                row.get("undefined", "no interval."), 2,
+            )  # fmt: skip
+
+
+def inside(
+    what: str, planted: float, reported: float | None, ends: Mapping[str, Any], reason: str, digits: int
+) -> Finding:
+    """Whether a planted value lies between `low` and `high`; the reason if there is no interval."""
+    if reported is None or "low" not in ends:
+        return Finding(None, f"{what}: planted {planted:.{digits}f}, and the report says: {reason}")
+    holds = ends["low"] <= planted <= ends["high"]
+    gap = planted - reported
+    side = ends["high"] - reported if gap > 0 else reported - ends["low"]
+    return Finding(
+        holds,
+        f"{what}: planted {planted:.{digits}f}, reported {reported:.{digits}f} "
+        f"({ends['low']:.{digits}f} to {ends['high']:.{digits}f}): {'inside' if holds else OUTSIDE}.",
+        off=abs(gap) / side if side > 0 else math.inf if gap else 0.0,
+    )
+
+
+def _more(plan: Plan | None) -> str:
+    """What helps where there is too little to tell."""
+    if plan is None or not plan.alone:
+        return "Use more workers, or add items to the study."
+    enough = ENOUGH_FOR_A_BOT * len(plan.systems)
+    return f"Use more workers; {enough} nearly always suffice, {ENOUGH_FOR_A_BOT} for each chatbot."
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a rehearsal found.
+
+    Attributes:
+        findings: everything that was compared.
+        plan: what was dealt of what the report begins with; None where nothing is judged.
+        more: what helps where there is too little to tell, if it is not the usual.
+    """
+
+    findings: Sequence[Finding]
+    plan: Plan | None
+    more: str = ""
+
+    @property
+    def holds(self) -> bool:
+        """Whether the report recovers everything that was planted."""
+        return all(finding.holds for finding in self.findings)
+
+    @property
+    def verdict(self) -> str:
+        """What came of the rehearsal, in a sentence."""
+        wrong = sum(finding.holds is False for finding in self.findings)
+        untold = sum(finding.holds is None for finding in self.findings)
+        if wrong:
+            return f"{wrong} of {len(self.findings)} findings are not what was planted."
+        if untold:
+            return (
+                f"{untold} of {len(self.findings)} findings cannot be told. {self.more or _more(self.plan)}"
+            )
+        told = len(self.findings)
+        if self.plan is None:
+            return f"The study says what was planted: {told} of {told} findings hold."
+        return f"The report recovers what was planted: {told} of {told} findings hold."
+
+    @property
+    def agreement(self) -> str:
+        """Why nothing is said about alpha; empty if it is."""
+        if self.plan is None or not all(
+            isinstance(alpha, Undefined) for alpha in truth.alphas(self.plan).values()
+        ):
+            return ""
+        if self.plan.alone:
+            return (
+                "Agreement: each reply was judged by one worker only, who talked, as in the paper, so there "
+                "is no alpha to recover in this study."
+            )
+        return "Agreement: no item was judged by two workers, so there is no alpha to recover in this study."

@@ -1,0 +1,100 @@
+"""A rehearsal is a copy of its study. It is kept apart from it, and can be deleted with all that is in it."""
+
+from django.db import transaction
+from django.db.models import QuerySet
+
+from turnwise.bots.models import Bot
+from turnwise.crowd.models import Participation, Worker
+from turnwise.dialogues.models import Dialogue
+from turnwise.labels.models import Label
+from turnwise.rehearsals.findings import Outcome
+from turnwise.rehearsals.models import Rehearsal
+from turnwise.rehearsals.rehearsed import FEWEST_WORKERS, RehearsedTask, UnrehearsableError
+from turnwise.responses.models import ResponseRun
+from turnwise.studies.models import Study, StudyBot
+from turnwise.studies.services import fields_of_copy, save_study, set_state
+from turnwise.studies.tasks import task_of
+from turnwise.trash.services import Kept
+
+
+def enough_workers(study: Study) -> int:
+    """How many simulated workers find something out."""
+    task = task_of(study)
+    return task.enough_workers(study) if isinstance(task, RehearsedTask) else FEWEST_WORKERS
+
+
+@transaction.atomic
+def make_rehearsal(study: Study, workers: int) -> Study:
+    """An open copy of the study with room for so many workers; an earlier rehearsal is deleted.
+
+    Raises:
+        UnrehearsableError: there is nothing to talk with or to judge, or too few workers for it.
+    """
+    if study.rehearsal_of_id:
+        raise UnrehearsableError(f"“{study.title}” is a rehearsal itself. Name the study that it is of.")
+    task = task_of(study)
+    if not isinstance(task, RehearsedTask):
+        raise UnrehearsableError(
+            f"Nobody takes part in “{study.title}”, so there is nothing to rehearse. If another study judges "
+            "what it produces, rehearse that one."
+        )
+    copy = task.copied(study, workers)
+    return set_state(copy.pk, Study.State.OPEN)
+
+
+def bots_of(study: Study) -> QuerySet[StudyBot]:
+    """The bots that workers of the study talk with."""
+    return study.study_bots.filter(bot__active=True, target__gt=0).select_related("bot")
+
+
+def copied(study: Study, targets: dict[Bot, int]) -> Study:
+    """The study once more with no results, in the place of its earlier rehearsal."""
+    for earlier in Study.objects.filter(rehearsal_of=study):
+        delete_rehearsal(earlier)
+    # Simulated workers are not paid, and need not try the questions: they know what is planted.
+    fields = fields_of_copy(study) | {"pay_amount": 0, "practice": False}
+    consent = study.consent_versions.last()
+    return save_study(
+        Study(title=f"Rehearsal of {study.title}"[:120], rehearsal_of=study, **fields),
+        owner=study.owner,
+        consent_text=consent.text if consent else "A rehearsal: no person takes part.",
+        targets=targets,
+        asks=[ask.declared for ask in study.every_ask],
+    )
+
+
+@transaction.atomic
+def keep(rehearsal: Study, outcome: Outcome) -> Rehearsal:
+    """Store what came of a rehearsal, for its report's page."""
+    Rehearsal.objects.filter(study=rehearsal).delete()
+    return Rehearsal.objects.create(
+        study=rehearsal,
+        findings=[{"holds": finding.holds, "words": finding.words} for finding in outcome.findings],
+        holds=outcome.holds,
+        verdict=outcome.verdict,
+        agreement=outcome.agreement,
+    )
+
+
+@transaction.atomic
+def delete_rehearsal(rehearsal: Study) -> Kept:
+    """Delete a rehearsal with its simulated workers and all that they did.
+
+    Returns:
+        What was deleted, for whoever wants to be able to put it back.
+
+    Raises:
+        ValueError: this is no rehearsal; nothing was deleted.
+    """
+    if rehearsal.rehearsal_of_id is None:
+        raise ValueError(f"Study {rehearsal.pk} is not a rehearsal, so it is not deleted.")
+    workers = Worker.objects.filter(participations__study=rehearsal)
+    only_here = list(workers.exclude(participations__study__rehearsal_of=None).values_list("pk", flat=True))
+    kept = Kept()
+    kept.delete(Label.objects.filter(study=rehearsal))
+    kept.delete(Dialogue.objects.filter(study=rehearsal))
+    kept.delete(Participation.objects.filter(study=rehearsal))
+    kept.delete(ResponseRun.objects.filter(study=rehearsal))
+    kept.delete(Worker.objects.filter(pk__in=only_here))
+    kept.delete(Study.objects.filter(pk=rehearsal.pk))
+    return kept

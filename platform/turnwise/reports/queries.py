@@ -1,0 +1,101 @@
+"""All that a study's report depends on, of one moment; and which reports a study has."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+from django.db import connection, transaction
+from django.db.models import Exists, OuterRef
+
+from turnwise.crowd.models import Participation
+from turnwise.crowd.queries import BotProgress
+from turnwise.dialogues.models import Dialogue, Turn
+from evaluation.protocols.facts import AskFact, Design, Talks
+from evaluation.report.analysis import Analysis, AnalysisPlan
+from evaluation.report.course import Course
+from evaluation.report.judged import Judged
+from evaluation.report.study import StudyData
+from turnwise.labels.models import Label
+from turnwise.labels.queries import given_to
+from turnwise.questions.resolving import question_set
+from turnwise.reports import measuring
+from turnwise.reports.answers import answered
+from turnwise.reports.courses import courses
+from turnwise.reports.manners import manners
+from turnwise.reports.models import Report
+from turnwise.reports.names import bot_names
+from turnwise.studies.models import Speaker, Study
+
+
+def newest_report(study: Study) -> Report | None:
+    return study.reports.first()
+
+
+def newest_result(study: Study) -> Report | None:
+    return study.reports.filter(state=Report.State.READY).first()
+
+
+def stamp(study: Study, newest: Report | None, at: Sequence[BotProgress]) -> str:
+    """Changes with everything that the report's page shows: reports, results and conversations."""
+    done = ".".join(f"{bot.finished}+{bot.open}" for bot in at)
+    state = f"{newest.pk}-{newest.state}" if newest else "none"
+    return f"{study.results_version}-{state}-{done}"
+
+
+@contextmanager
+def snapshot() -> Iterator[None]:
+    """Everything read inside is of one moment, whatever others commit meanwhile; nothing can be written."""
+    with transaction.atomic():
+        with connection.cursor() as cursor:
+            cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+        yield
+
+
+def study_data(study: Study) -> StudyData:
+    """All that the report depends on; call it inside `snapshot`."""
+    asks, went = [answered(study, ask) for ask in study.asked], courses(study)
+    conduct = _conduct(study, went, asks[0].judged)
+    names = bot_names(study)
+    facets = {names[bot]: levels for bot, levels in study.study_bots.values_list("bot_id", "facets")}
+    measured = measuring.exchanged(study)
+    plan, design = analysis_plan(study), design_of(study)
+    return StudyData(asks, went, plan, conduct, manners(study), facets, measured, design)
+
+
+def analysis_plan(study: Study) -> AnalysisPlan:
+    """What the study declared, and who was excluded since."""
+    excluded = Participation.objects.filter(study=study, excluded_at__isnull=False)
+    reasons = dict(excluded.values_list("pseudonym", "excluded_reason"))
+    return AnalysisPlan(Analysis(study.primary_analysis), study.exclusion_rules, reasons, study.margin)
+
+
+def design_of(study: Study) -> Design:
+    """Which protocol a study was made by, and what it asks."""
+    asks = [
+        AskFact(ask.question_set, ask.about, ask.moment, ask.required, question_set(ask.question_set).title)
+        for ask in study.asked
+    ]
+    return Design(study.protocol, asks)
+
+
+def _conduct(study: Study, went: Mapping[str, Course], labels: Judged) -> Talks:
+    return Talks(
+        bot_opens=study.opening_speaker == Speaker.BOT,
+        opening_text=study.opening_text,
+        min_turns=study.min_turns,
+        max_turns=study.max_turns,
+        question_set=study.question_set,
+        blind=study.blind,
+        languages=study.languages,
+        conversations={bot: course.finished for bot, course in went.items()},
+        unlabelled=unlabelled_replies(study),
+        most_raters=labels.most_raters,
+        primary=study.primary_analysis,
+        margin=study.margin or 0,
+    )
+
+
+def unlabelled_replies(study: Study) -> int:
+    """Replies in finished conversations without a label; the protocol's own constraint keeps it at 0."""
+    labelled = Label.objects.filter(given_to(study.pk), turn=OuterRef("pk"))
+    replies = Turn.objects.filter(dialogue__study=study, dialogue__ending=Dialogue.Ending.COMPLETE)
+    return replies.filter(~Exists(labelled), bot_version__isnull=False).count()

@@ -1,0 +1,78 @@
+"""Whether a text that a worker wrote can be a person's response to a context. Says what to change."""
+
+import re
+from collections.abc import Iterable, Sequence
+
+from django.utils.translation import gettext as _
+
+from turnwise.contexts.tables import text_problem
+from evaluation.near_duplicates import character_ngrams
+from turnwise.responses.bounds import MAX_RESPONSE
+
+# Share of the text's letters, in runs of four, that it may have in common with a turn of the context.
+# Below it are answers that take up words ("Do you like tea?" / "I like tea a lot"); above it are copies.
+MOST_SHARED = 0.9
+# Short answers such as "Yes, I do" share everything with something by chance.
+LEAST_LETTERS = 12
+
+# How language models speak of themselves, or serve; a person in a chat does not.
+_BOT_LIKE = re.compile(
+    r"\bas an? (ai|artificial intelligence|language model|chatbot|virtual assistant)\b"
+    r"|\bi('m| am) (just )?an? (ai|language model|chatbot|virtual assistant)\b"
+    r"|\blarge language model\b|\b(chatgpt|openai)\b"
+    r"|\bhow (can|may) i (help|assist) you\b|\bi('m| am) (unable|sorry, but i can(no|')t) to? ?assist\b"
+    r"|^(certainly|sure|of course)[!,.] here('s| is| are)\b"
+    r"|^here('s| is) an? (possible |suitable |natural )?(response|reply)\b",
+    re.IGNORECASE,
+)
+_FORMATTED = re.compile(r"^#{1,6}\s|\*\*\S", re.MULTILINE)
+_POINT = re.compile(r"^\s*([-*•]|\d+[.)])\s", re.MULTILINE)
+_SPEAKER = re.compile(r"^\s*(a|b|me|you|human|bot|user|assistant|response|reply)\s*:", re.IGNORECASE)
+
+
+def problem_of(text: str, turns: Sequence[str], earlier: Iterable[str]) -> str:
+    """Why this is no response, in plain words for the worker; empty if it is one.
+
+    Args:
+        text: what they wrote.
+        turns: of the context, oldest first.
+        earlier: what they wrote to other contexts of the study.
+    """
+    if not _letters(text) and not re.search(r"[^\s\W]|[^\x00-\x7f]", text):
+        return _("Your response is empty. Write what you would say, then send it.")
+    unfit = text_problem(text, limit=MAX_RESPONSE, what=_("Your response"))
+    if unfit:
+        return _kept(unfit)
+    if _is_copied(text, turns):
+        return _kept(_("That repeats what has already been said. Write what you would answer."))
+    if _letters(text) and _letters(text) in {_letters(each) for each in earlier}:
+        return _kept(_("You wrote exactly this before. Write something that fits this conversation."))
+    return _bot_like(text)
+
+
+def _kept(problem: str) -> str:
+    return f"{problem} {_('What you wrote is still in the box.')}"
+
+
+def _letters(text: str) -> str:
+    return " ".join(re.findall(r"\w+", text.casefold()))
+
+
+def _is_copied(text: str, turns: Sequence[str]) -> bool:
+    written = _letters(text)
+    if any(written and written == _letters(turn) for turn in turns):
+        return True
+    grams = character_ngrams(text)
+    if len(written) < LEAST_LETTERS:
+        return False
+    return any(len(grams & character_ngrams(turn)) / len(grams) >= MOST_SHARED for turn in turns)
+
+
+def _bot_like(text: str) -> str:
+    if _BOT_LIKE.search(text.strip()):
+        return _kept(_("That sounds like an assistant program. Write as yourself, in your own words."))
+    if _SPEAKER.match(text):
+        return _kept(_("Write only what you would say, without a name before it."))
+    if _FORMATTED.search(text) or len(_POINT.findall(text)) > 1:
+        return _kept(_("Write it as you would say it: no lists, headings or bold text."))
+    return ""

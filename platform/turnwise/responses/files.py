@@ -1,0 +1,182 @@
+"""Responses as files: read with line numbers against the contexts that they answer, and written."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from turnwise.contexts.tables import Finding, Row, rows_of, text_problem
+from evaluation.personal_data import Redactor
+from evaluation.scripts import contradiction
+from evaluation.spreadsheets import csv_text
+from turnwise.responses.bounds import MAX_RESPONSE
+
+if TYPE_CHECKING:  # the process that reads uploads has no models
+    from turnwise.responses.models import Response
+
+ENDINGS = {"jsonl": "jsonl", "ndjson": "jsonl", "csv": "csv"}
+# Exported columns that say what was asked and how, not what was answered.
+_EXPORTED = {
+    "system", "source", "category", "context_turns", "latency_ms", "seed", "created_at", "remarks",
+    "fallback", "pilot",
+}  # fmt: skip
+_FIELDS = {"context", "response", "repetition"}
+MOST_REPETITIONS = 20
+
+
+@dataclass(slots=True)
+class Parsed:
+    """What a file of responses holds, and what is wrong with it."""
+
+    responses: dict[tuple[int, int], str] = field(default_factory=dict)
+    """Text by the context's primary key and repetition."""
+    problems: list[Finding] = field(default_factory=list)
+    notes: list[Finding] = field(default_factory=list)
+    lines: dict[tuple[int, int], int] = field(default_factory=dict)
+
+    @property
+    def may_be_imported(self) -> bool:
+        return bool(self.responses) and not self.problems
+
+    @property
+    def repetitions(self) -> int:
+        return max((repetition for _, repetition in self.responses), default=0)
+
+
+def parse(
+    text: str, ending: str, keys: Mapping[str, int], languages: Mapping[str, str] | None = None
+) -> Parsed:
+    """Read responses and hold them against a version: each context exactly once in each repetition.
+
+    `keys` are those of the version's contexts, each with its primary key; `languages` by the same keys.
+    """
+    parsed = Parsed()
+    unknown: dict[str, int] = {}
+    for row in rows_of(text, ending, needed=("context", "response")):
+        if isinstance(row, Finding):
+            parsed.problems.append(row)
+            continue
+        if str(row.fields.get("pilot", "")).lower() == "true":
+            continue  # stands beside what was wanted
+        _take(parsed, row, keys)
+        for name in row.fields.keys() - _FIELDS - _EXPORTED:
+            unknown.setdefault(name, row.line)
+    parsed.problems += _lacking(parsed, keys)
+    parsed.notes += _in_others(parsed, keys, languages or {})
+    parsed.notes += [
+        Finding(line, f"The field “{name[:40]}” is not known and is left out.")
+        for name, line in sorted(unknown.items())[:20]
+    ]
+    return parsed
+
+
+def _in_others(parsed: Parsed, keys: Mapping[str, int], languages: Mapping[str, str]) -> Iterator[Finding]:
+    """Responses whose script tells that they are not in the language of their context: worth a look."""
+    by_context = {keys[key]: language for key, language in languages.items()}
+    lines: dict[tuple[str, str], list[int]] = {}
+    for which, text in parsed.responses.items():
+        language = by_context.get(which[0], "")
+        if language and (why := contradiction([text], language)):
+            lines.setdefault((why, language), []).append(parsed.lines[which])
+    for (why, language), found in sorted(lines.items()):
+        n = f"{len(found):,} response is" if len(found) == 1 else f"{len(found):,} responses are"
+        yield Finding(
+            min(found),
+            f"{n} {why}, though the language of the context is “{language}”: workers who read that judge "
+            f"{'it' if len(found) == 1 else 'them'}. This is the first.",
+        )
+
+
+def _take(parsed: Parsed, row: Row, keys: Mapping[str, int]) -> None:
+    problems = _problems(row.fields, keys)
+    if not problems:
+        which = keys[str(row.fields["context"]).strip()], _repetition(row.fields.get("repetition"))
+        if which in parsed.lines:
+            problems = [f"This context has a response in line {parsed.lines[which]} already. Remove one."]
+        else:
+            parsed.lines[which] = row.line
+            parsed.responses[which] = str(row.fields["response"]).strip()
+    parsed.problems += [Finding(row.line, problem) for problem in problems]
+
+
+def _problems(fields: Mapping[str, object], keys: Mapping[str, int]) -> list[str]:
+    problems = []
+    key = str(fields.get("context") or "").strip()
+    if key not in keys:
+        problems.append(
+            f"There is no context “{key[:40]}” in this version. Export the version to see its ids."
+            if key
+            else "There is no context. Name its id in the field “context”."
+        )
+    if "response" not in fields:
+        problem = "There is no response. Put its text in the field “response”."
+    else:
+        problem = text_problem(fields["response"], limit=MAX_RESPONSE, what="The response")
+    if problem:
+        problems.append(problem)
+    if not 1 <= _repetition(fields.get("repetition")) <= MOST_REPETITIONS:
+        problems.append(f"repetition is “{str(fields['repetition'])[:20]}”. Write 1 to {MOST_REPETITIONS}.")
+    return problems
+
+
+def _repetition(value: object) -> int:
+    """The number; 1 where none is given, 0 for what is none."""
+    text = "1" if value in (None, "") else str(value).strip()
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 4 else 0
+
+
+def _lacking(parsed: Parsed, keys: Mapping[str, int]) -> Iterator[Finding]:
+    """Contexts without a response, by repetition: a system's score is over all of them."""
+    if not parsed.responses:
+        return
+    last = max(parsed.lines.values())
+    for repetition in range(1, parsed.repetitions + 1):
+        lacking = [key for key, pk in keys.items() if (pk, repetition) not in parsed.responses]
+        if lacking:
+            named = ", ".join(lacking[:5]) + (", …" if len(lacking) > 5 else "")
+            yield Finding(
+                last, f"Repetition {repetition} lacks {len(lacking):,} of {len(keys):,} contexts: {named}"
+            )
+
+
+COLUMNS = (
+    "context", "repetition", "response", "system", "source", "category", "context_turns", "latency_ms",
+    "seed", "created_at", "remarks", "fallback", "pilot",
+)  # fmt: skip
+
+
+def _fields(response: "Response", redactor: Redactor) -> dict[str, object]:
+    context, run, remarks = response.context, response.run, response.remarks or {}
+    return {
+        "context": context.key,
+        "repetition": response.repetition,
+        "response": redactor(response.text),
+        "system": run.system,
+        "source": run.source,
+        "category": context.category,
+        "context_turns": len(context.turns),
+        "latency_ms": response.latency_ms,
+        "seed": response.seed,
+        "created_at": response.created_at.isoformat(),
+        "remarks": remarks.get("texts", []),
+        "fallback": remarks.get("fallback", False) if response.bot_version_id else None,
+        "pilot": response.repetition > run.repetitions if response.author_id else None,
+    }
+
+
+def jsonl_lines(responses: "Iterable[Response]", redactor: Redactor) -> Iterator[str]:
+    for response in responses:
+        yield json.dumps(_fields(response, redactor), ensure_ascii=False) + "\n"
+
+
+def csv_lines(responses: "Iterable[Response]", redactor: Redactor) -> Iterator[str]:
+    yield csv_text([COLUMNS])
+    for response in responses:
+        yield csv_text([[_cell(value) for value in _fields(response, redactor).values()]])
+
+
+def _cell(value: object) -> object:
+    """A value as CSV has it: lists as in JSON, but for one without anything."""
+    if isinstance(value, list):
+        return json.dumps(value, ensure_ascii=False) if value else None
+    return value

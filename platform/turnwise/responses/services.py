@@ -1,0 +1,266 @@
+"""Everything that may happen to a run and its responses."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import islice
+
+from django.core.exceptions import ValidationError
+from django.db import connection, transaction
+from django.db.models import F
+from django.utils import timezone
+from django.utils.translation import gettext, ngettext
+
+from turnwise.accounts.models import User
+from turnwise.bots.client import Reply
+from turnwise.bots.models import Bot
+from turnwise.contexts.models import Context, ContextSetVersion
+from turnwise.responses.asking import BotChangedError
+from turnwise.responses.models import Response, ResponseFault, ResponseRun, Source
+
+AT_WORK = (ResponseRun.State.QUEUED, ResponseRun.State.RUNNING)
+MOST_REPETITIONS = 7
+# A response that failed so often is not asked for again until somebody says so.
+MOST_ATTEMPTS = 3
+# A bot may take minutes to load, and be busy with workers; one that is silent for longer is given up.
+PATIENCE = timedelta(minutes=15)
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """A response that a run does not have yet."""
+
+    context: Context
+    repetition: int
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    missing: Missing
+    reply: Reply
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    missing: Missing
+    kind: str
+    detail: str
+
+
+def start_run(
+    version: ContextSetVersion, bot: Bot, *, owner: User, seed: int, repetitions: int = 1
+) -> ResponseRun:
+    """Queue a run of a bot over all contexts of a version.
+
+    Raises:
+        ValidationError: the bot is switched off, or the number of repetitions cannot be.
+    """
+    if not bot.active:
+        raise ValidationError(
+            gettext("%(title)s is switched off. Switch it on under Bots, or choose another.")
+            % {"title": bot.title}
+        )
+    if not 1 <= repetitions <= MOST_REPETITIONS:
+        raise ValidationError(
+            gettext("%(repetitions)s repetitions are not possible; choose 1 to %(most_repetitions)s.")
+            % {"repetitions": repetitions, "most_repetitions": MOST_REPETITIONS}
+        )
+    return ResponseRun.objects.create(
+        context_version=version,
+        source=Source.BOT,
+        system=bot.title,
+        owner=owner,
+        bot=bot,
+        decoding=bot.configuration,
+        seed=seed,
+        repetitions=repetitions,
+    )
+
+
+def begin(run_id: int, *, now: datetime) -> ResponseRun | None:
+    """Mark a run as under way; None if it is over, or was cancelled."""
+    waiting = ResponseRun.objects.filter(pk=run_id, state__in=AT_WORK, source=Source.BOT)
+    waiting.filter(state=ResponseRun.State.QUEUED).update(state=ResponseRun.State.RUNNING, active_at=now)
+    return waiting.select_related("context_version", "bot").first()
+
+
+_MISSING = """
+SELECT c.id, r.n
+  FROM contexts_context c
+ CROSS JOIN generate_series(1, %(repetitions)s) AS r(n)
+  LEFT JOIN responses_responsefault f ON (f.run_id, f.context_id, f.repetition) = (%(run)s, c.id, r.n)
+ WHERE c.version_id = %(version)s
+   AND COALESCE(f.attempts, 0) < %(most_attempts)s
+   AND NOT EXISTS (SELECT FROM responses_response a
+                    WHERE (a.run_id, a.context_id, a.repetition) = (%(run)s, c.id, r.n))
+ ORDER BY COALESCE(f.attempts, 0), r.n, c.position
+ LIMIT %(most)s
+"""
+
+
+def missing(run: ResponseRun, *, most: int) -> list[Missing]:
+    """Responses still to be had, those that failed before last; empty if no more will be tried."""
+    values = {
+        "run": run.pk,
+        "version": run.context_version_id,
+        "repetitions": run.repetitions,
+        "most_attempts": MOST_ATTEMPTS,
+        "most": most,
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(_MISSING, values)
+        found = cursor.fetchall()
+    contexts = Context.objects.in_bulk([context for context, _ in found])
+    return [Missing(contexts[context], repetition) for context, repetition in found]
+
+
+@transaction.atomic
+def record(
+    run: ResponseRun, answered: Sequence[Answered], failed: Sequence[Failed], *, now: datetime
+) -> None:
+    """Store replies and failures. A response that is there already stays: each is stored once.
+
+    Raises:
+        BotChangedError: the bot is not any more what it was when the run began; nothing is stored.
+    """
+    if answered:
+        _pin_version(run, {each.reply.version_id for each in answered})
+        Response.objects.bulk_create([_response(run, each, now) for each in answered], ignore_conflicts=True)
+        ResponseRun.objects.filter(pk=run.pk).update(active_at=now, reason="")
+    for each in failed:
+        _count_failure(run, each, now)
+
+
+def _pin_version(run: ResponseRun, seen: set[int]) -> None:
+    pinned = ResponseRun.objects.select_for_update().get(pk=run.pk)
+    if pinned.bot_version_id is None:
+        pinned.bot_version_id = min(seen)
+        pinned.save(update_fields=["bot_version"])
+    if seen != {pinned.bot_version_id}:
+        raise BotChangedError(
+            f"{run.system} changed while it responded. Its responses so far are kept. Start a new run to "
+            "have all of them from one version."
+        )
+
+
+def _response(run: ResponseRun, answered: Answered, now: datetime) -> Response:
+    reply = answered.reply
+    return Response(
+        run=run,
+        context=answered.missing.context,
+        repetition=answered.missing.repetition,
+        text=reply.response.text,
+        created_at=now,
+        bot_version_id=reply.version_id,
+        latency_ms=reply.latency_ms,
+        seed=reply.seed,
+        candidates=reply.candidates or None,
+        remarks=reply.remarks,
+    )
+
+
+def _count_failure(run: ResponseRun, failed: Failed, now: datetime) -> None:
+    which = {"run": run, "context": failed.missing.context, "repetition": failed.missing.repetition}
+    values = {"kind": failed.kind, "detail": failed.detail[:2000], "at": now}
+    fault, is_new = ResponseFault.objects.get_or_create(**which, defaults=values)
+    if not is_new:
+        ResponseFault.objects.filter(pk=fault.pk).update(attempts=F("attempts") + 1, **values)
+
+
+def conclude(run_id: int, *, now: datetime) -> None:
+    """End a run of which nothing more will be tried."""
+    run = ResponseRun.objects.select_related("context_version").get(pk=run_id)
+    lacking = run.context_version.size * run.repetitions - run.responses.count()
+    if lacking:
+        why = ngettext(
+            "%(lacking)s response failed %(times)d times. The errors are below.",
+            "%(lacking)s responses failed %(times)d times. The errors are below.",
+            lacking,
+        )
+        fail(run_id, why % {"lacking": f"{lacking:,}", "times": MOST_ATTEMPTS}, now)
+    else:
+        _end(run_id, ResponseRun.State.DONE, "", now)
+
+
+def fail(run_id: int, reason: str, now: datetime) -> None:
+    _end(run_id, ResponseRun.State.FAILED, reason[:2000], now)
+
+
+def note_waiting(run: ResponseRun, why: str, *, now: datetime) -> None:
+    """Say why the run does not move; give it up if that has lasted too long."""
+    if now - (run.active_at or now) > PATIENCE:
+        minutes = PATIENCE.seconds // 60
+        fail(run.pk, f"The bot gave no response for {minutes} minutes. Its last message: {why}", now)
+    else:
+        ResponseRun.objects.filter(pk=run.pk, state__in=AT_WORK).update(reason=why[:2000])
+
+
+def taken_up(run_id: int, *, now: datetime) -> None:
+    """Note that a run whose process had died goes on: how long it lay still is not the bot's fault."""
+    ResponseRun.objects.filter(pk=run_id, state=ResponseRun.State.RUNNING).update(active_at=now)
+
+
+def cancel(run_id: int, *, now: datetime) -> bool:
+    """Stop a run; its responses stay. Returns whether it was under way."""
+    return _end(run_id, ResponseRun.State.CANCELLED, "", now)
+
+
+def _end(run_id: int, state: ResponseRun.State, reason: str, now: datetime) -> bool:
+    at_work = ResponseRun.objects.filter(pk=run_id, state__in=AT_WORK)
+    return bool(at_work.update(state=state, reason=reason, finished_at=now))
+
+
+@transaction.atomic
+def retry(run_id: int) -> ResponseRun:
+    """Take up a run that stopped or was cancelled: only what it lacks is asked for.
+
+    Raises:
+        ValidationError: it is under way, complete, or not a bot's.
+    """
+    run = ResponseRun.objects.select_for_update().get(pk=run_id)
+    over = (ResponseRun.State.FAILED, ResponseRun.State.CANCELLED)
+    if run.source != Source.BOT or run.state not in over:
+        raise ValidationError(
+            gettext("This run is “%(value)s”, so there is nothing to continue.")
+            % {"value": run.get_state_display()}
+        )
+    ResponseFault.objects.filter(run=run).update(attempts=0)
+    run.state, run.reason, run.finished_at = ResponseRun.State.QUEUED, "", None
+    run.save(update_fields=["state", "reason", "finished_at"])
+    return run
+
+
+@transaction.atomic
+def store_file(
+    version: ContextSetVersion,
+    responses: Mapping[tuple[int, int], str],
+    *,
+    system: str,
+    owner: User,
+) -> ResponseRun:
+    """A complete run of a system that cannot run here.
+
+    Args:
+        version: what it responded to.
+        responses: text by context's primary key and repetition, as `turnwise.responses.files.parse` checked them.
+        system: what reports call it.
+        owner: whose run it is.
+    """
+    now = timezone.now()
+    run = ResponseRun.objects.create(
+        context_version=version,
+        source=Source.FILE,
+        system=system,
+        owner=owner,
+        repetitions=max(repetition for _, repetition in responses),
+        state=ResponseRun.State.DONE,
+        active_at=now,
+        finished_at=now,
+    )
+    made = (
+        Response(run=run, context_id=context, repetition=repetition, text=text, created_at=now)
+        for (context, repetition), text in responses.items()
+    )
+    while batch := list(islice(made, 1000)):
+        Response.objects.bulk_create(batch)
+    return run

@@ -1,0 +1,108 @@
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import Field, QuerySet
+from django.forms import ChoiceField, ModelForm
+from django.http import HttpRequest
+from typing_extensions import override
+
+from turnwise.accounts.view_only import NeverDeleted, ViewOnly
+from turnwise.studies.models import Ask, Bundle, BundlePart, ConsentVersion, LastExport, Share, Study, StudyBot
+from turnwise.studies.services import FIXED_FIELDS, results_changed
+from turnwise.studies.tasks import tasks
+
+
+class StudyBotInline(admin.TabularInline[StudyBot, Study]):
+    model = StudyBot
+    extra = 0
+
+    @override
+    def get_readonly_fields(self, request: HttpRequest, obj: Study | None = None) -> Any:
+        return () if obj is None or obj.state == Study.State.DRAFT else ("bot",)
+
+    @override
+    def has_add_permission(self, request: HttpRequest, obj: Study | None = None) -> bool:
+        return obj is None or obj.state == Study.State.DRAFT
+
+    @override
+    def has_delete_permission(self, request: HttpRequest, obj: Study | None = None) -> bool:
+        return obj is None or obj.state == Study.State.DRAFT
+
+
+# What workers were promised when they began, besides the protocol.
+_PROMISED = ("withdrawal_days", "retention_days")
+
+
+@admin.register(Study)
+class StudyAdmin(NeverDeleted, admin.ModelAdmin[Study]):
+    list_display = ("title", "owner", "state", "created_at")
+    list_filter = ("state",)
+    inlines = (StudyBotInline,)
+    # Opened and closed, and made by a protocol, on the study's own pages, which know the rules.
+    readonly_fields = ("state", "protocol")
+
+    @override
+    def get_readonly_fields(self, request: HttpRequest, obj: Study | None = None) -> Any:
+        is_draft = obj is None or obj.state == Study.State.DRAFT
+        fixed = () if obj is None else ("task",) if is_draft else (*FIXED_FIELDS, *_PROMISED)
+        return (*self.readonly_fields, *(name for name in fixed if name not in self.readonly_fields))
+
+    @override
+    def formfield_for_dbfield(self, db_field: Field[Any, Any], request: HttpRequest, **kwargs: Any) -> Any:
+        if db_field.name == "task":
+            return ChoiceField(choices=[(task.key, task.title) for task in tasks()])
+        return super().formfield_for_dbfield(db_field, request, **kwargs)
+
+    @override
+    def save_model(self, request: HttpRequest, obj: Study, form: ModelForm[Study], change: bool) -> None:
+        # Only what was edited: other columns may have moved on while the form was open.
+        obj.save(update_fields=form.changed_data if change else None)
+        if change and form.changed_data:  # the report names what is studied, in these words
+            results_changed(obj.pk)
+
+
+@admin.register(StudyBot)
+class StudyBotAdmin(NeverDeleted, admin.ModelAdmin[StudyBot]):
+    list_display = ("study", "bot", "target")
+
+    @override
+    def get_readonly_fields(self, request: HttpRequest, obj: StudyBot | None = None) -> Any:
+        return ("study", "bot") if obj else ()  # workers were assigned to this one
+
+
+@admin.register(ConsentVersion)
+class ConsentVersionAdmin(ViewOnly, admin.ModelAdmin[ConsentVersion]):
+    """What people agreed to stays as they read it; a new version is made on the study's own page."""
+
+    list_display = ("study", "number", "created_at")
+
+
+@admin.register(Ask)
+class AskAdmin(ViewOnly, admin.ModelAdmin[Ask]):
+    """What is asked is chosen on the study's own page, which knows the rules."""
+
+    list_display = ("study", "number", "question_set", "about", "moment", "required")
+
+
+@admin.register(Share)
+class ShareAdmin(admin.ModelAdmin[Share]):
+    list_display = ("study", "person", "may_change", "created_at")
+
+
+@admin.register(Bundle)
+class BundleAdmin(ViewOnly, admin.ModelAdmin[Bundle]):
+    list_display = ("study", "by", "asked_at", "made_at", "size", "reason")
+
+
+@admin.register(LastExport)
+class LastExportAdmin(ViewOnly, admin.ModelAdmin[LastExport]):
+    list_display = ("study", "at", "results_version", "judgments")
+
+
+@admin.register(BundlePart)
+class BundlePartAdmin(ViewOnly, admin.ModelAdmin[BundlePart]):
+    list_display = ("bundle", "number")
+
+    @override
+    def get_queryset(self, request: HttpRequest) -> QuerySet[BundlePart]:
+        return super().get_queryset(request).defer("content")  # a megabyte each

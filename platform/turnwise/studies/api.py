@@ -1,0 +1,320 @@
+"""The REST API of studies: what their bots are, their tags, and who sees them besides their owner."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.shortcuts import get_object_or_404
+from ninja import Body, Field, Path, Router, Schema, Status
+from ninja.errors import HttpError
+from pydantic import StringConstraints
+
+from turnwise.accounts.limits import too_often
+from turnwise.accounts.models import User
+from turnwise.accounts.requests import AuthenticatedHttpRequest
+from turnwise.bots.choosing import named
+from turnwise.bots.models import Bot
+from turnwise.live.answers import answers
+from turnwise.questions.queries import readable
+from turnwise.studies import consent, services
+from turnwise.studies.asks import About, Asked, Moment
+from turnwise.studies.facets import facets_of, set_facets
+from turnwise.studies.models import MOST_WANTED, PrimaryAnalysis, Share, Study
+from turnwise.studies.presets import PRESETS, Preset, preset_named
+from turnwise.studies.queries import choosable_bots, owned_studies_of, studies_of
+from turnwise.studies.tasks import task_of, tasks
+
+router = Router(tags=["studies"])
+
+Facets = dict[str, dict[str, str]]
+
+
+class PresetOut(Schema):
+    """Where a new study can begin."""
+
+    key: str
+    title: str
+    source: str = Field(description="The publication; empty of an own design.")
+    task: str = Field(description="What workers do; empty where it can be chosen.")
+    asks: list[dict[str, str | bool]]
+
+
+Targets = dict[str, Annotated[int, Field(ge=1, le=MOST_WANTED)]]
+
+
+class StudyIn(Schema, extra="forbid"):
+    """A study that begins as a preset has it."""
+
+    title: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=120)]
+    preset: str = Field("empty", description="Key of a preset; `empty` is a design of one's own.")
+    task: str = Field("", description="Of an own design: what workers do. Empty: they talk with chatbots.")
+    languages: list[Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9-]{1,10}$")]] = Field(
+        ["en"], min_length=1, max_length=10
+    )
+    primary_analysis: PrimaryAnalysis | None = Field(
+        None, description="Whose labels the report's numbers rest on; empty: as the preset has it."
+    )
+    exclusion_rules: Annotated[str, StringConstraints(max_length=2000)] | None = Field(
+        None, description="By which rules workers are excluded; empty: as the preset has it."
+    )
+    margin: float | None = Field(
+        None, description="The largest difference that does not matter, in points; empty: none is declared."
+    )
+    bots: Targets = Field({}, description="By name of a bot, how many conversations with it are wanted.")
+
+    @property
+    def plan(self) -> dict[str, Any]:
+        """What is declared of the analysis here."""
+        named = ("primary_analysis", "exclusion_rules", "margin")
+        return {name: given for name in named if (given := getattr(self, name)) is not None}
+
+
+class BotOfStudyOut(Schema):
+    """A bot of a study."""
+
+    name: str
+    title: str
+    target: int = Field(description="Conversations wanted; 0: it gets no further workers.")
+
+
+class StudyOut(Schema):
+    """A study, and what it has to work on."""
+
+    code: str
+    title: str
+    task: str
+    protocol: str = Field(description="The published protocol by which it was made; empty of an own design.")
+    state: str = Field(description="draft, open, paused or closed.")
+    bots: list[BotOfStudyOut]
+    items: int | None = Field(description="In its queue; null of a study without one.")
+    contexts: int | None = Field(description="To which people respond; null where they do not.")
+
+
+@router.get("/presets", response=answers(list[PresetOut]))
+def presets(request: AuthenticatedHttpRequest) -> list[PresetOut]:
+    """The published protocols as which a study can begin, and `empty`, which follows none."""
+    return [_preset(each) for each in PRESETS]
+
+
+@router.post("/studies", response=answers(StudyOut, status=201, has_body=True))
+def make(request: AuthenticatedHttpRequest, sent: StudyIn) -> Status[StudyOut]:
+    """Make a draft as a preset has it; its items and its consent text are given on its page."""
+    preset = preset_named(sent.preset)
+    if preset is None:
+        known = ", ".join(each.key for each in PRESETS)
+        raise HttpError(422, f"There is no preset “{sent.preset}”. There are: {known}.")
+    named, able = sent.task, [task.key for task in tasks() if preset.is_for(task)]
+    if named and named not in able:
+        known = ", ".join(able)
+        raise HttpError(422, f"A study of “{preset.key}” cannot have the task “{named}”, only: {known}.")
+    study = preset.study(named)
+    study.title, study.languages = sent.title, sent.languages
+    if sent.plan and not task_of(study).asks:
+        raise HttpError(
+            422, f"A study of the task “{study.task}” asks nothing, so leave out {', '.join(sent.plan)}."
+        )
+    for name, given in sent.plan.items():
+        setattr(study, name, given)
+    owner, asks = request.user, preset.asks or None
+    try:
+        with transaction.atomic():
+            services.save_study(study, owner=owner, consent_text=consent.TEMPLATE, targets={}, asks=asks)
+            services.set_bots(study.pk, _targets(owner, None, sent.bots))
+    except ValidationError as error:
+        raise HttpError(422, " ".join(error.messages)) from None
+    return Status(201, _with_bots(study))
+
+
+@router.get("/studies/{slug:code}", response=answers(StudyOut, 404))
+def one(request: AuthenticatedHttpRequest, code: str) -> StudyOut:
+    """A study that you work on: its bots, and how many items or contexts it has."""
+    return _with_bots(_study(request, code))
+
+
+@router.put("/studies/{slug:code}/bots", response=answers(StudyOut, 404, has_body=True))
+def change_bots(request: AuthenticatedHttpRequest, code: str, sent: Body[Targets]) -> StudyOut:
+    """Want so many conversations of these bots, and of no others; what was said with others stays."""
+    study = _study(request, code)
+    try:
+        services.set_bots(study.pk, _targets(request.user, study, sent))
+    except ValidationError as error:
+        raise HttpError(422, " ".join(error.messages)) from None
+    return _with_bots(study)
+
+
+def _targets(user: User, study: Study | None, wanted: Mapping[str, int]) -> dict[Bot, int]:
+    by_name = {name.strip(): target for name, target in wanted.items()}
+    return {bot: by_name[bot.name] for bot in named(choosable_bots(user, study), by_name)}
+
+
+def _with_bots(study: Study) -> StudyOut:
+    held = task_of(study).holds(study)
+    return StudyOut(
+        code=study.code,
+        title=study.title,
+        task=study.task,
+        protocol=study.protocol,
+        state=study.state,
+        bots=[
+            BotOfStudyOut(name=each.bot.name, title=each.bot.title, target=each.target)
+            for each in study.study_bots.select_related("bot")
+        ],
+        items=held.get("items"),
+        contexts=held.get("contexts"),
+    )
+
+
+def _preset(preset: Preset) -> PresetOut:
+    return PresetOut(
+        key=preset.key,
+        title=preset.title,
+        source=preset.source,
+        task=preset.task,
+        asks=[
+            {
+                "question_set": ask.question_set,
+                "about": ask.about.value,
+                "moment": ask.moment.value if ask.moment else "",
+                "required": ask.required,
+            }
+            for ask in preset.asks
+        ],
+    )
+
+
+class AskSchema(Schema, extra="forbid"):
+    """One thing that a study asks."""
+
+    question_set: str = Field(description="Key of the questions.", max_length=60)
+    about: About = Field(description="What they are asked about.")
+    moment: Moment | Literal[""] = Field("", description="When; empty of readers.")
+    required: bool = True
+
+
+@router.get("/studies/{slug:code}/asks", response=answers(list[AskSchema], 404))
+def asks(request: AuthenticatedHttpRequest, code: str) -> list[AskSchema]:
+    """What the study asks, in order; its report begins with the first."""
+    return _asked(_study(request, code))
+
+
+@router.put("/studies/{slug:code}/asks", response=answers(list[AskSchema], 404, has_body=True))
+def change_asks(request: AuthenticatedHttpRequest, code: str, sent: Body[list[AskSchema]]) -> list[AskSchema]:
+    """Have a draft ask this and nothing else; what is in a queue for an ask goes with it."""
+    study = _study(request, code)
+    for each in sent:
+        if not readable(request.user, each.question_set):
+            raise HttpError(422, f"There is no question set “{each.question_set}” that you can use.")
+    wanted = [Asked(ask.question_set, ask.about, ask.moment or None, ask.required) for ask in sent]
+    try:
+        return _asked(services.ask(study.pk, wanted))
+    except ValidationError as error:
+        raise HttpError(422, " ".join(error.messages)) from None
+
+
+def _asked(study: Study) -> list[AskSchema]:
+    return [
+        AskSchema(
+            question_set=ask.question_set,
+            about=About(ask.about),
+            moment=Moment(ask.moment) if ask.moment else "",
+            required=ask.required,
+        )
+        for ask in study.asks.all()
+    ]
+
+
+def _study(request: AuthenticatedHttpRequest, code: str) -> Study:
+    return get_object_or_404(studies_of(request.user), code=code)
+
+
+@router.get("/studies/{slug:code}/facets", response=answers(Facets, 404))
+def facets(request: AuthenticatedHttpRequest, code: str) -> Facets:
+    """By bot of the study, what it is: each facet with its level."""
+    return facets_of(_study(request, code))
+
+
+@router.put("/studies/{slug:code}/facets", response=answers(Facets, 404, has_body=True))
+def change_facets(request: AuthenticatedHttpRequest, code: str, sent: Body[Facets]) -> Facets:
+    """Say what these bots are; of others it stays. An empty level takes the facet away."""
+    study = _study(request, code)
+    try:
+        set_facets(study, sent)
+    except ValidationError as error:
+        raise HttpError(422, " ".join(error.messages)) from None
+    return facets_of(study)
+
+
+Tags = list[str]
+# As Django takes the names of those who sign in.
+Name = Annotated[str, StringConstraints(pattern=r"^[\w.@+-]{1,150}$")]
+
+
+@router.get("/studies/{slug:code}/tags", response=answers(Tags, 404))
+def tags(request: AuthenticatedHttpRequest, code: str) -> Tags:
+    """The tags by which lists of studies are narrowed."""
+    return _tagged(request, code).tags
+
+
+@router.put("/studies/{slug:code}/tags", response=answers(Tags, 404, has_body=True))
+def change_tags(request: AuthenticatedHttpRequest, code: str, sent: Body[Tags]) -> Tags:
+    """Give the study these tags and no others; each becomes small letters and stands once."""
+    study = _tagged(request, code)
+    try:
+        services.set_tags(study, sent)
+    except ValidationError as error:
+        raise HttpError(422, " ".join(error.messages)) from None
+    return study.tags
+
+
+def _tagged(request: AuthenticatedHttpRequest, code: str) -> Study:
+    return get_object_or_404(studies_of(request.user).filter(rehearsal_of=None), code=code)
+
+
+class ShareOut(Schema):
+    """Somebody who sees a study."""
+
+    name: str = Field(description="By which they sign in.")
+    role: Literal["read", "change"]
+
+
+class ShareIn(Schema, extra="forbid"):
+    """What somebody may do."""
+
+    role: Literal["read", "change"] = Field(description="Read its results, or work on it.")
+
+
+@router.get("/studies/{slug:code}/shares", response=answers(list[ShareOut], 404))
+def shares(request: AuthenticatedHttpRequest, code: str) -> list[ShareOut]:
+    """Who sees the study besides its owner, who alone may ask."""
+    return [_shown(each) for each in _owned(request, code).shares.select_related("person")]
+
+
+@router.put("/studies/{slug:code}/shares/{person}", response=answers(ShareOut, 404, 429, has_body=True))
+def share(request: AuthenticatedHttpRequest, code: str, person: Path[Name], sent: ShareIn) -> ShareOut:
+    """Let somebody read the study or work on it, or change which."""
+    study = _owned(request, code)
+    # Else the names of all who sign in could be guessed here.
+    if too_often(request, "share", rate="60/h", key="user"):
+        raise HttpError(429, "A study can be shared 60 times an hour. Wait a little.")
+    try:
+        return _shown(services.share(study, person, may_change=sent.role == "change"))
+    except ValidationError as error:
+        raise HttpError(422, " ".join(error.messages)) from None
+
+
+@router.delete("/studies/{slug:code}/shares/{person}", response=answers(list[ShareOut], 404, 422))
+def stop_sharing(request: AuthenticatedHttpRequest, code: str, person: Path[Name]) -> list[ShareOut]:
+    """From now on this person sees the study no more. Says who still does."""
+    study = _owned(request, code)
+    for each in study.shares.filter(person__username=person):
+        services.stop_sharing(study, each.person_id)
+    return [_shown(each) for each in study.shares.select_related("person")]
+
+
+def _owned(request: AuthenticatedHttpRequest, code: str) -> Study:
+    return get_object_or_404(owned_studies_of(request.user), code=code)
+
+
+def _shown(share: Share) -> ShareOut:
+    return ShareOut(name=share.person.get_username(), role="change" if share.may_change else "read")

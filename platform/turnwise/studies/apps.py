@@ -1,0 +1,12 @@
+import importlib
+
+from django.apps import AppConfig
+from typing_extensions import override
+
+
+class StudiesConfig(AppConfig):
+    name = "studies"
+
+    @override
+    def ready(self) -> None:
+        importlib.import_module("turnwise.studies.queries")  # says whose question sets may be read

@@ -1,0 +1,86 @@
+"""The studies that a fresh installation starts with, so that there is something to try at once."""
+
+from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
+
+from turnwise.accounts.models import User
+from turnwise.bots.models import Bot
+from turnwise.bots.services import register_bot
+from turnwise.studies.asks import Asked
+from turnwise.studies.models import Study
+from turnwise.studies.presets import preset_named
+from turnwise.studies.services import save_study, set_state
+from turnwise.studies.tasks import tasks
+
+CLASSIC = {"eliza": "ELIZA", "generic": "GenericBot"}
+TITLE = "Demo: talk with a chatbot"
+RATED_TITLE = "Demo: talk, then rate the conversation"
+
+INSTRUCTIONS = """\
+Talk about anything you like: your day, a hobby, a film, a question that is on your mind.
+Write as you would to a person you have just met, in whole sentences.
+Please do not write anything that could identify you or somebody else."""
+
+CONSENT = """\
+You will chat with an experimental computer program (a chatbot), and judge what it says.
+
+Your messages and answers are stored together with a random code, not with your name. They are used for \
+research on chatbots and may be published in anonymous form. Please do not write anything that could \
+identify you or others.
+
+The program may say things that are wrong, silly or unpleasant. Nobody reads along while you chat. You may \
+stop at any time by closing the page; what you have sent until then is kept."""
+
+CONSENT_TO_READ = """\
+You will read what computer programs (chatbots) replied to people, and say which of two replies is better.
+
+Your answers are stored together with a random code, not with your name. They are used for research on \
+chatbots and may be published in anonymous form.
+
+Some replies may be wrong, silly or unpleasant. You may stop at any time by closing the page; what you have \
+answered until then is kept."""
+
+
+def create_demo_studies(owner: User) -> Study | None:
+    """The first demo study, open, with the bots that can run here. Safe to repeat: it is returned if there.
+
+    Of bots that are equally far from their targets the first one is met first, so the best comes first: the
+    first conversation in an installation should not be with one that only says "ok".
+
+    None if it was renamed or deleted: an installation that has other studies does not get them again.
+    """
+    if Study.objects.exists():
+        return Study.objects.filter(title=TITLE).first()
+    rated, rated_turns = map(preset_named, ("neural-chat-interactive", "meena-interactive"))
+    assert rated
+    assert rated_turns
+    for task in tasks():
+        task.make_demo(owner)
+    _opened(rated.study(), RATED_TITLE, owner, _registered(_paper_bots() or CLASSIC), rated.asks)
+    study = rated_turns.study()
+    study.practice = False  # a newcomer is to be in the first chat soon
+    return _opened(study, TITLE, owner, _registered(_meenas() | CLASSIC), rated_turns.asks)
+
+
+def _opened(study: Study, title: str, owner: User, bots: Sequence[Bot], asks: Sequence[Asked]) -> Study:
+    study.title, study.languages, study.expected_minutes = title, ["en"], 10
+    study.instructions = INSTRUCTIONS
+    targets = dict.fromkeys(bots, 100)
+    save_study(study, owner=owner, consent_text=CONSENT, targets=targets, asks=asks)
+    return set_state(study.pk, Study.State.OPEN)
+
+
+def _registered(titles: Mapping[str, str]) -> list[Bot]:
+    return [register_bot(name=name, title=title, adapter=name) for name, title in titles.items()]
+
+
+def _meenas() -> dict[str, str]:
+    """The small Meena that ships, twice, where its libraries are installed."""
+    if not all(find_spec(library) for library in ("torch", "sentencepiece", "profanity_check")):
+        return {}
+    return {"meena-full": "Small Meena (full)", "meena-base": "Small Meena (base)"}
+
+
+def _paper_bots() -> dict[str, str]:
+    """Two of the chatbots of the neural.chat paper, where their libraries are installed."""
+    return {"vhred": "Small VHRED", "vhred-ei": "Small VHRED (EI)"} if find_spec("torch") else {}

@@ -1,0 +1,189 @@
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from django import forms
+from django.conf.locale import LANG_INFO
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from turnwise.accounts.models import User
+from turnwise.bots.models import Bot
+from turnwise.studies import consent, currencies
+from turnwise.studies.ask_forms import QuestionnaireForms
+from turnwise.studies.asks import Asked
+from turnwise.studies.models import Study
+from turnwise.studies.presets import presets_of
+from turnwise.studies.services import FIXED_FIELDS, Plan
+from turnwise.studies.tasks import task_of
+
+PAY_PER_WORKER = {"pay_amount": _("Pay per worker, for the whole batch")}
+# What every study has, whatever its task.
+FIELDS = (
+    "title", "protocol", "languages", "instructions", "debriefing", "contact", "pay_amount", "pay_currency",
+    "hourly_target", "expected_minutes", "withdrawal_days", "retention_days",
+)  # fmt: skip
+_CODE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")  # BCP 47, as far as this platform speaks it
+_CODES = {info["name"].lower(): code for code, info in LANG_INFO.items() if "name" in info}
+# What workers read formatted.
+IN_MARKDOWN = ("consent_text", "instructions", "debriefing")
+# What every study has whose workers are asked something, and whose answers are reported.
+ASKING = ("practice", "markdown", "primary_analysis", "exclusion_rules", "margin", "pilot_size")
+
+
+class StudyForm(forms.ModelForm[Study]):
+    """What every study has; the form of a task may have more fields of it."""
+
+    languages = forms.CharField(
+        label=_("Languages"),
+        initial="en",
+        max_length=100,
+        help_text=_(
+            "Codes of the languages in which people talk, separated by commas. For example: en, zh. With zh "
+            "or ar, workers read Chinese or Arabic on all pages and in the questions that come with Turnwise."
+        ),
+    )
+    consent_text = forms.CharField(
+        label=_("Consent text"),
+        widget=forms.Textarea,
+        max_length=20_000,
+        help_text=_("What is in [brackets] is for you to fill in, or to delete."),
+    )
+
+    class Meta:
+        model = Study
+        fields: tuple[str, ...] = FIELDS
+        labels = PAY_PER_WORKER
+        widgets: ClassVar[Mapping[str, forms.Widget]] = {
+            "exclusion_rules": forms.Textarea(attrs={"rows": 3}),
+            "material": forms.Textarea(attrs={"rows": 8}),
+        }
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if "primary_analysis" in self.fields:
+            self.fields["primary_analysis"].required = False  # all workers, if nobody says otherwise
+        self._offer_protocols()
+        formatted = _(
+            "Markdown may be used, for example: **bold**, - item of a list, [link](https://example.org)."
+        )
+        for name in self.fields.keys() & set(IN_MARKDOWN):
+            self.fields[name].help_text = f"{self.fields[name].help_text} {formatted}".strip()
+        for name in self.fields.keys() & {
+            "withdrawal_days",
+            "retention_days",
+            "pilot_size",
+            "re_entry",
+            "re_entry_most",
+        }:
+            # A program that sends nothing of it gets what is usual.
+            self.fields[name].required = name in self.data
+        if not self.instance.pk:
+            self.initial.pop("languages", None)
+            self.initial.setdefault("consent_text", consent.TEMPLATE)
+        else:
+            latest = self.instance.consent_versions.last()
+            self.initial["consent_text"] = latest.text if latest else consent.TEMPLATE
+            self.initial["languages"] = ", ".join(self.instance.languages)
+            for name in self.fields.keys() & set(FIXED_FIELDS):
+                self.fields[name].disabled = self.instance.state != Study.State.DRAFT
+
+    def _offer_protocols(self) -> None:
+        """Those by which a study of this task can be made, if there are any."""
+        able = presets_of(task_of(self.instance))
+        if len(able) == 1:
+            self.fields.pop("protocol", None)
+            return
+        self.fields["protocol"] = forms.ChoiceField(
+            label=self.fields["protocol"].label,
+            help_text=self.fields["protocol"].help_text,
+            choices=[(each.protocol, each.title) for each in able],
+            required=False,
+        )
+
+    def clean_languages(self) -> list[str]:
+        codes = [code.strip() for code in self.cleaned_data["languages"].split(",") if code.strip()]
+        if named := next((code for code in codes if code.lower() in _CODES), None):
+            raise ValidationError(
+                gettext("“%(name)s” is the name of a language, not its code. Write “%(code)s” instead.")
+                % {"name": named, "code": _CODES[named.lower()]}
+            )
+        if not codes or not all(_CODE.fullmatch(code) and len(code) <= 10 for code in codes):
+            raise ValidationError(
+                gettext("“%(value)s” is not a list of language codes such as: en, zh")
+                % {"value": self.cleaned_data["languages"]}
+            )
+        return codes
+
+    def clean_pay_currency(self) -> str:
+        code: str = self.cleaned_data["pay_currency"].upper()
+        if code not in currencies.CODES:
+            raise ValidationError(
+                gettext("“%(code)s” is not the code of a currency, such as USD or EUR.") % {"code": code}
+            )
+        return code
+
+
+class StudyPage:
+    """The forms with which a study of one task is made and edited.
+
+    Attributes:
+        template: of the page; extends studies/form.html.
+        study_form: class of the form about the study itself.
+    """
+
+    template: ClassVar[str]
+    study_form: ClassVar[type[StudyForm]] = StudyForm
+
+    def __init__(self, user: User, study: Study, data: Any = None) -> None:
+        """Show a study, saved before or not, or take what was sent of it.
+
+        Args:
+            user: who is at it.
+            study: with its task.
+            data: what was sent; None if nothing was yet.
+        """
+        self.form = self.study_form(data, instance=study)
+        self.questionnaires = QuestionnaireForms(user, study, data)
+
+    def is_valid(self) -> bool:
+        return all([self.form.is_valid(), self.questionnaires.is_valid()])
+
+    def study(self) -> Study:
+        """Of valid forms: the study, not saved yet."""
+        return self.form.save(commit=False)
+
+    def consent_text(self) -> str:
+        """Of valid forms: what workers agree to; empty where no workers take part."""
+        text: str = self.form.cleaned_data["consent_text"]
+        return text
+
+    def targets(self) -> Mapping[Bot, int]:
+        """Of valid forms: conversations wanted of each bot."""
+        return {}
+
+    def asks(self) -> Sequence[Asked] | None:
+        """Of valid forms: what is asked about what is said or shown; None: what the task asks."""
+        return None
+
+    def every_ask(self) -> Sequence[Asked]:
+        """Of valid forms: what is asked, also about the people themselves."""
+        study = self.form.instance
+        asks = self.asks()
+        if asks is None:
+            asks = [ask.declared for ask in study.asked] or task_of(study).asks
+        return [*asks, *self.questionnaires.asked]
+
+    def plan(self) -> Plan | None:
+        """Of valid forms: what the task stores beside the study."""
+        return None
+
+    def shown(self) -> dict[str, Any]:
+        """What the template shows."""
+        return {
+            "form": self.form,
+            "questionnaires": self.questionnaires,
+            "consents": consent.TEMPLATES,
+            "consent_texts": consent.for_script(),
+        }

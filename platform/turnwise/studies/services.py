@@ -1,0 +1,336 @@
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, Protocol
+
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.db.models import F
+from django.utils import timezone
+from django.utils.translation import gettext, gettext_lazy
+
+from turnwise.accounts.models import User
+from turnwise.accounts.people import UnknownPersonError, people_named
+from turnwise.bots.models import OUTSIDE, Bot
+from turnwise.bots.queries import visible_bots
+from turnwise.studies.asking import in_order, refuse_unfit, store_asks
+from turnwise.studies.asks import Asked
+from turnwise.studies.models import LONGEST_TAG, MOST_TAGS, ConsentVersion, ReEntry, Share, Study, StudyBot
+from turnwise.studies.presets import presets_of
+from turnwise.studies.tasks import task_of
+
+# What decides how a conversation runs and is judged. Conversations of one study must be
+# comparable, so these stay as they are once the study has been opened.
+PROTOCOL_FIELDS = (
+    "task", "protocol", "opening_speaker", "opening_text", "min_turns", "max_turns", "blind", "practice",
+    "markdown", "primary_analysis", "exclusion_rules", "margin", "pilot_size", "material", "bots_read",
+    "re_entry",
+    "re_entry_most",
+)  # fmt: skip
+# And what was promised stays in the ledger in that currency. What is asked stays, too: `Study.asks`.
+FIXED_FIELDS = (*PROTOCOL_FIELDS, "knowledge", "pay_currency")
+OPENED = "The study has been opened, so its protocol is fixed. Make a new study to change it."
+
+_PROMISED_LONGER = "People have agreed with %s days to withdraw. It can be more, not fewer."
+_PROMISED_SOONER = "People have agreed to be erased after %s days. It can be fewer, not more."
+
+_NOT_AGAIN = gettext_lazy(
+    "People take part more than once only where they talk with chatbots. Choose “Once”."
+)
+
+# The others move on while a form is open, and saving it must not set them back.
+_MOVES_ON = {
+    "id", "code", "owner", "state", "created_at", "archived_at", "previewed_at", "tags",
+    "results_version", "pilot_over_at",
+}  # fmt: skip
+_EDITED_FIELDS = [field.name for field in Study._meta.concrete_fields if field.name not in _MOVES_ON]
+
+
+class Plan(Protocol):
+    """A row of a task's own table, one for each of its studies."""
+
+    study: Any
+
+    def full_clean(self) -> None: ...
+
+    def save(self) -> None: ...
+
+
+@transaction.atomic
+def save_study(
+    study: Study,
+    *,
+    owner: User,
+    consent_text: str,
+    targets: Mapping[Bot, int],
+    plan: Plan | None = None,
+    asks: Sequence[Asked] | None = None,
+) -> Study:
+    """Store a new or edited study with its bots; a changed consent text becomes a new version.
+
+    Args:
+        study: the study, saved before or not.
+        owner: whose it is, if it is new.
+        consent_text: what workers agree to; empty where none take part.
+        targets: conversations wanted of each bot.
+        plan: what its task stores of it beside.
+        asks: what is asked in it, what its report begins with first; None: as it is, or as new studies do.
+
+    Raises:
+        ValidationError: a value the study cannot have, or a protocol changed after the study was opened.
+    """
+    if study.re_entry != ReEntry.ONCE and not task_of(study).can_recur:
+        raise ValidationError(_NOT_AGAIN)
+    if study.pk:
+        _refuse_changed_protocol(study)
+        study.full_clean()
+        study.save(update_fields=_EDITED_FIELDS)
+    else:
+        study.owner = owner
+        study.full_clean()
+        study.save()
+    _refuse_unfit_protocol(study)
+    latest = study.consent_versions.last()
+    if consent_text != (latest.text if latest else ""):
+        ConsentVersion.objects.create(
+            study=study, number=latest.number + 1 if latest else 1, text=consent_text
+        )
+    _set_targets(study, targets)
+    _set_asks(study, asks)
+    if plan:
+        _save_plan(study, plan)
+    results_changed(study.pk)
+    return study
+
+
+def _refuse_unfit_protocol(study: Study) -> None:
+    able = presets_of(task_of(study))
+    if study.protocol not in {each.protocol for each in able}:
+        known = ", ".join(f"“{each.title}”" for each in able)
+        refused = gettext("A study of this task cannot be made by “%(protocol)s”. Choose one of: %(known)s.")
+        raise ValidationError({"protocol": refused % {"protocol": study.protocol, "known": known}})
+
+
+def _refuse_changed_protocol(study: Study) -> None:
+    stored = Study.objects.select_for_update().get(pk=study.pk)
+    if stored.state == Study.State.DRAFT:
+        return
+    if study.withdrawal_days < stored.withdrawal_days:
+        raise ValidationError({"withdrawal_days": _PROMISED_LONGER % stored.withdrawal_days})
+    if study.retention_days > stored.retention_days:
+        raise ValidationError({"retention_days": _PROMISED_SOONER % stored.retention_days})
+    changed = [name for name in FIXED_FIELDS if getattr(stored, name) != getattr(study, name)]
+    if changed:
+        raise ValidationError(dict.fromkeys(changed, OPENED))
+
+
+@transaction.atomic
+def ask(study_id: int, asks: Sequence[Asked]) -> Study:
+    """Have a draft ask this and nothing else, what its report begins with first.
+
+    Raises:
+        ValidationError: such a study cannot ask it, or the study has been opened; nothing was changed.
+    """
+    study = Study.objects.select_for_update().get(pk=study_id)
+    _set_asks(study, asks)
+    results_changed(study.pk)
+    return study
+
+
+@transaction.atomic
+def set_bots(study_id: int, targets: Mapping[Bot, int]) -> Study:
+    """Have a study want so many conversations of each of these bots, and of no others any more.
+
+    Raises:
+        ValidationError: in such a study nobody talks with bots; nothing was changed.
+    """
+    study = Study.objects.select_for_update().get(pk=study_id)
+    if targets and not task_of(study).takes_bots(study):
+        raise ValidationError(gettext("In this study nobody talks with bots, so it cannot have any."))
+    _set_targets(study, targets)
+    results_changed(study.pk)
+    return study
+
+
+def _set_asks(study: Study, asks: Sequence[Asked] | None) -> None:
+    """Store what is asked. It stays as it is once the study has been opened."""
+    rows = list(study.asks.all())
+    stored = [ask.declared for ask in rows]
+    wanted = in_order(asks if asks is not None else stored or task_of(study).asks)
+    if wanted == stored:
+        return
+    if study.state != Study.State.DRAFT:
+        raise ValidationError(OPENED)
+    refuse_unfit(task_of(study), wanted)
+    store_asks(study, rows, wanted)
+    study.__dict__.pop("every_ask", None)
+    task_of(study).asks_changed(study)
+
+
+def _save_plan(study: Study, plan: Plan) -> None:
+    """Store the plan. It stays as it is once the study has been opened."""
+    if study.state != Study.State.DRAFT:
+        return
+    plan.study = study
+    plan.full_clean()
+    plan.save()
+
+
+def _set_targets(study: Study, targets: Mapping[Bot, int]) -> None:
+    """Store the targets. A bot that is left out keeps its conversations but gets no further workers."""
+    left_out = study.study_bots.exclude(bot__in=targets).exclude(bot__adapter=OUTSIDE)
+    if study.state == Study.State.DRAFT:
+        left_out.delete()
+    else:
+        left_out.update(target=0)
+    for bot, target in targets.items():
+        StudyBot.objects.update_or_create(study=study, bot=bot, defaults={"target": target})
+
+
+@transaction.atomic
+def set_state(study_id: int, state: Study.State) -> Study:
+    """Open or close a study. Conversations under way may be finished after closing.
+
+    Raises:
+        ValidationError: opening a study that no worker could enter.
+    """
+    study = Study.objects.select_for_update().get(pk=study_id)
+    if state == Study.State.DRAFT:
+        raise ValidationError(
+            gettext("A study that was opened stays open or closed; it cannot become a draft again.")
+        )
+    if Study.State.PAUSED in (state, study.state):
+        raise ValidationError(
+            gettext("“%(title)s” is paused or resumed on its page Monitor. Resume a paused study first.")
+            % {"title": study.title}
+        )
+    if state == Study.State.OPEN:
+        _refuse_empty(study)
+        study.archived_at = None
+    study.state = state
+    study.save(update_fields=["state", "archived_at"])
+    if state == Study.State.OPEN:
+        task_of(study).opened(study)
+    return study
+
+
+# What a study has of its own, and no copy of it.
+_OWN = {
+    "id", "code", "owner", "state", "created_at", "archived_at", "previewed_at", "results_version",
+    "rehearsal_of", "title", "pilot_over_at",
+}  # fmt: skip
+
+
+def fields_of_copy(study: Study) -> dict[str, Any]:
+    """How a study is run, for another that is to be run alike."""
+    return {f.name: getattr(study, f.name) for f in Study._meta.concrete_fields if f.name not in _OWN}
+
+
+@transaction.atomic
+def clone(study: Study, *, owner: User) -> Study:
+    """A draft that is run as the study is: everything but its workers and what came of it.
+
+    Of its bots it has those that are on and that the new owner may see.
+    """
+    task, consent = task_of(study), study.consent_versions.last()
+    bots = study.study_bots.filter(bot__active=True, bot__in=visible_bots(owner)).exclude(
+        bot__adapter=OUTSIDE
+    )
+    copy = save_study(
+        Study(title=f"Copy of {study.title}"[:120], **fields_of_copy(study)),
+        owner=owner,
+        consent_text=consent.text if consent else "",
+        targets={each.bot: each.target for each in bots.select_related("bot") if not each.bot.is_outside},
+        plan=task.plan_of_copy(study),
+        asks=[ask.declared for ask in study.every_ask],
+    )
+    task.copied_into(study, copy)
+    return copy
+
+
+@transaction.atomic
+def archive(study_id: int, *, now: datetime | None = None) -> Study:
+    """Leave a study out of lists; it can be taken back at any time.
+
+    Raises:
+        ValidationError: workers can still enter it.
+    """
+    study = Study.objects.select_for_update().get(pk=study_id)
+    if study.state in (Study.State.OPEN, Study.State.PAUSED):
+        raise ValidationError(
+            gettext("“%(title)s” is open or paused. Close it first, then archive it.")
+            % {"title": study.title}
+        )
+    study.archived_at = study.archived_at or now or timezone.now()
+    study.save(update_fields=["archived_at"])
+    return study
+
+
+def note_preview(study_id: int, *, now: datetime | None = None) -> None:
+    """Note that somebody has looked at the pages of a study's workers: once."""
+    Study.objects.filter(pk=study_id, previewed_at=None).update(previewed_at=now or timezone.now())
+
+
+def take_back(study_id: int) -> None:
+    """Show an archived study in lists again."""
+    Study.objects.filter(pk=study_id).update(archived_at=None)
+
+
+def set_tags(study: Study, tags: Iterable[str]) -> None:
+    """Give a study these tags and no others: each once, in the order given, as small letters.
+
+    Raises:
+        ValidationError: too many, or one that is too long; says which.
+    """
+    wanted = list(dict.fromkeys(" ".join(tag.lower().split()) for tag in tags))
+    study.tags = [tag for tag in wanted if tag]
+    if len(study.tags) > MOST_TAGS:
+        raise ValidationError(
+            gettext("These are %(n)d tags; a study has up to %(most)d. Leave some out.")
+            % {"n": len(study.tags), "most": MOST_TAGS}
+        )
+    for tag in study.tags:
+        if len(tag) > LONGEST_TAG:
+            raise ValidationError(
+                gettext("The tag “%(tag)s” has %(n)d letters; a tag has up to %(most)d. Shorten it.")
+                % {"tag": tag, "n": len(tag), "most": LONGEST_TAG}
+            )
+    study.save(update_fields=["tags"])
+
+
+def share(study: Study, name: str, *, may_change: bool) -> Share:
+    """Let somebody see a study, by the name that they sign in with; whoever sees it already: as told now.
+
+    Raises:
+        ValidationError: nobody has this name, or it is the owner's.
+    """
+    try:
+        (person,) = people_named([name]) or (None,)
+    except UnknownPersonError as error:
+        raise ValidationError(str(error)) from error
+    if person is None:
+        raise ValidationError(gettext("Write the name of a person who signs in here."))
+    if person.pk == study.owner_id:
+        raise ValidationError(gettext("“%(name)s” is the owner of this study.") % {"name": person})
+    shared, _new = Share.objects.update_or_create(
+        study=study, person=person, defaults={"may_change": may_change}
+    )
+    return shared
+
+
+def stop_sharing(study: Study, person: int) -> None:
+    """From now on this person sees the study no more; whoever did not, still does not."""
+    study.shares.filter(person=person).delete()
+
+
+def _refuse_empty(study: Study) -> None:
+    if missing := task_of(study).why_not_open(study):
+        raise ValidationError(missing)
+
+
+def results_changed(study_id: int) -> None:
+    """Note, in the caller's transaction, that the study's report no longer tells everything.
+
+    A counter, not a time: the row lock makes it grow in the order of the commits, so that a
+    report which read version n holds every change up to n.
+    """
+    Study.objects.filter(pk=study_id).update(results_version=F("results_version") + 1)

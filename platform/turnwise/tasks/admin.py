@@ -1,0 +1,5 @@
+"""The admin pages of all tasks."""
+
+from turnwise.tasks import discovery
+
+list(discovery.each("admin"))

@@ -1,0 +1,333 @@
+"""The socket of a worker who chats. Translates frames to calls and back; decides nothing."""
+
+import asyncio
+import random
+from collections import Counter
+from typing import Any
+
+from django.urls import reverse
+from typing_extensions import override
+
+from turnwise.crowd.claiming import Claim, begin_with_room, claim
+from turnwise.crowd.sessions import Session
+from turnwise.crowd.worker_socket import Handler, WorkerSocket
+from turnwise.dialogues import awaited, company, queries, services, turn_taking, typing
+from turnwise.dialogues.progress import Progress
+from turnwise.dialogues.seated import SavedTurn, Seated, group_of
+from turnwise.dialogues.shown import Shown
+from turnwise.labels import queries as labels
+from turnwise.labels.services import record
+from turnwise.labels.timing import Timing
+from turnwise.live.database import in_database
+from turnwise.live.frames import Frame, field, uuid_field
+from turnwise.live.markdown import as_html
+from turnwise.live.refusals import RefusedError
+from turnwise.tasks.conversation.partner import ASK_SECONDS, Partner
+
+# Each tab hears of all others, so their number is a bound on work as well. A person has two or three.
+MAX_TABS = 8
+
+_tabs: Counter[int] = Counter()  # open in this process, by dialogue
+
+
+class DialogueConsumer(WorkerSocket):
+    """One browser tab in one dialogue.
+
+    The Channels layer carries frames to the other tabs of the dialogue, in this process or another,
+    but only once a tab has heard of another: most dialogues have one tab, which needs no detour.
+    """
+
+    seat: Seated
+    is_counted = False
+    was_unheard = False
+    """Whether it told something while it took itself for the only tab."""
+    shown: Shown
+    partner: Partner | None = None
+    """The person opposite; None if it is a bot."""
+    asking: asyncio.Task[None] | None = None
+    given_back = ("key", "position", "ask")
+
+    @override
+    async def __call__(self, *arguments: Any) -> None:
+        try:
+            await super().__call__(*arguments)
+        finally:  # after an error nobody calls disconnect
+            if self.asking:
+                self.asking.cancel()
+            if self.is_counted:
+                _tabs[self.seat.dialogue_id] -= 1
+                if not _tabs[self.seat.dialogue_id]:
+                    del _tabs[self.seat.dialogue_id]
+
+    @override
+    async def enter(self, session: Session) -> None:
+        self.seat = await self._find_seat(session)
+        await self._claim(begins=False)
+        self._count_tab()
+        self.assignment_id = self.seat.assignment_id
+        self.alone = True
+        # A reply told while the state is being read would be overwritten by that older state.
+        self.in_order = asyncio.Lock()
+        self.group = group_of(self.seat.dialogue_id, self.seat.number)
+        await self.channel_layer.group_add(self.group, self.channel_name)
+        await self._announce()
+        await self._show_state()
+        if self.seat.bot_id is None:
+            self.partner = Partner(self.seat, self.channel_layer)
+            await self.here({})
+            self.asking = asyncio.create_task(self._keep_asking())
+
+    @override
+    async def begin(self) -> None:
+        opposite_a_bot = self.seat.bot_id is not None
+        if opposite_a_bot and await begin_with_room(self.seat.participation_id, self.seat.assignment_id):
+            self.has_begun = True
+            self.noted_as_at_work()
+        else:
+            await self._claim(begins=True)
+
+    async def _claim(self, *, begins: bool) -> None:
+        whose = await in_database(claim, self.seat.assignment_id, begins=begins)
+        if whose is Claim.GONE:
+            raise RefusedError("place_gone")
+        self.has_begun = whose is Claim.BEGUN
+
+    @override
+    def leads_on(self, reason: str) -> Frame:
+        if reason != "place_gone":
+            return {}
+        return {"to": reverse("crowd:place_gone", args=[self.seat.study_code])}
+
+    async def _keep_asking(self) -> None:
+        # Many tabs open at the same moment, as after a restart; they are not all to answer at the same.
+        pause = random.uniform(0, ASK_SECONDS)
+        while self.is_open:
+            await asyncio.sleep(pause)
+            await self.say({"type": "are_you_there"})
+            pause = ASK_SECONDS
+
+    async def _announce(self) -> None:
+        await self.channel_layer.group_send(self.group, {"type": "tab.joined", "tab": self.channel_name})
+
+    async def _find_seat(self, session: Session) -> Seated:
+        seat = await in_database(queries.seat_of, self.public_id(), session.worker_id)
+        if seat.participation_id not in session.participations:
+            raise RefusedError("not_yours")
+        return seat
+
+    def _count_tab(self) -> None:
+        if _tabs[self.seat.dialogue_id] >= MAX_TABS:
+            raise RefusedError("too_many_tabs")
+        _tabs[self.seat.dialogue_id] += 1
+        self.is_counted = True
+
+    @override
+    async def disconnect(self, code: int) -> None:
+        await super().disconnect(code)
+        if hasattr(self, "group"):
+            await self.channel_layer.group_discard(self.group, self.channel_name)
+
+    # --- frames from the browser -----------------------------------------------------------------
+
+    @override
+    def frame_handlers(self) -> dict[str, Handler]:
+        return {
+            **super().frame_handlers(),
+            "turn": self.turn,
+            "label": self.label,
+            "retry": self.retry,
+            "finish": self.finish,
+            "give_up": self.give_up,
+            "here": self.here,
+            "typing": self.typing,
+            "end_alone": self.end_alone,
+        }
+
+    async def turn(self, frame: Frame) -> None:
+        text, key = field(frame, "text", str), uuid_field(frame, "key")
+        tell_partner = self.partner.tell if self.partner else None
+        await turn_taking.take_turn(
+            self.seat, text=text, key=key, shown=self.shown, tell=self.tell, tell_partner=tell_partner
+        )
+        if typed := typing.Typed.of(frame):
+            await in_database(typing.note, self.seat.dialogue_id, key, typed)
+
+    async def label(self, frame: Frame) -> None:
+        position = None if frame.get("position") is None else field(frame, "position", int)
+        ask = field(frame, "ask", int) if "ask" in frame else 0
+        answers, progress = await record(
+            self.seat,
+            ask=ask,
+            position=position,
+            answers=field(frame, "answers", dict),
+            timing=Timing.of(frame),
+        )
+        saved = {"position": position, "ask": ask, "answers": answers, "progress": progress.frame}
+        await self.say({"type": "label_saved", **saved})
+        if self.has_company:  # two tabs may answer at the same moment: each reads which answer stayed
+            await self.show_state_everywhere()
+        else:
+            self.was_unheard = True
+
+    async def retry(self, frame: Frame) -> None:
+        await turn_taking.retry(self.seat, tell=self.tell)
+        await self.show_state_everywhere()
+
+    async def finish(self, frame: Frame) -> None:
+        await in_database(services.finish, self.seat)
+        await self.show_state_everywhere()
+        await self._tell_partner_of_change()
+
+    async def give_up(self, frame: Frame) -> None:
+        await in_database(services.give_up, self.seat)
+        await self.show_state_everywhere()
+
+    async def here(self, frame: Frame) -> None:
+        """The browser is still there. What this tab was not told of, as while Redis was down, is read now."""
+        if self.partner is None:
+            return
+        say, is_news = await self.partner.look(len(self.shown))
+        await self.say(say)
+        if is_news:
+            await self._show_state()
+
+    async def typing(self, frame: Frame) -> None:
+        """With a bot the page says so once, before the first message: from then on the place is theirs."""
+        if self.partner:
+            await self.partner.tell_of_typing()
+        else:
+            await self.ping(frame)
+
+    async def end_alone(self, frame: Frame) -> None:
+        """The other one has left."""
+        if self.partner is None:
+            raise RefusedError("unknown_type")
+        await in_database(company.end_alone, self.seat)
+        await self.show_state_everywhere()
+        await self._tell_partner_of_change()
+
+    async def _tell_partner_of_change(self) -> None:
+        if self.partner:
+            await self.partner.tell_of_change()
+
+    # --- frames to the browser -------------------------------------------------------------------
+
+    @property
+    def has_company(self) -> bool:
+        """Whether other tabs may be open: that of a page that was loaded anew is not known of yet."""
+        return not self.alone or not self.is_open
+
+    async def tell(self, frame: Frame) -> None:
+        """Send a frame to every tab of this dialogue."""
+        async with self.in_order:
+            await self._show(frame)
+        await self._tell_others({"type": "tab.frame", "frame": frame})
+
+    async def _tell_others(self, event: Frame) -> None:
+        if self.has_company:
+            await self.channel_layer.group_send(self.group, event | {"from": self.channel_name})
+        else:
+            self.was_unheard = True
+
+    async def _show(self, frame: Frame) -> None:
+        if "turn" in frame:
+            self.shown.add(frame["turn"])
+        await self.say(frame | {"turn": self._formatted(frame["turn"])} if "turn" in frame else frame)
+
+    def _formatted(self, turn: Frame) -> Frame:
+        """The turn, with its text as HTML beside it if the study shows that of chatbots."""
+        is_shown = self.seat.markdown and turn["speaker"] == "bot"
+        return turn | {"html": as_html(turn["text"])} if is_shown else turn
+
+    async def state(self) -> Frame:
+        """All that a tab shows. A reply that is due and not failed is asked for again here.
+
+        So a dialogue goes on after a restart of the server without anybody doing anything.
+        """
+        turns, progress, faults, annotations, is_over = await in_database(_stored, self.seat)
+        is_over = is_over or bool(self.standing.ended)
+        told = [turn._asdict() for turn in turns]
+        self.shown = Shown(told)
+        is_answering = turn_taking.is_answering(self.seat, progress.turns)
+        if progress.reply_due and not faults and not is_answering:
+            turn_taking.resume(self.seat, turns, progress, tell=self.tell)
+        has_failed = progress.reply_due and faults > 0
+        return {
+            "type": "state",
+            "turns": [self._formatted(turn) for turn in told],
+            "annotations": annotations,
+            "fault": turn_taking.fault_frame(self.seat, faults) if has_failed else None,
+            "starting": turn_taking.is_starting(self.seat, progress.turns),
+            "progress": progress.frame if is_answering or not has_failed else turn_taking.idle(progress),
+            "finished": reverse("crowd:thanks", args=[self.seat.study_code]) if is_over else None,
+        }
+
+    async def _show_state(self) -> None:
+        async with self.in_order:
+            await self.say(await self.state())
+
+    @override
+    async def show_again(self) -> None:
+        await self._show_state()
+
+    @override
+    async def worked(self) -> None:
+        """Whose turn it is, is told with what is said: `say`."""
+
+    @override
+    async def say(self, frame: Frame) -> None:
+        await super().say(frame)
+        if "progress" in frame:
+            has_failed = frame["type"] == "bot_failed" or bool(frame.get("fault"))
+            waits = not frame["progress"]["thinking"] and not has_failed
+            await self.moved(waits=waits, anew=frame["type"] != "state")
+
+    async def show_state_everywhere(self) -> None:
+        """Every tab reads for itself: a state read here could reach another tab after something newer."""
+        await self._show_state()
+        await self._tell_others({"type": "tab.changed"})
+
+    # --- events of other tabs --------------------------------------------------------------------
+
+    async def tab_joined(self, event: Frame) -> None:
+        """Another tab opened: from now on it hears of everything that this one tells."""
+        if event["tab"] != self.channel_name:
+            self.alone = False
+            await self.channel_layer.send(event["tab"], {"type": "tab.here"})
+
+    async def tab_here(self, event: Frame) -> None:
+        """This tab is not alone. What the other told before it knew of this one is read anew."""
+        self.alone = False
+        if self.was_unheard:  # what this one told before it knew of the other is read anew there
+            self.was_unheard = False
+            await self.show_state_everywhere()
+        else:
+            await self._show_state()
+
+    async def layer_restored(self, event: Frame) -> None:
+        """Redis was down: tabs in other processes may have opened unheard, or told what nobody heard."""
+        await self._announce()
+
+    async def operator_replied(self, event: Frame) -> None:
+        """Somebody answered in the bot's place. If nobody waits for that any more, it is waited for here."""
+        awaited.wake(self.seat.dialogue_id)
+        if not turn_taking.is_answering(self.seat, event["position"]):
+            await self._show_state()
+
+    async def tab_changed(self, event: Frame) -> None:
+        if event["from"] != self.channel_name:
+            await self._show_state()
+
+    async def tab_frame(self, event: Frame) -> None:
+        if event["from"] != self.channel_name:
+            await self._show(event["frame"])
+
+
+def _stored(seat: Seated) -> tuple[list[SavedTurn], Progress, int, list[dict[str, Any]], bool]:
+    """What a tab shows: `queries.snapshot`, this person's annotations, and whether their part is over.
+
+    Of two people, the other may still have something to answer.
+    """
+    turns, progress, faults = queries.snapshot(seat)
+    is_over = progress.ended or (seat.bot_id is None and services.has_finished(seat))
+    return turns, progress, faults, labels.own_labels(seat), is_over

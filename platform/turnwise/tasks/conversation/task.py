@@ -1,0 +1,140 @@
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from django.db.models import QuerySet, prefetch_related_objects
+from django.utils.translation import gettext_lazy as _
+from typing_extensions import override
+
+from turnwise.bots.models import Bot
+from turnwise.crowd.places import places_taken
+from turnwise.crowd.queries import finished_and_wanted, progress
+from turnwise.crowd.work import WorkerTask
+from turnwise.dialogues import reading
+from turnwise.dialogues.queries import from_elsewhere
+from evaluation.questions import LIKERT, VOTES
+from turnwise.rehearsals.findings import ENOUGH_FOR_A_BOT
+from turnwise.rehearsals.rehearsed import Crowd, RehearsedTask
+from turnwise.rehearsals.services import bots_of, copied
+from turnwise.studies.models import ReEntry, Speaker, Study
+from turnwise.studies.planned import Planned, of_conversations
+from turnwise.studies.queries import with_bots
+from turnwise.studies.tasks import Rows, register
+from turnwise.tasks.conversation import rehearsal
+from turnwise.tasks.conversation.forms import ConversationPage
+from turnwise.tasks.conversation.previewed import TalkPreviewed
+from turnwise.tasks.conversation.talks import TalkTask
+
+
+@register
+class Conversation(WorkerTask, TalkTask, RehearsedTask):
+    """Workers talk with a chatbot and judge its replies."""
+
+    key = "conversation"
+    title = "Talk with a chatbot and judge its replies"
+    menu = "Talk with chatbots"
+    order = 1
+    form = ConversationPage
+    overview = "tasks/conversation/overview.html"
+    manual = "labelling"
+    namespace = "conversation"
+
+    can_recur = True
+    needs_bots = True
+    begin = "conversation:start"
+    go_on = "conversation:chat"
+    heading = _("Talk with a chatbot, and judge what it says")
+    welcome = "tasks/conversation/welcome.html"
+    instructions = "tasks/conversation/instructions.html"
+    saved = _("Your conversation and all your answers are saved.")
+    previewed = TalkPreviewed
+
+    report = "tasks/conversation/report.html"
+    analysed = "tasks/conversation/analysed.html"
+
+    @override
+    def takes_bots(self, study: Study) -> bool:
+        return True
+
+    @override
+    def why_not_open(self, study: Study) -> str:
+        bots = study.study_bots.filter(target__gt=0, bot__active=True)
+        if wanted := sum(bots.values_list("target", flat=True)):
+            return reading.why_too_few(study, wanted)
+        return "Choose at least one active bot with a target above zero, then open the study."
+
+    @override
+    def planned(self, study: Study | None, sent: Mapping[str, str], wanted: Sequence[int]) -> Planned | None:
+        return of_conversations(wanted, together=self.together) if wanted else None
+
+    @override
+    def bots_to_try(self, study: Study) -> list[Bot]:
+        wanted = study.study_bots.filter(target__gt=0, bot__active=True).select_related("bot")
+        return [each.bot for each in wanted]
+
+    @override
+    def is_blind(self, study: Study) -> bool:
+        return study.blind
+
+    @override
+    def finished_and_wanted(self, studies: QuerySet[Study]) -> Rows:
+        return finished_and_wanted(studies)
+
+    @override
+    def shown(self, study: Study) -> Mapping[str, Any]:
+        asked = {ask.question_set for ask in study.asked}
+        return {
+            "bots": progress(study),
+            "from_elsewhere": from_elsewhere(study),
+            "fits_neural_chat": bool(asked & {LIKERT.key, VOTES.key}),
+            "fits_topical_chat": self.fits_topical_chat(study),
+        }
+
+    @override
+    def is_full(self, study: Study, now: datetime) -> bool:
+        if reading.is_used_up(study):
+            return True
+        wanted = study.study_bots.filter(target__gt=0)
+        # Bots that are switched off get nobody new. Where all are, people are not too many, but too early.
+        bots = wanted.filter(bot__active=True) or wanted
+        taken = places_taken(bots, now)
+        return all(taken[bot.pk] >= bot.target for bot in bots)
+
+    @override
+    def protocol(self, study: Study) -> Mapping[str, str]:
+        prefetch_related_objects([study], with_bots())  # those of many studies are there
+        operated = [each.bot.title for each in study.study_bots.all() if each.bot.is_operated]
+        people = {"Human operator": f"answered in place of {', '.join(operated)}"} if operated else {}
+        return people | {
+            "Opening": _opening(study),
+            "Turns": f"{study.min_turns} to {study.max_turns}",
+            "Asked": "; ".join(map(str, study.asked)),
+            "Names of the bots": "hidden" if study.blind else "shown",
+            **_re_entry(study),
+        }
+
+    @override
+    def enough_workers(self, study: Study) -> int:
+        return max(super().enough_workers(study), ENOUGH_FOR_A_BOT * bots_of(study).count())
+
+    @override
+    def copied(self, study: Study, workers: int) -> Study:
+        return copied(study, rehearsal.targets(study, workers))
+
+    @override
+    def crowd(self, rehearsed: Study, server: str, workers: int) -> Crowd:
+        return rehearsal.chatters(rehearsed, server, workers)
+
+
+def _re_entry(study: Study) -> Mapping[str, str]:
+    """How often a person took part, where that was more than once; they stay one rater."""
+    often = {
+        ReEntry.PER_BOT: "up to once with each bot",
+        ReEntry.UP_TO: f"up to {study.re_entry_most} times",
+    }.get(ReEntry(study.re_entry))
+    return {"Taking part": f"each person {often}; all of a person's labels are one rater's"} if often else {}
+
+
+def _opening(study: Study) -> str:
+    who = "the chatbot" if study.opening_speaker == Speaker.BOT else "the worker"
+    return f"{who}, with “{study.opening_text}”" if study.opening_text else f"{who}, in their own words"

@@ -1,0 +1,47 @@
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
+
+from turnwise.crowd import refusals
+from turnwise.crowd.assigning import assign
+from turnwise.crowd.models import Assignment
+from turnwise.crowd.practice_views import practice_first
+from turnwise.crowd.views import current_participation, page_of, worker_page
+from turnwise.dialogues import services
+from turnwise.dialogues.models import Dialogue
+from turnwise.dialogues.reading import ArticlesUsedUpError
+from turnwise.studies.models import Study
+from turnwise.tasks.conversation.page import Opposite, chat_page
+from turnwise.tasks.conversation.task import Conversation
+
+
+@require_POST
+@worker_page
+def start(request: HttpRequest, study: Study) -> HttpResponse:
+    if study.task != Conversation.key:
+        raise refusals.unknown_study()
+    participation = current_participation(request, study)
+    if first := practice_first(participation):
+        return first
+    _begun(assign(participation.pk))
+    return redirect("conversation:chat", code=study.code)
+
+
+@require_safe
+@worker_page
+def chat(request: HttpRequest, study: Study) -> HttpResponse:
+    participation = current_participation(request, study)
+    if page_of(participation) != "conversation:chat":
+        return redirect(page_of(participation), code=study.code)
+    dialogue = _begun(participation.assignment)
+    bot = services.bot_of(participation.assignment)
+    names = (_("Chatbot"), _("The chatbot")) if study.blind else (bot.title, bot.title)
+    return chat_page(request, participation, dialogue, Opposite(*names))
+
+
+def _begun(assignment: Assignment) -> Dialogue:
+    try:
+        return services.begin(assignment)
+    except ArticlesUsedUpError:
+        raise refusals.full(may_become_free=True) from None

@@ -1,0 +1,222 @@
+"""How simulated workers judge batteries, and what the report must say of what they judged twice."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from statistics import stdev
+from typing import Any
+
+from channels.db import database_sync_to_async
+from typing_extensions import override
+
+from evaluation.questions import QuestionSet
+from evaluation.report.analysis import of_all
+from evaluation.report.exclusion import FEWEST, rated
+from turnwise.judging import subjects
+from turnwise.judging.asks import asks_of_readers
+from turnwise.judging.batteries import as_json, battery_of
+from turnwise.judging.models import Battery, JudgingPlan, Slot
+from turnwise.rehearsals import truth
+from turnwise.rehearsals.findings import Finding, inside
+from turnwise.rehearsals.planted import Answers, Kind, Plan
+from turnwise.rehearsals.rehearsed import Crowd, UnrehearsableError
+from turnwise.rehearsals.room import Seat, latecomers, seats
+from turnwise.rehearsals.services import copied
+from turnwise.rehearsals.simulated import SimulatedWorker, Work
+from turnwise.rehearsals.ways import TEXT
+from turnwise.studies.models import Study
+from turnwise.tasks.judging.rehearsal import LEASE_SECONDS, Rater, Tab, planned, systems_of
+
+SAME = 0.8
+"""How often an honest worker repeats a rating; else they are a point off."""
+
+
+@dataclass
+class BatteryRater(Rater):
+    """Someone who judges a battery.
+
+    Attributes:
+        asks_reason: by the name of an item on the page, whether a reason is asked of it.
+        cards: by the same, the item's key and the occasion.
+    """
+
+    asks_reason: dict[str, bool] = field(default_factory=dict)
+    cards: dict[str, tuple[str, int]] = field(default_factory=dict)
+
+    @override
+    def keys(self, items: list[dict[str, Any]]) -> list[str]:
+        self.asks_reason.update({item["key"]: item["asks_reason"] for item in items})
+        return super().keys(items)
+
+    @override
+    def sent(self, item: str, answers: Answers) -> Answers:
+        free = self._plan(item).questions.free_texts
+        kept = {key: answer for key, answer in answers.items() if key not in free}
+        return kept | (dict.fromkeys(free, TEXT) if self.asks_reason[item] else {})
+
+    @override
+    async def _judge(self, tab: Tab, item: str, done: Work) -> None:
+        key, occasion = await self._card(item)
+        if occasion == 1:
+            await self._judge_as(tab, item, key, done)
+            return
+        answers = done.again.get(key) or self._again(key, self._labels(key, done)[key])
+        if await self._saved(tab, item, answers):
+            done.again[key] = answers
+
+    async def _card(self, item: str) -> tuple[str, int]:
+        """The item behind its name on the page, which tells nobody."""
+        if item not in self.cards:
+            found = Slot.objects.filter(key=item).values_list("item__key", "occasion")
+            key, occasion = await database_sync_to_async(found.get)()
+            self.cards[item] = str(key), occasion
+            self.asked[str(key)] = self.asked[item]
+        return self.cards[item]
+
+    def _again(self, key: str, first: Answers) -> Answers:
+        """What this worker says of something the second time."""
+        if self.kind is Kind.CARELESS:
+            return self._plan(key).deal(key, self.kind)
+        if self.kind is Kind.STRAIGHT_LINING:
+            return first
+        plan = self._plan(key)
+        return first | {name: self._near(plan, name, first[name]) for name in rated(plan.questions)}
+
+    def _near(self, plan: Plan, name: str, first: Any) -> Any:
+        values = [choice.value for choice in plan.questions.question(name).choices]
+        if plan._next(("again", name), {True: SAME, False: 1 - SAME}):
+            return first
+        at = values.index(first)
+        return values[at + 1] if at + 1 < len(values) else values[at - 1]
+
+
+def with_batteries(study: Study, battery: Battery, workers: int) -> Study:
+    """A copy in which each of these workers gets a battery; who leaves, theirs goes to a latecomer."""
+    come = seats(workers, study.languages)
+    stay = Counter(seat.language for seat in come if seat.kind is not Kind.LEAVING)
+    if min(stay[code] for code in study.languages) < 2:
+        raise UnrehearsableError(
+            f"{workers} simulated workers are too few for {len(study.languages)} languages of batteries. Use "
+            "--workers 30 or more."
+        )
+    plan = JudgingPlan.objects.get(study=study)
+    copy = copied(study, {})
+    own = JudgingPlan.objects.create(
+        study=copy,
+        batch_size=plan.batch_size,
+        lease_seconds=min(plan.lease_seconds, LEASE_SECONDS),
+        shows_reading=plan.shows_reading,
+    )
+    for language in study.languages:
+        subjects.add_items_of(copy, study, language=language, items=study.items.count())
+    wanted = max(stay[code] for code in study.languages)
+    subjects.save_battery(Battery(plan=own, **(as_json(battery) | {"workers": wanted, "seed": battery.seed})))
+    return copy
+
+
+def raters(rehearsal: Study, server: str, workers: int) -> Crowd:
+    """As in a study with a queue, but each gets a battery."""
+    asks, battery = asks_of_readers(rehearsal), battery_of(rehearsal)
+    assert battery
+    plans, systems = [planned(ask) for ask in asks], systems_of(asks[0])
+    rater = partial(BatteryRater, server=server, link=rehearsal.get_entry_url(), plan=plans[0])
+    placed = seats(workers, rehearsal.languages)
+    leaving = Counter(seat.language for seat in placed if seat.kind is Kind.LEAVING)
+
+    def worker(number: int, seat: Seat) -> SimulatedWorker:
+        return rater(number, seat.kind, beside=plans[1:], language=_chosen(rehearsal, seat))
+
+    return Crowd(
+        plans[0],
+        placed,
+        latecomers(placed, max(leaving.values(), default=0)),
+        worker,
+        raters=max(1, battery.workers * len(rehearsal.languages) // max(Counter(systems.values()).values())),
+        beside=plans[1:],
+        also=partial(findings, plans, battery),
+    )
+
+
+def _chosen(study: Study, seat: Seat) -> str:
+    return seat.language if len(study.languages) > 1 else ""
+
+
+@dataclass(frozen=True)
+class _Told:
+    """What a worker answered to one ask: of each thing, and of what came a second time."""
+
+    first: Mapping[str, Answers]
+    again: Mapping[str, Answers]
+
+
+def findings(
+    plans: Sequence[Plan], battery: Battery, done: Sequence[Work], result: Mapping[str, Any]
+) -> list[Finding]:
+    """What is particular to batteries, compared with the report: ask by ask, and whom the rules propose."""
+    told = [list(_told(work, len(plans))) for work in done]
+    found = []
+    for ask, (plan, figures) in enumerate(zip(plans, [result, *result.get("beside", ())], strict=True)):
+        everybody = of_all(figures)["battery"]
+        found += _paired(plan, battery, everybody)
+        found += [_repeated(row, [each[ask] for each in told]) for row in everybody["repeats"]]
+    broken = sum(
+        any(_breaks(plan.questions, battery, of_ask) for plan, of_ask in zip(plans, each, strict=True))
+        for each in told
+    )
+    return [*found, _proposed(broken, result["proposed"]["workers"])]
+
+
+def _told(work: Work, asks: int) -> Iterator[_Told]:
+    """Ask by ask; who has not begun has said nothing of any."""
+    for labels in (work.labels, *(work.beside or [{}] * (asks - 1))):
+        yield _Told(labels, {key: given for key, given in work.again.items() if key in labels})
+
+
+def _paired(plan: Plan, battery: Battery, everybody: Mapping[str, Any]) -> list[Finding]:
+    reference, found = truth.means(plan, battery.compared_with), []
+    for score in everybody["paired"]:
+        for row in score["rows"]:
+            planted = truth.means(plan, row["target"])[score["key"]] - reference[score["key"]]
+            what = f"{score['title']} of {row['target']} less {battery.compared_with}, within workers"
+            found.append(inside(what, planted, row["difference"], row, row.get("undefined", ""), 2))
+    return found
+
+
+def _repeated(row: Mapping[str, Any], told: Sequence[_Told]) -> Finding:
+    """Counted one by one: nothing is lost of what came twice."""
+    both = [
+        (each.first[key][row["key"]], again[row["key"]]) for each in told for key, again in each.again.items()
+    ]
+    same = sum(first == second for first, second in both)
+    reported = round(row.get("same", 0.0) * row["pairs"] / 100)
+    return Finding(
+        (row["pairs"], reported) == (len(both), same),
+        f"“{row['question']}”: the report counts {row['pairs']} judged twice, {reported} of them alike; the "
+        f"workers judged {len(both)} twice, {same} alike.",
+    )
+
+
+def _proposed(broken: int, proposed: Sequence[Any]) -> Finding:
+    """The rules applied to each worker by themselves; these workers tell no times."""
+    return Finding(
+        broken == len(proposed),
+        f"The declared rules propose to exclude {len(proposed)} workers; of those who came, {broken} "
+        "break one.",
+    )
+
+
+def _breaks(questions: QuestionSet, battery: Battery, told: _Told) -> bool:
+    keys = rated(questions)
+    if not keys:
+        return False
+    sums = [sum(given[key] for key in keys) for given in (*told.first.values(), *told.again.values())]  # type: ignore[misc]  # ratings
+    if battery.least_spread is not None and len(sums) >= FEWEST and stdev(sums) < battery.least_spread:
+        return True
+    if battery.repeat_points is None:
+        return False
+    gaps = [
+        [abs(told.first[thing][key] - again[key]) for key in keys]  # type: ignore[operator]  # ratings
+        for thing, again in told.again.items()
+    ]
+    return any(sum(gap > battery.repeat_points for gap in each) >= battery.repeat_questions for each in gaps)

@@ -1,0 +1,104 @@
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+from django.utils.translation import gettext_lazy as _
+from typing_extensions import override
+
+from evaluation.protocols.facts import Evaluation
+from evaluation.questions import QuestionSet
+from evaluation.report.columns import Table
+from evaluation.report.judging import judging_result
+from evaluation.report.tables import tables
+from turnwise.exports.turns import JUDGMENTS
+from turnwise.judging.batteries import battery_of
+from turnwise.judging.models import JudgingPlan
+from turnwise.judging.queued import QueuedTask
+from turnwise.judging.subjects import add_all_items_of
+from turnwise.rehearsals.rehearsed import Crowd, RehearsedTask
+from turnwise.reports.manners import manners
+from turnwise.reports.queries import analysis_plan
+from turnwise.reports.reported import Computation, ReportedTask
+from turnwise.studies.asks import OF_EACH_ITEM, About, By
+from turnwise.studies.models import Study
+from turnwise.studies.tasks import FirstStep, register
+from turnwise.tasks.judging import battery_rehearsal, rehearsal, transcripts
+from turnwise.tasks.judging.forms import JudgingPage
+from turnwise.tasks.judging.judged import asked_of_items
+from turnwise.tasks.judging.previewed import JudgingPreviewed
+
+
+@register
+class Judging(QueuedTask, ReportedTask, RehearsedTask):
+    """Workers judge responses, turns or conversations of others, or contexts, one after the other."""
+
+    key = "judging"
+    title = "Judge responses, single turns or whole conversations"
+    menu = "Judge responses or conversations"
+    order = 3
+    form = JudgingPage
+    overview = "tasks/judging/overview.html"
+    manual = "labelling"
+    namespace = "judging_task"
+    asks = (OF_EACH_ITEM,)
+    may_ask = frozenset((By.READERS, about) for about in (About.RESPONSE, About.DIALOGUE, About.CONTEXT))
+
+    ways = {transcripts.WAY: _("Judge imported conversations")}
+
+    begin = "judging_task:start"
+    go_on = "judging_task:judge"
+    heading = _("Judge what was said in conversations")
+    welcome = "tasks/judging/welcome.html"
+    instructions = "tasks/judging/instructions.html"
+    previewed = JudgingPreviewed
+
+    has_batteries = True
+    evaluation = Evaluation.STATIC
+    report = "tasks/judging/report.html"
+    analysed = "tasks/judging/analysed.html"
+    labels_exported = JUDGMENTS
+    read = "items"
+
+    @override
+    def set_out(self, study: Study, way: str) -> str:
+        return transcripts.set_out(study) if way == transcripts.WAY else super().set_out(study, way)
+
+    @override
+    def first_steps(self, study: Study) -> Sequence[FirstStep]:
+        return transcripts.first_steps(study)
+
+    @override
+    def copied_into(self, study: Study, copy: Study) -> None:
+        super().copied_into(study, copy)
+        add_all_items_of(copy, study)
+
+    @override
+    def computation(self, study: Study) -> Computation:
+        asks, plan = asked_of_items(study), analysis_plan(study)
+        return partial(judging_result, asks, plan=plan, manners=manners(study))
+
+    @override
+    def tables(self, asked: Sequence[QuestionSet]) -> tuple[Table, ...]:
+        return tables(asked, judging=True)
+
+    @override
+    def protocol(self, study: Study) -> Mapping[str, str]:
+        plan = JudgingPlan.objects.select_related("battery").filter(study=study).first()
+        if battery := getattr(plan, "battery", None):
+            return {
+                "Raters": f"{battery.workers}, each with a battery of {len(battery.targets)} targets, "
+                f"{battery.fillers} fillers and {battery.repeats} of these a second time"
+            }
+        return {"Raters": f"{plan.raters_per_item} for each item"} if plan else {}
+
+    @override
+    def copied(self, study: Study, workers: int) -> Study:
+        battery = battery_of(study)
+        if battery:
+            return battery_rehearsal.with_batteries(study, battery, workers)
+        return rehearsal.with_queue(study, workers)
+
+    @override
+    def crowd(self, rehearsed: Study, server: str, workers: int) -> Crowd:
+        if battery_of(rehearsed):
+            return battery_rehearsal.raters(rehearsed, server, workers)
+        return rehearsal.raters(rehearsed, server, workers)

@@ -1,0 +1,98 @@
+"""The page of the training questions: plain forms, since nothing of it is a judgment."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods
+
+from turnwise.crowd.languages import language_of_questions
+from turnwise.crowd.views import current_participation, worker_page
+from turnwise.crowd.work import work_of
+from evaluation.questions import Example, QuestionSet
+from turnwise.judging import training
+from turnwise.judging.training import Marked
+from turnwise.studies.models import Study
+
+
+@require_http_methods(["GET", "POST"])
+@worker_page
+def practise(request: HttpRequest, study: Study) -> HttpResponse:
+    """The questions; after a try what was wrong in it, and why; with all right, on to the work."""
+    participation = current_participation(request, study)
+    language = language_of_questions(study)
+    examples = training.examples_of(study, language)
+    if not training.is_due(participation):
+        return _passed(request, study)
+    marked: Sequence[Marked] = ()
+    if request.method == "POST":
+        marked = training.answer(participation, _given(request.POST, examples))
+        if not any(each.wrong for each in marked):
+            return _passed(request, study)
+        training.is_due(participation)  # refuses whoever has no try left
+    context = {
+        "study": study,
+        "examples": training_shown(examples, marked),
+        "is_marked": bool(marked),
+        "left": training.left(participation),
+    }
+    return render(request, "tasks/judging/training.html", context, status=422 if marked else 200)
+
+
+def training_shown(
+    examples: Sequence[tuple[QuestionSet, Example]], marked: Sequence[Marked]
+) -> list[dict[str, Any]]:
+    """The examples as their page shows them, before a try or after one."""
+    return [
+        _shown(n, example, questions, marked[n] if marked else None)
+        for n, (questions, example) in enumerate(examples)
+    ]
+
+
+def _passed(request: HttpRequest, study: Study) -> HttpResponse:
+    begin = reverse(work_of(study).begin, args=[study.code])
+    if request.method == "GET":
+        return redirect("crowd:instructions", code=study.code)
+    return render(request, "tasks/judging/trained.html", {"study": study, "begin": begin})
+
+
+def _given(
+    sent: Mapping[str, str], examples: Sequence[tuple[QuestionSet, Example]]
+) -> list[dict[str, object]]:
+    """By example, the answers: the value of the choice whose number was sent."""
+    return [
+        {
+            question.key: question.choices[int(number)].value
+            for question in questions.questions
+            if (number := sent.get(f"{n}-{question.key}", "")).isdecimal()
+            and len(number) < 4
+            and int(number) < len(question.choices)
+        }
+        for n, (questions, _example) in enumerate(examples)
+    ]
+
+
+def _shown(n: int, example: Example, questions: QuestionSet, marked: Marked | None) -> dict[str, Any]:
+    return {
+        "example": example,
+        "is_right": marked is not None and not marked.wrong,
+        "is_wrong": marked is not None and bool(marked.wrong),
+        "questions": [
+            {
+                "name": f"{n}-{question.key}",
+                "wording": question.wording,
+                "is_wrong": marked is not None and question.key in marked.wrong,
+                "choices": [
+                    (
+                        number,
+                        choice.label,
+                        marked is not None and marked.given.get(question.key) == choice.value,
+                    )
+                    for number, choice in enumerate(question.choices)
+                ],
+            }
+            for question in questions.questions
+        ],
+    }

@@ -1,0 +1,24 @@
+from django.urls import path, re_path
+
+from turnwise.tasks.judging import in_context_views, second_group_views, training_views, views
+
+app_name = "judging_task"
+urlpatterns = [
+    path("s/<slug:code>/training/", training_views.practise, name="practise"),
+    path("s/<slug:code>/judge/start/", views.start, name="start"),
+    path("s/<slug:code>/judge/", views.judge, name="judge"),
+    path("studies/<int:pk>/report/contexts/", in_context_views.contexts, name="contexts"),
+    path("studies/<int:pk>/report/contexts/<int:context>/", in_context_views.context, name="context"),
+    re_path(
+        r"^studies/(?P<pk>[0-9]+)/report/contexts/(?P<context>[0-9]{1,18})\.(?P<ending>csv|tex)$",
+        in_context_views.context_file,
+        name="context_file",
+    ),
+    path("studies/<int:pk>/second-group/", second_group_views.second_groups, name="second_groups"),
+    path("studies/<int:pk>/second-group/<int:other>/", second_group_views.both_groups, name="both_groups"),
+    path(
+        "studies/<int:pk>/second-group/<int:other>/groups.csv",
+        second_group_views.both_groups_csv,
+        name="both_groups_csv",
+    ),
+]

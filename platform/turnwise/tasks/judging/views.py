@@ -1,0 +1,78 @@
+"""The pages of a worker who judges; what happens on them goes through `judging_consumer`."""
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import override
+from django.views.decorators.http import require_POST, require_safe
+
+from turnwise.crowd import refusals
+from turnwise.crowd.languages import ENGLISH, catalog_of
+from turnwise.crowd.practice_views import practice_first
+from turnwise.crowd.views import current_participation, page_of, worker_page
+from turnwise.crowd.work import work_of
+from turnwise.judging import services as judging
+from turnwise.judging import training
+from turnwise.judging.asks import asked_by_number
+from turnwise.judging.models import Batch
+from turnwise.judging.services import plan_of
+from turnwise.knowledge.sections import pasted
+from turnwise.studies.models import Study, language_name
+from turnwise.tasks.judging.task import Judging
+
+
+@require_POST
+@worker_page
+def start(request: HttpRequest, study: Study) -> HttpResponse:
+    return begin_batch(request, study, Judging.key)
+
+
+def begin_batch(request: HttpRequest, study: Study, task: str) -> HttpResponse:
+    """Begin; where a study has several languages, the worker says which one they read."""
+    if study.task != task:
+        raise refusals.unknown_study()
+    participation = current_participation(request, study)
+    if first := practice_first(participation):
+        return first
+    language = study.languages[0] if len(study.languages) == 1 else request.POST.get("language", "")
+    if language not in study.languages:
+        names = [(code, language_name(code, in_itself=True)) for code in study.languages]
+        context = {"study": study, "languages": names, "begin": request.path}
+        return render(request, "tasks/judging/language.html", context)
+    if training.is_due(participation):
+        return redirect("judging_task:practise", code=study.code)
+    judging.begin(participation, language=language)
+    return redirect(work_of(study).go_on, code=study.code)
+
+
+@require_safe
+@worker_page
+def judge(request: HttpRequest, study: Study) -> HttpResponse:
+    return batch_page(request, study, Judging.go_on, "tasks/judging/judge.html")
+
+
+def batch_page(request: HttpRequest, study: Study, name: str, template: str) -> HttpResponse:
+    """The page on which the worker's items are judged; elsewhere if they are not at that page now."""
+    participation = current_participation(request, study)
+    if page_of(participation) != name:
+        return redirect(page_of(participation), code=study.code)
+    batch = Batch.objects.get(assignment=participation.assignment)
+    materials = pasted(study.material) if study.material else []
+    context = {
+        "study": study,
+        "batch": batch,
+        "resume_code": participation.resume_code,
+        "materials": materials,
+        "has_reading": bool(materials) or plan_of(study).shows_reading,
+        "settings": _page_settings(batch, study),
+    }
+    # Of several languages the page has the one that this worker reads.
+    with override(catalog_of(batch.language) or ENGLISH):
+        return render(request, template, context)
+
+
+def _page_settings(batch: Batch, study: Study) -> dict[str, object]:
+    return {
+        "socket": f"/ws/batches/{batch.public_id}/",
+        "batch": str(batch.public_id),
+        "asks": asked_by_number(study, batch.language),
+    }

@@ -1,0 +1,5 @@
+"""The tables of all tasks: Django looks for them here."""
+
+from turnwise.tasks import discovery
+
+list(discovery.each("models"))

@@ -1,0 +1,61 @@
+"""The REST API of studies of pairs: which pairs are judged."""
+
+from typing import Annotated
+
+from django.core.exceptions import ValidationError
+from django.shortcuts import get_object_or_404
+from ninja import Router, Schema
+from ninja.errors import HttpError
+from pydantic import ConfigDict, Field
+
+from turnwise.accounts.requests import AuthenticatedHttpRequest
+from evaluation.fit_contexts import Fit
+from turnwise.judging import pairs
+from turnwise.judging.pairs import Source
+from turnwise.live.answers import answers
+from turnwise.responses.queries import real_runs_of
+from turnwise.studies.queries import studies_of
+from turnwise.tasks.pairs.forms import MOST_EACH, MOST_WORDS
+
+MOST_RUNS = 100
+Number = Annotated[int, Field(ge=1, le=2**63 - 1)]
+router = Router(tags=["studies"])
+
+
+class PairsIn(Schema):
+    """Responses of runs side by side, two to each context."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    runs: list[Number] = Field(
+        max_length=MOST_RUNS, description="One of each system, over the same contexts."
+    )
+    each: int | None = Field(None, ge=1, le=MOST_EACH, description="Pairs of every two systems; null: all.")
+    seed: int = Field(1, ge=0, le=2**31, description="Decides which; the same one always the same.")
+    least_words: int = Field(0, ge=0, le=MOST_WORDS, description="Of a context, all its turns together.")
+    without_unknown: bool = Field(False, description="Leave out contexts with <unknown> or <unk>.")
+
+
+class PairsOut(Schema):
+    """What came in."""
+
+    added: int
+    unfit: int = Field(description="Contexts that were left out: too short, or with an unknown word.")
+
+
+@router.post("/studies/{slug:code}/pairs", response=answers(PairsOut, 404, has_body=True))
+def add_pairs(request: AuthenticatedHttpRequest, code: str, sent: PairsIn) -> PairsOut:
+    """Add pairs to the queue. Sent again, it adds what is new."""
+    user = request.user
+    study = get_object_or_404(studies_of(user).filter(rehearsal_of=None), code=code)
+    runs = real_runs_of(user).filter(pk__in=sent.runs)
+    lacking = sorted(set(sent.runs) - {run.pk for run in runs})
+    if lacking:
+        raise HttpError(422, f"There is no run {lacking[0]}, or it is not yours. Its page has its number.")
+    fit = Fit(sent.least_words, unknown=not sent.without_unknown)
+    try:
+        source = Source.of_runs(runs, each=sent.each, seed=sent.seed, fit=fit)
+        unfit = pairs.preview(study, source).unfit
+        return PairsOut(added=pairs.add(study, source), unfit=unfit)
+    except ValidationError as error:
+        raise HttpError(422, " ".join(error.messages)) from None

@@ -1,0 +1,89 @@
+"""The pages of a worker who compares, and the researcher's page on which pairs are made."""
+
+from collections.abc import Mapping
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import ValidationError
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_POST, require_safe
+
+from turnwise.crowd.views import worker_page
+from turnwise.judging import pairs
+from turnwise.judging.pairs import Preview, Source
+from turnwise.studies.models import Study
+from turnwise.studies.queries import studies_of
+from turnwise.tasks.judging.views import batch_page, begin_batch
+from turnwise.tasks.pairs.forms import ConversationPairsForm, ResponsePairsForm, SourceForm
+from turnwise.tasks.pairs.task import Pairs
+
+FORMS: Mapping[str, type[SourceForm]] = {
+    "responses": ResponsePairsForm,
+    "conversations": ConversationPairsForm,
+}
+
+
+@require_POST
+@worker_page
+def start(request: HttpRequest, study: Study) -> HttpResponse:
+    return begin_batch(request, study, Pairs.key)
+
+
+@require_safe
+@worker_page
+def compare(request: HttpRequest, study: Study) -> HttpResponse:
+    return batch_page(request, study, Pairs.go_on, "tasks/pairs/compare.html")
+
+
+@login_required
+def add(request: HttpRequest, pk: int) -> HttpResponse:
+    """What would be added and what it costs; then it is added."""
+    study = get_object_or_404(studies_of(request.user).filter(task=Pairs.key, rehearsal_of=None), pk=pk)
+    assert request.user.is_authenticated
+    sent = request.POST.get("of", "") if request.method == "POST" else ""
+    shown = {
+        kind: form((request.POST if kind == sent else None), user=request.user, study=study, prefix=kind)
+        for kind, form in FORMS.items()
+    }
+    form = shown.get(sent)
+    preview = None
+    source = form.source() if form is not None and form.is_valid() else None
+    if form is not None and source is not None:
+        try:
+            if "add" in request.POST:
+                return _added(request, study, source)
+            preview = pairs.preview(study, source)
+        except ValidationError as error:
+            form.add_error(None, error)
+    return _add_page(request, study, shown, sent, preview)
+
+
+def _added(request: HttpRequest, study: Study, source: Source) -> HttpResponse:
+    items = pairs.add(study, source)
+    said = (
+        ngettext("%(n)s pair added.", "%(n)s pairs added.", items) % {"n": f"{items:,}"}
+        if items
+        else _("Nothing was added: all of them are already there.")
+    )
+    messages.success(request, said)
+    return redirect("judging:queue", pk=study.pk)
+
+
+def _add_page(
+    request: HttpRequest,
+    study: Study,
+    shown: Mapping[str, SourceForm],
+    sent: str,
+    preview: Preview | None,
+) -> HttpResponse:
+    context = {
+        "study": study,
+        "of": sent,
+        "preview": preview,
+        **{f"{kind}_form": f for kind, f in shown.items()},
+    }
+    is_refused = request.method == "POST" and preview is None
+    return render(request, "tasks/pairs/add.html", context, status=422 if is_refused else 200)

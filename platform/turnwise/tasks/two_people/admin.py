@@ -1,0 +1,20 @@
+from django.contrib import admin
+from django.http import HttpRequest
+from typing_extensions import override
+
+from turnwise.accounts.view_only import NeverDeleted
+from turnwise.studies.models import Study
+from turnwise.tasks.two_people.models import TwoPeoplePlan
+
+
+@admin.register(TwoPeoplePlan)
+class TwoPeoplePlanAdmin(NeverDeleted, admin.ModelAdmin[TwoPeoplePlan]):
+    """A plan is a draft's to change: once the study has opened, people wait and talk by it."""
+
+    @override
+    def has_change_permission(self, request: HttpRequest, obj: TwoPeoplePlan | None = None) -> bool:
+        return super().has_change_permission(request, obj) and _is_draft(obj)
+
+
+def _is_draft(plan: TwoPeoplePlan | None) -> bool:
+    return plan is None or plan.study.state == Study.State.DRAFT

@@ -1,0 +1,121 @@
+"""The socket of a worker who waits for another. Translates frames to calls and back; decides nothing."""
+
+import asyncio
+from typing import Any
+from uuid import UUID, uuid4
+
+from typing_extensions import override
+
+from turnwise.crowd.sessions import Session
+from turnwise.crowd.waiting import ASK_SECONDS
+from turnwise.crowd.worker_socket import Handler, WorkerSocket
+from turnwise.live.database import in_database
+from turnwise.live.frames import Frame, uuid_field
+from turnwise.live.refusals import RefusedError
+from turnwise.tasks.two_people import pairing
+from turnwise.tasks.two_people.pairing import Lobby, Standing
+
+
+class LobbyConsumer(WorkerSocket):
+    """One browser tab in the lobby. The newest tab of a person waits; an older one is told and closed.
+
+    The server asks again and again whether somebody is there: a browser slows the clock of a hidden tab,
+    but answers at once.
+    """
+
+    has_clock = False  # who waits takes nobody's time
+    lobby: Lobby
+    tab: UUID
+    asking: asyncio.Task[None] | None = None
+
+    @override
+    async def __call__(self, *arguments: Any) -> None:
+        try:
+            await super().__call__(*arguments)
+        finally:  # after an error nobody calls disconnect
+            if self.asking:
+                self.asking.cancel()
+
+    @override
+    async def enter(self, session: Session) -> None:
+        code = str(self.scope["url_route"]["kwargs"]["code"])
+        self.lobby = await in_database(pairing.lobby_of, session, code)
+        self.assignment_id = self.lobby.assignment_id
+        self.tab = uuid4()
+        self.group = _group(self.assignment_id)
+        await self.channel_layer.group_send(self.group, {"type": "lobby.other_tab"})
+        await self.channel_layer.group_add(self.group, self.channel_name)
+        await self._show(await in_database(pairing.enter, self.lobby, self.tab))
+        self.asking = asyncio.create_task(self._keep_asking())
+
+    async def _keep_asking(self) -> None:
+        while self.is_open:
+            await asyncio.sleep(ASK_SECONDS)
+            await self.say({"type": "are_you_there"})
+
+    @override
+    async def disconnect(self, code: int) -> None:
+        await super().disconnect(code)
+        if hasattr(self, "group"):
+            await self.channel_layer.group_discard(self.group, self.channel_name)
+            await self._tell_others(await in_database(pairing.gone, self.lobby, self.tab))
+
+    @override
+    def frame_handlers(self) -> dict[str, Handler]:
+        return {**super().frame_handlers(), "here": self.here}
+
+    async def here(self, frame: Frame) -> None:
+        """Somebody is there, and may have been asked because a partner is, too."""
+        if "meeting" in frame:
+            meeting = uuid_field(frame, "meeting")
+            met = await in_database(pairing.answer, self.lobby, self.tab, meeting)
+            await self._tell_others(met)
+            if met.is_over:
+                return
+        await self._show(await in_database(pairing.there, self.lobby, self.tab))
+
+    async def _show(self, standing: Standing) -> None:
+        await self._tell_others(standing)
+        if standing.is_over:
+            await self._lead_on()
+            return
+        await self.say(
+            {
+                "type": "state",
+                "waited": standing.waited.total_seconds(),
+                "longest": self.lobby.longest.total_seconds(),
+            }
+        )
+        if standing.meeting:
+            await self.say({"type": "are_you_there", "meeting": str(standing.meeting)})
+
+    async def _tell_others(self, standing: Standing) -> None:
+        for each in standing.asked:
+            event = {"type": "lobby.asked", "meeting": str(each.meeting)}
+            await self.channel_layer.group_send(_group(each.assignment_id), event)
+        for assignment_id in standing.freed:
+            await self.channel_layer.group_send(_group(assignment_id), {"type": "lobby.over"})
+
+    @override
+    async def show_again(self) -> None:
+        if self.standing.ended:
+            await self._lead_on()
+
+    async def _lead_on(self) -> None:
+        way_on, has_partner = await in_database(pairing.way_on, self.lobby)
+        await self.say({"type": "met" if has_partner else "over", "url": way_on})
+
+    # --- events of other tabs --------------------------------------------------------------------
+
+    async def lobby_asked(self, event: Frame) -> None:
+        await self.say({"type": "are_you_there", "meeting": event["meeting"]})
+
+    async def lobby_over(self, event: Frame) -> None:
+        await self._lead_on()
+
+    async def lobby_other_tab(self, event: Frame) -> None:
+        await self.refuse(RefusedError("other_tab"), {})
+
+
+def _group(assignment_id: int) -> str:
+    return f"lobby.{assignment_id}"

@@ -1,0 +1,213 @@
+"""Staff pages: upload a file of conversations, see what would come in, import it, undo that."""
+
+from functools import partial
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET, require_POST, require_safe
+
+from turnwise.accounts.limits import reading_goes_on_at, reads_a_file
+from turnwise.accounts.requests import AuthenticatedHttpRequest
+from turnwise.dialogues.models import Dialogue, TranscriptImport
+from turnwise.dialogues.queries import imports_of, labelled_import
+from turnwise.live.queue import NOT_STARTED, is_sent
+from turnwise.studies.models import Study
+from turnwise.studies.queries import studies_of
+from turnwise.studies.tasks import FirstStep, task_of
+from turnwise.transcripts import importing, under_way, undoing
+from turnwise.transcripts import tasks as jobs
+from turnwise.transcripts.attempts import attempt
+from turnwise.transcripts.importers import FORMATS
+from turnwise.transcripts.importing import ImportRefusedError
+from turnwise.transcripts.reading import Preview
+from turnwise.trash.views import tell
+
+SHOWN_TURNS = 8
+
+
+@require_GET
+@login_required
+def imports(request: HttpRequest, pk: int) -> HttpResponse:
+    study = get_object_or_404(studies_of(request.user), pk=pk)
+    return _list(request, study)
+
+
+def _list(request: HttpRequest, study: Study, *, error: str = "") -> HttpResponse:
+    relayed = study.dialogues.filter(origin=Dialogue.Origin.RELAYED).select_related("relayed_by")
+    context = {
+        "study": study,
+        "imports": study.imports.defer("content").select_related("by"),
+        "relayed": relayed.prefetch_related("seats__bot").order_by("-started_at"),
+        "formats": FORMATS.values(),
+        "most_mb": importing.MAX_UPLOAD // 1024**2,
+        "error": error,
+    }
+    return render(request, "transcripts/imports.html", context, status=422 if error else 200)
+
+
+@require_POST
+@login_required
+@reads_a_file
+def upload(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
+    study = get_object_or_404(studies_of(request.user), pk=pk)
+    file = request.FILES.get("file")
+    if file is None or file.file is None:
+        return _list(request, study, error=_("Choose a file, then upload it."))
+    beside = request.FILES.get("reading_sets")
+    name = " + ".join(each.name or "file" for each in (file, beside) if each)
+    try:
+        draft = importing.upload(
+            study, file.file, name=name, by=request.user, beside=beside.file if beside else None
+        )
+    except ImportRefusedError as error:
+        return _list(request, study, error=str(error))
+    return redirect("transcripts:import", pk=draft.pk)
+
+
+@require_safe
+@login_required
+@reads_a_file
+def one(request: HttpRequest, pk: int) -> HttpResponse:
+    return _one(request, get_object_or_404(imports_of(request.user), pk=pk))
+
+
+def _one(request: HttpRequest, record: TranscriptImport, *, error: str = "") -> HttpResponse:
+    record = under_way.look_after(record)
+    error = error or record.refusal
+    context = {"study": record.study, "record": record, "formats": FORMATS.values(), "stamp": _stamp(record)}
+    if record.is_under_way:
+        context["progress"] = under_way.progress(record)
+    elif record.imported_at:
+        context["is_labelled"] = labelled_import(record)
+        context["next_step"] = _next_step(record.study)
+    else:
+        try:
+            seen = importing.preview_of(record)
+        except ImportRefusedError as refused:
+            seen, error = Preview(), error or str(refused)
+        context |= _languages(record, seen, request.POST.get("language"))
+        context |= {"seen": seen, "speakers": _speakers(request, record, seen), "first": _first(seen)}
+    return render(
+        request, "transcripts/import.html", context | {"error": error}, status=422 if error else 200
+    )
+
+
+def _next_step(study: Study) -> FirstStep | None:
+    """What comes after the import on the way of a study that begins with one."""
+    return next((step for step in task_of(study).first_steps(study) if not step.is_done), None)
+
+
+def _stamp(record: TranscriptImport) -> str:
+    done = under_way.progress(record).get("done", 0) if record.is_under_way else 0
+    return f"{record.asked_at}-{record.imported_at}-{done}"
+
+
+@require_GET
+@login_required
+def stamp(request: HttpRequest, pk: int) -> JsonResponse:
+    """A word that changes while a file comes in; its page asks for it every few seconds."""
+    record = get_object_or_404(imports_of(request.user).defer("content"), pk=pk)
+    return JsonResponse({"stamp": _stamp(under_way.look_after(record))})
+
+
+def _languages(record: TranscriptImport, seen: Preview, sent: str | None) -> dict[str, object]:
+    """What is to be chosen as the language, and what in the file cannot be in it."""
+    guessed = importing.language_guessed(record.study, seen)
+    language = (record.language or guessed) if sent is None else sent
+    compared_with = language if language in record.study.languages else record.study.languages[0]
+    return {
+        "language": language,
+        "is_guessed": bool(guessed) and language == guessed and sent is None,
+        "compared_with": compared_with,
+        "in_others": importing.others_than(compared_with, seen),
+        "other": importing.OTHER,
+    }
+
+
+def _speakers(request: HttpRequest, record: TranscriptImport, seen: Preview) -> list[dict[str, object]]:
+    guessed = importing.guessed_systems(seen.speakers, talkers_judge=seen.talkers_judge) | record.systems
+    return [
+        {
+            "field": f"system-{number}",
+            "name": name,
+            "turns": turns,
+            "system": request.POST.get(f"system-{number}", guessed[name]),
+        }
+        for number, (name, turns) in enumerate(seen.speakers.items())
+    ]
+
+
+def _first(seen: Preview) -> list[dict[str, object]]:
+    return [
+        {
+            "id": each.id,
+            "line": each.line,
+            "turns": [
+                (each.speakers[position % 2], text) for position, text in enumerate(each.texts[:SHOWN_TURNS])
+            ],
+            "more": max(0, len(each.texts) - SHOWN_TURNS),
+        }
+        for each in seen.first
+    ]
+
+
+@require_POST
+@login_required
+def set_format(request: HttpRequest, pk: int) -> HttpResponse:
+    drafts = imports_of(request.user).filter(imported_at=None, asked_at=None)
+    record = get_object_or_404(drafts, pk=pk)
+    attempt(request, partial(importing.set_format, record, request.POST.get("format", "")))
+    return redirect("transcripts:import", pk=record.pk)
+
+
+def _import_page(request: HttpRequest) -> str:
+    match = request.resolver_match
+    assert match
+    return reverse("transcripts:import", kwargs=match.kwargs)
+
+
+@require_POST
+@login_required
+@reading_goes_on_at(_import_page)
+def confirm(request: HttpRequest, pk: int) -> HttpResponse:
+    record = get_object_or_404(imports_of(request.user), pk=pk)
+    if record.imported_at or record.is_under_way:
+        return redirect("transcripts:import", pk=pk)
+    try:
+        seen = importing.preview_of(record)
+        if seen.conversations:
+            importing.refuse_unsaid(record.study, request.POST.get("language", ""))
+        systems = {
+            name: request.POST.get(f"system-{number}", "") for number, name in enumerate(seen.speakers)
+        }
+        is_new = importing.ask_for(
+            pk,
+            systems=systems,
+            scripted_opening="scripted_opening" in request.POST,
+            language=request.POST.get("language", ""),
+            parts=seen.conversations + len(seen.rated) + seen.problem_count,
+        )
+    except ImportRefusedError as error:
+        return _one(request, record, error=str(error))
+    if is_new and not is_sent(partial(jobs.bring_in.delay, pk)):
+        under_way.give_up(pk, str(NOT_STARTED))
+    return redirect("transcripts:import", pk=pk)
+
+
+@require_POST
+@login_required
+def undo(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
+    record = get_object_or_404(imports_of(request.user), pk=pk)
+    undone, discarded = _("The import is undone: %(file)s"), _("The upload is discarded: %(file)s")
+    said = undone if record.imported_at else discarded
+    try:
+        deletion = undoing.undo(pk, by=request.user)
+    except ImportRefusedError as error:
+        messages.error(request, str(error))
+        return redirect("transcripts:import", pk=pk)
+    tell(request, said % {"file": record.file_name}, deletion)
+    return redirect("transcripts:imports", pk=record.study_id)

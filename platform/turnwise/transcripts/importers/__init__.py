@@ -1,0 +1,24 @@
+"""Readers of files of conversations. Pure: they know no database. One file is one format, found by itself."""
+
+from importlib import import_module
+from pkgutil import iter_modules
+
+from turnwise.transcripts.importers.checking import Checked, Limits, checked
+from turnwise.transcripts.importers.formats import FORMATS, Conversation, Problem, Rated, guessed
+from turnwise.transcripts.importers.source import Source, UnreadableError
+
+for _module in iter_modules(__path__):
+    import_module(f"{__name__}.{_module.name}")
+
+__all__ = [
+    "FORMATS",
+    "Checked",
+    "Conversation",
+    "Limits",
+    "Problem",
+    "Rated",
+    "Source",
+    "UnreadableError",
+    "checked",
+    "guessed",
+]

@@ -1,0 +1,210 @@
+"""What the database can hold of what a file says: two who alternate, texts of a bounded length."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from turnwise.transcripts.importers.formats import FORMATS, Conversation, Given, Problem, Rated, Read, Said
+from turnwise.transcripts.importers.source import Source, UnreadableError
+
+if TYPE_CHECKING:
+    from evaluation.questions import Answer
+
+MOST_TURNS = 2000  # of one conversation
+MOST_SPEAKERS = 50  # of one file
+LONGEST_TEXT = 4000
+LONGEST_NAME = 120
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one import may bring in."""
+
+    conversations: int
+    turns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A conversation that can be stored.
+
+    Attributes:
+        id: what the file calls it.
+        line: where it begins in the file.
+        speakers: of the even positions, of the odd ones.
+        texts: by position.
+        joined: turns that were joined to the one before, because the same speaker went on.
+        details: what else the file says about it.
+        times: by position, when it was said, as ISO 8601; empty if the file does not say.
+        rater: what the file calls the one who judged it; empty if it names nobody.
+        given: what they answered about the whole conversation.
+        of_turns: by position, what they answered about the turn.
+        own: by position, what its speaker answered about it.
+        heard: by position, what the partner answered about it.
+        of_speakers: what each of the two answered about the whole conversation.
+        read: what each of the two had to read.
+    """
+
+    id: str
+    line: int
+    speakers: tuple[str, str]
+    texts: tuple[str, ...]
+    joined: int = 0
+    details: Mapping[str, str] = field(default_factory=dict)
+    times: tuple[str, ...] = ()
+    rater: str = ""
+    given: Given = field(default_factory=dict)
+    of_turns: tuple[Given, ...] = ()
+    own: tuple[Given, ...] = ()
+    heard: tuple[Given, ...] = ()
+    of_speakers: tuple[Given, ...] = ()
+    read: tuple[Sequence[Read], ...] = ()
+
+    @property
+    def is_of_raters(self) -> bool:
+        """Whether the two who talk judge each other, or themselves."""
+        return any((*self.own, *self.heard, *self.of_speakers))
+
+    @property
+    def labels(self) -> int:
+        """How many labels it brings along."""
+        given = (self.given, *self.of_turns, *self.own, *self.heard, *self.of_speakers)
+        return sum(map(len, given))
+
+
+def checked(source: Source, format_key: str, limits: Limits) -> Iterator[Checked | Rated | Problem]:
+    """The conversations of a file, or ratings of some, that can be stored, and why the others cannot.
+
+    A file that cannot be read on, or that passes a limit, ends with the problem that says so.
+    """
+    ids: dict[str, int] = {}
+    conversations = turns = 0
+    speakers: set[str] = set()
+    found = FORMATS[format_key].read(source)
+    try:
+        for each in found:
+            result = _shown(each) if isinstance(each, Problem) else _once(each, ids)
+            if isinstance(result, Checked | Rated):
+                texts = result.texts if isinstance(result, Checked) else ()
+                conversations, turns = conversations + 1, turns + len(texts)
+                _stay_within(limits, conversations, turns, result.line)
+            if isinstance(result, Checked):
+                speakers.update(result.speakers)
+                if len(speakers) > MOST_SPEAKERS:
+                    raise UnreadableError(
+                        result.line,
+                        f"Here the file passes {MOST_SPEAKERS} different speakers. Name them by role.",
+                    )
+            yield result
+    except UnreadableError as error:
+        yield _shown(Problem(error.line, f"{error.what} The rest of the file was not read."))
+
+
+def _shown(problem: Problem) -> Problem:
+    """What no page can show may be what the problem quotes."""
+    return replace(problem, what=_storable(problem.what))
+
+
+def _stay_within(limits: Limits, conversations: int, turns: int, line: int) -> None:
+    for number, most, what in (
+        (conversations, limits.conversations, "conversations"),
+        (turns, limits.turns, "turns"),
+    ):
+        if number > most:
+            raise UnreadableError(
+                line, f"Here the file passes {most} {what}, the limit for one import. Split it."
+            )
+
+
+def _once(found: Conversation | Rated, ids: dict[str, int]) -> Checked | Rated | Problem:
+    first = ids.setdefault(found.id, found.line)
+    if first != found.line:
+        return Problem(found.line, f"Conversation “{_short(found.id)}” is there already, from line {first}.")
+    if isinstance(found, Conversation):
+        return _checked(found)
+    details = {key: _storable(value) for key, value in found.details.items()}
+    return Rated(_storable(found.id), found.line, found.rater, found.given, details)
+
+
+def _checked(conversation: Conversation) -> Checked | Problem:
+    line = conversation.line
+    wrong = next(filter(None, map(_wrong_turn, conversation.turns)), None)
+    if wrong:
+        return wrong
+    turns = [_joined(list(group)) for _, group in groupby(conversation.turns, key=lambda turn: turn.speaker)]
+    return _wrong_whole(conversation, turns) or Checked(
+        _storable(conversation.id),
+        line,
+        (turns[0].speaker, turns[1].speaker),
+        tuple(turn.text for turn in turns),
+        len(conversation.turns) - len(turns),
+        {_storable(key): _storable(value) for key, value in conversation.details.items()},
+        tuple(turn.at for turn in turns),
+        conversation.rater,
+        conversation.given,
+        tuple(turn.given for turn in turns),
+        tuple(turn.own for turn in turns),
+        tuple(turn.heard for turn in turns),
+        tuple(conversation.by_speaker.get(turn.speaker, {}) for turn in turns[:2]),
+        tuple(tuple(conversation.read.get(turn.speaker, ())) for turn in turns[:2]),
+    )
+
+
+def _wrong_turn(turn: Said) -> Problem | None:
+    if not turn.text.strip():
+        return Problem(turn.line, f"{_short(turn.speaker) or 'Somebody'} says nothing in a turn.")
+    if not turn.speaker.strip():
+        return Problem(turn.line, "A turn has no speaker.")
+    if len(turn.speaker) > LONGEST_NAME:
+        return Problem(turn.line, f"“{_short(turn.speaker)}” is too long for the name of a speaker.")
+    if turn.text != _storable(turn.text) or turn.speaker != _storable(turn.speaker):
+        return Problem(turn.line, "A turn has characters that no text can have (null, or half a character).")
+    return None
+
+
+def _wrong_whole(conversation: Conversation, turns: list[Said]) -> Problem | None:
+    speakers = list(dict.fromkeys(turn.speaker for turn in turns))
+    if len(speakers) != 2:
+        names = ", ".join(f"“{_short(name)}”" for name in speakers[:5]) or "nobody"
+        return Problem(conversation.line, f"A conversation has two speakers; here speaks: {names}.")
+    if len(turns) > MOST_TURNS:
+        return Problem(
+            conversation.line, f"The conversation has {len(turns)} turns; {MOST_TURNS} can be stored."
+        )
+    long = next((turn for turn in turns if len(turn.text) > LONGEST_TEXT), None)
+    if long:
+        return Problem(long.line, f"A turn has {len(long.text)} characters; {LONGEST_TEXT} can be stored.")
+    return None
+
+
+def _joined(turns: list[Said]) -> Said:
+    """What one speaker says in a row, as one turn."""
+    first, given = turns[0], {key: answers for turn in turns for key, answers in turn.given.items()}
+    text = first.text if len(turns) == 1 else "\n".join(turn.text.strip() for turn in turns)
+    own, heard = _united([turn.own for turn in turns]), _united([turn.heard for turn in turns])
+    return Said(first.speaker, text, first.line, first.at, given, own, heard)
+
+
+def _united(parts: Sequence[Given]) -> Given:
+    """What was answered about the parts of a turn, as of the whole: choices united, else the first."""
+    united: dict[str, dict[str, Answer]] = {}
+    for key, question, answer in (
+        (key, question, answer)
+        for each in parts
+        for key, answers in each.items()
+        for question, answer in answers.items()
+    ):
+        before = united.setdefault(key, {}).setdefault(question, answer)
+        if isinstance(before, list) and isinstance(answer, list):
+            united[key][question] = [*before, *(each for each in answer if each not in before)]
+    return united
+
+
+def _storable(text: str) -> str:
+    return text.encode(errors="ignore").decode().replace("\x00", "")
+
+
+def _short(text: str) -> str:
+    text = _storable(text)
+    return text if len(text) <= 60 else text[:59] + "…"

@@ -1,0 +1,146 @@
+"""What importers read, and the registry that finds them."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
+
+from turnwise.transcripts.importers.source import Source
+
+if TYPE_CHECKING:  # a preview is to be there at once, and few formats have answers
+    from evaluation.questions import Answer
+
+Given: TypeAlias = "Mapping[str, Mapping[str, Answer]]"
+"""By key of a question set, the answers that somebody elsewhere gave to it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A text that somebody had beside the conversation, with the names of `dialogues.Material`."""
+
+    key: str
+    title: str
+    heading: str
+    text: str
+    points: Sequence[str] = ()
+    variant: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One utterance as the file has it.
+
+    Attributes:
+        speaker: who.
+        text: what.
+        line: where it begins.
+        at: when, as ISO 8601 with the offset from UTC; empty if the file does not say.
+        given: what the conversation's rater answered about it.
+        own: what the speaker answered about it.
+        heard: what the partner answered about it.
+    """
+
+    speaker: str
+    text: str
+    line: int
+    at: str = ""
+    given: Given = field(default_factory=dict)
+    own: Given = field(default_factory=dict)
+    heard: Given = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """A conversation as the file has it.
+
+    Attributes:
+        id: what the file calls it.
+        line: where it begins.
+        turns: oldest first; speakers need not alternate yet.
+        details: what else the file says about the whole conversation.
+        rater: what the file calls the one who judged it and its turns; empty if it names nobody.
+        given: what they answered about the whole conversation.
+        by_speaker: what each of the two answered about the whole conversation.
+        read: what each of the two had to read.
+    """
+
+    id: str
+    line: int
+    turns: tuple[Said, ...]
+    details: Mapping[str, str] = field(default_factory=dict)
+    rater: str = ""
+    given: Given = field(default_factory=dict)
+    by_speaker: Mapping[str, Given] = field(default_factory=dict)
+    read: Mapping[str, Sequence[Read]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Rated:
+    """What somebody elsewhere answered about a conversation that the file only names.
+
+    Attributes:
+        id: what the file calls the conversation.
+        line: where it stands.
+        rater: what the file calls the one who judged it; empty if it names nobody.
+        given: what they answered about the whole conversation.
+        details: what else the file says about it.
+    """
+
+    id: str
+    line: int
+    rater: str
+    given: Given
+    details: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Why something of the file does not come in."""
+
+    line: int
+    what: str
+
+
+Reader = Callable[[Source], Iterator[Conversation | Rated | Problem]]
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A format of files of conversations.
+
+    Attributes:
+        key: names it in the database and on the command line.
+        title: names it on pages.
+        looks_like: whether the first kilobytes of a file look like this format.
+        read: yields conversations, or ratings of some, and problems; raises UnreadableError where it cannot
+            go on.
+    """
+
+    key: str
+    title: str
+    looks_like: Callable[[str], bool]
+    read: Reader
+
+
+FORMATS: dict[str, Format] = {}
+
+
+def importer(key: str, *, title: str, looks_like: Callable[[str], bool]) -> Callable[[Reader], Reader]:
+    """Register a reader under this key.
+
+    Raises:
+        ValueError: another reader has it.
+    """
+
+    def register(read: Reader) -> Reader:
+        if key in FORMATS:
+            raise ValueError(f"Two importers are called '{key}'. Give one of them another key.")
+        FORMATS[key] = Format(key, title, looks_like, read)
+        return read
+
+    return register
+
+
+def guessed(head: str) -> str:
+    """Key of the first format that the beginning of a file looks like; "" if it looks like none."""
+    head = head.removeprefix("\ufeff").lstrip()
+    return next((key for key, each in FORMATS.items() if each.looks_like(head)), "")

@@ -1,0 +1,282 @@
+"""Files of conversations: uploaded, looked at, then brought in (by `storing`) or thrown away."""
+
+import hashlib
+import logging
+import re
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from io import BytesIO
+from subprocess import SubprocessError
+from typing import IO, BinaryIO
+
+from django.db import transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from turnwise.accounts.models import User
+from turnwise.dialogues.models import TranscriptImport, packed
+from evaluation.scripts import may_be_in, named
+from turnwise.live.apart import PATIENCE_SECONDS
+from turnwise.live.remembered import key_of, remembered
+from turnwise.live.text import why_no_text
+from turnwise.studies.models import Study
+from turnwise.transcripts import ratings, under_way
+from turnwise.transcripts.importers import FORMATS, Limits, guessed
+from turnwise.transcripts.reading import SHAPE, Preview, previewed_apart, told_preview
+
+log = logging.getLogger(__name__)
+
+# The largest file of the published datasets that can be read (Topical-Chat's train.json) has 46 MB.
+MAX_UPLOAD = 60 * 1024 * 1024  # bytes
+ON_PAGE = Limits(conversations=20_000, turns=500_000)
+
+OTHER = "other"  # what a page sends of a language that the study has not
+_HEAD = 8192  # bytes, by which a format is guessed
+_PERSON = re.compile(r"(human|user|person|worker|volunteer|agent_|you|me|我|用户)[\s_]*\d*", re.IGNORECASE)
+
+
+class ImportRefusedError(Exception):
+    """Nothing was changed; the message says why and what to do."""
+
+
+def upload(
+    study: Study,
+    file: IO[bytes],
+    *,
+    name: str,
+    by: User,
+    beside: IO[bytes] | None = None,
+    now: datetime | None = None,
+) -> TranscriptImport:
+    """Keep a file, with the format that it looks like, until it is imported or thrown away.
+
+    One that the same person uploaded before and did not import is thrown away.
+
+    Args:
+        study: that it is for.
+        file: the conversations.
+        name: of the file.
+        by: who uploads it.
+        beside: a second file of reading sets, kept after the first.
+        now: when; now if not given.
+
+    Raises:
+        ImportRefusedError: it is empty, too large, or no text that could be read in any format.
+    """
+    content = file.read(MAX_UPLOAD + 1)
+    if not content.strip():
+        raise ImportRefusedError(_("“%(name)s” is empty. Choose a file with conversations.") % {"name": name})
+    if beside is not None:
+        content += b"\n" + beside.read(MAX_UPLOAD + 1).removeprefix(b"\xef\xbb\xbf")
+    if len(content) > MAX_UPLOAD:
+        raise ImportRefusedError(
+            _(
+                "“%(name)s” is larger than %(most)d\u00a0MB. Split it, or ask an admin to import it with "
+                "manage.py import_dialogues."
+            )
+            % {"name": name, "most": MAX_UPLOAD // 1024**2}
+        )
+    if why := why_no_text(content):
+        raise ImportRefusedError(why)
+    looks_like = format_of(BytesIO(content))
+    if not looks_like and not _is_text(content):
+        raise ImportRefusedError(
+            _("“%(name)s” is not text in UTF-8. Save it as plain text or CSV in UTF-8, then upload that.")
+            % {"name": name}
+        )
+    TranscriptImport.objects.filter(study=study, by=by, imported_at=None, asked_at=None).delete()
+    return TranscriptImport.objects.create(
+        study=study,
+        by=by,
+        file_name=name[:200],
+        sha256=hashlib.sha256(content).hexdigest(),
+        format=looks_like,
+        uploaded_at=now or timezone.now(),
+        content=packed(content),
+    )
+
+
+def _is_text(content: bytes) -> bool:
+    try:
+        content.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def format_of(file: BinaryIO) -> str:
+    """Key of the format that a file looks like, or ""; the file is then at its beginning again."""
+    head = file.read(_HEAD).decode(errors="ignore")
+    file.seek(0)
+    return guessed(head)
+
+
+def set_format(draft: TranscriptImport, key: str) -> None:
+    """Read the file as this format from now on.
+
+    Raises:
+        ImportRefusedError: there is no such format.
+    """
+    if key not in FORMATS:
+        raise ImportRefusedError(
+            _("There is no format “%(key)s”. Choose one from the list.") % {"key": key[:40]}
+        )
+    draft.format = key
+    draft.save(update_fields=["format"])
+
+
+def preview_of(draft: TranscriptImport) -> Preview:
+    """What importing this upload would bring in; nothing while its format is not known.
+
+    Raises:
+        ImportRefusedError: it could not be read in time, or not at all.
+    """
+    if not draft.format:
+        return Preview()
+    try:
+        seen = told_preview(
+            remembered(read_as(draft), lambda: previewed_apart(draft.file, draft.format, ON_PAGE))
+        )
+    except SubprocessError as error:
+        log.warning("Upload %s could not be read: %s", draft.pk, error)
+        raise ImportRefusedError(
+            _(
+                "“%(name)s” could not be read within %(seconds)d\u00a0s. Split it, or ask an admin to import "
+                "it with manage.py import_dialogues."
+            )
+            % {"name": draft.file_name, "seconds": PATIENCE_SECONDS}
+        ) from None
+    leave_out_unrateable(draft.study, seen)
+    return seen
+
+
+def read_as(draft: TranscriptImport) -> str:
+    """Under which key its preview is remembered."""
+    return key_of("preview", SHAPE, draft.sha256, draft.format, ON_PAGE.conversations, ON_PAGE.turns)
+
+
+def leave_out_unrateable(study: Study, seen: Preview) -> None:
+    """Turn ratings for which the study has no conversation into problems."""
+    rateable = ratings.Rateable.of(study, seen.rated)
+    for name, line in [*seen.rated.items()]:
+        if problem := rateable.wrong(name, line):
+            seen.leave_out(name, problem)
+    seen.problems.sort(key=lambda problem: problem.line)
+
+
+def guessed_systems(speakers: Iterable[str], *, talkers_judge: bool = False) -> dict[str, str]:
+    """By speaker the system that they seem to be, empty for a person.
+
+    If all are people, then people are what is judged: both are the system “Human”, unless they came with
+    their own judgments.
+    """
+    names = list(speakers)
+    systems = {name: "" if _PERSON.fullmatch(name) else name for name in names}
+    return systems if talkers_judge or any(systems.values()) else dict.fromkeys(names, "Human")
+
+
+def language_of(study: Study, asked: str) -> str:
+    """The language that conversations come in with.
+
+    Raises:
+        ImportRefusedError: it is none of the study, or the study has several and none was named.
+    """
+    language = asked or study.only_language
+    refuse_unsaid(study, language)
+    return language
+
+
+def refuse_unsaid(study: Study, language: str) -> None:
+    """Let no conversations in before somebody has said in which language they are.
+
+    Raises:
+        ImportRefusedError: nobody has, or it is none of the study.
+    """
+    have = ", ".join(study.languages)
+    if not language:
+        raise ImportRefusedError(
+            _("Say in which language these conversations are: one of the study's, %(have)s.") % {"have": have}
+        )
+    if language == OTHER:
+        raise ImportRefusedError(
+            _(
+                "Workers of this study read %(have)s, so they could not judge these conversations. Add their "
+                "language to the study, or import them into one that has it. Nothing was imported."
+            )
+            % {"have": have}
+        )
+    if language not in study.languages:
+        raise ImportRefusedError(
+            _(
+                "“%(language)s” is not a language of this study, which has %(have)s. Add it to the study, or "
+                "import the conversations into another."
+            )
+            % {"language": language[:20], "have": have}
+        )
+
+
+def language_guessed(study: Study, seen: Preview) -> str:
+    """The only language of a study that most conversations of a file can be in; empty if that is not told."""
+    script = max(seen.scripts, key=lambda each: seen.scripts[each], default="")
+    fitting = [code for code in study.languages if script and may_be_in(script, code)]
+    return fitting[0] if len(fitting) == 1 else ""
+
+
+def others_than(language: str, seen: Preview) -> list[tuple[int, str]]:
+    """How many conversations of a file are in which scripts that a language is not written in."""
+    return [(n, named(script)) for script, n in seen.scripts.items() if not may_be_in(script, language)]
+
+
+def refuse_unknown_format(format_key: str) -> None:
+    """Let no file through whose format nobody can read.
+
+    Raises:
+        ImportRefusedError: this is such a format, or none.
+    """
+    if format_key not in FORMATS:
+        raise ImportRefusedError(_("Choose a format first."))
+
+
+def titles_of(systems: Mapping[str, str]) -> dict[str, str]:
+    return {speaker: title.strip()[:120] for speaker, title in systems.items()}
+
+
+@transaction.atomic
+def ask_for(
+    draft_id: int,
+    *,
+    systems: Mapping[str, str],
+    scripted_opening: bool,
+    language: str = "",
+    parts: int = 0,
+    now: datetime | None = None,
+) -> bool:
+    """Have an upload brought in as finished dialogues of its study, or as ratings of such.
+
+    Args:
+        draft_id: the upload.
+        systems: by speaker, the title of the system that they are; empty for a person.
+        scripted_opening: whether first turns are scripted, so that nobody judges them.
+        language: of the conversations, one of the study; may be left out where that has one only.
+        parts: of the file, as its preview counted them: what the progress is told of.
+        now: when; now if not given.
+
+    Returns:
+        Whether a process is to be started for it; False if it was asked for before.
+
+    Raises:
+        ImportRefusedError: it cannot come in like this; nothing was changed.
+    """
+    draft = TranscriptImport.objects.select_for_update(of=("self",)).select_related("study").get(pk=draft_id)
+    if draft.imported_at or draft.is_under_way:
+        return False
+    refuse_unknown_format(draft.format)
+    if systems:
+        language_of(draft.study, language)
+    draft.systems = titles_of(systems)
+    draft.scripted_opening = scripted_opening
+    draft.language = language
+    draft.asked_at, draft.refusal = now or timezone.now(), ""
+    draft.save(update_fields=["systems", "scripted_opening", "language", "asked_at", "refusal"])
+    under_way.begin(draft.pk, parts)
+    return True

@@ -1,0 +1,233 @@
+"""Conversations that somebody holds on another website and carries over by hand.
+
+The human speaks first, so the human has the even positions. Position 0 is the scripted opening.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from django.db import transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from turnwise.accounts.models import User
+from turnwise.bots.models import OUTSIDE, Bot, BotVersion
+from turnwise.bots.services import outside_system, version_of
+from turnwise.dialogues.models import Dialogue, Seat, Turn
+from turnwise.live.text import MAX_TEXT
+from turnwise.studies import bundles
+from turnwise.studies.models import Study, StudyBot
+from turnwise.studies.services import results_changed
+from turnwise.transcripts.pasted import joined
+from turnwise.transcripts.undoing import refuse_labelled, unheard_systems
+from turnwise.trash.models import Deletion
+from turnwise.trash.services import Kept
+
+OPENING = "Hi!"
+
+
+class RelayRefusedError(Exception):
+    """Nothing was changed; the message says why and what to do."""
+
+
+@transaction.atomic
+def begin(study: Study, *, system: str, by: User, now: datetime | None = None) -> Dialogue:
+    """Open a relayed conversation with the system outside of this title; the opening is its first turn.
+
+    Raises:
+        RelayRefusedError: the system has no name.
+    """
+    title = _clean(system)
+    if not title or len(title) > 120:
+        raise RelayRefusedError(_("Name the chatbot, in at most 120 characters."))
+    now = now or timezone.now()
+    bot = outside_system(title)
+    StudyBot.objects.get_or_create(study=study, bot=bot, defaults={"target": 0})
+    dialogue = Dialogue.objects.create(
+        study=study,
+        origin=Dialogue.Origin.RELAYED,
+        relayed_by=by,
+        started_at=now,
+        language=study.only_language,
+        opening_turns=1,
+        turns=1,
+        min_turns=study.min_turns,
+        max_turns=study.max_turns,
+    )
+    Seat.objects.bulk_create(
+        [
+            Seat(dialogue=dialogue, number=0, name="Volunteer"),
+            Seat(dialogue=dialogue, number=1, bot=bot),
+        ]
+    )
+    Turn.objects.create(dialogue=dialogue, position=0, text=study.opening_text or OPENING, created_at=now)
+    return dialogue
+
+
+def system_of(dialogue: Dialogue) -> Bot:
+    """The system that a relayed conversation is with."""
+    return Bot.objects.get(seats__dialogue=dialogue)
+
+
+@transaction.atomic
+def add_turn(dialogue_id: int, *, position: int, text: str, now: datetime | None = None) -> None:
+    """Save the next turn, whoever's it is. Safe to repeat.
+
+    Raises:
+        RelayRefusedError: it is empty or too long, there is another turn already, or no room for one.
+    """
+    dialogue = _locked(dialogue_id)
+    text = _checked(text)
+    stored = dialogue.turn_set.filter(position=position).first()
+    if stored and stored.text == text:
+        return
+    if position != dialogue.turns:
+        raise RelayRefusedError(
+            _(
+                "Another turn has been saved here in the meantime, perhaps in another tab. Yours "
+                "was not: “%(text)s”"
+            )
+            % {"text": text[:200]}
+        )
+    _refuse_ended(dialogue)
+    _refuse_too_long(dialogue, dialogue.turns + 1)
+    now = now or timezone.now()
+    version = None if position % 2 == 0 else _version(dialogue)
+    Turn.objects.create(dialogue=dialogue, position=position, text=text, bot_version=version, created_at=now)
+    _count(dialogue, dialogue.turns + 1)
+
+
+@transaction.atomic
+def replace_turns(
+    dialogue_id: int, turns: Sequence[tuple[bool, str]], *, now: datetime | None = None
+) -> None:
+    """Put these turns, (spoken by the human?, text), in place of all that was saved.
+
+    Raises:
+        RelayRefusedError: the chatbot would speak first, or a turn or the whole is too long.
+    """
+    dialogue = _locked(dialogue_id)
+    _refuse_ended(dialogue)
+    kept = joined((human, _clean(text)) for human, text in turns)
+    if not kept or not kept[0][0]:
+        raise RelayRefusedError(
+            _("The first turn must be yours: you say the opening. Set its speaker to “You”.")
+        )
+    _refuse_too_long(dialogue, len(kept))
+    texts = [_checked(text) for _, text in kept]
+    version, now = _version(dialogue), now or timezone.now()
+    dialogue.turn_set.all().delete()
+    Turn.objects.bulk_create(
+        Turn(
+            dialogue=dialogue,
+            position=position,
+            text=text,
+            bot_version=version if position % 2 else None,
+            created_at=now,
+        )
+        for position, text in enumerate(texts)
+    )
+    _count(dialogue, len(texts))
+
+
+@transaction.atomic
+def finish(dialogue_id: int, *, now: datetime | None = None) -> None:
+    """End the conversation; from then on others may judge it. Safe to repeat.
+
+    Raises:
+        RelayRefusedError: the chatbot has not said enough.
+    """
+    dialogue = _locked(dialogue_id)
+    if dialogue.ended_at:
+        return
+    missing = replies_needed(dialogue) - dialogue.bot_turns
+    if missing > 0:
+        raise RelayRefusedError(
+            ngettext(
+                "The conversation is too short: the chatbot has to speak %(n)d more time.",
+                "The conversation is too short: the chatbot has to speak %(n)d more times.",
+                missing,
+            )
+            % {"n": missing}
+        )
+    dialogue.ended_at, dialogue.ending = now or timezone.now(), Dialogue.Ending.COMPLETE
+    dialogue.save(update_fields=["ended_at", "ending"])
+    results_changed(dialogue.study_id)
+
+
+@transaction.atomic
+def discard(dialogue_id: int, *, by: User) -> Deletion:
+    """Delete a relayed conversation.
+
+    Returns:
+        What it takes to put it back.
+
+    Raises:
+        turnwise.transcripts.importing.ImportRefusedError: somebody has labelled one of its turns.
+    """
+    dialogue = _locked(dialogue_id)
+    refuse_labelled([dialogue.pk])
+    study, was_finished = dialogue.study, dialogue.ended_at is not None
+    kept = Kept()
+    kept.delete(Dialogue.objects.filter(pk=dialogue.pk))
+    kept.delete(unheard_systems(study))
+    if was_finished:
+        results_changed(study.pk)
+        bundles.forget([study.pk])
+    return kept.store(_("A relayed conversation"), by=by, study=study)
+
+
+def replies_needed(dialogue: Dialogue) -> int:
+    """The chatbot's turns that a finished conversation has at least."""
+    return (dialogue.min_turns + 1) // 2
+
+
+def _locked(dialogue_id: int) -> Dialogue:
+    relayed = Dialogue.objects.select_for_update(of=("self",)).filter(origin=Dialogue.Origin.RELAYED)
+    return relayed.select_related("study").get(pk=dialogue_id)
+
+
+def _version(dialogue: Dialogue) -> BotVersion:
+    # Nobody outside knows when such a chatbot changes; the day is what can be told.
+    details = {"adapter": OUTSIDE, "relayed_on": dialogue.started_at.date().isoformat()}
+    return version_of(system_of(dialogue), details)
+
+
+def _count(dialogue: Dialogue, turns: int) -> None:
+    dialogue.turns, dialogue.bot_turns = turns, turns // 2
+    dialogue.save(update_fields=["turns", "bot_turns"])
+
+
+def _refuse_ended(dialogue: Dialogue) -> None:
+    if dialogue.ended_at:
+        raise RelayRefusedError(_("This conversation is finished, so its turns are fixed."))
+
+
+def _refuse_too_long(dialogue: Dialogue, turns: int) -> None:
+    most = dialogue.max_turns + dialogue.opening_turns
+    if turns > most:
+        raise RelayRefusedError(
+            _(
+                "That would be %(turns)d turns; this study allows %(most)d, the opening included. Finish it "
+                "first."
+            )
+            % {"turns": turns, "most": most}
+        )
+
+
+def _checked(text: str) -> str:
+    text = _clean(text)
+    if not text:
+        raise RelayRefusedError(_("The turn is empty. Write or paste what was said."))
+    if len(text) > MAX_TEXT:
+        raise RelayRefusedError(
+            _("A turn has %(n)d characters; %(most)d can be stored. Shorten it.")
+            % {"n": len(text), "most": MAX_TEXT}
+        )
+    return text
+
+
+def _clean(text: str) -> str:
+    text = text.encode(errors="ignore").decode().replace("\x00", "")
+    return text.replace("\r\n", "\n").strip()

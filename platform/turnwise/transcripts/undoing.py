@@ -1,0 +1,65 @@
+"""Imports taken back, with what they brought; what somebody here has judged stays."""
+
+from collections.abc import Iterable
+
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils.translation import gettext as _
+
+from turnwise.accounts.models import User
+from turnwise.bots.models import OUTSIDE
+from turnwise.dialogues.models import Dialogue, TranscriptImport, Turn
+from turnwise.dialogues.queries import LABELLED
+from turnwise.studies import bundles
+from turnwise.studies.models import Study, StudyBot
+from turnwise.studies.services import results_changed
+from turnwise.transcripts import ratings
+from turnwise.transcripts.importing import ImportRefusedError
+from turnwise.trash.models import Deletion
+from turnwise.trash.services import Kept
+
+
+@transaction.atomic
+def undo(record_id: int, *, by: User) -> Deletion:
+    """Delete an import with what it brought, or an upload that was not imported.
+
+    Returns:
+        What it takes to put it back, with everything that it brought.
+
+    Raises:
+        ImportRefusedError: somebody here has labelled one of its turns, or it is being brought in.
+    """
+    record = (
+        TranscriptImport.objects.select_for_update(of=("self",)).select_related("study").get(pk=record_id)
+    )
+    if record.is_under_way:
+        raise ImportRefusedError(_("This file is being imported. Wait until that is over, then undo it."))
+    refuse_labelled(Dialogue.objects.filter(imported_in=record).values_list("pk", flat=True))
+    kept, was_imported = Kept(), record.imported_at is not None
+    if was_imported:
+        kept.delete(ratings.brought(record))
+    kept.delete(TranscriptImport.objects.filter(pk=record.pk))
+    if was_imported:
+        kept.delete(unheard_systems(record.study))
+        results_changed(record.study_id)
+        bundles.forget([record.study_id])
+    return kept.store(record.file_name, by=by, study=record.study)
+
+
+def refuse_labelled(dialogues: Iterable[int]) -> None:
+    """Lock the turns of these dialogues, so that nobody labels them any more, and see that nobody has.
+
+    Raises:
+        ImportRefusedError: somebody has.
+    """
+    turns = Turn.objects.filter(dialogue__in=dialogues)
+    list(turns.select_for_update(of=("self",)).values_list("pk", flat=True))
+    if turns.filter(LABELLED).exists():
+        raise ImportRefusedError(
+            _("Some of these turns have labels, and labels are never discarded. The conversations stay.")
+        )
+
+
+def unheard_systems(study: Study) -> QuerySet[StudyBot]:
+    """Systems outside that have no conversation in the study any more."""
+    return study.study_bots.filter(bot__adapter=OUTSIDE).exclude(bot__seats__dialogue__study=study)

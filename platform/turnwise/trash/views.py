@@ -1,0 +1,37 @@
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET, require_POST
+
+from turnwise.accounts.requests import AuthenticatedHttpRequest
+from turnwise.trash import services
+from turnwise.trash.models import KEPT_FOR, Deletion
+from turnwise.trash.queries import deletions_of
+
+
+@require_GET
+@login_required
+def deleted(request: AuthenticatedHttpRequest) -> HttpResponse:
+    rows = [(each, each.at + KEPT_FOR) for each in deletions_of(request.user)[:200]]
+    return render(request, "trash/deleted.html", {"rows": rows})
+
+
+@require_POST
+@login_required
+def put_back(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
+    deletion = get_object_or_404(deletions_of(request.user), pk=pk)
+    try:
+        services.put_back(pk)
+    except services.PutBackRefusedError as error:
+        messages.error(request, str(error))
+        return redirect("trash:deleted")
+    messages.success(request, _("It is back: %(what)s.") % {"what": deletion.what})
+    return redirect(deletion.study) if deletion.study else redirect("trash:deleted")
+
+
+def tell(request: AuthenticatedHttpRequest, said: str, deletion: Deletion) -> None:
+    """Have the next page say what was deleted, with a button that puts it back."""
+    messages.success(request, said, extra_tags=reverse("trash:put_back", args=[deletion.pk]))

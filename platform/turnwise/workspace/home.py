@@ -1,0 +1,159 @@
+"""What a researcher sees first: what needs them, what runs, what it costs, what came out last."""
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+
+from django.contrib.auth.models import AnonymousUser
+from django.db.models import Count, F, OuterRef, QuerySet, Subquery, Value
+from django.utils import timezone
+
+from turnwise.accounts.models import User
+from turnwise.crowd import pilot
+from turnwise.crowd.models import Assignment, Participation, PayEntry
+from turnwise.crowd.spend import Spend, in_all, spend_of
+from turnwise.dialogues.models import Fault
+from turnwise.live.remembered import key_of, remembered
+from turnwise.monitoring.funnel import AT_IT
+from turnwise.reports.models import Report
+from turnwise.studies.models import Study
+from turnwise.studies.progress import counts_of, still_filling
+from turnwise.studies.queries import readable_real_studies_of, real_studies_of
+from turnwise.studies.tasks import task_of
+from turnwise.workspace.needs import Running, needs
+
+DAY = timedelta(days=1)
+MOST_SHOWN = 12
+MOST_RESULTS = 4
+DRAFTS_SHOWN = 5
+COSTS_KEPT_SECONDS = 15
+TAKING = (Study.State.OPEN, Study.State.PAUSED)
+
+
+def shown(user: User | AnonymousUser, *, now: datetime | None = None) -> dict[str, Any]:
+    """All of the page; it asks the database as often for many studies of all tasks as for one."""
+    taking, drafts = _current(user)
+    found = results(user)
+    counts = counts_of({*taking, *(each.study for each in found if each.study.state in TAKING)})
+    for each in found:
+        each.filling = still_filling(each.study, *counts.get(each.study_id, (0, 0)))  # type: ignore[attr-defined]
+    at_it = _running(taking, counts, now or timezone.now())
+    mine = [*taking, *drafts]
+    return {
+        "is_new": not drafts and not at_it and not real_studies_of(user).exists(),
+        "drafts": drafts,
+        "running": at_it,
+        "needs": needs(user, at_it),
+        "costs": costs(user, counts),
+        "results": found,
+        "to_rehearse": next((each for each in mine if task_of(each).has_rehearsals), None),
+    }
+
+
+def _own(user: User | AnonymousUser) -> QuerySet[Study]:
+    """The studies that are not archived, the newest first."""
+    return real_studies_of(user).filter(archived_at=None)
+
+
+def _current(user: User | AnonymousUser) -> tuple[list[Study], list[Study]]:
+    """The open and paused studies, and the drafts: of both the newest, first."""
+    taking = _own(user).filter(state__in=TAKING)[:MOST_SHOWN]
+    drafts = _own(user).filter(state=Study.State.DRAFT)[:DRAFTS_SHOWN]
+    found = taking.union(drafts, all=True).order_by("-created_at")
+    parts: tuple[list[Study], list[Study]] = [], []
+    for study in found:
+        parts[study.state == Study.State.DRAFT].append(study)
+    return parts
+
+
+def _running(
+    studies: Collection[Study], counts: Mapping[int, tuple[int, int]], now: datetime
+) -> list[Running]:
+    of_each = _counted(
+        studies,
+        at_it=(Assignment.objects.filter(outcome="", active_at__gt=now - AT_IT), "study"),
+        faults=(Fault.objects.filter(at__gt=now - DAY), "dialogue__study"),
+        suspects=(Participation.objects.filter(excluded_at=None).exclude(signs=""), "study"),
+        piloted=(pilot.finished(studies), "study"),
+    )
+    return [Running(each, *counts.get(each.pk, (0, 0)), **of_each[each.pk]) for each in studies]
+
+
+def _counted(studies: Collection[Study], **rows: tuple[QuerySet[Any], str]) -> Mapping[int, Counter[str]]:
+    """By study and name, how many of these rows it has, which lead to it by a path: in one statement."""
+    each = [
+        found.filter(**{f"{path}__in": studies}).order_by().annotate(what=Value(name))
+        .values_list(path, "what").annotate(n=Count("pk"))
+        for name, (found, path) in rows.items()
+    ]  # fmt: skip
+    of_study: defaultdict[int, Counter[str]] = defaultdict(lambda: Counter(dict.fromkeys(rows, 0)))
+    for study, what, n in each[0].union(*each[1:], all=True):
+        of_study[study][what] = n
+    return of_study
+
+
+class Cost(NamedTuple):
+    """A study that costs something, and what."""
+
+    study: int
+    title: str
+    spend: Spend
+
+
+class Costs(NamedTuple):
+    """What studies cost.
+
+    Attributes:
+        each: of those that run, or owe something to somebody; the first ones.
+        in_all: of all that are not archived, by currency.
+    """
+
+    each: list[Cost]
+    in_all: list[Spend]
+
+
+def costs(user: User | AnonymousUser, counts: Mapping[int, tuple[int, int]] | None = None) -> Costs:
+    """What this person's studies cost; a payment is seen at once, who came since some seconds later.
+
+    Args:
+        user: whose.
+        counts: how far some of the studies are, as `counts_of` has it.
+    """
+    newest = PayEntry.objects.order_by("-pk").values_list("pk", flat=True).first()
+    key = key_of("costs", user.pk, newest)
+    found: Costs = remembered(key, lambda: _costs(user, counts or {}), seconds=COSTS_KEPT_SECONDS)
+    return found
+
+
+_READ = "pk", "title", "code", "task", "state", "pay_amount", "pay_currency", "pilot_over_at"
+
+
+def _costs(user: User | AnonymousUser, known: Mapping[int, tuple[int, int]]) -> Costs:
+    begun = list(_own(user).exclude(state=Study.State.DRAFT).only(*_READ))
+    counts = {**known, **counts_of([each for each in begun if each.state in TAKING and each.pk not in known])}
+    found = spend_of(begun, counts)
+    telling = [
+        Cost(study.pk, study.title, spend)
+        for study in begun
+        if (spend := found[study.pk]).owed or (study.pk in counts and spend.is_any)
+    ]
+    first = sorted(telling, key=lambda cost: (cost.study not in counts, -cost.spend.owed))
+    return Costs(first[:MOST_SHOWN], in_all([each for each in found.values() if each.is_any]))
+
+
+def results(user: User | AnonymousUser) -> Sequence[Report]:
+    """The newest results, of as many studies, that say something, with their `answer` and `always_valid`."""
+    newest = Report.objects.filter(study=OuterRef("pk"), state=Report.State.READY).order_by("-pk")
+    studies = (
+        readable_real_studies_of(user)
+        .filter(archived_at=None)
+        .annotate(newest=Subquery(newest.values("pk")[:1]))
+    )
+    keys = studies.filter(newest__isnull=False).order_by("-newest").values_list("newest", flat=True)
+    found = Report.objects.filter(pk__in=keys[: 3 * MOST_RESULTS]).select_related("study")
+    # A whole result can have megabytes.
+    in_short = found.defer("result").annotate(
+        answer=F("result__answer"), always_valid=F("result__always_valid")
+    )
+    return [each for each in in_short.order_by("-pk") if each.answer][:MOST_RESULTS]

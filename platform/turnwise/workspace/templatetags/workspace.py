@@ -1,0 +1,74 @@
+"""The pages of a study, for the bar that all of them have."""
+
+from dataclasses import dataclass
+
+from django import template
+from django.template.context import Context
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from turnwise.crowd.work import WorkerTask
+from turnwise.reports.reported import ReportedTask, TaskWithReport
+from turnwise.studies.models import Study
+from turnwise.studies.queries import may_change
+from turnwise.studies.tasks import task_of
+from turnwise.workspace.journey import Step, next_step
+
+register = template.Library()
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One of them.
+
+    Attributes:
+        here: as `aria-current` has it: the "page" that is shown; "true" of one that it stands under.
+    """
+
+    title: str
+    icon: str
+    address: str
+    here: str
+
+
+@register.simple_tag(takes_context=True)
+def next_step_of(context: Context, study: Study) -> Step | None:
+    """The next step of the study, for those who work on it; None: there is none, or it is not theirs."""
+    request = context.get("request")
+    if study.rehearsal_of_id or (request and not _works_on(context, study)):
+        return None
+    return next_step(study)
+
+
+def _works_on(context: Context, study: Study) -> bool:
+    """Whether whoever reads the page works on the study; asked once for each page."""
+    known = context.render_context.get("works_on")
+    if known is None:
+        known = context.render_context["works_on"] = may_change(context["request"].user, study)
+    return bool(known)
+
+
+@register.simple_tag(takes_context=True)
+def pages_of(context: Context, study: Study) -> list[Page]:
+    """Those that a study of its task has, in the order of its way."""
+    task, request = task_of(study), context.get("request")
+    works_on_it = request is None or _works_on(context, study)
+    found = [(_("Study"), "flask-conical", study.get_absolute_url())]
+    if works_on_it and isinstance(task, WorkerTask):
+        found += [(_("Monitor"), "square-activity", reverse("monitoring:monitor", args=[study.pk]))]
+    if task.has_conversations:
+        found += [(_("Conversations"), "messages-square", reverse("labels:dialogues", args=[study.pk]))]
+    elif isinstance(task, ReportedTask):
+        found += [(_("Items"), "list-checks", reverse(task.read_at, args=[study.pk]))]
+    if works_on_it and isinstance(task, WorkerTask) and not study.rehearsal_of_id:
+        found += [(_("Participants"), "users", reverse("crowd:participants", args=[study.pk]))]
+        found += [(_("Quality"), "shield-check", reverse("quality:study", args=[study.pk]))]
+    if isinstance(task, TaskWithReport):
+        found += [(_("Results"), "trending-up", reverse("reports:study", args=[study.pk]))]
+    path, own = (request.path if request else ""), study.get_absolute_url()
+    under = [each for _, _, each in found if path.startswith(each) or each == context.get("within_address")]
+    here = next((each for each in under if each != own), own)
+    return [
+        Page(title, icon, each, "" if each != here else "page" if each == path else "true")
+        for title, icon, each in found
+    ]
