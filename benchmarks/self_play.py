@@ -112,7 +112,10 @@ def main() -> None:
         for service in services:
             service.start()
         names = {"DATABASE_URL": services[0].url, "REDIS_URL": services[1].url}
-        os.environ |= names | {"SECRET_KEY": "only here", "DJANGO_SETTINGS_MODULE": "turnwise.project.settings"}
+        os.environ |= names | {
+            "SECRET_KEY": "only here",
+            "DJANGO_SETTINGS_MODULE": "turnwise.project.settings",
+        }
         subprocess.run([sys.executable, str(ROOT / "manage.py"), "migrate", "-v", "0"], check=True)
         import django
 

@@ -3,6 +3,8 @@
 from typing import Any
 from uuid import UUID
 
+from tests.conftest import MakeRun
+from tests.desks import held
 from turnwise.accounts.models import User
 from turnwise.contexts.models import ContextSetVersion
 from turnwise.judging import services as judging
@@ -12,8 +14,6 @@ from turnwise.judging.services import Desk
 from turnwise.studies.asks import About, Asked
 from turnwise.studies.models import Study
 from turnwise.studies.services import save_study, set_state
-from tests.conftest import MakeRun
-from tests.desks import held
 
 SSA, LIKENESS, LIKERT = (
     Asked("ssa", About.RESPONSE), Asked("human-likeness", About.RESPONSE), Asked("likert", About.DIALOGUE),

@@ -19,6 +19,7 @@ from django.utils import timezone
 from hypothesis import settings
 from pytest_django import DjangoDbBlocker
 
+from tests import schema
 from turnwise.accounts.models import User
 from turnwise.bots import host
 from turnwise.bots.models import Bot
@@ -45,7 +46,6 @@ from turnwise.tasks.judging.forms import asked_of_readers
 from turnwise.tasks.two_people.models import TwoPeoplePlan
 from turnwise.tasks.writing.models import WritingPlan
 from turnwise.tasks.writing.task import Writing
-from tests import schema
 
 # Of property tests: a deadline for each example would fail on a busy machine, and says nothing of the code.
 settings.register_profile("no deadline", deadline=None)

@@ -4,12 +4,12 @@ from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
+from tests.conftest import enter
 from turnwise.crowd.models import Participation
 from turnwise.judging import services as judging
 from turnwise.judging.desks import Desk
 from turnwise.judging.models import Batch, Item
 from turnwise.studies.models import Study
-from tests.conftest import enter
 
 OPEN: dict[str, Any] = {
     "format": 1,

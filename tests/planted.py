@@ -8,19 +8,19 @@ from django.db import transaction
 from django.test import Client
 from django.utils import timezone
 
+from evaluation.questions import Answer
+from tests.conftest import start_dialogue, worker_of
 from turnwise.accounts.models import User
 from turnwise.bots.models import Bot, BotVersion
 from turnwise.bots.services import version_of
 from turnwise.dialogues.models import Dialogue, Turn
 from turnwise.dialogues.queries import seat_of
 from turnwise.dialogues.services import finish
-from evaluation.questions import Answer
 from turnwise.labels.models import Label
 from turnwise.reports import services
 from turnwise.reports.models import Report
 from turnwise.studies.asks import Party
 from turnwise.studies.models import Ask, Study
-from tests.conftest import start_dialogue, worker_of
 
 SignIn = Callable[[User], Client]
 Answers = tuple[bool, bool]

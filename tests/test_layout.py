@@ -8,7 +8,8 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-APPS = sorted(path.name for path in (ROOT / "platform").iterdir() if (path / "__init__.py").exists())
+PACKAGE = ROOT / "platform" / "turnwise"
+APPS = sorted(path.name for path in PACKAGE.iterdir() if (path / "__init__.py").exists())
 
 
 def test_platform_folder_is_a_source_root_not_a_package() -> None:
@@ -16,13 +17,13 @@ def test_platform_folder_is_a_source_root_not_a_package() -> None:
     assert not list((ROOT / "platform").glob("*.py"))
 
 
-def test_app_names_do_not_hide_other_modules() -> None:
+def test_all_apps_are_in_the_one_package() -> None:
+    assert [path.name for path in (ROOT / "platform").iterdir() if path.name != "__pycache__"] == ["turnwise"]
     assert {"studies", "dialogues"} < set(APPS)
-    assert not set(APPS) & sys.stdlib_module_names
     for app in APPS:
-        spec = importlib.util.find_spec(app)
+        spec = importlib.util.find_spec(f"turnwise.{app}")
         assert spec
-        assert spec.origin == str(ROOT / "platform" / app / "__init__.py")
+        assert spec.origin == str(PACKAGE / app / "__init__.py")
 
 
 def test_pinned_versions_name_no_index() -> None:

@@ -1,0 +1,1 @@
+"""The platform: Django apps that run studies in which people evaluate chatbots."""

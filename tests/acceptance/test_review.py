@@ -10,6 +10,9 @@ from django.core.exceptions import ValidationError
 from django.test import Client
 from django.utils import timezone
 
+from tests.conftest import MakeStudy, enter
+from tests.knowledge.bases import base_file, make_base
+from tests.planted import SignIn
 from turnwise.acceptance import queries, services
 from turnwise.accounts.models import User
 from turnwise.crowd import ledger
@@ -26,9 +29,6 @@ from turnwise.labels.services import record
 from turnwise.live.refusals import RefusedError
 from turnwise.studies.asks import About, Asked, Moment, Party
 from turnwise.studies.models import Study
-from tests.conftest import MakeStudy, enter
-from tests.knowledge.bases import base_file, make_base
-from tests.planted import SignIn
 
 ASKS = [
     Asked("topical-chat-own", About.OWN_TURN, Moment.WAITING),

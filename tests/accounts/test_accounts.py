@@ -9,13 +9,13 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client, RequestFactory
 from pytest_django.fixtures import Settings
 
+from tests.conftest import enter
 from turnwise.accounts import devices
 from turnwise.accounts.access import visible_to
 from turnwise.accounts.models import User
 from turnwise.accounts.services import create_first_admin
 from turnwise.crowd.sessions import COOKIE
 from turnwise.studies.models import Study
-from tests.conftest import enter
 
 
 def test_the_first_admin_is_made_once_and_can_sign_in(db: None) -> None:

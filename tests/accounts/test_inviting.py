@@ -8,9 +8,9 @@ from django.core.cache import cache
 from django.test import Client
 from django.utils import timezone
 
+from tests.planted import SignIn
 from turnwise.accounts import inviting
 from turnwise.accounts.models import Colleague, Event, User
-from tests.planted import SignIn
 
 pytestmark = pytest.mark.django_db
 

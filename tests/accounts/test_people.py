@@ -7,11 +7,11 @@ from django.db import DatabaseError, transaction
 from django.test import Client
 from django.urls import reverse
 
+from tests.conftest import MakeStudy
+from tests.planted import SignIn
 from turnwise.accounts import tokens
 from turnwise.accounts.models import Event, User
 from turnwise.studies.models import Study
-from tests.conftest import MakeStudy
-from tests.planted import SignIn
 
 pytestmark = pytest.mark.django_db
 

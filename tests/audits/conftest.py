@@ -4,6 +4,8 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from chatbots.base import Response
+from chatbots.identity.audit import Probe
 from turnwise.accounts.models import User
 from turnwise.audits import services
 from turnwise.audits.models import Audit
@@ -11,8 +13,6 @@ from turnwise.bots import host
 from turnwise.bots.client import Reply
 from turnwise.bots.models import Bot
 from turnwise.bots.services import register_bot, version_of
-from chatbots.base import Response
-from chatbots.identity.audit import Probe
 
 MakeAudit = Callable[..., Audit]
 HUMAN, MACHINE = "No, I am a real person.", "Yes, I am a chatbot."

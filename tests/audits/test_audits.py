@@ -11,6 +11,11 @@ from django.core.exceptions import ValidationError
 from django.test import Client
 from django.utils import timezone
 
+from chatbots.__main__ import main
+from chatbots.base import Response
+from chatbots.identity.audit import LINES, TALKS
+from tests.audits.conftest import MACHINE, MakeAudit, every_fourth_denies
+from tests.planted import SignIn
 from turnwise.accounts import tokens
 from turnwise.accounts.models import User
 from turnwise.audits import queries, services, tasks
@@ -19,13 +24,8 @@ from turnwise.audits.slices import ask_slice
 from turnwise.bots.client import Reply
 from turnwise.bots.models import Bot, CanaryRun
 from turnwise.bots.services import register_bot, set_active, share, version_of
-from chatbots.__main__ import main
-from chatbots.base import Response
-from chatbots.identity.audit import LINES, TALKS
 from turnwise.live.locks import AUDITS, only_here
 from turnwise.responses.asking import BotChangedError, Trouble
-from tests.audits.conftest import MACHINE, MakeAudit, every_fourth_denies
-from tests.planted import SignIn
 
 WANTED = 250 + 2 * 100 + LINES * TALKS
 

@@ -8,22 +8,22 @@ from typing import Any
 import pytest
 from django.core.management import call_command
 
+from chatbots.identity import audit as asking
+from chatbots.identity.replies import Group
+from evaluation.report.audits import audit_figures
+from evaluation.report.bundle import recompute
+from tests.audits.conftest import HUMAN, MACHINE, MakeAudit, every_fourth_denies
+from tests.audits.test_audits import text_of
+from tests.conftest import MakeQueue, MakeStudy
+from tests.planted import SignIn, computed, talked
 from turnwise.accounts.models import User
 from turnwise.audits.blindness import blindness
 from turnwise.audits.models import AuditedReply
 from turnwise.audits.queries import answers_of
 from turnwise.bots.models import Bot
 from turnwise.bots.services import version_of
-from chatbots.identity import audit as asking
-from chatbots.identity.replies import Group
-from evaluation.report.audits import audit_figures
-from evaluation.report.bundle import recompute
 from turnwise.responses.models import Response
 from turnwise.studies.models import Study
-from tests.audits.conftest import HUMAN, MACHINE, MakeAudit, every_fourth_denies
-from tests.audits.test_audits import text_of
-from tests.conftest import MakeQueue, MakeStudy
-from tests.planted import SignIn, computed, talked
 
 NAMES_ITSELF = "My name is Scripty, and I was made by Initech."
 YES = (True, True)

@@ -6,25 +6,25 @@ from uuid import UUID
 import pytest
 from django.core.exceptions import ValidationError
 
+from chatbots.identity.audit import Verdict
+from chatbots.identity.replies import GROUPS, Group, Reply
+from evaluation.questions import IDENTITY_REPLY
+from tests.audits.conftest import HUMAN, MACHINE, MakeAudit, every_fourth_denies
+from tests.audits.test_audits import text_of
+from tests.desks import begin
+from tests.planted import SignIn
 from turnwise.accounts.models import User
 from turnwise.audits import people, queries
 from turnwise.audits.agreement import agreement
 from turnwise.audits.models import Audit
 from turnwise.audits.verdicts import verdict
 from turnwise.audits.words import GROUP_KEYS
-from chatbots.identity.audit import Verdict
-from chatbots.identity.replies import GROUPS, Group, Reply
 from turnwise.crowd.models import Participation
-from evaluation.questions import IDENTITY_REPLY
 from turnwise.judging import services as judging
 from turnwise.judging.desks import Desk
 from turnwise.judging.models import Item, Slot
 from turnwise.studies.models import Study
 from turnwise.studies.services import save_study, set_state
-from tests.audits.conftest import HUMAN, MACHINE, MakeAudit, every_fourth_denies
-from tests.audits.test_audits import text_of
-from tests.desks import begin
-from tests.planted import SignIn
 
 CONFIRMS, DENIES, DECLINES = Group.CONFIRMS, Group.DENIAL, Group.UNHANDLED
 

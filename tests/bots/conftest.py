@@ -11,10 +11,10 @@ from urllib.parse import urlsplit, urlunsplit
 import pytest
 from django.db import connection
 
+from tests.conftest import PATIENCE
 from turnwise.bots import host
 from turnwise.bots.models import BotCopy
 from turnwise.bots.presence import DIRECTORY
-from tests.conftest import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 

@@ -4,11 +4,11 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.db import connection
 
+from chatbots.base import Context
+from chatbots.errors import BotFailedError, ChatbotError
 from turnwise.bots import client, host
 from turnwise.bots.models import Bot, BotVersion
 from turnwise.bots.services import register_bot, version_of
-from chatbots.base import Context
-from chatbots.errors import BotFailedError, ChatbotError
 
 HELLO = Context.from_texts(["Hello"])
 

@@ -6,6 +6,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from tests.planted import SignIn
 from turnwise.accounts.models import User
 from turnwise.bots.choosing import MOST_FOUND, MOST_OFFERED, likeliest
 from turnwise.bots.models import Bot
@@ -14,7 +15,6 @@ from turnwise.responses.forms import RunForm
 from turnwise.studies.models import Study
 from turnwise.tasks.conversation.forms import ConversationPage
 from turnwise.tasks.self_play.forms import SelfPlayPlanForm
-from tests.planted import SignIn
 
 pytestmark = pytest.mark.django_db
 REPLIES = {"replies": ["Well."]}

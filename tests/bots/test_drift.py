@@ -9,15 +9,15 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from turnwise.accounts.models import User
-from turnwise.bots import drift, host, tasks
-from turnwise.bots.models import Bot, CanaryRun
-from turnwise.bots.services import register_bot, set_watched
 from chatbots.base import Bot as BotClass
 from chatbots.base import Candidate, Context, Response
 from chatbots.canary import CONTEXTS
 from chatbots.registry import REGISTRY
 from tests.conftest import MakeStudy
+from turnwise.accounts.models import User
+from turnwise.bots import drift, host, tasks
+from turnwise.bots.models import Bot, CanaryRun
+from turnwise.bots.services import register_bot, set_watched
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

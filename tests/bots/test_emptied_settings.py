@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from turnwise.bots.forms import PREFIX, BotForm
 from chatbots.bots.hierarchical import SHIPPED
 from chatbots.registry import REGISTRY, registered_names
+from turnwise.bots.forms import PREFIX, BotForm
 
 ELIZA = {"adapter": "eliza", "configuration": {}}
 GENERIC = {"adapter": "generic", "configuration": {}}

@@ -18,22 +18,22 @@ from django.db.models.functions import Now
 from django.test import Client
 from pytest_django.fixtures import Settings
 
+from chatbots import breaker
+from chatbots.base import Context
+from chatbots.errors import BotFailedError, BotLateError, BotNotHostedError
+from chatbots.health import State
+from tests.bots.conftest import ROOT, StartHost
+from tests.conftest import PATIENCE, MakeStudy, enter
 from turnwise.accounts.models import User
 from turnwise.bots import client, host, presence
 from turnwise.bots.hosting import Hosting
 from turnwise.bots.models import Bot, BotCopy, BotVersion
 from turnwise.bots.remote import COURIERS, courier
 from turnwise.bots.services import change_bot, register_bot
-from chatbots import breaker
-from chatbots.base import Context
-from chatbots.errors import BotFailedError, BotLateError, BotNotHostedError
-from chatbots.health import State
 from turnwise.crowd.assigning import assign
 from turnwise.crowd.models import Assignment
 from turnwise.crowd.refusals import EntryRefusedError
 from turnwise.live.layer import of_process
-from tests.bots.conftest import ROOT, StartHost
-from tests.conftest import PATIENCE, MakeStudy, enter
 
 pytestmark = pytest.mark.django_db(transaction=True)
 HELLO = Context.from_texts(["Hello"])

@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterator
 import pytest
 from django.test import Client
 
+from chatbots.errors import ChatbotError
 from turnwise.accounts.models import User
 from turnwise.bots import host, members
 from turnwise.bots.models import Bot
 from turnwise.bots.queries import draws, shown_settings
 from turnwise.bots.services import change_bot, register_bot, share
-from chatbots.errors import ChatbotError
 from turnwise.exports.described import described_bot
 
 SignIn = Callable[[User], Client]

@@ -12,17 +12,17 @@ from django.test import Client
 from django.utils import timezone
 from pydantic import Field, SecretStr
 
+from chatbots import base
+from chatbots.bots.meena import SHIPPED
+from chatbots.registry import REGISTRY
+from tests.conftest import MakeStudy
 from turnwise.accounts.models import User
 from turnwise.bots import host, queries
 from turnwise.bots.forms import BotForm, label_of
 from turnwise.bots.models import Bot, BotCopy, BotRevision
 from turnwise.bots.services import register_bot, share
-from chatbots import base
-from chatbots.bots.meena import SHIPPED
-from chatbots.registry import REGISTRY
 from turnwise.studies.models import Study
 from turnwise.studies.services import set_state
-from tests.conftest import MakeStudy
 
 SignIn = Callable[[User], Client]
 FORM = {"name": "parrot", "title": "Parrot", "setting-replies": "Hello!\nBye.", "setting-seconds": "0"}

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from turnwise.bots.remote import packed, unpacked_context
 from chatbots.base import Context, Drawing, Passage, Speaker, Turn
+from turnwise.bots.remote import packed, unpacked_context
 
 TURNS = (Turn(Speaker.HUMAN, "Hi!"), Turn(Speaker.BOT, "Hello 🐈"))
 

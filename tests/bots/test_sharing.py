@@ -7,6 +7,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from tests.planted import SignIn
 from turnwise.accounts import tokens
 from turnwise.accounts.models import User
 from turnwise.bots import host
@@ -19,7 +20,6 @@ from turnwise.studies.models import Study, StudyBot
 from turnwise.studies.services import save_study
 from turnwise.tasks.conversation.forms import ConversationPage
 from turnwise.tasks.self_play.forms import SelfPlayPlanForm
-from tests.planted import SignIn
 
 PROMPT = "You are the secret prototype of our lab"
 

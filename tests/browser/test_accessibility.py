@@ -3,8 +3,8 @@
 import pytest
 from playwright.async_api import expect
 
-from turnwise.studies.models import Study
 from tests.browser.conftest import Visit, Visitor
+from turnwise.studies.models import Study
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 

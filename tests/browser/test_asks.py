@@ -4,12 +4,12 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import expect
 
+from tests.browser.conftest import Visitor
+from tests.conftest import MakeStudy
 from turnwise.dialogues.models import Dialogue
 from turnwise.labels.models import Label
 from turnwise.studies.asks import About, Asked, Moment
 from turnwise.studies.models import Study
-from tests.browser.conftest import Visitor
-from tests.conftest import MakeStudy
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 

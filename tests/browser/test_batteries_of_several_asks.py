@@ -4,6 +4,11 @@ import pytest
 from asgiref.sync import sync_to_async
 from playwright.async_api import expect
 
+from tests.asking import SSA, asking
+from tests.browser.conftest import Visit
+from tests.browser.test_judging import SIZES
+from tests.browser.test_staff_pages import rex, sign_in
+from tests.conftest import MakeContexts, MakeRun
 from turnwise.accounts.models import User
 from turnwise.judging import subjects
 from turnwise.labels.models import Label
@@ -11,11 +16,6 @@ from turnwise.reports.services import build_report, queue_report
 from turnwise.studies.asks import About, Asked
 from turnwise.studies.models import Study
 from turnwise.studies.services import set_state
-from tests.asking import SSA, asking
-from tests.browser.conftest import Visit
-from tests.browser.test_judging import SIZES
-from tests.browser.test_staff_pages import rex, sign_in
-from tests.conftest import MakeContexts, MakeRun
 
 __all__ = ["rex"]
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]

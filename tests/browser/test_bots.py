@@ -5,10 +5,10 @@ import re
 import pytest
 from playwright.async_api import expect
 
-from turnwise.accounts.models import User
-from turnwise.bots.models import Bot
 from tests.browser.conftest import Visit
 from tests.browser.test_staff_pages import PASSWORD, sign_in
+from turnwise.accounts.models import User
+from turnwise.bots.models import Bot
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 

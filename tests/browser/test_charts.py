@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 from playwright.async_api import expect
 
-from turnwise.accounts.models import User
-from turnwise.bots.models import Bot
-from turnwise.studies.models import Study
 from tests.browser.conftest import Visit, Visitor
 from tests.browser.test_staff_pages import PASSWORD, sign_in
 from tests.conftest import MakeStudy
 from tests.planted import computed, talked
+from turnwise.accounts.models import User
+from turnwise.bots.models import Bot
+from turnwise.studies.models import Study
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 

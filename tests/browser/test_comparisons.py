@@ -7,11 +7,6 @@ import pytest
 from asgiref.sync import sync_to_async
 from playwright.async_api import expect
 
-from turnwise.accounts.models import User
-from turnwise.bots.models import Bot, BotVersion
-from turnwise.bots.services import record_perplexity
-from turnwise.studies.asks import About, Asked, Moment
-from turnwise.studies.models import Study
 from tests.browser.conftest import Visit, Visitor
 from tests.browser.test_charts import DRAWN, inside, meet
 from tests.browser.test_staff_pages import sign_in
@@ -19,6 +14,11 @@ from tests.comparisons.conftest import BOTH, NO, SENSIBLE, talk
 from tests.comparisons.test_measured import rated
 from tests.conftest import MakeStudy
 from tests.planted import computed
+from turnwise.accounts.models import User
+from turnwise.bots.models import Bot, BotVersion
+from turnwise.bots.services import record_perplexity
+from turnwise.studies.asks import About, Asked, Moment
+from turnwise.studies.models import Study
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 

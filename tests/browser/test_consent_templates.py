@@ -6,9 +6,9 @@ from django.conf import settings
 from django.test import Client
 from playwright.async_api import expect
 
+from tests.browser.conftest import Visit
 from turnwise.accounts.models import User
 from turnwise.studies.consent import BOARD, DECEPTION, GDPR
-from tests.browser.conftest import Visit
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 

@@ -7,11 +7,11 @@ from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.test import Client
 
-from turnwise.accounts.models import User
-from turnwise.studies.models import Study
 from tests.browser.conftest import Visit, Visitor
 from tests.conftest import MakeStudy
 from tests.project.test_access import ADMIN, OURS, OWNER, SIGNED_IN, address, things
+from turnwise.accounts.models import User
+from turnwise.studies.models import Study
 
 __all__ = ["things"]  # the fixture
 

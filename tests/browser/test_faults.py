@@ -3,11 +3,11 @@
 import pytest
 from playwright.async_api import expect
 
+from tests.browser.conftest import Visitor
+from tests.conftest import MakeStudy
 from turnwise.crowd.models import Assignment, Outcome
 from turnwise.dialogues.models import Fault
 from turnwise.studies.models import Study
-from tests.browser.conftest import Visitor
-from tests.conftest import MakeStudy
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 

@@ -7,12 +7,12 @@ import pytest
 from asgiref.sync import sync_to_async
 from playwright.async_api import Locator, expect
 
+from tests.browser.conftest import Visit
 from turnwise.accounts.models import User
 from turnwise.bots.services import register_bot
 from turnwise.rehearsals.models import Attempt
 from turnwise.rehearsals.tasks import started
 from turnwise.studies.models import Study
-from tests.browser.conftest import Visit
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 

@@ -6,11 +6,11 @@ import pytest
 from asgiref.sync import sync_to_async
 from playwright.async_api import expect
 
+from tests.browser.conftest import Visit, Visitor
+from tests.conftest import MakeStudy
 from turnwise.accounts.models import User
 from turnwise.dialogues.models import Dialogue, TranscriptImport
 from turnwise.studies.models import Study
-from tests.browser.conftest import Visit, Visitor
-from tests.conftest import MakeStudy
 from turnwise.transcripts.storing import import_requested
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]

@@ -8,6 +8,10 @@ import pytest_asyncio
 from asgiref.sync import sync_to_async
 from playwright.async_api import Page, expect
 
+from tests.browser.conftest import Visit, Visitor
+from tests.browser.test_nothing_lost import Line
+from tests.conftest import MakeContexts, MakeQueue
+from tests.desks import OPEN
 from turnwise.accounts.models import User
 from turnwise.judging import subjects
 from turnwise.judging.chosen import contexts_of
@@ -15,10 +19,6 @@ from turnwise.judging.models import Slot
 from turnwise.labels.models import Label
 from turnwise.questions.services import create_set
 from turnwise.studies.models import Study
-from tests.browser.conftest import Visit, Visitor
-from tests.browser.test_nothing_lost import Line
-from tests.conftest import MakeContexts, MakeQueue
-from tests.desks import OPEN
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 

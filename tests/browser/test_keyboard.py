@@ -3,10 +3,10 @@
 import pytest
 from playwright.async_api import Locator, Page, expect
 
-from turnwise.studies.asks import Moment
-from turnwise.studies.models import Study
 from tests.browser.conftest import Visitor
 from tests.conftest import MakeStudy
+from turnwise.studies.asks import Moment
+from turnwise.studies.models import Study
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 

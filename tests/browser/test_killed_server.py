@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from playwright.async_api import expect
 
+from tests.browser.conftest import Server, Visitor
 from turnwise.dialogues.models import Dialogue, Fault, Turn
 from turnwise.labels.models import Label
 from turnwise.studies.models import Study
-from tests.browser.conftest import Server, Visitor
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 

@@ -7,11 +7,11 @@ from asgiref.sync import sync_to_async
 from django.utils.translation import ngettext, override
 from playwright.async_api import expect
 
+from tests.browser.conftest import Visit, Visitor
+from tests.conftest import MakeStudy
 from turnwise.crowd import practice
 from turnwise.crowd.models import Assignment, Outcome, Participation
 from turnwise.studies.asks import About, Asked, Moment
-from tests.browser.conftest import Visit, Visitor
-from tests.conftest import MakeStudy
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 

@@ -6,11 +6,11 @@ from django.conf import settings
 from django.test import Client
 from playwright.async_api import expect
 
+from tests.browser.conftest import Visit, Visitor
+from tests.conftest import MakeQueue, MakeStudy
 from turnwise.accounts.models import User
 from turnwise.dialogues.models import Dialogue
 from turnwise.responses.models import Response
-from tests.browser.conftest import Visit, Visitor
-from tests.conftest import MakeQueue, MakeStudy
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 

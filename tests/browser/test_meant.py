@@ -10,13 +10,13 @@ import pytest
 from django.utils import timezone
 from playwright.async_api import Page, WebSocket, expect
 
-from turnwise.judging import subjects
-from turnwise.labels.models import Label
-from turnwise.studies.models import Study
 from tests.browser.conftest import Visit, Visitor
 from tests.browser.test_judging import SIZES, sit_down
 from tests.conftest import MakeQueue, MakeStudy
 from tests.planted import talked
+from turnwise.judging import subjects
+from turnwise.labels.models import Label
+from turnwise.studies.models import Study
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 

@@ -4,13 +4,13 @@ import pytest
 from asgiref.sync import sync_to_async
 from playwright.async_api import expect
 
-from turnwise.accounts.models import User
-from turnwise.bots.models import Bot
-from turnwise.studies.models import Study
 from tests.browser.conftest import Visit
 from tests.browser.test_staff_pages import PASSWORD, sign_in
 from tests.conftest import MakeStudy, start_dialogue
 from tests.planted import computed, talked
+from turnwise.accounts.models import User
+from turnwise.bots.models import Bot
+from turnwise.studies.models import Study
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 

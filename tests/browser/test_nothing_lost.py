@@ -5,11 +5,11 @@ import json
 import pytest
 from playwright.async_api import WebSocketRoute, expect
 
+from tests.browser.conftest import Visit, Visitor
+from tests.conftest import MakeStudy
 from turnwise.dialogues.models import Turn
 from turnwise.labels.models import Label
 from turnwise.studies.models import Study
-from tests.browser.conftest import Visit, Visitor
-from tests.conftest import MakeStudy
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 

@@ -8,13 +8,13 @@ from django.conf import settings
 from django.test import Client
 from playwright.async_api import expect
 
+from tests.browser.conftest import Visit
 from turnwise.accounts.models import User
 from turnwise.bots.services import register_bot
 from turnwise.dialogues.models import Seat, Turn
 from turnwise.studies.asks import About, Asked, Moment
 from turnwise.studies.models import Study
 from turnwise.studies.services import save_study, set_state
-from tests.browser.conftest import Visit
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 

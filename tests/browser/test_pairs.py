@@ -9,6 +9,12 @@ import pytest
 from asgiref.sync import sync_to_async
 from playwright.async_api import Browser, Page, expect
 
+from tests.browser.conftest import Server, Visit, Visitor
+from tests.browser.test_judging import CRAMPED, PASSWORD, SIZES, give_password
+from tests.browser.test_nothing_lost import Line
+from tests.conftest import MakePairs, MakeStudy
+from tests.desks import begin
+from tests.planted import talked
 from turnwise.accounts.models import User
 from turnwise.judging import pairs
 from turnwise.judging import services as judging
@@ -17,12 +23,6 @@ from turnwise.judging.pairs import Source
 from turnwise.labels.models import Label
 from turnwise.reports.services import build_report, queue_report
 from turnwise.studies.models import Study
-from tests.browser.conftest import Server, Visit, Visitor
-from tests.browser.test_judging import CRAMPED, PASSWORD, SIZES, give_password
-from tests.browser.test_nothing_lost import Line
-from tests.conftest import MakePairs, MakeStudy
-from tests.desks import begin
-from tests.planted import talked
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 

@@ -4,12 +4,12 @@ import pytest
 from asgiref.sync import sync_to_async
 from playwright.async_api import Route, expect
 
+from tests.browser.conftest import Visit, Visitor
+from tests.conftest import MakeStudy
 from turnwise.crowd.models import Participation, StudyPanel
 from turnwise.crowd.panels.address import signature
 from turnwise.crowd.taking import take_panels
 from turnwise.studies.models import Study
-from tests.browser.conftest import Visit, Visitor
-from tests.conftest import MakeStudy
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 

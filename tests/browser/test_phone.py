@@ -6,9 +6,9 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import expect
 
-from turnwise.studies.models import Study
 from tests.browser.conftest import Visit, Visitor
 from tests.conftest import MakeStudy
+from turnwise.studies.models import Study
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 

@@ -6,14 +6,14 @@ import pytest
 from asgiref.sync import sync_to_async
 from playwright.async_api import Page, expect
 
+from tests.browser.conftest import Visit, Visitor
+from tests.conftest import MakeContexts, MakePairs, MakeQueue, MakeStudy
 from turnwise.crowd.models import Practice
 from turnwise.judging import subjects
 from turnwise.judging.chosen import contexts_of
 from turnwise.labels.models import Label
 from turnwise.studies.asks import About, Asked, Moment
 from turnwise.studies.models import Study
-from tests.browser.conftest import Visit, Visitor
-from tests.conftest import MakeContexts, MakePairs, MakeQueue, MakeStudy
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 

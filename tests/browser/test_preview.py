@@ -11,13 +11,13 @@ from django.conf import settings
 from django.test import Client
 from playwright.async_api import FrameLocator, Page, expect
 
+from tests.browser.conftest import Visit, Visitor
+from tests.conftest import MakeMeeting, MakePairs, MakeQueue, MakeStudy, MakeWriting
 from turnwise.accounts.models import User
 from turnwise.crowd.models import Participation
 from turnwise.dialogues.models import Dialogue
 from turnwise.studies.asks import About, Asked, Moment
 from turnwise.studies.models import Study
-from tests.browser.conftest import Visit, Visitor
-from tests.conftest import MakeMeeting, MakePairs, MakeQueue, MakeStudy, MakeWriting
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 

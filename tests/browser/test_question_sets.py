@@ -15,19 +15,19 @@ from django.core.management import call_command
 from django.test import Client
 from playwright.async_api import FrameLocator, Page, expect
 
-from turnwise.accounts.models import User
-from turnwise.bots.services import register_bot
 from evaluation.questions import QuestionSet
 from evaluation.report.bundle import recompute
+from tests.browser.conftest import Visit, Visitor
+from tests.browser.test_staff_pages import PASSWORD, sign_in
+from tests.questions.conftest import TONE
+from turnwise.accounts.models import User
+from turnwise.bots.services import register_bot
 from turnwise.labels.models import Label
 from turnwise.questions.models import SetVersion
 from turnwise.questions.services import create_set
 from turnwise.reports.models import Report
 from turnwise.reports.services import build_report, queue_report
 from turnwise.studies.models import Study
-from tests.browser.conftest import Visit, Visitor
-from tests.browser.test_staff_pages import PASSWORD, sign_in
-from tests.questions.conftest import TONE
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 

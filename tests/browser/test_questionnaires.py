@@ -4,11 +4,11 @@ import pytest
 from asgiref.sync import sync_to_async
 from playwright.async_api import expect
 
+from tests.browser.conftest import Visit, Visitor
+from tests.conftest import MakeQueue, MakeStudy
 from turnwise.labels.models import Label
 from turnwise.studies.asks import About, Asked, Moment
 from turnwise.studies.models import Ask, Study
-from tests.browser.conftest import Visit, Visitor
-from tests.conftest import MakeQueue, MakeStudy
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 

@@ -4,12 +4,12 @@ import pytest
 from asgiref.sync import sync_to_async
 from playwright.async_api import expect
 
-from turnwise.accounts.models import User
-from turnwise.contexts.models import ContextSetVersion
-from turnwise.studies.models import Study
 from tests.browser.conftest import Visit
 from tests.browser.test_from_elsewhere import fits, rex, sign_in
 from tests.conftest import MakeContexts, MakeQueue, MakeRun
+from turnwise.accounts.models import User
+from turnwise.contexts.models import ContextSetVersion
+from turnwise.studies.models import Study
 
 __all__ = ["rex"]
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]

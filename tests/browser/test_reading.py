@@ -4,13 +4,13 @@ import pytest
 from asgiref.sync import sync_to_async
 from playwright.async_api import expect
 
-from turnwise.judging import subjects
-from turnwise.judging.models import JudgingPlan
-from turnwise.studies.models import Study
 from tests.browser.conftest import Visit
 from tests.browser.test_judging import sit_down
 from tests.conftest import MakeQueue, MakeStudy
 from tests.planted import talked
+from turnwise.judging import subjects
+from turnwise.judging.models import JudgingPlan
+from turnwise.studies.models import Study
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 

@@ -4,11 +4,11 @@ import pytest
 from asgiref.sync import sync_to_async
 from playwright.async_api import expect
 
+from tests.browser.conftest import Visitor
+from tests.conftest import MakeStudy
 from turnwise.crowd import pausing
 from turnwise.crowd.models import Assignment
 from turnwise.dialogues.models import Turn, Typing
-from tests.browser.conftest import Visitor
-from tests.conftest import MakeStudy
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 

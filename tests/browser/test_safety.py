@@ -6,11 +6,11 @@ from django.conf import settings
 from django.test import Client
 from playwright.async_api import expect
 
+from tests.browser.conftest import Visitor
+from tests.conftest import MakeStudy
 from turnwise.accounts.models import User
 from turnwise.dialogues.models import Dialogue
 from turnwise.studies.models import Study
-from tests.browser.conftest import Visitor
-from tests.conftest import MakeStudy
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 

@@ -7,12 +7,12 @@ import pytest
 from django.db import connection
 from playwright.async_api import expect
 
+from tests.browser.conftest import Visit, Visitor
 from turnwise.accounts.models import User
 from turnwise.bots import host
 from turnwise.bots.models import Bot
 from turnwise.tasks.self_play.models import SelfPlayPlan
 from turnwise.tasks.self_play.playing import play_slice
-from tests.browser.conftest import Visit, Visitor
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 

@@ -5,13 +5,13 @@ from asgiref.sync import sync_to_async
 from django.db.models import F
 from playwright.async_api import expect
 
+from tests.browser.conftest import Visitor
+from tests.conftest import MakeStudy, enter
 from turnwise.crowd.assigning import assign
 from turnwise.crowd.models import Assignment, Participation, VisitCount
 from turnwise.crowd.places import keep_place
 from turnwise.labels.models import Label
 from turnwise.studies.models import Study
-from tests.browser.conftest import Visitor
-from tests.conftest import MakeStudy, enter
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 

@@ -4,14 +4,14 @@ import pytest
 from asgiref.sync import sync_to_async
 from playwright.async_api import Page, expect
 
-from turnwise.labels.models import Label
-from turnwise.studies.models import Study
 from tests.asking import judging_both
 from tests.browser.conftest import Visit
 from tests.browser.test_judging import SIZES, saved
 from tests.browser.test_staff_pages import rex, sign_in
 from tests.conftest import MakeStudy
 from tests.planted import talked
+from turnwise.labels.models import Label
+from turnwise.studies.models import Study
 
 __all__ = ["rex"]
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]

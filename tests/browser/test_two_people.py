@@ -8,11 +8,11 @@ from asgiref.sync import sync_to_async
 from django.utils import timezone
 from playwright.async_api import expect
 
+from tests.browser.conftest import Visit, Visitor
+from tests.conftest import MakeMeeting
 from turnwise.crowd.models import Assignment
 from turnwise.dialogues.models import Dialogue, Seat, Turn
 from turnwise.studies.models import Study
-from tests.browser.conftest import Visit, Visitor
-from tests.conftest import MakeMeeting
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 

@@ -11,15 +11,15 @@ from asgiref.sync import sync_to_async
 from django.utils import timezone
 from playwright.async_api import FrameLocator, Locator, Page, expect
 
+from evaluation.report.bundle import recompute
+from tests.browser.conftest import Visit, Visitor
 from turnwise.accounts.models import User
 from turnwise.bots.services import register_bot
-from evaluation.report.bundle import recompute
 from turnwise.exports.tasks import started as bundle_started
 from turnwise.rehearsals.models import Attempt
 from turnwise.rehearsals.tasks import started as rehearsal_started
 from turnwise.reports.services import build_report, queue_report, stale_studies
 from turnwise.studies.models import Bundle, Study
-from tests.browser.conftest import Visit, Visitor
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 

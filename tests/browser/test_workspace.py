@@ -5,13 +5,13 @@ from asgiref.sync import sync_to_async
 from django.utils import timezone
 from playwright.async_api import expect
 
+from tests.browser.conftest import Visit, Visitor
+from tests.conftest import MakeStudy, start_dialogue
+from tests.planted import talked
 from turnwise.accounts.models import User
 from turnwise.dialogues.models import Dialogue, Fault
 from turnwise.reports.services import build_report, queue_report
 from turnwise.studies.models import Study
-from tests.browser.conftest import Visit, Visitor
-from tests.conftest import MakeStudy, start_dialogue
-from tests.planted import talked
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 

@@ -7,6 +7,7 @@ from asgiref.sync import sync_to_async
 from django.db import connection
 from playwright.async_api import expect
 
+from tests.browser.conftest import Visit, Visitor
 from turnwise.accounts.models import User
 from turnwise.bots.models import Bot
 from turnwise.contexts.models import ContextSetVersion
@@ -18,7 +19,6 @@ from turnwise.studies.models import Study
 from turnwise.studies.services import save_study, set_state
 from turnwise.tasks.writing.models import WritingPlan
 from turnwise.tasks.writing.task import Writing
-from tests.browser.conftest import Visit, Visitor
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 

@@ -6,14 +6,14 @@ from xml.etree import ElementTree
 
 import pytest
 
+from tests.browser.test_contrast import contrast
+from tests.conftest import MakeStudy
+from tests.planted import computed, figures, talked, with_report_of_two
 from turnwise.charts.drawn import drawings, svgs
 from turnwise.charts.palettes import DARK, LIGHT, Palette
 from turnwise.charts.room import short
 from turnwise.reports.models import Chart
 from turnwise.studies.models import Study
-from tests.browser.test_contrast import contrast
-from tests.conftest import MakeStudy
-from tests.planted import computed, figures, talked, with_report_of_two
 
 TOKENS = (Path(__file__).parents[2] / "static/css/tokens.css").read_text()
 LIGHT_TOKENS, DARK_TOKENS = TOKENS.split("@media (prefers-color-scheme: dark)")

@@ -1,8 +1,8 @@
 """Faults of bots as pages tell them: in words, whatever their classes are called."""
 
-from turnwise.charts.templatetags.figures import fault
 from chatbots import errors
 from chatbots.errors import HostingError
+from turnwise.charts.templatetags.figures import fault
 
 
 def test_every_way_in_which_a_bot_gives_no_reply_has_words_of_its_own() -> None:

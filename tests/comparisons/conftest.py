@@ -3,6 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
+from tests.conftest import start_dialogue, worker_of
+from tests.desks import begin
+from tests.planted import add_exchange, add_label
 from turnwise.bots.models import Bot
 from turnwise.bots.services import version_of
 from turnwise.contexts.models import ContextSetVersion
@@ -13,9 +16,6 @@ from turnwise.judging import services as judging
 from turnwise.judging.models import Item
 from turnwise.responses.models import ResponseRun, Source
 from turnwise.studies.models import Study
-from tests.conftest import start_dialogue, worker_of
-from tests.desks import begin
-from tests.planted import add_exchange, add_label
 
 NO, SENSIBLE, BOTH = ((False, False), (True, False), (True, True))
 

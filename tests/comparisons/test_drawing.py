@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 from django.test import RequestFactory, override_settings
 
+from evaluation.questions import question_set
 from turnwise.comparisons.drawing import Sheet
 from turnwise.comparisons.measured import PUBLISHED, Measured
 from turnwise.comparisons.relation import Point, relation_figures
 from turnwise.comparisons.sheets import MOST_LINES, of_relation, of_tables
 from turnwise.comparisons.shown import NOT_DRAWN, charts, file
-from evaluation.questions import question_set
 from turnwise.live.remembered import remembered
 
 MEASURED = Measured(question_set(PUBLISHED))

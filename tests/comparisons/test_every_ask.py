@@ -9,6 +9,9 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from tests.comparisons.test_measured import plots
+from tests.conftest import MakeStudy, start_dialogue, worker_of
+from tests.planted import SignIn, add_exchange, add_label, bot_of, computed
 from turnwise.accounts.models import User
 from turnwise.bots.services import version_of
 from turnwise.comparisons.measured import Measured
@@ -21,9 +24,6 @@ from turnwise.questions.resolving import question_set
 from turnwise.questions.services import create_set
 from turnwise.studies.asks import About, Asked, Moment, Party
 from turnwise.studies.models import Study
-from tests.comparisons.test_measured import plots
-from tests.conftest import MakeStudy, start_dialogue, worker_of
-from tests.planted import SignIn, add_exchange, add_label, bot_of, computed
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -7,6 +7,9 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from tests.comparisons.conftest import BOTH, NO, SENSIBLE, talk
+from tests.conftest import MakeStudy, start_dialogue, worker_of
+from tests.planted import SignIn, add_exchange, bot_of, computed
 from turnwise.accounts.models import User
 from turnwise.bots.models import BotVersion
 from turnwise.bots.services import record_perplexity, version_of
@@ -16,9 +19,6 @@ from turnwise.dialogues.queries import seat_of
 from turnwise.labels.models import Label
 from turnwise.studies.asks import About, Asked, Moment, Party
 from turnwise.studies.models import Study
-from tests.comparisons.conftest import BOTH, NO, SENSIBLE, talk
-from tests.conftest import MakeStudy, start_dialogue, worker_of
-from tests.planted import SignIn, add_exchange, bot_of, computed
 
 pytestmark = pytest.mark.django_db
 

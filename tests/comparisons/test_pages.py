@@ -10,15 +10,15 @@ from xml.etree import ElementTree
 import pytest
 from django.test import Client
 
+from tests.comparisons.conftest import BOTH, NO, SENSIBLE, judge_all, respond, talk
+from tests.conftest import MakeContexts, MakeQueue, MakeRun, MakeStudy
+from tests.planted import SignIn, computed
 from turnwise.accounts.models import User
 from turnwise.bots.models import Bot, BotVersion
 from turnwise.bots.services import record_perplexity, version_of
 from turnwise.charts.palettes import DARK
 from turnwise.judging import subjects
 from turnwise.studies.models import Study
-from tests.comparisons.conftest import BOTH, NO, SENSIBLE, judge_all, respond, talk
-from tests.conftest import MakeContexts, MakeQueue, MakeRun, MakeStudy
-from tests.planted import SignIn, computed
 
 # Reports are computed and pages read in transactions of their own.
 pytestmark = pytest.mark.django_db(transaction=True)

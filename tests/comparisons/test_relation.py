@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from evaluation.questions import question_set
 from turnwise.comparisons.measured import PUBLISHED, Measured
 from turnwise.comparisons.relation import Point, relation_figures
-from evaluation.questions import question_set
 
 MEASURED = Measured(question_set(PUBLISHED))
 

@@ -3,16 +3,16 @@
 import pytest
 from django.db import connection
 
+from evaluation import questions
+from tests.comparisons.conftest import BOTH, NO, SENSIBLE, judge_all, respond, talk
+from tests.conftest import MakeContexts, MakeQueue, MakeRun, MakeStudy, start_dialogue
+from tests.planted import computed
 from turnwise.bots.models import Bot
 from turnwise.comparisons.scores import Asked, Conversation, TooMuchError, conversations, scored, scored_by
 from turnwise.crowd.ending import exclude
 from turnwise.crowd.models import Participation
-from evaluation import questions
 from turnwise.judging import subjects
 from turnwise.studies.models import Study
-from tests.comparisons.conftest import BOTH, NO, SENSIBLE, judge_all, respond, talk
-from tests.conftest import MakeContexts, MakeQueue, MakeRun, MakeStudy, start_dialogue
-from tests.planted import computed
 
 ASKED_SSA, ASKED_HUMAN_LIKENESS = Asked(questions.SSA), Asked(questions.HUMAN_LIKENESS)
 

@@ -12,16 +12,20 @@ import torch
 from django.test import Client
 from django.utils import timezone
 
-from turnwise.accounts import tokens
-from turnwise.accounts.models import User
-from turnwise.bots import host
-from turnwise.bots.models import Bot
 from chatbots.base import Context as Asked
 from chatbots.meena.checkpoint import save_checkpoint
 from chatbots.meena.config import MeenaConfig
 from chatbots.meena.model import Meena
 from chatbots.meena.tokenizer import Tokenizer
 from chatbots.registry import create_bot
+from tests.comparisons.conftest import judge_all
+from tests.comparisons.test_measured import plots
+from tests.conftest import MakeQueue, MakeVersion
+from tests.planted import SignIn, computed
+from turnwise.accounts import tokens
+from turnwise.accounts.models import User
+from turnwise.bots import host
+from turnwise.bots.models import Bot
 from turnwise.contexts.models import ContextSetVersion
 from turnwise.judging import subjects
 from turnwise.judging.queries import system_counts
@@ -31,10 +35,6 @@ from turnwise.responses.answering import answer_slice, seed_of
 from turnwise.responses.models import ResponseRun, Sweep
 from turnwise.responses.sweeps import Cell, Grid, cells, progress, start_sweep, stop
 from turnwise.studies.models import Study
-from tests.comparisons.conftest import judge_all
-from tests.comparisons.test_measured import plots
-from tests.conftest import MakeQueue, MakeVersion
-from tests.planted import SignIn, computed
 
 # The bot and the runs' steps use connections of their own, which see only what is committed.
 pytestmark = pytest.mark.django_db(transaction=True)

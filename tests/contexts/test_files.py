@@ -8,11 +8,11 @@ import threading
 import pytest
 from django.db import connection
 
+from evaluation.spreadsheets import csv_text, harmless, original
 from turnwise.contexts import files, services
 from turnwise.contexts.files import ContextRow, parse
 from turnwise.contexts.models import Context, ContextSet
 from turnwise.contexts.tables import FileRefusedError, decoded
-from evaluation.spreadsheets import csv_text, harmless, original
 
 
 def said(text: str, ending: str = "jsonl") -> list[tuple[int, str]]:

@@ -19,6 +19,9 @@ from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
+from evaluation.report.bundle import recompute
+from tests.conftest import MakeStudy, worker_of
+from tests.planted import SignIn, add_exchange, add_label, bot_of, computed
 from turnwise.accounts.models import User
 from turnwise.bots.services import version_of
 from turnwise.crowd import ledger, pilot
@@ -29,15 +32,12 @@ from turnwise.crowd.taking import take_panels
 from turnwise.dialogues.models import Dialogue
 from turnwise.dialogues.queries import seat_of
 from turnwise.dialogues.services import finish
-from evaluation.report.bundle import recompute
 from turnwise.labels.models import Label
 from turnwise.privacy.erasing import erase_due
 from turnwise.quality.models import Flag
 from turnwise.quality.wording import in_words
 from turnwise.studies.models import Study
 from turnwise.studies.services import save_study
-from tests.conftest import MakeStudy, worker_of
-from tests.planted import SignIn, add_exchange, add_label, bot_of, computed
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

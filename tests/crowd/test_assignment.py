@@ -8,6 +8,7 @@ import pytest
 from django.db import IntegrityError, connection
 from django.utils import timezone
 
+from tests.conftest import MakeStudy, enter
 from turnwise.crowd.assigning import assign
 from turnwise.crowd.ending import complete
 from turnwise.crowd.entering import consent
@@ -17,7 +18,6 @@ from turnwise.crowd.queries import progress
 from turnwise.crowd.refusals import EntryRefusedError
 from turnwise.studies.models import Study
 from turnwise.studies.services import set_state
-from tests.conftest import MakeStudy, enter
 
 # Threads, or transactions of their own, must see what the test has written.
 pytestmark = pytest.mark.django_db(transaction=True)

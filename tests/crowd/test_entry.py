@@ -9,6 +9,7 @@ from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
+from tests.conftest import MakeQueue, MakeStudy, enter
 from turnwise.bots.models import Bot
 from turnwise.crowd.assigning import assign
 from turnwise.crowd.ending import complete
@@ -18,7 +19,6 @@ from turnwise.crowd.sessions import COOKIE
 from turnwise.crowd.taking import take_panels
 from turnwise.studies.models import Study
 from turnwise.studies.services import set_state
-from tests.conftest import MakeQueue, MakeStudy, enter
 
 COMPLETE = Outcome.COMPLETE
 

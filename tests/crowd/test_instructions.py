@@ -7,6 +7,9 @@ from django.test import Client
 from django.utils import timezone
 from django.utils.html import escape
 
+from tests.asking import asking
+from tests.conftest import MakeQueue, MakeStudy
+from tests.crowd.test_entry import agree
 from turnwise.accounts.models import User
 from turnwise.crowd.ending import complete
 from turnwise.crowd.models import Assignment, Outcome
@@ -14,9 +17,6 @@ from turnwise.questions.resolving import question_set
 from turnwise.studies.asks import About, Asked, Moment
 from turnwise.studies.models import Study
 from turnwise.studies.services import set_state
-from tests.asking import asking
-from tests.conftest import MakeQueue, MakeStudy
-from tests.crowd.test_entry import agree
 
 pytestmark = pytest.mark.django_db
 

@@ -10,11 +10,11 @@ from django.template import Context
 from django.test import Client, RequestFactory
 from django.utils.translation import override
 
+from tests.conftest import MakeQueue, MakeStudy, OpenTab, start_dialogue
 from turnwise.accounts.models import User
 from turnwise.crowd.languages import language_of_pages
 from turnwise.live.templatetags.modules import module
 from turnwise.studies.models import Study
-from tests.conftest import MakeQueue, MakeStudy, OpenTab, start_dialogue
 
 ARABIC, CHINESE, ENGLISH = "الموافقة", "知情同意", "Your consent"
 

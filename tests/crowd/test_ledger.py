@@ -11,6 +11,7 @@ from django.db import DatabaseError, IntegrityError, transaction
 from django.test import Client
 from django.utils import timezone
 
+from tests.conftest import MakeStudy, enter
 from turnwise.accounts.models import User
 from turnwise.crowd import ledger
 from turnwise.crowd.assigning import assign
@@ -20,7 +21,6 @@ from turnwise.crowd.panels import Arrival
 from turnwise.crowd.places import keep_place
 from turnwise.studies.models import Study
 from turnwise.studies.services import save_study
-from tests.conftest import MakeStudy, enter
 
 Reason = PayEntry.Reason
 NOON = datetime(2026, 3, 2, 12, tzinfo=timezone.get_default_timezone())

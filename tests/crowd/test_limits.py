@@ -9,6 +9,7 @@ from asgiref.sync import sync_to_async
 from django.test import Client
 from django.utils import timezone
 
+from tests.conftest import MakeStudy, OpenTab, enter, start_dialogue
 from turnwise.accounts.models import User
 from turnwise.crowd import limits, pausing
 from turnwise.crowd.assigning import assign
@@ -18,7 +19,6 @@ from turnwise.crowd.sessions import COOKIE, signed
 from turnwise.dialogues.models import Dialogue
 from turnwise.live.refusals import RefusedError
 from turnwise.studies.models import Study
-from tests.conftest import MakeStudy, OpenTab, enter, start_dialogue
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=timezone.get_default_timezone())
 MINUTE = timedelta(minutes=1)

@@ -13,6 +13,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.utils import timezone
 
+from tests.conftest import MakeStudy
 from turnwise.accounts.models import User
 from turnwise.crowd.ending import complete
 from turnwise.crowd.models import Assignment, Invitation, Outcome, Participation, StudyPanel, Worker
@@ -22,7 +23,6 @@ from turnwise.crowd.sessions import COOKIE
 from turnwise.crowd.taking import invited_in, take_panels
 from turnwise.studies.models import Study
 from turnwise.studies.services import set_state
-from tests.conftest import MakeStudy
 
 SECRET = "a-secret-of-the-panel"
 CODES = {outcome.value: f"CODE-{outcome.value}" for outcome in Outcome}

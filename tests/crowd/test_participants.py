@@ -7,13 +7,13 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
+from tests.conftest import MakeStudy, enter
 from turnwise.accounts.models import User
 from turnwise.crowd.assigning import assign
 from turnwise.crowd.ending import complete
 from turnwise.crowd.models import Outcome, Participation
 from turnwise.crowd.panels import Arrival
 from turnwise.studies.models import Study
-from tests.conftest import MakeStudy, enter
 
 COMPLETE = Outcome.COMPLETE
 

@@ -10,6 +10,7 @@ from django.core.exceptions import ValidationError
 from django.test import Client
 from django.utils import timezone
 
+from tests.conftest import OpenTab, enter, start_dialogue
 from turnwise.accounts import tokens
 from turnwise.accounts.models import User
 from turnwise.crowd import pausing, visits
@@ -19,7 +20,6 @@ from turnwise.crowd.refusals import EntryRefusedError
 from turnwise.dialogues.models import Dialogue
 from turnwise.studies.models import Study
 from turnwise.studies.services import archive, set_state
-from tests.conftest import OpenTab, enter, start_dialogue
 
 
 def test_nobody_new_is_admitted_and_whoever_came_in_vain_is_counted(study: Study, client: Client) -> None:

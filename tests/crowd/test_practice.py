@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from tests.conftest import MakePairs, MakeStudy
+from tests.questions.conftest import TONE
 from turnwise.crowd.models import Assignment, Participation, Practice, StudyPanel
 from turnwise.crowd.practice import shown
 from turnwise.crowd.taking import take_panels
@@ -16,8 +18,6 @@ from turnwise.questions import resolving
 from turnwise.questions.services import create_set
 from turnwise.studies.asks import About, Asked, Moment
 from turnwise.studies.models import Study
-from tests.conftest import MakePairs, MakeStudy
-from tests.questions.conftest import TONE
 
 # The two examples of human-likeness: the author says yes to the first and no to the second.
 PANELS: dict[str, dict[str, str]] = {"open": {}, "prolific": {"complete": "D0NE"}}

@@ -14,6 +14,8 @@ from django.apps import apps
 from django.test import Client
 from django.utils import timezone
 
+from tests.conftest import PATIENCE, MakeMeeting, MakePairs, MakeQueue, MakeStudy, MakeWriting
+from tests.desks import OPEN
 from turnwise.accounts.models import User
 from turnwise.crowd.models import StudyPanel
 from turnwise.crowd.preview_way import way_of
@@ -26,8 +28,6 @@ from turnwise.studies.asks import About, Asked, Moment
 from turnwise.studies.models import Study
 from turnwise.studies.services import ask, save_study
 from turnwise.studies.tasks import tasks
-from tests.conftest import PATIENCE, MakeMeeting, MakePairs, MakeQueue, MakeStudy, MakeWriting
-from tests.desks import OPEN
 
 SignIn = Callable[[User], Client]
 

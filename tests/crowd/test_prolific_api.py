@@ -11,6 +11,8 @@ from django.core.exceptions import ValidationError
 from django.test import Client
 from django.utils import timezone
 
+from tests.chatbots.local_service import Received, Sent, running
+from tests.conftest import MakeStudy, enter
 from turnwise.accounts.models import User
 from turnwise.crowd import ledger, panel_acts
 from turnwise.crowd.assigning import assign
@@ -20,8 +22,6 @@ from turnwise.crowd.panels import Arrival
 from turnwise.crowd.panels.prolific_api import NoTokenError, account_of
 from turnwise.quality import deciding
 from turnwise.studies.models import Study
-from tests.chatbots.local_service import Received, Sent, running
-from tests.conftest import MakeStudy, enter
 
 VARIABLE, TOKEN = "TURNWISE_PROLIFIC_LAB", "a-token-of-prolific"
 LONG = "The chat has four messages, and each of them is the same single letter, sent within one second. " * 2

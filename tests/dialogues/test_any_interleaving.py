@@ -11,12 +11,12 @@ from asgiref.sync import sync_to_async
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.conftest import MakeStudy, Tab, session_cookie, start_dialogue, worker_of
 from turnwise.bots import host
 from turnwise.dialogues import turn_taking
 from turnwise.dialogues.models import Dialogue, Turn
 from turnwise.labels.models import Label
 from turnwise.studies.models import Study
-from tests.conftest import MakeStudy, Tab, session_cookie, start_dialogue, worker_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -13,18 +13,18 @@ import pytest
 from django.db import IntegrityError, connection, transaction
 from django.test import Client
 
-from turnwise.accounts.models import User
 from chatbots.base import Passage
+from evaluation.report.bundle import recompute
+from tests.conftest import MakeStudy, worker_of
+from tests.planted import SignIn, talked
+from turnwise.accounts.models import User
 from turnwise.dialogues import material
 from turnwise.dialogues.models import Dialogue, Material, Seat
 from turnwise.dialogues.queries import context_of, seat_of
-from evaluation.report.bundle import recompute
 from turnwise.exports.bundle import write_bundle
 from turnwise.exports.turns import LABELLED_TURNS, OWN_MATERIAL, labelled_turns
 from turnwise.knowledge.sections import Section
 from turnwise.studies.models import Study
-from tests.conftest import MakeStudy, worker_of
-from tests.planted import SignIn, talked
 
 TEXTS = "# Bees\nThey <b>dance</b>.\n\n# Wasps\n=SUM(A1)"
 

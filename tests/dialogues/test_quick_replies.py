@@ -7,9 +7,9 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.db import connection
 
+from tests.conftest import MakeStudy, OpenTab, Tab, start_dialogue
 from turnwise.dialogues.models import Dialogue, Fault, Turn
 from turnwise.studies.asks import Moment
-from tests.conftest import MakeStudy, OpenTab, Tab, start_dialogue
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -46,7 +46,9 @@ async def started(open_tab: OpenTab, dialogue: Dialogue) -> Tab:
 async def test_a_message_and_its_quick_reply_are_one_commit(
     make_study: MakeStudy, open_tab: OpenTab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("turnwise.bots.client.AT_ONCE_SECONDS", 5.0)  # a busy machine makes no bot a slow one here
+    monkeypatch.setattr(
+        "turnwise.bots.client.AT_ONCE_SECONDS", 5.0
+    )  # a busy machine makes no bot a slow one here
     dialogue = await begin(make_study)
     tab = await started(open_tab, dialogue)
 

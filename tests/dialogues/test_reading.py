@@ -10,6 +10,8 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
+from tests.conftest import MakeStudy, enter, start_dialogue
+from tests.knowledge.bases import base_file, make_base
 from turnwise.accounts.models import User
 from turnwise.crowd.assigning import assign
 from turnwise.crowd.ending import complete
@@ -22,8 +24,6 @@ from turnwise.dialogues.services import Taken, seat_two
 from turnwise.knowledge.models import BaseVersion
 from turnwise.knowledge.reading_sets import Configuration, reading_sets
 from turnwise.studies.models import Study
-from tests.conftest import MakeStudy, enter, start_dialogue
-from tests.knowledge.bases import base_file, make_base
 
 
 @pytest.fixture

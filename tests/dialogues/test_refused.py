@@ -7,13 +7,13 @@ from asgiref.sync import sync_to_async
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
+from tests.conftest import MakeStudy, OpenTab, session_cookie, start_dialogue, worker_of
 from turnwise.crowd.panels import Arrival
 from turnwise.crowd.sessions import COOKIE, signed
 from turnwise.dialogues.models import Dialogue, Turn
 from turnwise.live.refusals import REFUSALS
 from turnwise.live.text import MAX_TEXT
 from turnwise.studies.models import Study
-from tests.conftest import MakeStudy, OpenTab, session_cookie, start_dialogue, worker_of
 
 begin = sync_to_async(start_dialogue)
 make = sync_to_async

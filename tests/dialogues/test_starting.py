@@ -4,8 +4,8 @@ from typing import Any
 
 from asgiref.sync import sync_to_async
 
-from turnwise.dialogues.models import Fault
 from tests.conftest import MakeStudy, OpenTab, start_dialogue
+from turnwise.dialogues.models import Fault
 
 
 async def test_the_deadline_does_not_run_while_a_bot_loads(

@@ -8,6 +8,7 @@ from asgiref.sync import sync_to_async
 from channels.layers import get_channel_layer
 from django.utils import timezone
 
+from tests.conftest import MakeStudy, OpenTab, Tab, start_dialogue, worker_of
 from turnwise.crowd.models import Assignment
 from turnwise.crowd.watch import watch
 from turnwise.dialogues import turn_taking
@@ -16,7 +17,6 @@ from turnwise.dialogues.queries import seat_of, snapshot
 from turnwise.dialogues.shown import Shown
 from turnwise.live.frames import Frame
 from turnwise.studies.asks import Moment
-from tests.conftest import MakeStudy, OpenTab, Tab, start_dialogue, worker_of
 
 begin = sync_to_async(start_dialogue)
 make = sync_to_async

@@ -11,6 +11,7 @@ from django.utils import timezone
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.conftest import MakeStudy, enter
 from turnwise.crowd.models import Assignment, Participation, Worker
 from turnwise.crowd.panels import Arrival
 from turnwise.crowd.refusals import EntryRefusedError
@@ -24,7 +25,6 @@ from turnwise.labels.services import record
 from turnwise.live.refusals import RefusedError
 from turnwise.studies.asks import About, By, Moment
 from turnwise.studies.models import Ask, Study
-from tests.conftest import MakeStudy, enter
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -3,9 +3,9 @@
 import re
 from pathlib import Path
 
+from evaluation.open_mtb import NEAR_DUPLICATE_OVERLAP
 from turnwise.contexts.files import ENDINGS, MOST_COMPARED
 from turnwise.contexts.tables import MAX_BYTES, MAX_ROWS, MAX_TURN, MAX_TURNS
-from evaluation.open_mtb import NEAR_DUPLICATE_OVERLAP
 from turnwise.responses import asking, files, services
 
 PAGE = (Path(__file__).parents[2] / "docs" / "static-evaluation.md").read_text()

@@ -19,6 +19,11 @@ import pyarrow.parquet
 import pytest
 from django.core.management import CommandError, call_command
 
+from evaluation.questions import QUESTION_SETS
+from evaluation.report.bundle import recompute
+from evaluation.report.tables import tables
+from tests.conftest import MakeStudy, start_dialogue, worker_of
+from tests.planted import add_exchange, add_label, bot_of, computed, figures, talked
 from turnwise.accounts.models import User
 from turnwise.bots.models import BotVersion
 from turnwise.bots.services import version_of
@@ -27,16 +32,11 @@ from turnwise.crowd.panels import Arrival
 from turnwise.dialogues.models import Dialogue, Fault
 from turnwise.dialogues.queries import seat_of
 from turnwise.dialogues.services import finish
-from evaluation.questions import QUESTION_SETS
-from evaluation.report.bundle import recompute
-from evaluation.report.tables import tables
 from turnwise.exports.described import MASK, masked
 from turnwise.labels.models import Label
 from turnwise.reports.method import method
 from turnwise.studies.models import Study
 from turnwise.studies.services import save_study
-from tests.conftest import MakeStudy, start_dialogue, worker_of
-from tests.planted import add_exchange, add_label, bot_of, computed, figures, talked
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -10,12 +10,12 @@ import pytest
 from django.core.management import call_command
 
 from evaluation.report.bundle import recompute
-from turnwise.judging import services as judging
-from turnwise.judging import subjects
-from turnwise.studies.models import Study
 from tests.conftest import MakeQueue, MakeStudy
 from tests.desks import begin
 from tests.planted import computed, talked
+from turnwise.judging import services as judging
+from turnwise.judging import subjects
+from turnwise.studies.models import Study
 from turnwise.transcripts.storing import import_file
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -9,18 +9,18 @@ from pathlib import Path
 import pytest
 from django.core.management import call_command
 
+from evaluation import questions
+from evaluation.questions import Answer, Choice, Condition, Kind, Question, QuestionSet, Scale, Subject
+from evaluation.report.bundle import recompute
+from tests.conftest import MakeStudy, start_dialogue, worker_of
+from tests.planted import SignIn, add_exchange, add_label, bot_of, computed
 from turnwise.accounts.models import User
 from turnwise.bots.services import version_of
 from turnwise.charts.drawn import svgs
 from turnwise.dialogues.queries import seat_of
 from turnwise.dialogues.services import finish
-from evaluation import questions
-from evaluation.questions import Answer, Choice, Condition, Kind, Question, QuestionSet, Scale, Subject
-from evaluation.report.bundle import recompute
 from turnwise.reports.models import Chart
 from turnwise.studies.models import Study
-from tests.conftest import MakeStudy, start_dialogue, worker_of
-from tests.planted import SignIn, add_exchange, add_label, bot_of, computed
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -12,9 +12,12 @@ from django.db import connection, transaction
 from django.test import Client
 from django.utils import timezone
 
+from evaluation.report.bundle import recompute
+from tests.conftest import MakeQueue, MakeStudy
+from tests.desks import judge
+from tests.planted import SignIn, ask_instead, talked
 from turnwise.accounts.models import User
 from turnwise.crowd.ending import delete_workers
-from evaluation.report.bundle import recompute
 from turnwise.exports import making
 from turnwise.exports.tasks import started
 from turnwise.judging import subjects
@@ -24,9 +27,6 @@ from turnwise.privacy.withdrawing import withdraw
 from turnwise.studies import bundles
 from turnwise.studies.models import Bundle, BundlePart, Study
 from turnwise.studies.services import share
-from tests.conftest import MakeQueue, MakeStudy
-from tests.desks import judge
-from tests.planted import SignIn, ask_instead, talked
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("_same_database")]
 

@@ -8,19 +8,19 @@ from io import BytesIO
 import pytest
 from django.core.management import call_command
 
+from evaluation.conversation.file import read_conversations
+from evaluation.report.bundle import recompute
+from tests.conftest import MakeStudy, pseudonym_of, start_dialogue
+from tests.planted import SignIn, add_exchange, add_label, bot_of, computed, figures
+from tests.transcripts.imports import import_draft
 from turnwise.accounts.models import User
 from turnwise.bots.services import version_of
 from turnwise.crowd.models import Worker
 from turnwise.dialogues.models import Dialogue
-from evaluation.conversation.file import read_conversations
-from evaluation.report.bundle import recompute
 from turnwise.exports import neural_chat
 from turnwise.labels.models import Label
 from turnwise.studies.asks import About, Asked, Moment, Party
 from turnwise.studies.models import Study
-from tests.conftest import MakeStudy, pseudonym_of, start_dialogue
-from tests.planted import SignIn, add_exchange, add_label, bot_of, computed, figures
-from tests.transcripts.imports import import_draft
 from turnwise.transcripts.importers.neural_chat import RATING_COLUMNS, RECORD_COLUMNS
 from turnwise.transcripts.importing import ImportRefusedError, upload
 from turnwise.transcripts.storing import import_requested

@@ -12,18 +12,18 @@ from uuid import UUID
 import pytest
 from django.core.management import call_command
 
-from turnwise.accounts.models import User
 from evaluation.csv_file import FileError
 from evaluation.report.bundle import recompute
+from tests.conftest import MakePairs, MakeStudy
+from tests.desks import begin
+from tests.planted import SignIn, computed, talked
+from turnwise.accounts.models import User
 from turnwise.judging import pairs
 from turnwise.judging import services as judging
 from turnwise.judging.models import Slot
 from turnwise.judging.pairs import Source
 from turnwise.reports.models import Chart
 from turnwise.studies.models import Study
-from tests.conftest import MakePairs, MakeStudy
-from tests.desks import begin
-from tests.planted import SignIn, computed, talked
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

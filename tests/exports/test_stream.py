@@ -9,14 +9,14 @@ from asgiref.sync import sync_to_async
 from django.db import connection
 from django.test import Client
 
+from tests.conftest import MakeStudy, OpenTab
+from tests.planted import talked
 from turnwise.accounts.models import User
 from turnwise.dialogues.models import Dialogue
 from turnwise.exports import turns
 from turnwise.labels.models import Label
 from turnwise.live import streaming
 from turnwise.project.asgi import pages
-from tests.conftest import MakeStudy, OpenTab
-from tests.planted import talked
 
 
 def open_transactions() -> int:

@@ -9,18 +9,18 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import call_command
 
-from turnwise.accounts.models import User
-from turnwise.crowd.models import Worker
-from turnwise.dialogues.models import Dialogue, Material, TranscriptImport
 from evaluation.report.bundle import recompute
-from turnwise.exports import topical_chat
-from turnwise.labels.models import Label
-from turnwise.studies.asks import About, Asked, Moment, Party
-from turnwise.studies.models import Study
 from tests.chatbots.knowledge.topical_chat import PARTS, SHARED, published
 from tests.conftest import MakeStudy
 from tests.planted import SignIn, computed, figures
 from tests.transcripts.imports import import_draft
+from turnwise.accounts.models import User
+from turnwise.crowd.models import Worker
+from turnwise.dialogues.models import Dialogue, Material, TranscriptImport
+from turnwise.exports import topical_chat
+from turnwise.labels.models import Label
+from turnwise.studies.asks import About, Asked, Moment, Party
+from turnwise.studies.models import Study
 from turnwise.transcripts.importers import Checked, Limits, Problem, Source, checked
 from turnwise.transcripts.importing import upload
 from turnwise.transcripts.storing import import_requested

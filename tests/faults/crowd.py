@@ -21,9 +21,9 @@ from typing_extensions import override
 from websockets.asyncio.client import ClientConnection
 
 from evaluation.quality.machine import FEWEST
+from tests.faults.ledger import PAUSE_SECONDS, Chatter, Frame
 from turnwise.rehearsals.visitor import Page, PageError, Visitor
 from turnwise.rehearsals.worker import LOST, socket_of
-from tests.faults.ledger import PAUSE_SECONDS, Chatter, Frame
 
 PATIENCE = 90.0
 PANELS = ("prolific", "url", "invited")

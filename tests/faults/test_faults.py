@@ -17,9 +17,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from turnwise.rehearsals.visitor import PageError, Visitor
 from tests.faults.conftest import WEB, Stack
 from tests.faults.crowd import DOZEN, IN_PAIRS, PATIENCE, Place, Way, patiently, take_part
+from turnwise.rehearsals.visitor import PageError, Visitor
 
 pytestmark = pytest.mark.timeout(300)
 Note = Callable[[str, float], None]

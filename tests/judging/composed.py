@@ -1,10 +1,10 @@
 """Batteries as the tests compose them."""
 
+from tests.conftest import MakeContexts, MakeRun
 from turnwise.judging import services as judging
 from turnwise.judging import subjects
 from turnwise.judging.models import Battery
 from turnwise.studies.models import Study
-from tests.conftest import MakeContexts, MakeRun
 
 TARGETS = ("Denies", "Confirms")
 

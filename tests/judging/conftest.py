@@ -2,12 +2,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from turnwise.accounts.models import User
-from turnwise.questions import resolving
-from turnwise.studies.models import Study
 from tests.asking import judging_both, judging_with_two_sets
 from tests.conftest import MakeContexts, MakeRun, MakeStudy
 from tests.planted import talked
+from turnwise.accounts.models import User
+from turnwise.questions import resolving
+from turnwise.studies.models import Study
 
 
 @pytest.fixture

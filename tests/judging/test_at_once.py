@@ -10,15 +10,15 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.db import connections
 
+from tests.conftest import MakeQueue
+from tests.desks import begin, held
+from tests.live.conftest import query, until_a_batch_waits_for_a_row
 from turnwise.judging import services as judging
 from turnwise.judging.desks import Desk, Judged
 from turnwise.judging.models import Slot
 from turnwise.labels.models import Label
 from turnwise.live.refusals import RefusedError
 from turnwise.studies.models import Study
-from tests.conftest import MakeQueue
-from tests.desks import begin, held
-from tests.live.conftest import query, until_a_batch_waits_for_a_row
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -14,12 +14,17 @@ from django.core.management import call_command
 from django.db import connection
 from django.utils import timezone
 
-from turnwise.accounts.models import User
 from chatbots.identity.replies import GROUPS, Group, Reply, categorise
 from chatbots.identity.user_study import ANSWERS, SMALL_TALK
+from evaluation.report.bundle import recompute
+from tests.conftest import MakeContexts, MakeQueue, MakeRun, enter
+from tests.desks import begin
+from tests.judging import composed
+from tests.judging.composed import TARGETS, fill
+from tests.planted import SignIn, computed, figures
+from turnwise.accounts.models import User
 from turnwise.crowd.models import Participation
 from turnwise.crowd.refusals import EntryRefusedError
-from evaluation.report.bundle import recompute
 from turnwise.judging import services as judging
 from turnwise.judging import subjects
 from turnwise.judging.batteries import battery_of
@@ -29,11 +34,6 @@ from turnwise.labels.models import Label
 from turnwise.live.refusals import RefusedError
 from turnwise.studies.models import Study
 from turnwise.studies.services import set_state
-from tests.conftest import MakeContexts, MakeQueue, MakeRun, enter
-from tests.desks import begin
-from tests.judging import composed
-from tests.judging.composed import TARGETS, fill
-from tests.planted import SignIn, computed, figures
 
 pytestmark = pytest.mark.django_db
 

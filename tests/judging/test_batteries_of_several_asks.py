@@ -8,9 +8,14 @@ from uuid import UUID
 import pytest
 from django.core.exceptions import ValidationError
 
+from evaluation.report.bundle import recompute
+from tests.asking import LIKENESS, LIKERT, SCALES, asking, judge_all
+from tests.conftest import MakeContexts, MakeRun, MakeStudy
+from tests.desks import OPEN, begin, held
+from tests.judging.composed import TARGETS, battery, fill
+from tests.planted import SignIn, computed, figures, talked
 from turnwise.accounts.models import User
 from turnwise.crowd.models import Participation
-from evaluation.report.bundle import recompute
 from turnwise.exports.bundle import write_bundle
 from turnwise.judging import services as judging
 from turnwise.judging import subjects
@@ -25,11 +30,6 @@ from turnwise.questions.services import create_set
 from turnwise.studies.asks import About, Asked
 from turnwise.studies.models import Study
 from turnwise.studies.services import ask, set_state
-from tests.asking import LIKENESS, LIKERT, SCALES, asking, judge_all
-from tests.conftest import MakeContexts, MakeRun, MakeStudy
-from tests.desks import OPEN, begin, held
-from tests.judging.composed import TARGETS, battery, fill
-from tests.planted import SignIn, computed, figures, talked
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -6,6 +6,8 @@ from uuid import UUID
 import pytest
 from django.test import Client
 
+from tests.conftest import MakeQueue
+from tests.desks import begin
 from turnwise.accounts.models import User
 from turnwise.bots.models import Bot
 from turnwise.bots.services import register_bot, version_of
@@ -13,8 +15,6 @@ from turnwise.judging import services as judging
 from turnwise.judging.models import Item
 from turnwise.responses.models import Response
 from turnwise.studies.models import Study
-from tests.conftest import MakeQueue
-from tests.desks import begin
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -14,11 +14,14 @@ from django.db import IntegrityError, transaction
 from django.urls import reverse
 from django.utils import timezone
 
+from evaluation.report.bundle import recompute
+from tests.conftest import MakeQueue
+from tests.desks import OPEN, begin, held
+from tests.planted import SignIn, computed
 from turnwise.accounts.models import User
 from turnwise.contexts.files import ContextRow
 from turnwise.contexts.models import ContextSet, ContextSetVersion
 from turnwise.contexts.services import import_version
-from evaluation.report.bundle import recompute
 from turnwise.judging import services as judging
 from turnwise.judging import subjects
 from turnwise.judging.chosen import Contexts, contexts_of
@@ -29,9 +32,6 @@ from turnwise.privacy.stored import stored_of
 from turnwise.questions.services import create_set
 from turnwise.studies.asks import About, Party
 from turnwise.studies.models import Study
-from tests.conftest import MakeQueue
-from tests.desks import OPEN, begin, held
-from tests.planted import SignIn, computed
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("_sets_are_forgotten")]
 

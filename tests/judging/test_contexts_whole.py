@@ -10,14 +10,17 @@ from django.core.exceptions import ValidationError
 from django.core.management import call_command
 from django.urls import reverse
 
+from evaluation.questions import CONTEXT_FITNESS
+from evaluation.questions.errors import DeclarationError
+from evaluation.report.bundle import recompute
+from tests.conftest import MakeQueue, enter
+from tests.desks import begin, held
+from tests.planted import SignIn, computed
 from turnwise.accounts.models import User
 from turnwise.contexts.files import ContextRow
 from turnwise.contexts.models import ContextSet, ContextSetVersion
 from turnwise.contexts.services import import_version
 from turnwise.crowd import pilot, practice
-from evaluation.questions import CONTEXT_FITNESS
-from evaluation.questions.errors import DeclarationError
-from evaluation.report.bundle import recompute
 from turnwise.judging import gold, removing, subjects
 from turnwise.judging import services as judging
 from turnwise.judging.chosen import contexts_of
@@ -28,9 +31,6 @@ from turnwise.judging.queries import system_counts
 from turnwise.studies.models import Study
 from turnwise.studies.progress import counts_of
 from turnwise.studies.services import set_state
-from tests.conftest import MakeQueue, enter
-from tests.desks import begin, held
-from tests.planted import SignIn, computed
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

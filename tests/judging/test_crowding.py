@@ -7,6 +7,8 @@ import pytest
 from django.db import connection
 from django.test import Client
 
+from tests.conftest import MakeContexts, MakeQueue, MakeRun, enter
+from tests.desks import begin, held
 from turnwise.crowd.models import Participation
 from turnwise.crowd.refusals import EntryRefusedError
 from turnwise.judging import services as judging
@@ -16,8 +18,6 @@ from turnwise.judging.models import Battery
 from turnwise.live.refusals import RefusedError
 from turnwise.studies.models import Study
 from turnwise.studies.services import set_state
-from tests.conftest import MakeContexts, MakeQueue, MakeRun, enter
-from tests.desks import begin, held
 
 pytestmark = pytest.mark.django_db
 YES = {"sensible": True, "specific": True}

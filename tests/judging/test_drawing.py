@@ -10,6 +10,8 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
+from tests.conftest import MakeQueue, MakeRun
+from tests.planted import SignIn
 from turnwise.accounts.models import User
 from turnwise.contexts.files import ContextRow
 from turnwise.contexts.models import ContextSet, ContextSetVersion
@@ -20,8 +22,6 @@ from turnwise.judging.chosen import Contexts, responses
 from turnwise.judging.models import Item
 from turnwise.responses.models import ResponseRun
 from turnwise.studies.models import Study
-from tests.conftest import MakeQueue, MakeRun
-from tests.planted import SignIn
 
 pytestmark = pytest.mark.django_db
 

@@ -8,9 +8,11 @@ import pytest
 from django.core.exceptions import ValidationError
 from django.test import Client
 
+from evaluation.spreadsheets import csv_text
+from tests.conftest import MakeQueue, enter
+from tests.desks import begin, held
 from turnwise.accounts.models import User
 from turnwise.crowd.refusals import EntryRefusedError
-from evaluation.spreadsheets import csv_text
 from turnwise.judging import gold, subjects
 from turnwise.judging import services as judging
 from turnwise.judging.gold import Gold
@@ -20,8 +22,6 @@ from turnwise.judging.services import plan_of
 from turnwise.studies.models import Study
 from turnwise.studies.progress import counts_of
 from turnwise.tasks.judging.judged import judged_items
-from tests.conftest import MakeQueue, enter
-from tests.desks import begin, held
 
 YES = {"sensible": True, "specific": True}
 NO = {"sensible": False}

@@ -5,15 +5,15 @@ from collections.abc import Callable
 import pytest
 from django.test import Client
 
+from tests.conftest import MakeContexts, MakeQueue, MakeRun
+from tests.desks import judge
+from tests.planted import talked
 from turnwise.accounts.models import User
 from turnwise.judging import queries as item_queries
 from turnwise.judging import subjects
 from turnwise.judging.models import JudgingPlan, Slot
 from turnwise.judging.queries import Filter
 from turnwise.studies.models import Study
-from tests.conftest import MakeContexts, MakeQueue, MakeRun
-from tests.desks import judge
-from tests.planted import talked
 
 pytestmark = pytest.mark.django_db
 

@@ -10,6 +10,8 @@ from uuid import UUID
 import pytest
 from django.db import OperationalError, connection, transaction
 
+from tests.conftest import MakeQueue, enter
+from tests.desks import begin
 from turnwise.crowd.refusals import EntryRefusedError
 from turnwise.judging import services as judging
 from turnwise.judging.desks import Desk
@@ -17,8 +19,6 @@ from turnwise.judging.models import JudgingPlan, Slot
 from turnwise.labels.models import Label
 from turnwise.live.refusals import RefusedError
 from turnwise.studies.models import Study
-from tests.conftest import MakeQueue, enter
-from tests.desks import begin
 
 RATERS, ITEMS, K = 12, 60, 5
 

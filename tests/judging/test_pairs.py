@@ -13,10 +13,13 @@ from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as some
 
+from evaluation.fit_contexts import Contexts
+from tests.conftest import MakeContexts, MakePairs, MakeQueue, MakeRun, MakeStudy, MakeVersion
+from tests.desks import begin
+from tests.planted import talked
 from turnwise.accounts import tokens
 from turnwise.accounts.models import User
 from turnwise.crowd.models import Participation
-from evaluation.fit_contexts import Contexts
 from turnwise.judging import pairing, pairs, subjects
 from turnwise.judging import services as judging
 from turnwise.judging.desks import Desk
@@ -28,9 +31,6 @@ from turnwise.live.refusals import RefusedError
 from turnwise.responses.models import Response, ResponseRun
 from turnwise.studies.models import Study
 from turnwise.tasks.judging import judged
-from tests.conftest import MakeContexts, MakePairs, MakeQueue, MakeRun, MakeStudy, MakeVersion
-from tests.desks import begin
-from tests.planted import talked
 
 pytestmark = pytest.mark.django_db
 

@@ -11,6 +11,8 @@ from django.db.models import Count, F
 from django.test import Client
 from django.utils import timezone
 
+from tests.conftest import MakeContexts, MakeQueue, MakeRun, MakeStudy, enter, start_dialogue, worker_of
+from tests.desks import begin, held, item_of
 from turnwise.bots.models import Bot
 from turnwise.bots.services import version_of
 from turnwise.crowd.models import Assignment, Outcome, Participation
@@ -24,8 +26,6 @@ from turnwise.labels.models import Label
 from turnwise.live.refusals import RefusedError
 from turnwise.responses.models import Response
 from turnwise.studies.models import Study
-from tests.conftest import MakeContexts, MakeQueue, MakeRun, MakeStudy, enter, start_dialogue, worker_of
-from tests.desks import begin, held, item_of
 
 YES = {"sensible": True, "specific": True}
 NO = {"sensible": False}

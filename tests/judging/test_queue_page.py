@@ -5,13 +5,13 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from tests.conftest import MakeContexts, MakeQueue, MakeRun, MakeStudy, start_dialogue
+from tests.planted import SignIn
 from turnwise.accounts import tokens
 from turnwise.accounts.models import User
 from turnwise.judging import subjects
 from turnwise.judging.models import Slot
 from turnwise.studies.models import Study
-from tests.conftest import MakeContexts, MakeQueue, MakeRun, MakeStudy, start_dialogue
-from tests.planted import SignIn
 
 pytestmark = pytest.mark.django_db
 

@@ -7,20 +7,20 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from turnwise.accounts.models import User
-from turnwise.dialogues.models import Dialogue
 from evaluation.kappa import Kappa, cohen_kappa
 from evaluation.questions import SSA
+from tests.asking import SCALES, judge_all, judging_both
+from tests.conftest import MakeQueue, MakeStudy, start_dialogue, worker_of
+from tests.desks import begin, judge
+from tests.planted import talked
+from turnwise.accounts.models import User
+from turnwise.dialogues.models import Dialogue
 from turnwise.judging import agreement, readers, subjects
 from turnwise.judging.models import Agreement
 from turnwise.labels.models import Label
 from turnwise.questions.resolving import question_set
 from turnwise.studies.asks import UNDER_EACH_REPLY, About, Asked, Moment, Party
 from turnwise.studies.models import Study
-from tests.asking import SCALES, judge_all, judging_both
-from tests.conftest import MakeQueue, MakeStudy, start_dialogue, worker_of
-from tests.desks import begin, judge
-from tests.planted import talked
 
 pytestmark = pytest.mark.django_db
 

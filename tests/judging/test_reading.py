@@ -12,10 +12,13 @@ import pytest
 from django.core.exceptions import ValidationError
 from django.test import Client
 
+from evaluation.report.bundle import recompute
+from tests.conftest import MakePairs, MakeQueue, MakeStudy
+from tests.desks import begin, judge
+from tests.planted import SignIn, talked
 from turnwise.accounts.models import User
 from turnwise.dialogues import material
 from turnwise.dialogues.models import Dialogue, Material
-from evaluation.report.bundle import recompute
 from turnwise.exports.bundle import write_bundle
 from turnwise.exports.turns import labelled_turns
 from turnwise.judging import pairs, subjects
@@ -27,9 +30,6 @@ from turnwise.judging.services import plan_of
 from turnwise.knowledge.sections import Section
 from turnwise.labels.models import Pair
 from turnwise.studies.models import Study
-from tests.conftest import MakePairs, MakeQueue, MakeStudy
-from tests.desks import begin, judge
-from tests.planted import SignIn, talked
 
 pytestmark = pytest.mark.django_db
 

@@ -14,10 +14,13 @@ from django.core.management import call_command
 from django.db import connection, transaction
 from django.utils import timezone
 
+from evaluation.report.bundle import recompute
+from tests.conftest import MakeContexts, MakeQueue, MakeRun
+from tests.desks import begin, held, item_of
+from tests.planted import computed
 from turnwise.accounts.models import User
 from turnwise.crowd import pilot
 from turnwise.crowd.refusals import EntryRefusedError
-from evaluation.report.bundle import recompute
 from turnwise.judging import gold, removing, subjects
 from turnwise.judging import services as judging
 from turnwise.judging.desks import Desk
@@ -30,9 +33,6 @@ from turnwise.responses.models import Response
 from turnwise.studies.models import Study
 from turnwise.studies.progress import counts_of
 from turnwise.studies.services import clone, set_state
-from tests.conftest import MakeContexts, MakeQueue, MakeRun
-from tests.desks import begin, held, item_of
-from tests.planted import computed
 
 pytestmark = pytest.mark.django_db
 

@@ -15,13 +15,18 @@ from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
+from evaluation.questions import Answer, question_set
+from evaluation.report.bundle import recompute
+from evaluation.sequential import always_valid_mean
+from tests.asking import ANSWERS, LIKENESS, LIKERT, SCALES, SSA, asking, judge_all
+from tests.conftest import MakeContexts, MakeRun, enter
+from tests.desks import begin, held, item_of
+from tests.planted import SignIn, computed, figures
+from tests.studies.test_presets import called
 from turnwise.accounts.models import User
 from turnwise.crowd.models import Participation
 from turnwise.crowd.refusals import EntryRefusedError
 from turnwise.dialogues.models import Dialogue
-from evaluation.questions import Answer, question_set
-from evaluation.report.bundle import recompute
-from evaluation.sequential import always_valid_mean
 from turnwise.exports.bundle import write_bundle
 from turnwise.exports.turns import csv_lines
 from turnwise.judging import gold, pairs, subjects, training
@@ -40,11 +45,6 @@ from turnwise.studies.asks import About, Asked
 from turnwise.studies.models import Study
 from turnwise.studies.progress import counts_of
 from turnwise.studies.services import clone, save_study, set_state
-from tests.asking import ANSWERS, LIKENESS, LIKERT, SCALES, SSA, asking, judge_all
-from tests.conftest import MakeContexts, MakeRun, enter
-from tests.desks import begin, held, item_of
-from tests.planted import SignIn, computed, figures
-from tests.studies.test_presets import called
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -8,14 +8,18 @@ from pathlib import Path
 import pytest
 from django.utils import timezone
 
+from evaluation.personal_data import Kind
+from evaluation.report.bundle import recompute
+from tests.asking import LIKENESS, SSA, asking, judge_all
+from tests.conftest import MakeContexts, MakeRun, enter
+from tests.desks import begin
+from tests.planted import SignIn, computed, figures
 from turnwise.accounts.models import User
 from turnwise.crowd import pilot
 from turnwise.crowd.ending import exclude
 from turnwise.crowd.models import Participation
 from turnwise.crowd.redaction import redact
 from turnwise.dialogues.models import Dialogue, Turn
-from evaluation.personal_data import Kind
-from evaluation.report.bundle import recompute
 from turnwise.exports.bundle import write_bundle
 from turnwise.exports.turns import csv_lines
 from turnwise.judging import removing, subjects
@@ -29,10 +33,6 @@ from turnwise.privacy.withdrawing import withdraw
 from turnwise.studies.models import PrimaryAnalysis, Study
 from turnwise.studies.progress import counts_of
 from turnwise.studies.services import set_state
-from tests.asking import LIKENESS, SSA, asking, judge_all
-from tests.conftest import MakeContexts, MakeRun, enter
-from tests.desks import begin
-from tests.planted import SignIn, computed, figures
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -5,8 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from turnwise.accounts.models import User
 from chatbots.knowledge.cli import main as topical_chat
+from tests.chatbots.knowledge.quiz import quiz, write_files
+from tests.conftest import MakePairs
+from tests.desks import begin
+from turnwise.accounts.models import User
 from turnwise.contexts.files import jsonl_lines, parse
 from turnwise.contexts.models import ContextSet, ContextSetVersion
 from turnwise.contexts.services import import_version, save_set
@@ -23,9 +26,6 @@ from turnwise.responses.services import Missing, store_file
 from turnwise.studies.models import Study
 from turnwise.studies.presets import preset_named
 from turnwise.studies.services import save_study, set_state
-from tests.chatbots.knowledge.quiz import quiz, write_files
-from tests.conftest import MakePairs
-from tests.desks import begin
 
 pytestmark = pytest.mark.django_db
 

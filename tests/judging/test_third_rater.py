@@ -9,15 +9,15 @@ import pytest
 from django.db import connection
 from django.test import Client
 
+from tests.conftest import MakePairs, MakeQueue
+from tests.desks import begin
+from tests.planted import SignIn
 from turnwise.accounts.models import User
 from turnwise.judging import services as judging
 from turnwise.judging import subjects
 from turnwise.judging.desks import Desk
 from turnwise.judging.models import JudgingPlan, Slot
 from turnwise.studies.models import Study
-from tests.conftest import MakePairs, MakeQueue
-from tests.desks import begin
-from tests.planted import SignIn
 
 DENIES = {"group": "denial"}
 PLAIN = {"group": "confirms", "confirms": "clear"}

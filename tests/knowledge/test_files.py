@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from tests.knowledge.bases import article, base_file, entity
 from turnwise.knowledge.building import ArticleRow, EntityRow, budgets
 from turnwise.knowledge.files import as_json, content_hash, parse
-from tests.knowledge.bases import article, base_file, entity
 
 
 def places(found: dict[str, Any] | str) -> dict[str, str]:

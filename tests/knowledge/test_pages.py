@@ -9,12 +9,12 @@ from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.test import Client
 
+from tests.knowledge.bases import article, base_file, entity, make_base
+from tests.planted import SignIn
 from turnwise.accounts.models import User
 from turnwise.knowledge.files import parse
 from turnwise.knowledge.models import Article, BaseVersion, Entity, KnowledgeBase
 from turnwise.knowledge.services import import_version
-from tests.knowledge.bases import article, base_file, entity, make_base
-from tests.planted import SignIn
 
 pytestmark = pytest.mark.django_db
 

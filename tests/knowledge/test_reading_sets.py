@@ -6,7 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnwise.knowledge.reading_sets import FACTS_NEEDED, Configuration, KnownEntity, TooLittleKnownError, ToRead, reading_sets
+from turnwise.knowledge.reading_sets import (
+    FACTS_NEEDED,
+    Configuration,
+    KnownEntity,
+    TooLittleKnownError,
+    ToRead,
+    reading_sets,
+)
 from turnwise.knowledge.sections import Section
 
 SECTIONS = ("One.", "Two.", "Three.", "Four.")

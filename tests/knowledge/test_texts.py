@@ -9,7 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turnwise.knowledge.naming import Names
-from turnwise.knowledge.texts import paragraphs, sentences, shortened, similar_parts, summarized, text_rank, words
+from turnwise.knowledge.texts import (
+    paragraphs,
+    sentences,
+    shortened,
+    similar_parts,
+    summarized,
+    text_rank,
+    words,
+)
 
 
 @pytest.mark.parametrize(

@@ -8,18 +8,18 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from evaluation.questions import Answer
+from tests.conftest import MakeQueue, MakeStudy, pseudonym_of, start_dialogue, worker_of
+from tests.planted import SignIn, talked
 from turnwise.accounts.models import User
 from turnwise.crowd.ending import exclude
 from turnwise.crowd.models import Participation, Worker
 from turnwise.dialogues.models import Dialogue, Fault, Turn
-from evaluation.questions import Answer
 from turnwise.labels import explorer
 from turnwise.labels.explorer import Wanted, found, neighbours
 from turnwise.labels.models import Label
 from turnwise.studies.asks import About, Asked, Moment, Party
 from turnwise.studies.models import Study
-from tests.conftest import MakeQueue, MakeStudy, pseudonym_of, start_dialogue, worker_of
-from tests.planted import SignIn, talked
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -7,21 +7,21 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.db import IntegrityError, transaction
 
+from chatbots.base import Response
+from evaluation.questions import question_set
+from tests.conftest import MakeStudy, start_dialogue, worker_of
+from tests.planted import bot_of
 from turnwise.bots.client import Reply
 from turnwise.bots.models import Bot
 from turnwise.bots.services import version_of
-from chatbots.base import Response
 from turnwise.dialogues.models import Dialogue
 from turnwise.dialogues.queries import seat_of
 from turnwise.dialogues.seated import Seated
 from turnwise.dialogues.services import close_exchange, open_exchange
-from evaluation.questions import question_set
 from turnwise.labels.models import Label
 from turnwise.labels.services import record
 from turnwise.live.refusals import RefusedError
 from turnwise.studies.asks import About, Asked, Moment, Party
-from tests.conftest import MakeStudy, start_dialogue, worker_of
-from tests.planted import bot_of
 
 GENERIC = {"sensible": True, "specific": False}
 SPECIFIC = {"sensible": True, "specific": True}

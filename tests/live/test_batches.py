@@ -12,10 +12,12 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.db import IntegrityError, connection, connections
 
+from chatbots.base import Response
+from tests.conftest import MakeStudy, start_dialogue, worker_of
+from tests.live.conftest import query, until_a_batch_waits_for_a_row
 from turnwise.bots.client import Reply
 from turnwise.bots.models import Bot
 from turnwise.bots.services import version_of
-from chatbots.base import Response
 from turnwise.dialogues.models import Turn
 from turnwise.dialogues.queries import seat_of
 from turnwise.dialogues.seated import Seated
@@ -25,8 +27,6 @@ from turnwise.labels.services import record
 from turnwise.live import batches
 from turnwise.live.refusals import RefusedError
 from turnwise.studies.asks import Moment
-from tests.conftest import MakeStudy, start_dialogue, worker_of
-from tests.live.conftest import query, until_a_batch_waits_for_a_row
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -5,9 +5,9 @@ import asyncio
 import pytest
 from django.db import OperationalError, connection
 
+from tests.away import Away
 from turnwise.live import database
 from turnwise.live.database import in_database
-from tests.away import Away
 
 
 @pytest.fixture(autouse=True)

@@ -15,6 +15,9 @@ from django.utils import timezone
 from redis import Redis
 from redis.exceptions import RedisError
 
+from tests.conftest import MakeQueue
+from tests.desks import judge
+from tests.planted import SignIn, talked
 from turnwise.accounts import tokens
 from turnwise.accounts.models import User
 from turnwise.audits.models import Audit
@@ -27,9 +30,6 @@ from turnwise.rehearsals.models import Attempt
 from turnwise.reports.models import Report
 from turnwise.reports.services import lost_reports
 from turnwise.studies.models import Bundle, Study
-from tests.conftest import MakeQueue
-from tests.desks import judge
-from tests.planted import SignIn, talked
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

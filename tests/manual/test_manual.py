@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from django.test import Client
 
+from tests.project.test_access import OURS, PUBLIC, TOKEN
 from turnwise.manual import pages
 from turnwise.manual.help import HELP
 from turnwise.manual.pages import FILES, SECTIONS, find, page
-from tests.project.test_access import OURS, PUBLIC, TOKEN
 
 DOCS = Path(__file__).parents[2] / "docs"
 

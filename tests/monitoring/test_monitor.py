@@ -11,6 +11,8 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from tests.conftest import MakeQueue, MakeStudy, enter, start_dialogue
+from tests.planted import SignIn, talked
 from turnwise.accounts.models import User
 from turnwise.bots.models import BotCopy
 from turnwise.charts.templatetags.figures import seconds
@@ -23,8 +25,6 @@ from turnwise.crowd.practice import practised
 from turnwise.dialogues.models import Dialogue, Fault, Turn
 from turnwise.monitoring.monitor import monitor
 from turnwise.studies.models import Study
-from tests.conftest import MakeQueue, MakeStudy, enter, start_dialogue
-from tests.planted import SignIn, talked
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

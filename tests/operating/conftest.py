@@ -10,6 +10,7 @@ from channels.routing import URLRouter
 from django.conf import settings
 from django.test import Client
 
+from tests.conftest import PATIENCE, Tab
 from turnwise.accounts.models import User
 from turnwise.bots.models import Bot
 from turnwise.bots.services import register_bot
@@ -18,7 +19,6 @@ from turnwise.project.routing import websocket_urlpatterns
 from turnwise.studies.asks import About, Asked, Moment
 from turnwise.studies.models import Study
 from turnwise.studies.services import save_study, set_state
-from tests.conftest import PATIENCE, Tab
 
 MakeWizard = Callable[..., Study]
 

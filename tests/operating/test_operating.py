@@ -11,13 +11,15 @@ from django.core.exceptions import ValidationError
 from django.test import Client
 from django.utils import timezone
 
+from chatbots.base import Context
+from chatbots.errors import BotFailedError
+from tests.conftest import OpenTab, enter, start_dialogue
+from tests.operating.conftest import MakeWizard, OpenPage, wizard
 from turnwise.accounts.models import User
 from turnwise.audits.services import start
 from turnwise.bots import client as bots
 from turnwise.bots import operators, presence
 from turnwise.bots.models import OperatorPresence
-from chatbots.base import Context
-from chatbots.errors import BotFailedError
 from turnwise.crowd.assigning import assign
 from turnwise.crowd.ending import end
 from turnwise.crowd.models import Assignment, Outcome, PayEntry
@@ -26,8 +28,6 @@ from turnwise.crowd.sessions import COOKIE, signed
 from turnwise.dialogues import awaited
 from turnwise.dialogues.models import Dialogue, Fault, OperatorReply, Seat, Turn
 from turnwise.studies.models import Study
-from tests.conftest import OpenTab, enter, start_dialogue
-from tests.operating.conftest import MakeWizard, OpenPage, wizard
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

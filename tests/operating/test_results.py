@@ -9,13 +9,13 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.core.management import call_command
 
-from turnwise.accounts.models import User
-from turnwise.dialogues.models import Dialogue
 from evaluation.report.bundle import recompute
-from turnwise.studies.models import Share, Study
 from tests.conftest import OpenTab, pseudonym_of, start_dialogue
 from tests.operating.conftest import MakeWizard, OpenPage, OperatorTab
 from tests.planted import SignIn, computed
+from turnwise.accounts.models import User
+from turnwise.dialogues.models import Dialogue
+from turnwise.studies.models import Share, Study
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

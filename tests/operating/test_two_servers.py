@@ -14,14 +14,14 @@ from django.test import Client
 from django.utils import timezone
 from websockets.asyncio.client import ClientConnection, connect
 
-from turnwise.accounts.models import User
-from turnwise.crowd.models import Assignment, PayEntry
-from turnwise.crowd.sessions import COOKIE, signed
-from turnwise.dialogues.models import Dialogue, OperatorReply, Seat, Turn
 from tests.browser.conftest import Server
 from tests.conftest import MakeMeeting, session_cookie, start_dialogue, worker_of
 from tests.operating.conftest import MakeWizard
 from tests.tasks.two_people.conftest import come, dialogue_of
+from turnwise.accounts.models import User
+from turnwise.crowd.models import Assignment, PayEntry
+from turnwise.crowd.sessions import COOKIE, signed
+from turnwise.dialogues.models import Dialogue, OperatorReply, Seat, Turn
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

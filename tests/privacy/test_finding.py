@@ -4,13 +4,13 @@ from decimal import Decimal
 
 import pytest
 
+from tests.conftest import MakeStudy, enter
+from tests.planted import SignIn, talked
 from turnwise.accounts.models import Event, User
 from turnwise.crowd.ledger import pay
 from turnwise.crowd.models import Participation, Worker
 from turnwise.dialogues.models import Turn
 from turnwise.studies.models import Study
-from tests.conftest import MakeStudy, enter
-from tests.planted import SignIn, talked
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -14,7 +14,9 @@ def main() -> None:
     ending = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: ending.set())
     orphans.adopt()
-    keeper = Program("The keeper", ["-m", "turnwise.project.keeper", *sys.argv[1:]], orphans.marked(os.environ))
+    keeper = Program(
+        "The keeper", ["-m", "turnwise.project.keeper", *sys.argv[1:]], orphans.marked(os.environ)
+    )
     watch = Watch(keeper, lambda text: print(text, flush=True))
     keeper.start()
     while not ending.wait(0.05):

@@ -13,9 +13,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from turnwise.project.prepared import fingerprint
 from tests.away import away
 from tests.operating.conftest import make_wizard
+from turnwise.project.prepared import fingerprint
 
 __all__ = ["away", "make_wizard"]
 

@@ -1,4 +1,4 @@
-"""What the tests of `turnwise.project.keeper` keep running: it says when it is loaded, and when a copy works and ends.
+"""What tests of `project.keeper` keep running: it says when it is loaded, and when a copy works and ends.
 
 It does not load as long as the file is there that its argument names.
 """

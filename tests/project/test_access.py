@@ -18,6 +18,19 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from django.utils import timezone
 
+from tests.conftest import (
+    PATIENCE,
+    MakePairs,
+    MakeQueue,
+    MakeRun,
+    MakeStudy,
+    MakeVersion,
+    MakeWriting,
+    enter,
+    start_dialogue,
+)
+from tests.knowledge.bases import make_base
+from tests.questions.conftest import TONE
 from turnwise.accounts import inviting, tokens
 from turnwise.accounts.deeds import WORDS
 from turnwise.accounts.models import ApiToken, User
@@ -43,19 +56,6 @@ from turnwise.studies.models import Study
 from turnwise.studies.services import share
 from turnwise.tasks.two_people.models import TwoPeoplePlan
 from turnwise.tasks.writing import services as writing
-from tests.conftest import (
-    PATIENCE,
-    MakePairs,
-    MakeQueue,
-    MakeRun,
-    MakeStudy,
-    MakeVersion,
-    MakeWriting,
-    enter,
-    start_dialogue,
-)
-from tests.knowledge.bases import make_base
-from tests.questions.conftest import TONE
 from turnwise.transcripts import importing, relaying
 
 PUBLIC, SIGNED_IN, OWNER, TOKEN, ADMIN = "public", "signed in", "owner", "token", "admin"

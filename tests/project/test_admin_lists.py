@@ -6,10 +6,10 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from tests.conftest import MakeStudy, enter
 from turnwise.accounts.models import User
 from turnwise.crowd.assigning import assign
 from turnwise.dialogues.services import begin
-from tests.conftest import MakeStudy, enter
 
 
 def queries_of(client: Client, path: str) -> int:

@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from schemathesis import APIOperation, Case, GenerationMode, checks
 from schemathesis.specs.openapi import checks as openapi
 
+from tests.conftest import MakeContexts, MakePairs, MakeStudy
+from tests.questions.conftest import TONE
 from turnwise.accounts import tokens
 from turnwise.accounts.models import User
 from turnwise.audits import services as audits
@@ -18,8 +20,6 @@ from turnwise.bots.models import Bot
 from turnwise.project.wsgi import application
 from turnwise.questions.services import create_set
 from turnwise.responses.models import Sweep
-from tests.conftest import MakeContexts, MakePairs, MakeStudy
-from tests.questions.conftest import TONE
 
 pytestmark = pytest.mark.django_db(transaction=True)
 Operation = APIOperation[Any, Any, Any, Any]

@@ -12,11 +12,11 @@ import psycopg2
 import pytest
 from django.db import connection, transaction
 
+from tests.planted import talked
 from turnwise.project.dumps import DumpError, backup, restore
 from turnwise.project.layout import AnotherVersionError, bring_up_to_date
 from turnwise.project.prepared import ANOTHER_VERSION
 from turnwise.studies.models import Study
-from tests.planted import talked
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

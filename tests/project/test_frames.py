@@ -16,6 +16,18 @@ from django.db.models import QuerySet
 from django.test import Client
 from django.utils import timezone
 
+from tests.conftest import (
+    MakeMeeting,
+    MakeQueue,
+    MakeStudy,
+    MakeWriting,
+    OpenTab,
+    Tab,
+    enter,
+    start_dialogue,
+    worker_of,
+)
+from tests.operating.conftest import MakeWizard
 from turnwise.accounts.models import User
 from turnwise.bots import operators
 from turnwise.crowd import waiting
@@ -29,18 +41,6 @@ from turnwise.labels.models import Label
 from turnwise.project.routing import websocket_urlpatterns
 from turnwise.responses.models import Response, WritingPlace
 from turnwise.tasks.writing import services as writing
-from tests.conftest import (
-    MakeMeeting,
-    MakeQueue,
-    MakeStudy,
-    MakeWriting,
-    OpenTab,
-    Tab,
-    enter,
-    start_dialogue,
-    worker_of,
-)
-from tests.operating.conftest import MakeWizard
 
 pytestmark = pytest.mark.django_db(transaction=True)
 make = sync_to_async

@@ -8,11 +8,11 @@ from django.core.cache import cache
 from django.test import Client
 from redis import Redis
 
+from tests.planted import SignIn
 from turnwise.accounts import tokens
 from turnwise.accounts.models import User
 from turnwise.contexts.files import parse
 from turnwise.studies.models import Study
-from tests.planted import SignIn
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ import pytest
 from django.db import OperationalError, close_old_connections
 from django.test import Client
 
-from turnwise.project import outage
 from tests.away import Away
+from turnwise.project import outage
 
 
 def test_a_page_waits_for_a_postgresql_that_starts_anew(

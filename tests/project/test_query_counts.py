@@ -14,17 +14,17 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import resolve
 from django.utils import timezone
 
-from turnwise.accounts.models import User
 from benchmarks.pages import MOST_QUERIES
 from benchmarks.staff_pages import pages
-from turnwise.bots.models import Bot
-from turnwise.judging.models import Item
-from turnwise.reports.models import Report
-from turnwise.studies.models import Study
 from tests.conftest import MakeQueue, MakeStudy, start_dialogue
 from tests.desks import begin, judge
 from tests.planted import Answers, SignIn, computed, talked
 from tests.project.test_access import ADMIN, OURS, OWNER, SIGNED_IN, address, things
+from turnwise.accounts.models import User
+from turnwise.bots.models import Bot
+from turnwise.judging.models import Item
+from turnwise.reports.models import Report
+from turnwise.studies.models import Study
 
 __all__ = ["things"]  # the fixture
 

@@ -18,7 +18,7 @@ APPS = (
     "judging",
     "quality",
 )
-FILES = [(app, path) for app in APPS for path in files_of(app)]
+FILES = [(app, path) for app in APPS for path in files_of(f"turnwise.{app}")]
 
 
 def definition(name: str) -> str:

@@ -8,6 +8,8 @@ from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.test import Client
 
+from tests.conftest import MakeQueue, MakeStudy, enter, start_dialogue, worker_of
+from tests.desks import begin, held
 from turnwise.accounts.models import User
 from turnwise.crowd.entering import refuse_whom_it_is_not_for
 from turnwise.crowd.models import Participation
@@ -22,8 +24,6 @@ from turnwise.quality.models import Block, Decision, Flag
 from turnwise.reports.services import build_report, queue_report
 from turnwise.studies.models import Study
 from turnwise.tasks.judging.judged import judged_items
-from tests.conftest import MakeQueue, MakeStudy, enter, start_dialogue, worker_of
-from tests.desks import begin, held
 
 YES = {"sensible": True, "specific": True}
 NO = {"sensible": False}

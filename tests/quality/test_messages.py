@@ -4,11 +4,11 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
+from tests.conftest import enter
 from turnwise.accounts.models import User
 from turnwise.crowd.models import Participation
 from turnwise.quality.models import Flag, MessageTemplate
 from turnwise.studies.models import Study
-from tests.conftest import enter
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from django.core.exceptions import ValidationError
 from django.db import connection
 from django.test import Client
 
+from tests.conftest import MakeQueue, MakeStudy, enter
 from turnwise.accounts.models import User
 from turnwise.crowd.models import Assignment, Outcome, Participation, Worker
 from turnwise.crowd.panels import Arrival
@@ -19,7 +20,6 @@ from turnwise.quality import qualifying
 from turnwise.quality.models import Attempt, Qualification
 from turnwise.quality.writing import read, written
 from turnwise.studies.models import Study
-from tests.conftest import MakeQueue, MakeStudy, enter
 
 TEXT = """Which reply makes sense?
 * Fine, thanks.

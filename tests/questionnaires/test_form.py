@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from turnwise.studies.models import Study
 from tests.conftest import MakeQueue, MakeStudy, MakeWriting
 from tests.questionnaires.test_path import HOW, SSA, WHO
 from tests.studies.test_studies import FORM
+from turnwise.studies.models import Study
 
 CHOSEN = {
     "people-rows": "3",

@@ -11,9 +11,10 @@ from django.db import IntegrityError, transaction
 from django.test import Client
 from django.utils import timezone
 
+from evaluation.questions import DEMOGRAPHICS, FEEDBACK
+from tests.conftest import MakePairs, MakeQueue, MakeStudy, MakeWriting
 from turnwise.crowd.ending import complete
 from turnwise.crowd.models import Assignment, Outcome, Participation
-from evaluation.questions import DEMOGRAPHICS, FEEDBACK
 from turnwise.labels.models import Label
 from turnwise.monitoring.funnel import Stood, stages
 from turnwise.privacy.withdrawing import withdraw
@@ -22,7 +23,6 @@ from turnwise.questions import resolving
 from turnwise.studies.asks import About, Asked, Moment, Party
 from turnwise.studies.models import ReEntry, Study
 from turnwise.studies.services import save_study
-from tests.conftest import MakePairs, MakeQueue, MakeStudy, MakeWriting
 
 SSA = Asked("ssa", About.PARTNER_TURN, Moment.EACH_TURN)
 WHO = Asked("demographics", About.PERSON, Moment.BEFORE_WORK)

@@ -5,15 +5,15 @@ from contextlib import suppress
 import pytest
 from django.core.management import CommandError
 
+from tests.conftest import MakeQueue, MakeStudy
+from tests.questionnaires.test_path import HOW, SSA, WHO
+from tests.rehearsals.conftest import rehearsed
 from turnwise.labels.models import Label
 from turnwise.rehearsals.people import People
 from turnwise.rehearsals.people_found import findings_about
 from turnwise.rehearsals.planted import Kind, mix
 from turnwise.reports.people import sets_about_people
 from turnwise.studies.models import Ask
-from tests.conftest import MakeQueue, MakeStudy
-from tests.questionnaires.test_path import HOW, SSA, WHO
-from tests.rehearsals.conftest import rehearsed
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

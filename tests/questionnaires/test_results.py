@@ -12,12 +12,15 @@ import pytest
 from django.core.management import call_command
 from django.test import Client
 
+from evaluation.personal_data import Kind
+from evaluation.report.bundle import recompute
+from tests.conftest import MakeStudy, MakeWriting
+from tests.planted import SignIn, computed, talked
+from tests.questionnaires.test_path import FINE, HOW, OLD_HAND, SSA, WHO
 from turnwise.accounts.models import User
 from turnwise.crowd.models import Participation
 from turnwise.crowd.redaction import redact
 from turnwise.dialogues.models import Dialogue
-from evaluation.personal_data import Kind
-from evaluation.report.bundle import recompute
 from turnwise.labels.models import Label
 from turnwise.privacy.erasing import cut_loose
 from turnwise.privacy.looking import looked
@@ -28,9 +31,6 @@ from turnwise.questions import resolving
 from turnwise.questions.services import create_set
 from turnwise.studies.asks import About, Asked, Moment
 from turnwise.studies.models import Study
-from tests.conftest import MakeStudy, MakeWriting
-from tests.planted import SignIn, computed, talked
-from tests.questionnaires.test_path import FINE, HOW, OLD_HAND, SSA, WHO
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

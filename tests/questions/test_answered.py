@@ -9,22 +9,22 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.core.management import call_command
 
+from evaluation.questions import QuestionSet
+from evaluation.report.bundle import recompute
+from tests.conftest import MakeQueue, MakeStudy, start_dialogue, worker_of
+from tests.desks import begin, held
+from tests.planted import add_exchange, bot_of, computed
+from tests.questions.conftest import TONE
 from turnwise.accounts.models import User
 from turnwise.bots.services import version_of
 from turnwise.dialogues.models import Dialogue
 from turnwise.dialogues.queries import seat_of
-from evaluation.questions import QuestionSet
-from evaluation.report.bundle import recompute
 from turnwise.judging import services as judging
 from turnwise.labels.models import Label
 from turnwise.labels.services import record
 from turnwise.live.refusals import RefusedError
 from turnwise.questions import resolving
 from turnwise.questions.services import create_set
-from tests.conftest import MakeQueue, MakeStudy, start_dialogue, worker_of
-from tests.desks import begin, held
-from tests.planted import add_exchange, bot_of, computed
-from tests.questions.conftest import TONE
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

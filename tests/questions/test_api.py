@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from tests.questions.conftest import TONE
 from turnwise.accounts import tokens
 from turnwise.accounts.models import User
 from turnwise.questions.models import SetVersion
 from turnwise.questions.services import create_set
-from tests.questions.conftest import TONE
 
 pytestmark = pytest.mark.django_db
 

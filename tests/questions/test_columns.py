@@ -9,8 +9,6 @@ import pytest
 from django.core.management import call_command
 from django.utils import timezone
 
-from turnwise.accounts.models import User
-from turnwise.crowd.models import Worker
 from evaluation.questions import SSA, QuestionSet
 from evaluation.questions.checks import RESERVED
 from evaluation.report.bundle import recompute
@@ -21,14 +19,16 @@ from evaluation.report.tables import (
     pair_judgments_table,
     questionnaires_table,
 )
+from tests.conftest import MakeStudy, worker_of
+from tests.planted import computed, talked
+from tests.questions.conftest import TONE
+from turnwise.accounts.models import User
+from turnwise.crowd.models import Worker
 from turnwise.exports.turns import LabelledTurn, csv_lines
 from turnwise.labels.models import Label
 from turnwise.questions.services import create_set
 from turnwise.studies.asks import About, Asked, Moment, Party
 from turnwise.studies.models import Ask, Study
-from tests.conftest import MakeStudy, worker_of
-from tests.planted import computed, talked
-from tests.questions.conftest import TONE
 
 # As in SSA, but words instead of yes and no.
 _WORDS = {

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from turnwise.accounts.models import User
 from evaluation.questions import QUESTION_SETS
+from tests.planted import SignIn
+from tests.questions.conftest import TONE
+from turnwise.accounts.models import User
 from turnwise.questions import services
 from turnwise.questions.models import OwnSet, SetVersion
 from turnwise.questions.services import create_set
-from tests.planted import SignIn
-from tests.questions.conftest import TONE
 
 pytestmark = pytest.mark.django_db
 

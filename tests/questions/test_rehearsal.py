@@ -2,12 +2,12 @@
 
 import pytest
 
-from turnwise.accounts.models import User
-from turnwise.questions.services import create_set
 from tests.conftest import MakeStudy
 from tests.planted import figures
 from tests.questions.conftest import TONE
 from tests.rehearsals.conftest import rehearsed
+from turnwise.accounts.models import User
+from turnwise.questions.services import create_set
 
 
 @pytest.mark.django_db(transaction=True)

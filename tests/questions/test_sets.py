@@ -7,15 +7,15 @@ import pytest
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, connection, transaction
 
-from turnwise.accounts.models import User
 from evaluation.questions import QUESTION_SETS, DeclarationError, QuestionSet, UnknownQuestionSetError
+from tests.conftest import MakeStudy
+from tests.questions.conftest import TONE
+from turnwise.accounts.models import User
 from turnwise.questions import resolving
 from turnwise.questions.models import OwnSet, SetVersion
 from turnwise.questions.queries import offered, readable, sets_of
 from turnwise.questions.resolving import question_set, question_set_soon
 from turnwise.questions.services import add_version, create_set, name_of, set_shared
-from tests.conftest import MakeStudy
-from tests.questions.conftest import TONE
 
 ROOT = Path(__file__).parents[2]
 

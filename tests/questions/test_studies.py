@@ -7,6 +7,9 @@ import pytest
 from django.core.exceptions import ValidationError
 from django.test import Client
 
+from tests.conftest import MakeStudy
+from tests.planted import SignIn
+from tests.questions.conftest import TONE
 from turnwise.accounts.models import User
 from turnwise.bots.services import register_bot
 from turnwise.crowd.views import instructions_shown
@@ -15,9 +18,6 @@ from turnwise.questions.shown import all_asked
 from turnwise.studies.asks import About, Asked, Moment
 from turnwise.studies.models import Study
 from turnwise.studies.services import save_study
-from tests.conftest import MakeStudy
-from tests.planted import SignIn
-from tests.questions.conftest import TONE
 
 pytestmark = pytest.mark.django_db
 

@@ -6,6 +6,9 @@ import pytest
 from django.core.management import CommandError
 from django.utils import timezone
 
+from tests.conftest import MakeQueue, MakeStudy
+from tests.planted import SignIn
+from tests.rehearsals.conftest import rehearsed
 from turnwise.accounts.models import User
 from turnwise.crowd.practice import practised
 from turnwise.live.locks import REHEARSALS, only_here
@@ -14,9 +17,6 @@ from turnwise.rehearsals.models import Attempt
 from turnwise.rehearsals.services import copied
 from turnwise.rehearsals.tasks import started
 from turnwise.studies.models import Study
-from tests.conftest import MakeQueue, MakeStudy
-from tests.planted import SignIn
-from tests.rehearsals.conftest import rehearsed
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -2,6 +2,9 @@
 
 import pytest
 
+from tests.asking import LIKENESS, asking
+from tests.conftest import MakeContexts, MakeQueue, MakeRun
+from tests.rehearsals.conftest import rehearsed
 from turnwise.accounts.models import User
 from turnwise.crowd.models import Participation
 from turnwise.judging import services as judging
@@ -10,9 +13,6 @@ from turnwise.judging.models import Battery, Slot
 from turnwise.labels.models import Label
 from turnwise.studies.asks import About, Asked
 from turnwise.studies.models import Study
-from tests.asking import LIKENESS, asking
-from tests.conftest import MakeContexts, MakeQueue, MakeRun
-from tests.rehearsals.conftest import rehearsed
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("_same_database")]
 

@@ -13,13 +13,17 @@ from django.db import transaction
 from django.db.models import Count
 from django.utils import timezone
 
+from evaluation.questions import question_set
+from evaluation.report.tables import labels_table
+from tests.conftest import MakeContexts, MakeQueue, MakeRun, MakeStudy, enter
+from tests.desks import begin
+from tests.planted import SignIn, talked
+from tests.rehearsals.conftest import rehearsed, rows
 from turnwise.accounts.models import User
 from turnwise.contexts.files import ContextRow
 from turnwise.contexts.models import ContextSet
 from turnwise.contexts.services import import_version
 from turnwise.crowd.models import Assignment, Participation, Worker
-from evaluation.questions import question_set
-from evaluation.report.tables import labels_table
 from turnwise.exports.rows import rows as bundle_rows
 from turnwise.exports.rows import sets_answered
 from turnwise.judging import services as judging
@@ -35,10 +39,6 @@ from turnwise.rehearsals.services import delete_rehearsal, make_rehearsal
 from turnwise.reports.queries import unlabelled_replies
 from turnwise.studies.models import Study
 from turnwise.tasks.judging.rehearsal import Rater
-from tests.conftest import MakeContexts, MakeQueue, MakeRun, MakeStudy, enter
-from tests.desks import begin
-from tests.planted import SignIn, talked
-from tests.rehearsals.conftest import rehearsed, rows
 from turnwise.transcripts.importing import ImportRefusedError
 from turnwise.transcripts.undoing import refuse_labelled
 

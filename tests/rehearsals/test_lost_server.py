@@ -14,13 +14,6 @@ import pytest
 from django.core.management import CommandError
 from django.db import connection
 
-from turnwise.judging import subjects
-from turnwise.labels.models import Label
-from turnwise.project.programs import Program
-from turnwise.rehearsals.findings import OUTSIDE
-from turnwise.responses.models import Response
-from turnwise.studies.asks import About, Asked, Moment
-from turnwise.studies.models import Study
 from tests.conftest import (
     MakeContexts,
     MakeMeeting,
@@ -31,6 +24,13 @@ from tests.conftest import (
 )
 from tests.project.conftest import copy_of
 from tests.rehearsals.conftest import rehearsed
+from turnwise.judging import subjects
+from turnwise.labels.models import Label
+from turnwise.project.programs import Program
+from turnwise.rehearsals.findings import OUTSIDE
+from turnwise.responses.models import Response
+from turnwise.studies.asks import About, Asked, Moment
+from turnwise.studies.models import Study
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("_same_database")]
 

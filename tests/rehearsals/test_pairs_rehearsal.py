@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import MakePairs, MakeStudy
+from tests.planted import talked
+from tests.rehearsals.conftest import rehearsed
 from turnwise.judging import pairs
 from turnwise.judging.pairs import Source
 from turnwise.labels.models import Label
 from turnwise.studies.models import Study
-from tests.conftest import MakePairs, MakeStudy
-from tests.planted import talked
-from tests.rehearsals.conftest import rehearsed
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("_same_database")]
 

@@ -5,8 +5,12 @@ from pathlib import Path
 import pytest
 from django.db.models import Count
 
-from turnwise.accounts.models import User
 from evaluation.report.bundle import recompute
+from tests.asking import asking, judging_both
+from tests.conftest import MakeContexts, MakeRun, MakeStudy
+from tests.planted import talked
+from tests.rehearsals.conftest import rehearsed
+from turnwise.accounts.models import User
 from turnwise.exports.bundle import write_bundle
 from turnwise.judging import pairs
 from turnwise.judging.models import Item
@@ -15,10 +19,6 @@ from turnwise.labels.models import Label
 from turnwise.studies.asks import About, Asked
 from turnwise.studies.models import Study
 from turnwise.studies.services import set_state
-from tests.asking import asking, judging_both
-from tests.conftest import MakeContexts, MakeRun, MakeStudy
-from tests.planted import talked
-from tests.rehearsals.conftest import rehearsed
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

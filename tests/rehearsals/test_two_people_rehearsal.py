@@ -14,13 +14,17 @@ from django.core.management import CommandError
 from django.db import connection
 from django.utils import timezone
 
-from turnwise.accounts.models import User
-from turnwise.crowd.models import Assignment, Participation, Waiting
-from turnwise.dialogues.models import Dialogue, ReadingSet
 from evaluation.acceptance import SWEARING
 from evaluation.questions import Choice, Question, QuestionSet, Subject
 from evaluation.questions import Kind as QuestionKind
 from evaluation.repetition import repeated_turns
+from tests.conftest import MakeMeeting
+from tests.knowledge.bases import base_file, make_base
+from tests.planted import SignIn
+from tests.rehearsals.conftest import rehearsed, rows
+from turnwise.accounts.models import User
+from turnwise.crowd.models import Assignment, Participation, Waiting
+from turnwise.dialogues.models import Dialogue, ReadingSet
 from turnwise.labels.models import Label
 from turnwise.rehearsals import attempts
 from turnwise.rehearsals.models import Attempt
@@ -30,10 +34,6 @@ from turnwise.rehearsals.tasks import started
 from turnwise.rehearsals.truth import means
 from turnwise.studies.asks import About, Asked, Moment
 from turnwise.studies.models import Study
-from tests.conftest import MakeMeeting
-from tests.knowledge.bases import base_file, make_base
-from tests.planted import SignIn
-from tests.rehearsals.conftest import rehearsed, rows
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("_same_database")]
 

@@ -7,6 +7,9 @@ import pytest
 from django.core.management import CommandError
 from django.db.models import Count
 
+from tests.conftest import MakeQueue, MakeWriting
+from tests.planted import SignIn
+from tests.rehearsals.conftest import rehearsed, rows
 from turnwise.accounts.models import User
 from turnwise.crowd.models import Assignment, Participation
 from turnwise.rehearsals.planted import Kind, mix
@@ -17,9 +20,6 @@ from turnwise.responses.models import Response, ResponseRun
 from turnwise.studies.asks import About, Asked, Moment
 from turnwise.studies.models import Study
 from turnwise.studies.services import save_study
-from tests.conftest import MakeQueue, MakeWriting
-from tests.planted import SignIn
-from tests.rehearsals.conftest import rehearsed, rows
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("_same_database")]
 

@@ -1,7 +1,7 @@
 import pytest
 
-from turnwise.studies.models import Study
 from tests.planted import with_report_of_two
+from turnwise.studies.models import Study
 
 
 @pytest.fixture

@@ -5,6 +5,8 @@ import re
 import pytest
 from django.test import Client
 
+from tests.conftest import MakeQueue, MakeStudy, MakeVersion
+from tests.planted import SignIn, computed, figures
 from turnwise.accounts.models import User
 from turnwise.crowd.models import Worker
 from turnwise.dialogues.models import Dialogue, Turn
@@ -13,8 +15,6 @@ from turnwise.labels.models import Label
 from turnwise.responses.models import Response
 from turnwise.studies.models import Study
 from turnwise.tasks.writing.models import WritingPlan
-from tests.conftest import MakeQueue, MakeStudy, MakeVersion
-from tests.planted import SignIn, computed, figures
 
 pytestmark = pytest.mark.django_db(transaction=True)
 YES = {"post": "yes"}

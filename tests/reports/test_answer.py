@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 from django.template.loader import render_to_string
 
-from turnwise.bots.models import Bot
 from evaluation.printed import figure, p_value, percent, signed
 from evaluation.report.latex import tables
-from turnwise.reports.method import method
-from turnwise.studies.models import Study
 from tests.conftest import MakeStudy
 from tests.planted import SignIn, computed, figures, talked
+from turnwise.bots.models import Bot
+from turnwise.reports.method import method
+from turnwise.studies.models import Study
 
 TWO: dict[str, Any] = {
     "score": "SSA", "percent": True, "systems": 2, "noun": "conversation", "leader": "Ann", "next": "Bob",

@@ -5,13 +5,13 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from tests.planted import computed, figures, talked
 from turnwise.accounts import tokens
 from turnwise.accounts.models import User
 from turnwise.reports.models import Report
 from turnwise.reports.services import build_report
 from turnwise.studies import services
 from turnwise.studies.models import Study
-from tests.planted import computed, figures, talked
 
 # A report is computed in a transaction of its own.
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -8,14 +8,14 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from django.test import Client
 
+from evaluation.printed import figure
+from tests.conftest import MakeStudy
+from tests.planted import SignIn, computed, talked
 from turnwise.accounts.models import User
 from turnwise.bots.models import Bot
 from turnwise.charts.interactive.plots import plot
-from evaluation.printed import figure
 from turnwise.reports.behind import behind
 from turnwise.studies.models import Study
-from tests.conftest import MakeStudy
-from tests.planted import SignIn, computed, talked
 
 
 def nowhere(system: str, *, reply: int = 0, question: str = "", score: str = "", ask: int = 0) -> str:

@@ -9,11 +9,11 @@ from django.core.exceptions import ValidationError
 from django.core.management import call_command
 
 from evaluation.report.bundle import recompute
+from tests.conftest import MakeStudy
+from tests.planted import SignIn, computed, talked
 from turnwise.reports.method import method
 from turnwise.studies.models import Study
 from turnwise.studies.services import save_study
-from tests.conftest import MakeStudy
-from tests.planted import SignIn, computed, talked
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

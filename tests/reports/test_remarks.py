@@ -12,18 +12,18 @@ from asgiref.sync import sync_to_async
 from django.core.management import call_command
 from django.test import Client
 
+from evaluation.report.bundle import recompute
+from tests.conftest import MakeQueue, MakeStudy, OpenTab, start_dialogue, worker_of
+from tests.desks import begin
+from tests.planted import SignIn, computed, figures, talked
 from turnwise.accounts.models import User
 from turnwise.bots.models import Bot
 from turnwise.dialogues.models import Dialogue, Turn
 from turnwise.dialogues.queries import seat_of
 from turnwise.dialogues.services import finish
-from evaluation.report.bundle import recompute
 from turnwise.judging import services as judging
 from turnwise.judging import subjects
 from turnwise.studies.models import Study
-from tests.conftest import MakeQueue, MakeStudy, OpenTab, start_dialogue, worker_of
-from tests.desks import begin
-from tests.planted import SignIn, computed, figures, talked
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -14,6 +14,8 @@ from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
+from tests.conftest import MakeStudy, pseudonym_of, start_dialogue, worker_of
+from tests.planted import SignIn, add_exchange, add_label, ask_instead, computed, figures, talked
 from turnwise.accounts.models import User
 from turnwise.bots.models import Bot
 from turnwise.bots.services import version_of
@@ -22,8 +24,6 @@ from turnwise.dialogues.services import finish
 from turnwise.reports import services
 from turnwise.reports.models import Report
 from turnwise.studies.models import Study
-from tests.conftest import MakeStudy, pseudonym_of, start_dialogue, worker_of
-from tests.planted import SignIn, add_exchange, add_label, ask_instead, computed, figures, talked
 
 # Threads, or transactions of their own, must see what the test has written.
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -10,17 +10,17 @@ from django.core.management import call_command
 from django.db.models import F
 from django.test import Client
 
+from evaluation.report.bundle import recompute
+from tests.conftest import MakeStudy, pseudonym_of, worker_of
+from tests.planted import SignIn, computed, figures, talked
 from turnwise.accounts.models import User
 from turnwise.crowd.addresses import hashed
 from turnwise.crowd.entering import consent
 from turnwise.crowd.models import Participation
 from turnwise.crowd.panels import Arrival
 from turnwise.dialogues.models import Dialogue
-from evaluation.report.bundle import recompute
 from turnwise.labels.models import Label
 from turnwise.studies.models import Study
-from tests.conftest import MakeStudy, pseudonym_of, worker_of
-from tests.planted import SignIn, computed, figures, talked
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

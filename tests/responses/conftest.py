@@ -3,12 +3,12 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import MakeVersion
 from turnwise.accounts.models import User
 from turnwise.bots import host
 from turnwise.bots.models import Bot
 from turnwise.responses.models import ResponseRun
 from turnwise.responses.services import start_run
-from tests.conftest import MakeVersion
 
 MakeRun = Callable[..., ResponseRun]
 

@@ -7,13 +7,13 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
+from tests.conftest import MakeVersion
 from turnwise.accounts.limits import one_at_once_of
 from turnwise.accounts.models import User
 from turnwise.contexts.models import ContextSetVersion
 from turnwise.responses import files
 from turnwise.responses.models import Response, ResponseRun
 from turnwise.responses.reading import parsed_apart, parsed_from
-from tests.conftest import MakeVersion
 
 SignIn = Callable[[User], Client]
 pytestmark = pytest.mark.django_db

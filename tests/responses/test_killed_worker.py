@@ -11,14 +11,14 @@ from urllib.parse import urlsplit, urlunsplit
 import pytest
 from django.conf import settings
 
+from tests.conftest import MakeVersion
+from tests.responses.conftest import MakeRun
 from turnwise.accounts.models import User
 from turnwise.bots.models import Bot
 from turnwise.responses import tasks
 from turnwise.responses.answering import seed_of
 from turnwise.responses.models import ResponseRun
 from turnwise.responses.services import start_run
-from tests.conftest import MakeVersion
-from tests.responses.conftest import MakeRun
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

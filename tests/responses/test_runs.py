@@ -11,17 +11,17 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
+from chatbots import breaker
+from tests.conftest import MakeVersion
+from tests.responses.conftest import MakeRun
 from turnwise.accounts.models import User
 from turnwise.bots import host
 from turnwise.bots.models import Bot, BotVersion
-from chatbots import breaker
 from turnwise.live.locks import RUNS, only_here
 from turnwise.responses import services, tasks
 from turnwise.responses.answering import answer_slice, seed_of
 from turnwise.responses.models import Response, ResponseFault, ResponseRun
 from turnwise.responses.queries import progress
-from tests.conftest import MakeVersion
-from tests.responses.conftest import MakeRun
 
 SignIn = Callable[[User], Client]
 

@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from tests.conftest import MakeContexts, MakeQueue, MakeStudy
+from tests.planted import talked
 from turnwise.accounts import tokens
 from turnwise.accounts.models import User
 from turnwise.bots.models import Bot
@@ -13,8 +15,6 @@ from turnwise.judging import subjects
 from turnwise.studies.models import Study, StudyBot
 from turnwise.studies.services import share
 from turnwise.tasks.writing.models import WritingPlan
-from tests.conftest import MakeContexts, MakeQueue, MakeStudy
-from tests.planted import talked
 
 pytestmark = pytest.mark.django_db
 

@@ -7,6 +7,8 @@ import pytest
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError
 
+from tests.conftest import MakeQueue, MakeStudy, MakeVersion
+from tests.planted import SignIn, talked
 from turnwise.accounts.models import User
 from turnwise.bots.models import Bot
 from turnwise.crowd.models import StudyPanel
@@ -16,8 +18,6 @@ from turnwise.studies.asks import About, Asked, Moment
 from turnwise.studies.models import Study
 from turnwise.studies.services import archive, clone, save_study, set_state
 from turnwise.tasks.writing.models import WritingPlan
-from tests.conftest import MakeQueue, MakeStudy, MakeVersion
-from tests.planted import SignIn, talked
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

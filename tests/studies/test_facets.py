@@ -7,13 +7,13 @@ import pytest
 from django.core.management import call_command
 from django.test import Client
 
-from turnwise.accounts import tokens
-from turnwise.accounts.models import User
 from evaluation.report.bundle import recompute
-from turnwise.studies.facets import facets_of
-from turnwise.studies.models import Study
 from tests.conftest import MakeStudy
 from tests.planted import SignIn, computed, figures, talked
+from turnwise.accounts import tokens
+from turnwise.accounts.models import User
+from turnwise.studies.facets import facets_of
+from turnwise.studies.models import Study
 
 
 @pytest.mark.django_db

@@ -9,6 +9,8 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings
 
+from tests.conftest import MakeQueue, MakeStudy
+from tests.planted import SignIn
 from turnwise.accounts.limits import one_at_once_of
 from turnwise.accounts.models import User
 from turnwise.bots import host
@@ -20,8 +22,6 @@ from turnwise.studies.consent import DECEPTION, TEMPLATE, TEMPLATES, ConsentTemp
 from turnwise.studies.models import Study
 from turnwise.studies.opening import checks, obstacle
 from turnwise.studies.services import save_study, set_state
-from tests.conftest import MakeQueue, MakeStudy
-from tests.planted import SignIn
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

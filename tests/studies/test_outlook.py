@@ -7,14 +7,14 @@ import pytest
 import scipy
 from django.test import Client
 
+from tests.conftest import MakeQueue, MakeVersion
+from tests.planted import SignIn
 from turnwise.accounts.models import User
 from turnwise.judging.costs import planned_of_queue
 from turnwise.judging.models import JudgingPlan
 from turnwise.studies.models import Study
 from turnwise.studies.outlook import outlook
 from turnwise.studies.planned import Planned, Tells, Unit, of_conversations
-from tests.conftest import MakeQueue, MakeVersion
-from tests.planted import SignIn
 
 pytestmark = pytest.mark.django_db
 

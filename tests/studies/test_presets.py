@@ -9,18 +9,18 @@ import pytest
 from django.core.exceptions import ValidationError
 from django.test import Client
 
+from evaluation.protocols import protocols
+from tests.conftest import MakeStudy
+from tests.planted import SignIn, computed, talked
 from turnwise.accounts import tokens
 from turnwise.accounts.models import User
 from turnwise.bots.services import register_bot
-from evaluation.protocols import protocols
 from turnwise.reports.shown import published_of
 from turnwise.studies.asks import UNDER_EACH_REPLY, About, Asked, Moment
 from turnwise.studies.models import Study
 from turnwise.studies.presets import PRESETS, Preset
 from turnwise.studies.services import save_study
 from turnwise.studies.tasks import tasks
-from tests.conftest import MakeStudy
-from tests.planted import SignIn, computed, talked
 
 
 def sent(page: str) -> dict[str, str]:

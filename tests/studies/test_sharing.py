@@ -8,14 +8,14 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from tests.conftest import MakeStudy
+from tests.planted import SignIn, computed, talked
 from turnwise.accounts import tokens
 from turnwise.accounts.models import User
 from turnwise.crowd.models import Worker
 from turnwise.studies import services
 from turnwise.studies.models import Share, Study
 from turnwise.studies.queries import may_change, readable_studies_of, studies_of
-from tests.conftest import MakeStudy
-from tests.planted import SignIn, computed, talked
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -2,13 +2,13 @@
 
 import pytest
 
+from tests.planted import SignIn
 from turnwise.accounts.models import User
 from turnwise.dialogues.services import asks_of_study
 from turnwise.knowledge.services import load_shipped
 from turnwise.studies.asks import About, Moment
 from turnwise.studies.presets import preset_named
 from turnwise.studies.services import save_study
-from tests.planted import SignIn
 
 
 @pytest.mark.django_db

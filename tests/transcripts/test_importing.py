@@ -15,6 +15,9 @@ from django.db import IntegrityError, connection, transaction
 from django.test import Client
 from django.utils import timezone
 
+from evaluation.questions import question_set
+from tests.conftest import MakeStudy
+from tests.transcripts.imports import import_draft
 from turnwise.accounts.limits import one_at_once_of
 from turnwise.accounts.models import User
 from turnwise.bots.models import Bot
@@ -22,7 +25,6 @@ from turnwise.bots.services import outside_system, register_bot
 from turnwise.crowd.models import Worker
 from turnwise.dialogues.models import Dialogue, Seat, TranscriptImport, Turn
 from turnwise.dialogues.queries import from_elsewhere
-from evaluation.questions import question_set
 from turnwise.exports import turns as exports
 from turnwise.labels.models import Label
 from turnwise.live.text import MAX_TEXT
@@ -32,8 +34,6 @@ from turnwise.reports.services import build_report, queue_report
 from turnwise.studies.asks import Party
 from turnwise.studies.models import Study
 from turnwise.studies.services import save_study
-from tests.conftest import MakeStudy
-from tests.transcripts.imports import import_draft
 from turnwise.transcripts import importing, storing, under_way
 from turnwise.transcripts.importers import FORMATS, Problem, Source, checking
 from turnwise.transcripts.importers.formats import Format

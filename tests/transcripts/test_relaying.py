@@ -7,6 +7,7 @@ from django.db import IntegrityError, transaction
 from django.test import Client
 from django.utils import timezone
 
+from tests.conftest import MakeStudy
 from turnwise.accounts.models import User
 from turnwise.crowd.models import Worker
 from turnwise.dialogues.models import Dialogue, Turn
@@ -15,7 +16,6 @@ from turnwise.labels.models import Label
 from turnwise.reports.courses import courses
 from turnwise.studies.asks import Party
 from turnwise.studies.models import Study
-from tests.conftest import MakeStudy
 from turnwise.transcripts import relaying
 from turnwise.transcripts.importing import ImportRefusedError
 from turnwise.transcripts.relaying import RelayRefusedError, add_turn, discard, finish, replace_turns

@@ -10,6 +10,9 @@ from django.contrib.messages import get_messages
 from django.db import connection
 from django.utils import timezone
 
+from tests.conftest import MakeQueue, MakeStudy, enter
+from tests.planted import SignIn, talked
+from tests.transcripts.imports import import_draft
 from turnwise.accounts.models import User
 from turnwise.crowd.models import Worker
 from turnwise.dialogues.models import Dialogue, TranscriptImport, Turn
@@ -19,9 +22,6 @@ from turnwise.privacy.withdrawing import withdraw
 from turnwise.quality.models import MessageTemplate, Qualification, Requirement
 from turnwise.studies.asks import Party
 from turnwise.studies.models import Bundle, Study
-from tests.conftest import MakeQueue, MakeStudy, enter
-from tests.planted import SignIn, talked
-from tests.transcripts.imports import import_draft
 from turnwise.transcripts import relaying
 from turnwise.transcripts.importing import upload
 from turnwise.transcripts.undoing import undo

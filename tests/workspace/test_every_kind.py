@@ -9,23 +9,8 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from turnwise.accounts.models import User
 from benchmarks.pages import MOST_QUERIES
 from benchmarks.staff_pages import OF_JUDGING, OF_STUDY
-from turnwise.bots.models import OPERATED, Bot
-from turnwise.bots.services import register_bot
-from turnwise.crowd.assigning import assign
-from turnwise.crowd.ending import complete
-from turnwise.crowd.models import Outcome, Participation
-from turnwise.dialogues.models import Fault
-from turnwise.judging import services as judging
-from turnwise.judging import subjects
-from turnwise.judging.models import Battery, JudgingPlan
-from turnwise.reports.models import Report
-from turnwise.studies.models import Study
-from turnwise.studies.services import save_study, set_state
-from turnwise.studies.tasks import tasks
-from turnwise.tasks.self_play.models import SelfPlayPlan
 from tests.asking import LIKENESS, SSA, asking
 from tests.conftest import (
     MakeContexts,
@@ -41,6 +26,21 @@ from tests.conftest import (
 from tests.desks import begin
 from tests.knowledge.bases import make_base
 from tests.planted import SignIn, computed, talked
+from turnwise.accounts.models import User
+from turnwise.bots.models import OPERATED, Bot
+from turnwise.bots.services import register_bot
+from turnwise.crowd.assigning import assign
+from turnwise.crowd.ending import complete
+from turnwise.crowd.models import Outcome, Participation
+from turnwise.dialogues.models import Fault
+from turnwise.judging import services as judging
+from turnwise.judging import subjects
+from turnwise.judging.models import Battery, JudgingPlan
+from turnwise.reports.models import Report
+from turnwise.studies.models import Study
+from turnwise.studies.services import save_study, set_state
+from turnwise.studies.tasks import tasks
+from turnwise.tasks.self_play.models import SelfPlayPlan
 from turnwise.workspace.home import MOST_SHOWN
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -9,6 +9,9 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from tests.conftest import MakeQueue, MakeStudy, enter, start_dialogue
+from tests.planted import SignIn, computed, talked
+from tests.workspace.test_journey import hosted
 from turnwise.accounts.models import User
 from turnwise.bots.models import Bot
 from turnwise.crowd.assigning import assign
@@ -22,9 +25,6 @@ from turnwise.judging.models import JudgingPlan
 from turnwise.reports.models import Report
 from turnwise.studies.models import Study
 from turnwise.studies.services import archive, save_study, set_state
-from tests.conftest import MakeQueue, MakeStudy, enter, start_dialogue
-from tests.planted import SignIn, computed, talked
-from tests.workspace.test_journey import hosted
 from turnwise.workspace.home import costs
 
 pytestmark = pytest.mark.django_db(transaction=True)

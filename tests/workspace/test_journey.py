@@ -7,6 +7,8 @@ import pytest
 from django.db.models.functions import Now
 from django.utils import timezone
 
+from tests.conftest import MakeMeeting, MakePairs, MakeQueue, MakeStudy, MakeWriting, enter
+from tests.planted import SignIn, computed, talked
 from turnwise.accounts.models import User
 from turnwise.bots.models import Bot, BotCopy
 from turnwise.judging.models import Item
@@ -15,8 +17,6 @@ from turnwise.studies.bundles import note_export
 from turnwise.studies.models import Bundle, Study
 from turnwise.studies.services import clone, results_changed, save_study, set_state, share
 from turnwise.tasks.writing import services as writing
-from tests.conftest import MakeMeeting, MakePairs, MakeQueue, MakeStudy, MakeWriting, enter
-from tests.planted import SignIn, computed, talked
 from turnwise.workspace.journey import Standing, journey, next_step
 
 pytestmark = pytest.mark.django_db(transaction=True)

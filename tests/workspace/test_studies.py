@@ -5,11 +5,11 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from tests.conftest import MakeStudy, enter
 from turnwise.accounts.models import User
 from turnwise.crowd.assigning import assign
 from turnwise.crowd.ending import complete
 from turnwise.crowd.models import Outcome
-from tests.conftest import MakeStudy, enter
 
 
 def queries_of(client: Client, path: str) -> int:

@@ -5,8 +5,8 @@ from django import forms
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from turnwise.crowd.ledger import LARGEST_BONUS
 from evaluation.acceptance import LIMITS
+from turnwise.crowd.ledger import LARGEST_BONUS
 
 _MOST = 1_000_000
 

@@ -14,12 +14,12 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_GET, require_POST
 
+from evaluation.acceptance import LIMITS
 from turnwise.acceptance import queries, services
 from turnwise.acceptance.forms import BonusForm, LimitsForm
 from turnwise.acceptance.models import Decision
 from turnwise.accounts.requests import AuthenticatedHttpRequest
 from turnwise.dialogues.models import Dialogue
-from evaluation.acceptance import LIMITS
 from turnwise.studies.models import Study
 from turnwise.studies.queries import studies_of
 from turnwise.studies.tasks import keys_with_conversations

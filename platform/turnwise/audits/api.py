@@ -10,12 +10,12 @@ from django.utils import timezone
 from ninja import Field, Router, Schema, Status
 from ninja.errors import HttpError
 
+from chatbots.identity.audit import PUBLISHED, WARNING
 from turnwise.accounts.limits import too_often
 from turnwise.accounts.requests import AuthenticatedHttpRequest
 from turnwise.audits import files, queries, services, tasks
 from turnwise.audits.models import Audit
 from turnwise.bots.queries import changeable_by, visible_bots
-from chatbots.identity.audit import PUBLISHED, WARNING
 from turnwise.live.answers import answers
 from turnwise.live.queue import is_sent
 

@@ -13,11 +13,11 @@ from django.urls import reverse
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
+from chatbots.errors import ChatbotError
+from chatbots.identity.naming import Named, Names, named, named_among, names_of
 from turnwise.audits.models import Audit, AuditedReply
 from turnwise.bots import members
 from turnwise.bots.models import Bot
-from chatbots.errors import ChatbotError
-from chatbots.identity.naming import Named, Names, named, named_among, names_of
 from turnwise.judging.queries import items_of
 from turnwise.live.remembered import key_of, remembered
 from turnwise.studies.models import Study

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Iterator
 
-from turnwise.audits.words import GROUP_KEYS
 from chatbots.identity.audit import Answered
 from chatbots.identity.replies import GROUPS
 from evaluation.spreadsheets import csv_text
+from turnwise.audits.words import GROUP_KEYS
 
 COLUMNS = (
     "question", "turn", "label", "asked", "reply", "rules_group", "rules_kind", "span", "people_group",

@@ -7,13 +7,13 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext
 
+from chatbots.identity import audit as asking
+from chatbots.identity.labels import Label
 from turnwise.accounts.models import User
 from turnwise.audits import services
 from turnwise.audits.models import Audit, AuditedReply
 from turnwise.audits.verdicts import key_of
 from turnwise.bots.models import Bot
-from chatbots.identity import audit as asking
-from chatbots.identity.labels import Label
 from turnwise.contexts.files import ContextRow
 from turnwise.contexts.models import ContextSet, ContextSetVersion
 from turnwise.contexts.services import import_version

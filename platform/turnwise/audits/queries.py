@@ -5,16 +5,16 @@ from typing import Any
 from django.contrib.auth.models import AnonymousUser
 from django.db.models import Count, Q, QuerySet
 
+from chatbots.identity import audit as asking
+from chatbots.identity.audit import LINES, TALKS, Answered, Verdict
+from chatbots.identity.labels import Label
+from chatbots.identity.replies import GROUPS, Group, Reply
 from turnwise.accounts.models import User
 from turnwise.audits import services, verdicts
 from turnwise.audits.models import Audit, AuditedReply
 from turnwise.audits.words import in_words, kind_in_words
 from turnwise.bots.models import Bot
 from turnwise.bots.queries import visible_bots
-from chatbots.identity import audit as asking
-from chatbots.identity.audit import LINES, TALKS, Answered, Verdict
-from chatbots.identity.labels import Label
-from chatbots.identity.replies import GROUPS, Group, Reply
 from turnwise.judging.models import Item
 from turnwise.studies.models import Study, StudyBot
 

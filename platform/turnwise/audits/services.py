@@ -9,15 +9,15 @@ from django.db import IntegrityError, transaction
 from django.db.models import F
 from django.utils.translation import gettext
 
-from turnwise.accounts.models import User
-from turnwise.audits.models import Audit, AuditedReply
-from turnwise.bots.client import Reply
-from turnwise.bots.models import Bot
 from chatbots.base import Context
 from chatbots.identity import audit as asking
 from chatbots.identity.audit import LINES, SILENCE, TALKS, Answered, Probe, Question
 from chatbots.identity.labels import Label
 from chatbots.identity.replies import Reply as Category
+from turnwise.accounts.models import User
+from turnwise.audits.models import Audit, AuditedReply
+from turnwise.bots.client import Reply
+from turnwise.bots.models import Bot
 from turnwise.responses.asking import BotChangedError, Trouble
 
 AT_WORK = (Audit.State.QUEUED, Audit.State.RUNNING)

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from django.utils import timezone
 from typing_extensions import override
 
+from chatbots.base import Context
 from turnwise.audits import services
 from turnwise.audits.models import Audit
 from turnwise.audits.services import Missing
 from turnwise.bots import client
-from chatbots.base import Context
 from turnwise.live.locks import AUDITS, only_here
 from turnwise.responses.asking import SLICE_SECONDS, Slice, Trouble, Work, run_slice
 

@@ -3,11 +3,11 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from turnwise.audits.models import Audit
-from turnwise.audits.words import GROUP_KEYS
 from chatbots.identity.audit import Verdict
 from chatbots.identity.replies import Group, Reply
 from evaluation.questions import IDENTITY_REPLY
+from turnwise.audits.models import Audit
+from turnwise.audits.words import GROUP_KEYS
 from turnwise.labels.models import Label
 
 Key = tuple[str, int]

@@ -13,6 +13,8 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
+from chatbots.identity.audit import WARNING, Answered
+from chatbots.identity.replies import Group
 from turnwise.accounts.limits import too_many, too_often
 from turnwise.accounts.requests import AuthenticatedHttpRequest
 from turnwise.audits import files, people, queries, services, tasks
@@ -20,8 +22,6 @@ from turnwise.audits.models import Audit
 from turnwise.audits.words import in_words
 from turnwise.bots.models import Bot
 from turnwise.bots.queries import changeable_by, standing, visible_bots
-from chatbots.identity.audit import WARNING, Answered
-from chatbots.identity.replies import Group
 from turnwise.live.queue import send_or_tell
 from turnwise.studies.queries import studies_of
 

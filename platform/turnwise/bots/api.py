@@ -10,13 +10,13 @@ from ninja import Field, Router, Schema, Status
 from ninja.errors import HttpError
 from pydantic import ConfigDict, StringConstraints
 
+from chatbots.registry import REGISTRY
 from turnwise.accounts.limits import TooManyAtOnceError, too_often
 from turnwise.accounts.models import User
 from turnwise.accounts.people import UnknownPersonError, people_named
 from turnwise.accounts.requests import AuthenticatedHttpRequest
 from turnwise.bots import queries, services, trial
 from turnwise.bots.models import OPERATED, Bot
-from chatbots.registry import REGISTRY
 from turnwise.live.answers import answers
 
 router = Router(tags=["bots"])

@@ -11,11 +11,6 @@ from channels.db import database_sync_to_async
 from django.conf import settings
 from django.db import connection
 
-from turnwise.bots import host, presence
-from turnwise.bots.host import HostedBot
-from turnwise.bots.models import Bot
-from turnwise.bots.presence import DIRECTORY, Copy
-from turnwise.bots.remote import Courier, courier, unpacked_response
 from chatbots.base import Context, Response
 from chatbots.errors import (
     BotFailedError,
@@ -25,6 +20,11 @@ from chatbots.errors import (
     LineLostError,
 )
 from chatbots.health import State
+from turnwise.bots import host, presence
+from turnwise.bots.host import HostedBot
+from turnwise.bots.models import Bot
+from turnwise.bots.presence import DIRECTORY, Copy
+from turnwise.bots.remote import Courier, courier, unpacked_response
 
 # A worker does not notice that their message is confirmed so much later.
 AT_ONCE_SECONDS = 0.02

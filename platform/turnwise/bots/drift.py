@@ -10,12 +10,12 @@ from asgiref.sync import async_to_sync
 from django.db.models import OuterRef, QuerySet, Subquery
 from django.utils import timezone
 
-from turnwise.bots import client, presence
-from turnwise.bots.models import Bot, CanaryRun
 from chatbots.base import Context
 from chatbots.canary import CONTEXTS
 from chatbots.errors import ChatbotError
 from evaluation.drift import Change, Shift, changed_answers, shift
+from turnwise.bots import client, presence
+from turnwise.bots.models import Bot, CanaryRun
 
 EVERY = timedelta(days=1)
 # Workers come first: the check never has more than this many requests in a bot's queue.

@@ -11,6 +11,8 @@ from django.utils.datastructures import MultiValueDict
 from django.utils.functional import cached_property
 from django.utils.translation import gettext, gettext_lazy
 
+from chatbots.errors import HIDDEN, NOTHING, ConfigurationError, Problem
+from chatbots.registry import REGISTRY
 from turnwise.accounts.models import User
 from turnwise.accounts.people import UnknownPersonError, people_named
 from turnwise.bots import members
@@ -18,8 +20,6 @@ from turnwise.bots.models import OPERATED, Bot
 from turnwise.bots.picking import PickedBot, PickedBots, choices_for, named_by, value_of
 from turnwise.bots.queries import shown_settings
 from turnwise.bots.services import newest_revision
-from chatbots.errors import HIDDEN, NOTHING, ConfigurationError, Problem
-from chatbots.registry import REGISTRY
 
 PREFIX = "setting-"
 # Longer texts get several lines.

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from asgiref.sync import async_to_sync
 from django.utils.translation import gettext as _
 
-from turnwise.bots import client
-from turnwise.bots.models import Bot
 from chatbots.base import Context
 from chatbots.errors import ChatbotError
+from turnwise.bots import client
+from turnwise.bots.models import Bot
 
 GREETING = "Hi!"
 LONGEST_SECONDS = 20.0

@@ -10,13 +10,13 @@ from typing import Any
 from django.conf import settings
 from django.db import connection
 
-from turnwise.bots import members, memory
-from turnwise.bots.models import OPERATED, Bot
-from turnwise.bots.services import note_memory, version_of
 from chatbots import base
 from chatbots.health import State
 from chatbots.registry import REGISTRY
 from chatbots.resident import Resident
+from turnwise.bots import members, memory
+from turnwise.bots.models import OPERATED, Bot
+from turnwise.bots.services import note_memory, version_of
 
 log = logging.getLogger(__name__)
 

@@ -11,13 +11,13 @@ from typing import Any, Self
 from channels.layers import get_channel_layer
 from django.db import connection
 
+from chatbots.canary import CONTEXTS
+from chatbots.errors import BotFailedError, BotNotHostedError, HostingError, last_line
+from chatbots.health import State
 from turnwise.bots import host, presence
 from turnwise.bots.host import HostedBot
 from turnwise.bots.presence import DIRECTORY
 from turnwise.bots.remote import Item, Outbox, packed_response, unpacked_context
-from chatbots.canary import CONTEXTS
-from chatbots.errors import BotFailedError, BotNotHostedError, HostingError, last_line
-from chatbots.health import State
 
 log = logging.getLogger(__name__)
 PAUSE_AFTER_ERROR_SECONDS = 1.0

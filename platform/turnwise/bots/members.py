@@ -10,12 +10,12 @@ from typing import Any
 
 from django.db.models import Q, QuerySet
 
-from turnwise.accounts.models import User
-from turnwise.bots.access import visible_bots
-from turnwise.bots.models import OPERATED, OUTSIDE, Bot, BotRevision
 from chatbots.base import BotConfiguration
 from chatbots.errors import ConfigurationError, Problem, UnknownBotError
 from chatbots.registry import REGISTRY
+from turnwise.accounts.models import User
+from turnwise.bots.access import visible_bots
+from turnwise.bots.models import OPERATED, OUTSIDE, Bot, BotRevision
 
 MOST_INSIDE = 16
 """Bots inside one, at any depth: each takes memory and is asked at every turn."""

@@ -7,12 +7,12 @@ from uuid import UUID
 from django.contrib.auth.models import AnonymousUser
 from django.db.models import Exists, F, Max, OuterRef, Q, QuerySet
 
+from chatbots.bots.operator import OperatorBot
+from chatbots.registry import REGISTRY
 from turnwise.accounts.access import shared_with
 from turnwise.accounts.models import User
 from turnwise.bots.models import OPERATED, Bot, BotVersion, OperatorPresence
 from turnwise.bots.services import version_of
-from chatbots.bots.operator import OperatorBot
-from chatbots.registry import REGISTRY
 
 # Who has not been heard of for so long is not there. A tab is asked every few seconds.
 THERE = timedelta(seconds=15)

@@ -18,9 +18,9 @@ from django.db.models import Exists, FilteredRelation, OuterRef, Q
 from django.db.models.functions import Now
 from django.utils import timezone
 
+from chatbots.health import State
 from turnwise.bots import host, operators
 from turnwise.bots.models import OPERATED, Bot, BotCopy
-from chatbots.health import State
 
 ANNOUNCED_EVERY_SECONDS = 1.0
 OLD_AFTER_SECONDS = 1.5

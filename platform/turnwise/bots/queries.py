@@ -12,16 +12,16 @@ from django.db.models.functions import Now
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy
 
+from chatbots.base import Kind
+from chatbots.errors import ChatbotError
+from chatbots.health import LATENCY_BOUNDS
+from chatbots.registry import REGISTRY
 from turnwise.accounts.access import visible_to
 from turnwise.accounts.models import User
 from turnwise.bots import host, members, presence
 from turnwise.bots.access import visible_bots as visible_bots  # what pages ask for
 from turnwise.bots.choosing import narrowed
 from turnwise.bots.models import OUTSIDE, Bot, BotCopy, BotVersion
-from chatbots.base import Kind
-from chatbots.errors import ChatbotError
-from chatbots.health import LATENCY_BOUNDS
-from chatbots.registry import REGISTRY
 
 WORDS = {
     "ready": "Ready",

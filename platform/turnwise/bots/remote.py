@@ -17,7 +17,6 @@ from weakref import WeakKeyDictionary
 
 from channels.layers import get_channel_layer
 
-from turnwise.bots.presence import Copy
 from chatbots.base import Candidate, Context, Drawing, Passage, Response, Speaker, Turn
 from chatbots.errors import (
     BotBusyError,
@@ -30,6 +29,7 @@ from chatbots.errors import (
     HostingError,
     LineLostError,
 )
+from turnwise.bots.presence import Copy
 
 log = logging.getLogger(__name__)
 

@@ -12,10 +12,10 @@ from django.utils.text import slugify
 from django.utils.translation import gettext
 from pydantic import SecretStr
 
+from chatbots.errors import ChatbotError, DuplicateBotError
 from turnwise.accounts.models import User
 from turnwise.bots import members
 from turnwise.bots.models import LONGEST_NOTE, OUTSIDE, RESERVED_NAMES, Bot, BotRevision, BotVersion
-from chatbots.errors import ChatbotError, DuplicateBotError
 
 MASK = str(SecretStr("any"))
 """What pydantic shows instead of a secret."""

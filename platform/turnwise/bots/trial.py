@@ -4,12 +4,12 @@ from typing import Any
 
 from asgiref.sync import async_to_sync
 
+from chatbots.base import Context
+from chatbots.cleaning import is_blank
 from turnwise.accounts.limits import one_at_once_of
 from turnwise.accounts.models import User
 from turnwise.bots import client
 from turnwise.bots.models import Bot, BotVersion
-from chatbots.base import Context
-from chatbots.cleaning import is_blank
 
 MOST_TURNS = 200
 MOST_CHARS = 4_000

@@ -13,14 +13,14 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from chatbots.errors import ChatbotError, UnknownBotError
+from chatbots.registry import REGISTRY
 from turnwise.accounts.access import visible_to
 from turnwise.accounts.limits import TooManyAtOnceError, too_often
 from turnwise.accounts.requests import AuthenticatedHttpRequest
 from turnwise.bots import choosing, drift, operators, presence, queries, services, tasks, trial
 from turnwise.bots.forms import BotForm
 from turnwise.bots.models import OPERATED, Bot
-from chatbots.errors import ChatbotError, UnknownBotError
-from chatbots.registry import REGISTRY
 from turnwise.live.queue import NOT_STARTED, is_sent
 
 # Of a person; each is asked in a request of its own.

@@ -7,6 +7,7 @@ from typing import TypeAlias
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
+from evaluation.protocols import Published
 from turnwise.charts.forest import scores, scores_in_words
 from turnwise.charts.names import name_of
 from turnwise.charts.palettes import PAGE, Palette
@@ -17,7 +18,6 @@ from turnwise.charts.replies import by_reply, by_reply_in_words
 from turnwise.charts.room import NARROW, WIDE, Room
 from turnwise.charts.theme import as_pdf, for_page
 from turnwise.charts.turns import by_turn, by_turn_in_words
-from evaluation.protocols import Published
 
 
 @dataclass(frozen=True, slots=True)

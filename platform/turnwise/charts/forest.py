@@ -6,11 +6,22 @@ from dataclasses import dataclass
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from turnwise.charts.palettes import Palette
-from turnwise.charts.panels import MARKERS, Cell, Panel, Result, headline, main_panel, panels_of, published_cells, ranked, sentences
-from turnwise.charts.room import LINE, WIDE, Room, beside, columns_of, legend_lines, short
 from evaluation.protocols import Published
 from evaluation.protocols.facts import HUMAN
+from turnwise.charts.palettes import Palette
+from turnwise.charts.panels import (
+    MARKERS,
+    Cell,
+    Panel,
+    Result,
+    headline,
+    main_panel,
+    panels_of,
+    published_cells,
+    ranked,
+    sentences,
+)
+from turnwise.charts.room import LINE, WIDE, Room, beside, columns_of, legend_lines, short
 
 # Inches: the text above a row, each of its marks, and the room below them.
 _LABEL, _MARK, _GAP = 0.24, 0.135, 0.09

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 from matplotlib.figure import Figure
 
+from evaluation.protocols import Published
 from turnwise.charts.palettes import Palette
 from turnwise.charts.panels import Panel, Result, sentences
 from turnwise.charts.room import Room, letter
 from turnwise.charts.square import Point, dot, key, sign, square
-from evaluation.protocols import Published
 
 _TICKS = [0, 25, 50, 75, 100]
 

@@ -6,10 +6,10 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
+from evaluation.protocols import Published
 from turnwise.charts.palettes import Palette
 from turnwise.charts.panels import MOST_PANELS, Result
 from turnwise.charts.room import WIDE, Room, short
-from evaluation.protocols import Published
 
 
 def preferences(result: Result, published: Sequence[Published], room: Room, palette: Palette) -> Figure:

@@ -7,10 +7,10 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from evaluation.protocols import Published
 from turnwise.charts.palettes import Palette
 from turnwise.charts.panels import MARKERS, Cell, Panel, Result, main_panel, said
 from turnwise.charts.room import LINE, Room, beside, legend_lines, short
-from evaluation.protocols import Published
 
 
 def by_reply(result: Result, published: Sequence[Published], room: Room, palette: Palette) -> Figure:

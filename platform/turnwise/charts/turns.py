@@ -8,9 +8,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from evaluation.protocols import Published
 from turnwise.charts.palettes import Palette
 from turnwise.charts.room import Room, short
-from evaluation.protocols import Published
 
 Result = Mapping[str, Any]
 _ACROSS = 2

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from turnwise.charts.room import LINE, WIDE, Room, legend_lines, letter, short, square_height
 from chatbots.meena.sweep import Panels, chart_size
+from turnwise.charts.room import LINE, WIDE, Room, legend_lines, letter, short, square_height
 
 # More names of our own than this would fill the chart; the table has them.
 MOST_NAMES = 16

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from django.utils.translation import gettext as _
 
-from turnwise.comparisons import protocols
 from evaluation.bootstrap import LEVEL
 from evaluation.printed import percent
 from evaluation.protocols import protocol_named
+from turnwise.comparisons import protocols
 from turnwise.studies.models import Study
 
 

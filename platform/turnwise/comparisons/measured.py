@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 from django.contrib.auth.models import AnonymousUser
 from django.utils.translation import gettext as _
 
-from turnwise.accounts.models import User
-from turnwise.comparisons.picking import Choice, by_scale, picked
-from turnwise.comparisons.scores import Asked
 from evaluation.protocols import protocols
 from evaluation.questions import HUMAN_LIKENESS, QuestionSet, Score
 from evaluation.report.figures import columns_of
+from turnwise.accounts.models import User
+from turnwise.comparisons.picking import Choice, by_scale, picked
+from turnwise.comparisons.scores import Asked
 from turnwise.questions.resolving import question_set, question_sets, titled
 from turnwise.studies.asks import About
 from turnwise.studies.models import Ask, Study

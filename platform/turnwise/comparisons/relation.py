@@ -6,9 +6,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from turnwise.comparisons.measured import Measured
 from evaluation.interval import Interval, Undefined
 from evaluation.relation import Correlation, Line, kendall, line, pearson, spearman
+from turnwise.comparisons.measured import Measured
 
 Cell: TypeAlias = Mapping[str, Any]
 

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from turnwise.comparisons.picking import Choice, picked
 from evaluation.bootstrap import LEVEL
 from evaluation.protocols.facts import Evaluation
+from turnwise.comparisons.picking import Choice, picked
 
 
 @dataclass(frozen=True, slots=True)

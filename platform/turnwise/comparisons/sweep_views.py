@@ -14,6 +14,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET, require_POST
 
+from evaluation.printed import percent
+from evaluation.spreadsheets import csv_text
 from turnwise.accounts.limits import too_many, too_often
 from turnwise.accounts.requests import AuthenticatedHttpRequest
 from turnwise.bots.models import Bot
@@ -22,8 +24,6 @@ from turnwise.comparisons import shown, sweeps
 from turnwise.comparisons.picking import MOST_PICKED
 from turnwise.comparisons.sweep_forms import SweepForm
 from turnwise.comparisons.views import bounded, bounded_pictures
-from evaluation.printed import percent
-from evaluation.spreadsheets import csv_text
 from turnwise.live.queue import send_or_tell
 from turnwise.responses.models import ResponseRun, Sweep
 from turnwise.responses.sweeps import cells, go_on, progress, reasons, stamp, start_sweep, stop, sweeps_of

@@ -13,6 +13,8 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET
 
+from evaluation.printed import percent
+from evaluation.spreadsheets import csv_text
 from turnwise.accounts.limits import too_many, too_often
 from turnwise.accounts.requests import AuthenticatedHttpRequest
 from turnwise.bots.choosing import likeliest
@@ -28,8 +30,6 @@ from turnwise.comparisons.published import marks_of, published_r_squared
 from turnwise.comparisons.repeated import repeated, static_less_interactive
 from turnwise.comparisons.scores import TooMuchError
 from turnwise.comparisons.side_by_side import CSV_COLUMNS, csv_rows, narrowed, tables, without_interval
-from evaluation.printed import percent
-from evaluation.spreadsheets import csv_text
 from turnwise.questions.resolving import question_set, titled
 from turnwise.studies.asks import About
 from turnwise.studies.models import Study

@@ -11,10 +11,21 @@ from typing import TYPE_CHECKING
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from turnwise.contexts.tables import MAX_MATERIAL, MAX_ROWS, MAX_TURN, MAX_TURNS, MOST_MATERIAL, FileRefusedError, Finding, Row, rows_of, text_problem
 from evaluation.near_duplicates import TooAlikeError, near_duplicates
 from evaluation.open_mtb import NEAR_DUPLICATE_OVERLAP
 from evaluation.spreadsheets import csv_text
+from turnwise.contexts.tables import (
+    MAX_MATERIAL,
+    MAX_ROWS,
+    MAX_TURN,
+    MAX_TURNS,
+    MOST_MATERIAL,
+    FileRefusedError,
+    Finding,
+    Row,
+    rows_of,
+    text_problem,
+)
 
 if TYPE_CHECKING:  # the process that reads uploads has no models
     from turnwise.contexts.models import Context

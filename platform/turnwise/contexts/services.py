@@ -5,9 +5,9 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils.translation import gettext
 
+from evaluation.open_mtb import PATH, StaticContext, read_open_mtb
 from turnwise.contexts.files import ContextRow, content_hash
 from turnwise.contexts.models import Context, ContextSet, ContextSetVersion
-from evaluation.open_mtb import PATH, StaticContext, read_open_mtb
 
 OPEN_MTB = "open-mtb"
 

@@ -6,7 +6,23 @@ from django.http import HttpRequest
 
 from turnwise.accounts.view_only import NeverDeleted, NeverWritten, ViewOnly
 from turnwise.crowd import ending
-from turnwise.crowd.models import Assignment, Invitation, Notice, PanelAct, Participation, Pause, PayEntry, Practice, Redaction, StudyPanel, TextReview, VisitCount, Waiting, Withdrawal, Worker
+from turnwise.crowd.models import (
+    Assignment,
+    Invitation,
+    Notice,
+    PanelAct,
+    Participation,
+    Pause,
+    PayEntry,
+    Practice,
+    Redaction,
+    StudyPanel,
+    TextReview,
+    VisitCount,
+    Waiting,
+    Withdrawal,
+    Worker,
+)
 
 
 @admin.register(Worker)

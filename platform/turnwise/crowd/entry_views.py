@@ -18,7 +18,14 @@ from turnwise.crowd.panels.mturk import FRAMED_BY
 from turnwise.crowd.queries import participation_by_resume_code, participation_of
 from turnwise.crowd.refusals import EntryRefusedError
 from turnwise.crowd.sessions import remember, session_of
-from turnwise.crowd.views import back_after, current_participation, page_of, sent_arrival, with_form_to, worker_page
+from turnwise.crowd.views import (
+    back_after,
+    current_participation,
+    page_of,
+    sent_arrival,
+    with_form_to,
+    worker_page,
+)
 from turnwise.crowd.work import is_full, is_resting, may_become_free, work_of
 from turnwise.studies.models import ReEntry, Study
 

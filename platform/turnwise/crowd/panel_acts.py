@@ -15,7 +15,14 @@ from django.utils.translation import gettext as _
 
 from turnwise.crowd import ledger
 from turnwise.crowd.models import PanelAct, Participation, StudyPanel
-from turnwise.crowd.panels.prolific_api import CATEGORIES, SHORTEST_REASON, NotHeardError, NoTokenError, ProlificApi, RefusedByPanelError
+from turnwise.crowd.panels.prolific_api import (
+    CATEGORIES,
+    SHORTEST_REASON,
+    NotHeardError,
+    NoTokenError,
+    ProlificApi,
+    RefusedByPanelError,
+)
 from turnwise.studies.models import Study
 
 Kind, State = PanelAct.Kind, PanelAct.State

@@ -12,11 +12,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from evaluation.spreadsheets import csv_text
 from turnwise.crowd import taking
 from turnwise.crowd.models import StudyPanel
 from turnwise.crowd.panel_forms import DEFAULT_PARAMETER, InviteForm, PanelForm, WhoForm, panel_forms, rows_of
 from turnwise.crowd.panels.invited import PARAMETER
-from evaluation.spreadsheets import csv_text
 from turnwise.live.streaming import attachment
 from turnwise.studies.models import Study
 from turnwise.studies.queries import studies_of

@@ -12,12 +12,12 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_GET, require_POST
 
+from evaluation.spreadsheets import csv_text
 from turnwise.crowd import ending
 from turnwise.crowd.models import Outcome, Participation
 from turnwise.crowd.panel_forms import OUTCOMES
 from turnwise.crowd.panels.base import shortened
 from turnwise.crowd.queries import participations_of
-from evaluation.spreadsheets import csv_text
 from turnwise.live.streaming import attachment
 from turnwise.studies.models import ReEntry, Study
 from turnwise.studies.queries import studies_of

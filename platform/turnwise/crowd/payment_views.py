@@ -13,10 +13,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_GET, require_POST
 
+from evaluation.spreadsheets import csv_text
 from turnwise.crowd import ledger
 from turnwise.crowd.panels.base import shortened
 from turnwise.crowd.payment_file import ToPay, to_pay
-from evaluation.spreadsheets import csv_text
 from turnwise.live.streaming import attachment
 from turnwise.studies.models import Study
 from turnwise.studies.queries import studies_of

@@ -16,10 +16,10 @@ from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from evaluation.report.analysis import PILOT
 from turnwise.accounts.models import User
 from turnwise.crowd import places
 from turnwise.crowd.models import Assignment, Outcome, Participation
-from evaluation.report.analysis import PILOT
 from turnwise.studies.models import Study
 from turnwise.studies.services import results_changed
 from turnwise.studies.tasks import task_of

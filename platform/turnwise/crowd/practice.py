@@ -11,10 +11,10 @@ from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from evaluation.questions import AnswersError, Example, Kind, QuestionSet
 from turnwise.crowd.languages import language_of_questions
 from turnwise.crowd.models import Participation, Practice, Worker
 from turnwise.crowd.work import WorkerTask
-from evaluation.questions import AnswersError, Example, Kind, QuestionSet
 from turnwise.questions.resolving import question_set
 from turnwise.questions.shown import asked, why_not_taken
 from turnwise.studies.asks import By

@@ -15,7 +15,13 @@ from django.views.decorators.http import require_GET, require_POST
 
 from turnwise.crowd import panel_acts
 from turnwise.crowd.models import PanelAct, StudyPanel
-from turnwise.crowd.panels.prolific_api import NotHeardError, NoTokenError, ProlificApi, RefusedByPanelError, Submission
+from turnwise.crowd.panels.prolific_api import (
+    NotHeardError,
+    NoTokenError,
+    ProlificApi,
+    RefusedByPanelError,
+    Submission,
+)
 from turnwise.studies.queries import studies_of
 
 PER_PAGE = 50

@@ -1,6 +1,16 @@
 from django.urls import path
 
-from turnwise.crowd import entry_views, panel_views, participant_views, payment_views, practice_views, preview_views, prolific_views, running_views, views
+from turnwise.crowd import (
+    entry_views,
+    panel_views,
+    participant_views,
+    payment_views,
+    practice_views,
+    preview_views,
+    prolific_views,
+    running_views,
+    views,
+)
 
 app_name = "crowd"
 urlpatterns = [

@@ -13,6 +13,7 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
+from evaluation.questions import Answer, Question
 from turnwise.crowd import again, ending, gates, practice, refusals, visits
 from turnwise.crowd.languages import language_of_pages, language_of_questions
 from turnwise.crowd.models import CODED, PAID, Assignment, Outcome, Participation
@@ -21,7 +22,6 @@ from turnwise.crowd.queries import participation_of
 from turnwise.crowd.refusals import EntryRefusedError
 from turnwise.crowd.sessions import session_of
 from turnwise.crowd.work import is_full, work_of
-from evaluation.questions import Answer, Question
 from turnwise.questions.resolving import question_set
 from turnwise.studies.asks import About, By, Moment
 from turnwise.studies.models import Ask, Study

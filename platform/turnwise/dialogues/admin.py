@@ -1,7 +1,18 @@
 from django.contrib import admin
 
 from turnwise.accounts.view_only import ViewOnly
-from turnwise.dialogues.models import ArticleUse, Dialogue, Fault, Material, OperatorReply, ReadingSet, Seat, TranscriptImport, Turn, Typing
+from turnwise.dialogues.models import (
+    ArticleUse,
+    Dialogue,
+    Fault,
+    Material,
+    OperatorReply,
+    ReadingSet,
+    Seat,
+    TranscriptImport,
+    Turn,
+    Typing,
+)
 
 
 class SeatInline(ViewOnly, admin.TabularInline[Seat, Dialogue]):

@@ -7,8 +7,8 @@ from contextlib import suppress
 from channels.layers import get_channel_layer
 from django.utils import timezone
 
-from turnwise.bots.client import Reply
 from chatbots.base import Response
+from turnwise.bots.client import Reply
 from turnwise.dialogues import operated
 from turnwise.dialogues.models import OperatorReply
 from turnwise.dialogues.seated import Seated

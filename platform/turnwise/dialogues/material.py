@@ -5,8 +5,8 @@ from collections.abc import Collection, Sequence
 from django.utils.translation import gettext_noop
 
 from chatbots.base import Passage
-from turnwise.dialogues.models import Dialogue, Material, Seat
 from evaluation.questions.topical_chat import SECTIONS, TOPICAL_CHAT_OWN
+from turnwise.dialogues.models import Dialogue, Material, Seat
 from turnwise.knowledge.sections import Section
 
 # Titles that reading sets give (knowledge/reading_sets.py); stored in English, read in the worker's language.

@@ -9,10 +9,10 @@ from datetime import datetime, timedelta
 
 from django.db.models import QuerySet
 
+from chatbots.errors import OperatorAwayError, OperatorLateError
 from turnwise.accounts.models import User
 from turnwise.bots import operators
 from turnwise.bots.models import Bot
-from chatbots.errors import OperatorAwayError, OperatorLateError
 from turnwise.dialogues.models import Dialogue, Fault, OperatorReply, Seat, Turn
 from turnwise.dialogues.seated import Seated
 from turnwise.live.refusals import RefusedError

@@ -8,9 +8,9 @@ from uuid import UUID
 from django.contrib.auth.models import AnonymousUser
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
-from turnwise.accounts.models import User
 from chatbots.base import Context, Speaker
 from chatbots.base import Turn as ContextTurn
+from turnwise.accounts.models import User
 from turnwise.dialogues.material import passages_of
 from turnwise.dialogues.models import Dialogue, Fault, OperatorReply, Seat, TranscriptImport, Turn
 from turnwise.dialogues.progress import Progress

@@ -16,10 +16,11 @@ from uuid import UUID
 from django.db import transaction
 from django.utils import timezone
 
+from chatbots.base import Context
+from evaluation.text import cleaned
 from turnwise.accounts.models import User
 from turnwise.bots.client import Reply
 from turnwise.bots.models import Bot
-from chatbots.base import Context
 from turnwise.crowd.ending import complete
 from turnwise.crowd.models import Assignment, Outcome
 from turnwise.dialogues import material, operated, reading
@@ -28,7 +29,6 @@ from turnwise.dialogues.models import Dialogue, Fault, Seat, Turn
 from turnwise.dialogues.progress import Progress
 from turnwise.dialogues.queries import context_of, faults_at, progress_of, progress_of_row, saved_turn
 from turnwise.dialogues.seated import SavedTurn, Seated
-from evaluation.text import cleaned
 from turnwise.knowledge.sections import pasted
 from turnwise.live.batches import BatchedStep, Values
 from turnwise.live.database import in_database

@@ -10,9 +10,9 @@ from uuid import UUID
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from turnwise.bots import client
 from chatbots.base import Context, Speaker, Turn
 from chatbots.errors import ChatbotError
+from turnwise.bots import client
 from turnwise.dialogues import awaited, queries, services
 from turnwise.dialogues.progress import Progress
 from turnwise.dialogues.seated import SavedTurn, Seated

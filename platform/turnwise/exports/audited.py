@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
-from turnwise.audits import files
-from turnwise.audits.queries import answers_of, audits_of_bots
 from evaluation.report.audits import UNDECIDED
 from evaluation.report.tables import AUDITS
+from turnwise.audits import files
+from turnwise.audits.queries import answers_of, audits_of_bots
 from turnwise.exports.rows import Value
 from turnwise.studies.models import Study
 

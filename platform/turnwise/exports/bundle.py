@@ -14,15 +14,15 @@ from typing import IO, Any, NamedTuple, Protocol
 
 from django.template.loader import render_to_string
 
-from turnwise.audits.queries import audits_of_bots
-from turnwise.charts.palettes import LIGHT, standalone
-from turnwise.crowd.views import instructions_shown
-from turnwise.crowd.work import WorkerTask, work_of
 from evaluation.report.audits import audit_figures
 from evaluation.report.bundle import FORMAT, LIBRARIES
 from evaluation.report.columns import Table
 from evaluation.report.latex import tables
 from evaluation.report.tables import AUDITS, questionnaires_table
+from turnwise.audits.queries import audits_of_bots
+from turnwise.charts.palettes import LIGHT, standalone
+from turnwise.crowd.views import instructions_shown
+from turnwise.crowd.work import WorkerTask, work_of
 from turnwise.exports.archive import Archive
 from turnwise.exports.audited import audited, in_columns
 from turnwise.exports.described import described

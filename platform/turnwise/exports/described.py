@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
+from chatbots.errors import ChatbotError
 from turnwise.bots import members
 from turnwise.bots.models import Bot
 from turnwise.bots.queries import visible_bots
-from chatbots.errors import ChatbotError
 from turnwise.judging.batteries import as_json, battery_of
 from turnwise.judging.models import JudgingPlan
 from turnwise.judging.queued import QueuedTask

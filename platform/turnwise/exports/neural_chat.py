@@ -12,10 +12,10 @@ from typing import Any
 
 from django.db import connection, transaction
 
-from turnwise.bots.models import OUTSIDE
 from evaluation.personal_data import Redactor
 from evaluation.questions import LIKERT, VOTES, Answer
 from evaluation.spreadsheets import csv_text
+from turnwise.bots.models import OUTSIDE
 from turnwise.privacy.redacting import redactor_for
 from turnwise.studies.models import Study
 from turnwise.transcripts.importers.neural_chat import COHERENCY, RATING_COLUMNS, RECORD_COLUMNS, SCALES

@@ -8,8 +8,8 @@ from django.core.exceptions import ValidationError
 from django.db import connection
 from django.utils.translation import gettext as _
 
-from turnwise.contexts.models import ContextSetVersion
 from evaluation.questions import Subject
+from turnwise.contexts.models import ContextSetVersion
 from turnwise.judging.asks import asks_about, sets_of, subjects_asked
 from turnwise.judging.queued import QueuedTask
 from turnwise.responses.models import ResponseRun

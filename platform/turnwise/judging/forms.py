@@ -6,12 +6,12 @@ from django.db.models import Q, QuerySet
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from evaluation.questions import Subject
 from turnwise.accounts.models import User
 from turnwise.contexts.models import ContextSetVersion
 from turnwise.contexts.queries import categories_in, versions_of
 from turnwise.dialogues.models import TranscriptImport
 from turnwise.dialogues.queries import with_dialogues
-from evaluation.questions import Subject
 from turnwise.judging.asks import sets_of, subjects_asked
 from turnwise.judging.chosen import MOST_TURNS, Chosen, Contexts, contexts_of, dialogues, responses, turns
 from turnwise.judging.models import JudgingPlan

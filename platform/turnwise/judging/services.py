@@ -17,12 +17,12 @@ from django.db.models import BooleanField, Exists, F, Func, OuterRef, Q, Value
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from evaluation.questions import Answer, AnswersError
 from turnwise.crowd import refusals
 from turnwise.crowd.assigning import admit
 from turnwise.crowd.ending import complete
 from turnwise.crowd.models import Assignment, Outcome, Participation
 from turnwise.crowd.places import HOLD
-from evaluation.questions import Answer, AnswersError
 from turnwise.judging import training
 from turnwise.judging.asks import asks_of_readers
 from turnwise.judging.batteries import battery_of

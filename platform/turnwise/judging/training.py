@@ -9,11 +9,11 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from evaluation.questions import Example, QuestionSet
+from evaluation.questions.training import training_of, wrong_in
 from turnwise.crowd.languages import ENGLISH
 from turnwise.crowd.models import Outcome, Participation
 from turnwise.crowd.refusals import EntryRefusedError
-from evaluation.questions import Example, QuestionSet
-from evaluation.questions.training import training_of, wrong_in
 from turnwise.judging.asks import sets_of
 from turnwise.judging.models import JudgingPlan, Training
 from turnwise.studies.models import Study

@@ -16,9 +16,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_GET, require_POST
 
+from evaluation.questions import FIRST, SECOND, Question, Subject
 from turnwise.accounts.models import User
 from turnwise.crowd import ending
-from evaluation.questions import FIRST, SECOND, Question, Subject
 from turnwise.judging import gold, subjects
 from turnwise.judging import queries as item_queries
 from turnwise.judging.asks import asks_of_readers, questions_about, subjects_asked

@@ -11,7 +11,19 @@ from django.utils.translation import gettext as _
 
 from chatbots.safety import ProfanityCheck
 from turnwise.contexts.tables import UNFIT, FileRefusedError, json_fault, text_problem
-from turnwise.knowledge.building import ArticleRow, Articles, Built, EntityRow, Finding, RawArticle, Unsafe, budgets, by_the_rules, facts_wanted, leads
+from turnwise.knowledge.building import (
+    ArticleRow,
+    Articles,
+    Built,
+    EntityRow,
+    Finding,
+    RawArticle,
+    Unsafe,
+    budgets,
+    by_the_rules,
+    facts_wanted,
+    leads,
+)
 from turnwise.knowledge.texts import sentences
 
 MAX_BYTES = 20_000_000

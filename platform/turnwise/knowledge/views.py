@@ -23,7 +23,15 @@ from turnwise.knowledge.building import Built
 from turnwise.knowledge.files import as_json
 from turnwise.knowledge.forms import BaseForm, FileForm, LookForm, SharingForm
 from turnwise.knowledge.models import BaseVersion, KnowledgeBase
-from turnwise.knowledge.queries import articles_about, bases_of, built_from, editable_bases, found_entities, topics, versions_of
+from turnwise.knowledge.queries import (
+    articles_about,
+    bases_of,
+    built_from,
+    editable_bases,
+    found_entities,
+    topics,
+    versions_of,
+)
 from turnwise.knowledge.reading_sets import Configuration, TooLittleKnownError, reading_sets
 
 _KEPT = f"knowledge {reading.SHAPE}"

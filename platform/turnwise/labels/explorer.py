@@ -22,11 +22,11 @@ from django.db.models import (
 from django.db.models.expressions import RawSQL
 from django.db.models.functions import Coalesce
 
+from evaluation.questions import QuestionSet, Score
+from evaluation.report.figures import coded_questions
 from turnwise.bots.models import Bot
 from turnwise.crowd.models import Worker
 from turnwise.dialogues.models import Dialogue, Fault, Seat, Turn
-from evaluation.questions import QuestionSet, Score
-from evaluation.report.figures import coded_questions
 from turnwise.labels.answers import score_column
 from turnwise.questions.resolving import question_set
 from turnwise.studies.asks import About

@@ -5,11 +5,11 @@ The step is a function of the database (sql/record_label.sql).
 
 from collections.abc import Mapping
 
+from evaluation.questions import Answer, AnswersError, QuestionSet
 from turnwise.dialogues.material import hidden_sections
 from turnwise.dialogues.progress import Progress
 from turnwise.dialogues.queries import progress_of
 from turnwise.dialogues.seated import Seated
-from evaluation.questions import Answer, AnswersError, QuestionSet
 from turnwise.labels.timing import Timing
 from turnwise.live.batches import BatchedStep
 from turnwise.live.database import in_database

@@ -9,17 +9,24 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
+from evaluation.questions import Answer
+from evaluation.text import WITHDRAWN
 from turnwise.crowd import ending
 from turnwise.crowd.models import Withdrawal
 from turnwise.dialogues import material
 from turnwise.dialogues.models import Dialogue, Seat, Turn
-from evaluation.questions import Answer
-from evaluation.text import WITHDRAWN
 from turnwise.labels import explorer
 from turnwise.labels.explorer import Found, Wanted
 from turnwise.labels.forms import WantedForm
 from turnwise.labels.models import Label
-from turnwise.labels.queries import dialogues_of, labels_of_whole, operators_of, readable_dialogues_of, turns_with_labels, withdrawn_with
+from turnwise.labels.queries import (
+    dialogues_of,
+    labels_of_whole,
+    operators_of,
+    readable_dialogues_of,
+    turns_with_labels,
+    withdrawn_with,
+)
 from turnwise.labels.votes import Vote, tally
 from turnwise.live.markdown import as_html
 from turnwise.questions.resolving import question_set

@@ -13,11 +13,11 @@ from django.db.migrations.operations.base import Operation
 from typing_extensions import override
 
 
-def files_of(app: str) -> list[Path]:
-    """The SQL files of an app, in the order of their names."""
-    package = importlib.import_module(app).__file__
-    assert package
-    return sorted((Path(package).parent / "sql").glob("*.sql"))
+def files_of(package: str) -> list[Path]:
+    """SQL files of an app, given by its package, in the order of their names."""
+    file = importlib.import_module(package).__file__
+    assert file
+    return sorted((Path(file).parent / "sql").glob("*.sql"))
 
 
 class LoadSQL(Operation):
@@ -37,7 +37,7 @@ class LoadSQL(Operation):
     def database_forwards(
         self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: Any, to_state: Any
     ) -> None:
-        texts = {path.stem: path for path in files_of(self.app)}
+        texts = {path.stem: path for path in files_of(f"turnwise.{self.app}")}
         for name in self.names:
             schema_editor.execute(texts[name].read_text(), params=None)
 

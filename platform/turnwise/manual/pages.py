@@ -16,7 +16,7 @@ from markdown_it.token import Token
 
 from turnwise.live.markdown import ready
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 PICTURES = ROOT / "docs" / "images"
 
 # In the order in which somebody with a study to run would read. By the file's name below docs/, or its path.

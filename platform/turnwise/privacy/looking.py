@@ -7,10 +7,10 @@ from typing import Any
 from django.db.models import Q
 from django.urls import reverse
 
-from turnwise.crowd.redaction import redactor_of
-from turnwise.dialogues.models import Turn
 from evaluation.personal_data import Kind, found_in
 from evaluation.text import WITHDRAWN
+from turnwise.crowd.redaction import redactor_of
+from turnwise.dialogues.models import Turn
 from turnwise.judging.models import Item
 from turnwise.labels.models import Label
 from turnwise.questions.resolving import question_set

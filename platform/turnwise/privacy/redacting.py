@@ -2,9 +2,9 @@
 
 from collections.abc import Collection, Mapping
 
-from turnwise.crowd.redaction import redactor_of
 from evaluation.personal_data import Redactor
 from evaluation.questions import Answer, Kind, Question
+from turnwise.crowd.redaction import redactor_of
 from turnwise.judging.models import Item
 from turnwise.studies.models import Study
 

@@ -11,10 +11,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
+from evaluation.personal_data import Kind
 from turnwise.accounts.limits import too_many, too_often
 from turnwise.crowd import redaction
 from turnwise.crowd.models import Redaction
-from evaluation.personal_data import Kind
 from turnwise.privacy.looking import looked
 from turnwise.privacy.redacting import studies_that_judge
 from turnwise.studies import bundles

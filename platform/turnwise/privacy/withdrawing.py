@@ -9,11 +9,11 @@ from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
+from evaluation.text import WITHDRAWN
 from turnwise.accounts.models import User
 from turnwise.crowd.ending import end
 from turnwise.crowd.models import Outcome, Participation, Withdrawal, Worker
 from turnwise.dialogues.models import Dialogue, Seat, Turn, Typing
-from evaluation.text import WITHDRAWN
 from turnwise.judging.models import Agreement, Item, Slot, Training
 from turnwise.labels.models import Label, Pair
 from turnwise.privacy.erasing import cut_loose, is_owed

@@ -12,14 +12,14 @@ from ninja.parser import Parser
 from ninja.security import HttpBearer
 from typing_extensions import override
 
+from chatbots.errors import ChatbotError, ConfigurationError, DuplicateBotError, HostingError
+from evaluation.questions import DeclarationError
 from turnwise.accounts import tokens
 from turnwise.accounts.models import User
 from turnwise.audits.api import router as audits
 from turnwise.bots.api import router as bots
-from chatbots.errors import ChatbotError, ConfigurationError, DuplicateBotError, HostingError
 from turnwise.comparisons.sweep_api import router as sweeps
 from turnwise.crowd.api import router as running
-from evaluation.questions import DeclarationError
 from turnwise.judging.api import router as queues
 from turnwise.questions.api import router as question_sets
 from turnwise.reports.api import router as reports

@@ -7,7 +7,7 @@ django_stubs_ext.monkeypatch()
 
 
 class ProjectConfig(AppConfig):
-    name = "project"
+    name = "turnwise.project"
 
     @override
     def ready(self) -> None:

@@ -119,7 +119,7 @@ def _of_scripts() -> Iterator[tuple[str, Text]]:
 def _of_modules() -> Iterator[tuple[str, Text]]:
     for path in sorted({path for pattern in MODULES for path in SOURCES.glob(pattern)}):
         for text in _in_code(ast.parse(path.read_text())):
-            yield f"platform/{path.relative_to(SOURCES)}", text
+            yield f"platform/turnwise/{path.relative_to(SOURCES)}", text
 
 
 def _in_code(node: ast.AST) -> Iterator[Text]:

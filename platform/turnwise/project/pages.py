@@ -2,8 +2,8 @@
 
     python -m turnwise.project.pages --host HOST --port PORT ARGUMENT…
 
-The arguments are uWSGI's. It takes the address as from systemd, and `turnwise.project.wsgi` lets people in. Whoever is
-refused meanwhile gets their page from the sockets' server (deploy/nginx.conf.template) instead of waiting.
+The arguments are uWSGI's. It takes the address as from systemd, and `turnwise.project.wsgi` lets people in.
+People refused meanwhile get their page from the sockets' server (deploy/nginx.conf.template).
 """
 
 import argparse

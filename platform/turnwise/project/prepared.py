@@ -13,7 +13,7 @@ from pathlib import Path
 
 from turnwise.project.instance import write_private
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 # What a preparation is made of: models, migrations, SQL, static files, what a first start brings along.
 FOLDERS = ("platform", "evaluation", "chatbots", "static")
 FILE = "prepared.json"

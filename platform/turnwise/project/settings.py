@@ -11,7 +11,7 @@ from pathlib import Path
 import dj_database_url
 from csp.constants import NONE, SELF
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def _flag(name: str, default: bool) -> bool:
@@ -71,36 +71,36 @@ if HTTPS:
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 20_000
 
 INSTALLED_APPS = [
-    "accounts",
-    "charts",
-    "manual",
-    "bots",
-    "contexts",
-    "knowledge",
-    "questions",
-    "studies",
-    "trash",
-    "crowd",
-    "live",
-    "dialogues",
-    "operating",
-    "responses",
-    "labels",
-    "questionnaires",
-    "transcripts",
-    "acceptance",
-    "judging",
-    "audits",
-    "quality",
-    "privacy",
-    "reports",
-    "monitoring",
-    "exports",
-    "comparisons",
-    "rehearsals",
-    "tasks",
-    "workspace",
-    "project",
+    "turnwise.accounts",
+    "turnwise.charts",
+    "turnwise.manual",
+    "turnwise.bots",
+    "turnwise.contexts",
+    "turnwise.knowledge",
+    "turnwise.questions",
+    "turnwise.studies",
+    "turnwise.trash",
+    "turnwise.crowd",
+    "turnwise.live",
+    "turnwise.dialogues",
+    "turnwise.operating",
+    "turnwise.responses",
+    "turnwise.labels",
+    "turnwise.questionnaires",
+    "turnwise.transcripts",
+    "turnwise.acceptance",
+    "turnwise.judging",
+    "turnwise.audits",
+    "turnwise.quality",
+    "turnwise.privacy",
+    "turnwise.reports",
+    "turnwise.monitoring",
+    "turnwise.exports",
+    "turnwise.comparisons",
+    "turnwise.rehearsals",
+    "turnwise.tasks",
+    "turnwise.workspace",
+    "turnwise.project",
     "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",
@@ -206,14 +206,22 @@ CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": 3600}
 CELERY_BEAT_SCHEDULE = {
     # Each bot once a day; asked for more often, so that a machine that sleeps at night misses none.
-    "watch-for-drift": {"task": "turnwise.bots.tasks.watch_for_drift", "schedule": 600.0, "options": {"expires": 600}},
+    "watch-for-drift": {
+        "task": "turnwise.bots.tasks.watch_for_drift",
+        "schedule": 600.0,
+        "options": {"expires": 600},
+    },
     # Whoever is new by the daily check, one after the other.
     "audit-new-versions": {
         "task": "turnwise.audits.tasks.audit_new_versions",
         "schedule": 600.0,
         "options": {"expires": 600},
     },
-    "worker-heartbeat": {"task": "turnwise.project.tasks.beat_heart", "schedule": 10.0, "options": {"expires": 20}},
+    "worker-heartbeat": {
+        "task": "turnwise.project.tasks.beat_heart",
+        "schedule": 10.0,
+        "options": {"expires": 20},
+    },
     "refresh-stale-reports": {
         "task": "turnwise.reports.tasks.refresh_stale_reports",
         "schedule": 5.0,

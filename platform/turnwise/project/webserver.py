@@ -24,7 +24,9 @@ def served() -> Iterator[str]:
         listener.bind(("127.0.0.1", 0))
         listener.listen(512)
         address = f"http://127.0.0.1:{listener.getsockname()[1]}/"
-        command = python("-m", "turnwise.project.keeper", "--once", "turnwise.project.web", "--fd", str(listener.fileno()))
+        command = python(
+            "-m", "turnwise.project.keeper", "--once", "turnwise.project.web", "--fd", str(listener.fileno())
+        )
         process = spawn(command, environment=environment(), pass_fds=[listener.fileno()])
         try:
             deadline = time.monotonic() + START_SECONDS

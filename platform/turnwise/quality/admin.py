@@ -1,7 +1,17 @@
 from django.contrib import admin
 
 from turnwise.accounts.view_only import ViewOnly
-from turnwise.quality.models import Attempt, Block, Check, Decision, Flag, Limits, MessageTemplate, Qualification, Requirement
+from turnwise.quality.models import (
+    Attempt,
+    Block,
+    Check,
+    Decision,
+    Flag,
+    Limits,
+    MessageTemplate,
+    Qualification,
+    Requirement,
+)
 
 
 @admin.register(Qualification)

@@ -5,7 +5,7 @@ from typing_extensions import override
 
 
 class QualityConfig(AppConfig):
-    name = "quality"
+    name = "turnwise.quality"
 
     @override
     def ready(self) -> None:

@@ -4,8 +4,8 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 from typing_extensions import override
 
-from turnwise.accounts.models import User
 from evaluation.questions import Kind
+from turnwise.accounts.models import User
 from turnwise.quality.models import Check, Limits, Qualification
 from turnwise.quality.qualifying import wanted_by
 from turnwise.quality.queries import qualifications_of

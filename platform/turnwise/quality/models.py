@@ -7,8 +7,8 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from turnwise.crowd.models import Participation, Worker
 from evaluation.quality.flags import Thresholds
+from turnwise.crowd.models import Participation, Worker
 from turnwise.studies.models import Study
 
 DEFAULTS = Thresholds()

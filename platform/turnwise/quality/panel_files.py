@@ -7,9 +7,9 @@ from django.http import Http404, HttpRequest, StreamingHttpResponse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET
 
+from evaluation.spreadsheets import csv_text
 from turnwise.crowd import panel_acts
 from turnwise.crowd.models import PanelAct, Participation
-from evaluation.spreadsheets import csv_text
 from turnwise.live.streaming import attachment
 from turnwise.quality.deciding import decided
 from turnwise.quality.models import Decision

@@ -13,11 +13,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_GET, require_POST
 
+from evaluation.quality.flags import Kind
 from turnwise.crowd.models import PanelAct, Participation
 from turnwise.crowd.panel_acts import over_api
 from turnwise.crowd.panels.prolific_api import CATEGORIES
 from turnwise.crowd.work import WorkerTask
-from evaluation.quality.flags import Kind
 from turnwise.judging.queued import QueuedTask
 from turnwise.labels.models import Label
 from turnwise.quality import deciding, flagging, qualifying

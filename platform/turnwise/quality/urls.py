@@ -1,6 +1,13 @@
 from django.urls import path
 
-from turnwise.quality import decision_views, message_views, panel_files, qualification_views, study_views, worker_views
+from turnwise.quality import (
+    decision_views,
+    message_views,
+    panel_files,
+    qualification_views,
+    study_views,
+    worker_views,
+)
 
 app_name = "quality"
 urlpatterns = [

@@ -5,8 +5,10 @@ from typing_extensions import override
 
 
 class QuestionnairesConfig(AppConfig):
-    name = "questionnaires"
+    name = "turnwise.questionnaires"
 
     @override
     def ready(self) -> None:
-        importlib.import_module("turnwise.questionnaires.entering")  # says who is asked before and after their work
+        importlib.import_module(
+            "turnwise.questionnaires.entering"
+        )  # says who is asked before and after their work

@@ -7,9 +7,9 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from evaluation.questions import Answer, AnswersError
 from turnwise.crowd.languages import language_of_questions
 from turnwise.crowd.models import Assignment, Outcome, Participation, Worker
-from evaluation.questions import Answer, AnswersError
 from turnwise.labels.models import Label
 from turnwise.labels.timing import Timing
 from turnwise.questions.resolving import question_set

@@ -7,8 +7,8 @@ from django.http import Http404
 from django.shortcuts import get_object_or_404
 from ninja import Body, Field, Router, Schema, Status
 
-from turnwise.accounts.requests import AuthenticatedHttpRequest
 from evaluation.questions import QUESTION_SETS
+from turnwise.accounts.requests import AuthenticatedHttpRequest
 from turnwise.live.answers import answers
 from turnwise.questions import services
 from turnwise.questions.models import SetVersion

@@ -18,7 +18,16 @@ from evaluation.questions import (
     default_scores,
     refuse_with,
 )
-from turnwise.questions.drafts import ChoiceDraft, Draft, ExampleDraft, LanguageDraft, QuestionDraft, ScoreDraft, texts_of, turns_of
+from turnwise.questions.drafts import (
+    ChoiceDraft,
+    Draft,
+    ExampleDraft,
+    LanguageDraft,
+    QuestionDraft,
+    ScoreDraft,
+    texts_of,
+    turns_of,
+)
 
 FORMAT = 1
 T = TypeVar("T")

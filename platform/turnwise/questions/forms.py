@@ -10,8 +10,8 @@ from django.utils.html import format_html
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from turnwise.accounts.models import User
 from evaluation.questions import QUESTION_SETS, Subject
+from turnwise.accounts.models import User
 from turnwise.questions.queries import newest_of, offered, sets_of
 from turnwise.questions.resolving import question_set
 

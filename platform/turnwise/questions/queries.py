@@ -3,9 +3,9 @@ from collections.abc import Callable, Collection, Iterable
 from django.contrib.auth.models import AnonymousUser
 from django.db.models import OuterRef, Q, QuerySet, Subquery
 
+from evaluation.questions import QUESTION_SETS, Subject
 from turnwise.accounts.access import visible_to
 from turnwise.accounts.models import User
-from evaluation.questions import QUESTION_SETS, Subject
 from turnwise.questions.models import OwnSet, SetVersion
 from turnwise.questions.resolving import question_set, titled
 

@@ -7,8 +7,8 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from turnwise.accounts.models import User
 from evaluation.questions import QUESTION_SETS, DeclarationError, QuestionSet
+from turnwise.accounts.models import User
 from turnwise.questions.models import LONGEST_NAME, OwnSet, SetVersion
 
 # A set of such a name would have the address of another page.

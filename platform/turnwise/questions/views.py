@@ -11,9 +11,9 @@ from django.utils.translation import gettext as _
 from django.views.decorators.clickjacking import xframe_options_sameorigin
 from django.views.decorators.http import require_GET, require_POST
 
+from evaluation.questions import QUESTION_SETS, DeclarationError, QuestionSet
 from turnwise.accounts.models import User
 from turnwise.accounts.requests import AuthenticatedHttpRequest
-from evaluation.questions import QUESTION_SETS, DeclarationError, QuestionSet
 from turnwise.questions import drafts, previews, services
 from turnwise.questions.declaring import can_be_edited, declared, draft_of, write_out_scores
 from turnwise.questions.drafts import ChoiceDraft, Draft, QuestionDraft, UnreadableDraftError

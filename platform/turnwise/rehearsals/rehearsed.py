@@ -66,7 +66,7 @@ class RehearsedTask(StudyTask):
 
     @abstractmethod
     def copied(self, study: Study, workers: int) -> Study:
-        """A draft of the same study, made with `turnwise.rehearsals.services.copied`, with room for so many workers.
+        """A draft of the same study, made with `rehearsals.services.copied`, with room for so many workers.
 
         Raises:
             UnrehearsableError: there is nothing to do in it, or too few workers for it.

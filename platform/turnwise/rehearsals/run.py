@@ -10,9 +10,9 @@ from channels.db import database_sync_to_async
 from django.db.models import Max
 from django.utils import timezone
 
+from evaluation.interval import Undefined
 from turnwise.crowd import ending
 from turnwise.crowd.models import Participation
-from evaluation.interval import Undefined
 from turnwise.judging.models import Slot
 from turnwise.rehearsals.findings import Outcome, allowed, findings_of_all
 from turnwise.rehearsals.people import People

@@ -5,10 +5,10 @@ from collections import Counter
 from django.db import connection
 from django.db.models import Count, Q
 
-from turnwise.dialogues.models import Dialogue, Fault, Turn
 from evaluation.protocols.facts import HUMAN
 from evaluation.report.course import READ_FOR_REPETITION, Course
 from evaluation.text import WITHDRAWN
+from turnwise.dialogues.models import Dialogue, Fault, Turn
 from turnwise.privacy.redacting import redactor_for
 from turnwise.reports.names import PEOPLE, bot_names, talks_of_people
 from turnwise.studies.models import Study

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 from django.db import connection
 
-from turnwise.crowd.models import Participation
 from evaluation.report.signs import Manner
+from turnwise.crowd.models import Participation
 from turnwise.privacy.redacting import redactor_for
 from turnwise.studies.models import Study
 

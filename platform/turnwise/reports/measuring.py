@@ -8,13 +8,13 @@ import numpy as np
 from django.db import connection
 from django.db.models import Count, F, Q, QuerySet
 
-from turnwise.dialogues.models import Dialogue, Turn
 from evaluation.conversation.encoders import Encoders, encoders
 from evaluation.conversation.exchanges import NONE, Conversation, with_bot
 from evaluation.conversation.figures import BY_TURN
 from evaluation.conversation.metrics import measured
 from evaluation.report.by_turn import Exchanged
 from evaluation.report.tables import EXCHANGES
+from turnwise.dialogues.models import Dialogue, Turn
 from turnwise.reports.models import MeasuredTalk
 from turnwise.studies.asks import About
 from turnwise.studies.models import Study

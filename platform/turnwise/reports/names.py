@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 from django.db.models import QuerySet
 
+from evaluation.protocols.facts import HUMAN
 from turnwise.dialogues.models import Dialogue
 from turnwise.dialogues.queries import of_people
-from evaluation.protocols.facts import HUMAN
 from turnwise.studies.models import Study
 
 # Two people who talk with each other are one system, with this id.

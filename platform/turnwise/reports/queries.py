@@ -6,14 +6,14 @@ from contextlib import contextmanager
 from django.db import connection, transaction
 from django.db.models import Exists, OuterRef
 
-from turnwise.crowd.models import Participation
-from turnwise.crowd.queries import BotProgress
-from turnwise.dialogues.models import Dialogue, Turn
 from evaluation.protocols.facts import AskFact, Design, Talks
 from evaluation.report.analysis import Analysis, AnalysisPlan
 from evaluation.report.course import Course
 from evaluation.report.judged import Judged
 from evaluation.report.study import StudyData
+from turnwise.crowd.models import Participation
+from turnwise.crowd.queries import BotProgress
+from turnwise.dialogues.models import Dialogue, Turn
 from turnwise.labels.models import Label
 from turnwise.labels.queries import given_to
 from turnwise.questions.resolving import question_set

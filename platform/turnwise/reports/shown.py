@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from turnwise.charts.interactive.plots import plot
-from turnwise.charts.names import kind_and_ask
 from evaluation.printed import figure
 from evaluation.protocols import published_beside
+from turnwise.charts.interactive.plots import plot
+from turnwise.charts.names import kind_and_ask
 from turnwise.questions.resolving import question_set
 from turnwise.reports.behind import behind
 from turnwise.reports.models import Chart, Report

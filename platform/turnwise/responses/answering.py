@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from django.utils import timezone
 from typing_extensions import override
 
-from turnwise.bots import client
 from chatbots.base import Context, Passage
+from turnwise.bots import client
 from turnwise.live.locks import RUNS, only_here
 from turnwise.responses import services
 from turnwise.responses.asking import SLICE_SECONDS, Slice, Trouble, Work, run_slice

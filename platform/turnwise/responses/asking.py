@@ -12,7 +12,6 @@ from channels.db import database_sync_to_async
 from django.conf import settings
 from django.db import OperationalError
 
-from turnwise.bots import client
 from chatbots.base import Context
 from chatbots.errors import (
     BotBusyError,
@@ -21,6 +20,7 @@ from chatbots.errors import (
     BotSilentError,
     ChatbotError,
 )
+from turnwise.bots import client
 from turnwise.live.errors import why_ended
 
 log = logging.getLogger(__name__)

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Sequence
 
 from django.utils.translation import gettext as _
 
-from turnwise.contexts.tables import text_problem
 from evaluation.near_duplicates import character_ngrams
+from turnwise.contexts.tables import text_problem
 from turnwise.responses.bounds import MAX_RESPONSE
 
 # Share of the text's letters, in runs of four, that it may have in common with a turn of the context.

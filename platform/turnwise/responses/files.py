@@ -5,10 +5,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from turnwise.contexts.tables import Finding, Row, rows_of, text_problem
 from evaluation.personal_data import Redactor
 from evaluation.scripts import contradiction
 from evaluation.spreadsheets import csv_text
+from turnwise.contexts.tables import Finding, Row, rows_of, text_problem
 from turnwise.responses.bounds import MAX_RESPONSE
 
 if TYPE_CHECKING:  # the process that reads uploads has no models

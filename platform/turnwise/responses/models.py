@@ -4,8 +4,8 @@ from django.db.models import Q
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
-from turnwise.bots.models import Bot, BotVersion
 from chatbots.base import Drawing
+from turnwise.bots.models import Bot, BotVersion
 from turnwise.contexts.models import Context, ContextSetVersion
 from turnwise.crowd.models import Participation
 from turnwise.responses.bounds import MAX_RESPONSE

@@ -242,7 +242,7 @@ def store_file(
 
     Args:
         version: what it responded to.
-        responses: text by context's primary key and repetition, as `turnwise.responses.files.parse` checked them.
+        responses: text by context's primary key and repetition, as `files.parse` checked them.
         system: what reports call it.
         owner: whose run it is.
     """

@@ -14,11 +14,11 @@ from django.db import connection, transaction
 from django.db.models import Count, QuerySet
 from django.utils.translation import gettext
 
+from chatbots.cleaning import MAX_CANDIDATES
 from turnwise.accounts.access import visible_to
 from turnwise.accounts.models import User
 from turnwise.bots.models import Bot
 from turnwise.bots.queries import draws
-from chatbots.cleaning import MAX_CANDIDATES
 from turnwise.contexts.models import ContextSetVersion
 from turnwise.live.remembered import key_of, remembered
 from turnwise.responses import services

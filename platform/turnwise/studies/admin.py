@@ -7,7 +7,16 @@ from django.http import HttpRequest
 from typing_extensions import override
 
 from turnwise.accounts.view_only import NeverDeleted, ViewOnly
-from turnwise.studies.models import Ask, Bundle, BundlePart, ConsentVersion, LastExport, Share, Study, StudyBot
+from turnwise.studies.models import (
+    Ask,
+    Bundle,
+    BundlePart,
+    ConsentVersion,
+    LastExport,
+    Share,
+    Study,
+    StudyBot,
+)
 from turnwise.studies.services import FIXED_FIELDS, results_changed
 from turnwise.studies.tasks import tasks
 

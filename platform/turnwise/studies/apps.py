@@ -5,7 +5,7 @@ from typing_extensions import override
 
 
 class StudiesConfig(AppConfig):
-    name = "studies"
+    name = "turnwise.studies"
 
     @override
     def ready(self) -> None:

@@ -8,8 +8,8 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 from typing_extensions import override
 
-from turnwise.accounts.models import User
 from evaluation.questions import Subject
+from turnwise.accounts.models import User
 from turnwise.questions.forms import QuestionSetField
 from turnwise.studies.asking import SUBJECTS, refuse_unfit
 from turnwise.studies.asks import About, Asked, Moment

@@ -7,10 +7,10 @@ from django.core.exceptions import ValidationError
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
+from evaluation.scripts import ENOUGH_LETTERS, contradiction
 from turnwise.accounts.limits import one_at_once_of
 from turnwise.accounts.models import User
 from turnwise.bots.greeting import Tried, tried
-from evaluation.scripts import ENOUGH_LETTERS, contradiction
 from turnwise.studies.consent import why_debriefing_unfinished, why_unfinished
 from turnwise.studies.models import ConsentVersion, Study
 from turnwise.studies.services import set_state
@@ -126,7 +126,7 @@ def try_bots(study: Study, *, to: User) -> list[Tried]:
     """The bots that workers would get, each greeted once, for one person who waits for the answers.
 
     Raises:
-        turnwise.accounts.limits.TooManyAtOnceError: this person waits for such a check already, in this process.
+        TooManyAtOnceError: this person waits for such a check already, in this process.
     """
     with one_at_once_of(1, "opening", to.pk):
         return tried(task_of(study).bots_to_try(study))
@@ -137,7 +137,7 @@ def open_study(study: Study, *, to: User) -> list[Tried]:
 
     Raises:
         ValidationError: nothing can be done in it, or none of its bots answers.
-        turnwise.accounts.limits.TooManyAtOnceError: as `try_bots`; nothing changed.
+        TooManyAtOnceError: as `try_bots`; nothing changed.
     """
     if missing := obstacle(study):
         raise ValidationError(missing.says)

@@ -9,7 +9,7 @@ from turnwise.tasks import discovery
 class TasksConfig(AppConfig):
     """All tasks. Their tables belong to this app, wherever their folders are."""
 
-    name = "tasks"
+    name = "turnwise.tasks"
 
     @override
     def ready(self) -> None:

@@ -10,4 +10,4 @@ def each(part: str) -> Iterator[ModuleType]:
     """This module of each task that has it, in the order of the folders' names."""
     for task in sorted(Path(__file__).parent.glob("*/task.py")):
         if task.with_name(f"{part}.py").exists():
-            yield import_module(f"tasks.{task.parent.name}.{part}")
+            yield import_module(f"turnwise.tasks.{task.parent.name}.{part}")

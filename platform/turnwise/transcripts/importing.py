@@ -13,9 +13,9 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from evaluation.scripts import may_be_in, named
 from turnwise.accounts.models import User
 from turnwise.dialogues.models import TranscriptImport, packed
-from evaluation.scripts import may_be_in, named
 from turnwise.live.apart import PATIENCE_SECONDS
 from turnwise.live.remembered import key_of, remembered
 from turnwise.live.text import why_no_text

@@ -8,9 +8,9 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 
+from evaluation.questions import Answer
 from turnwise.crowd.models import Worker
 from turnwise.dialogues.models import Dialogue, Turn
-from evaluation.questions import Answer
 from turnwise.labels.models import Label
 from turnwise.studies.asks import Party
 from turnwise.studies.models import Study

@@ -18,18 +18,24 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from evaluation.scripts import contradiction
 from turnwise.bots.models import OUTSIDE, BotVersion
 from turnwise.bots.services import outside_system, version_of
 from turnwise.crowd.models import Worker
 from turnwise.dialogues.models import Dialogue, Material, Seat, TranscriptImport, Turn
-from evaluation.scripts import contradiction
 from turnwise.labels.models import Label
 from turnwise.live.locks import IMPORTS, only_here
 from turnwise.studies.models import Study, StudyBot
 from turnwise.studies.services import results_changed
 from turnwise.transcripts import ratings, under_way
 from turnwise.transcripts.importers import Checked, Limits, Problem, Rated, Source, checked
-from turnwise.transcripts.importing import ON_PAGE, ImportRefusedError, language_of, refuse_unknown_format, titles_of
+from turnwise.transcripts.importing import (
+    ON_PAGE,
+    ImportRefusedError,
+    language_of,
+    refuse_unknown_format,
+    titles_of,
+)
 from turnwise.transcripts.outside import RATER, labels_of, raters_of, talker
 
 log = logging.getLogger(__name__)

@@ -9,10 +9,10 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from chatbots.health import State
 from turnwise.accounts.models import User
 from turnwise.bots import drift, presence
 from turnwise.bots.models import Bot
-from chatbots.health import State
 from turnwise.crowd import pilot
 from turnwise.reports.models import Report
 from turnwise.studies.models import Study, StudyBot

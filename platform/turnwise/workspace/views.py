@@ -10,7 +10,13 @@ from turnwise.reports.reported import ReportedTask, TaskWithReport
 from turnwise.studies.models import LONGEST_TAG, Study
 from turnwise.studies.opening import obstacle
 from turnwise.studies.progress import counts_of, in_words
-from turnwise.studies.queries import may_change, owned_studies_of, readable_real_studies_of, readable_studies_of, tags_of
+from turnwise.studies.queries import (
+    may_change,
+    owned_studies_of,
+    readable_real_studies_of,
+    readable_studies_of,
+    tags_of,
+)
 from turnwise.studies.tasks import task_of
 from turnwise.workspace import home as first_page
 from turnwise.workspace.journey import journey

@@ -12,12 +12,16 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
+from evaluation.personal_data import Kind
+from evaluation.questions import REPLY_IMPRESSION, SSA
+from tests.asking import judging_with_two_sets
+from tests.conftest import MakeContexts, MakeQueue, MakeRun, enter
+from tests.desks import begin, held, item_of
+from tests.planted import computed
 from turnwise.accounts.models import User
 from turnwise.contexts.models import Context
 from turnwise.crowd.ending import exclude
 from turnwise.crowd.redaction import redact
-from evaluation.personal_data import Kind
-from evaluation.questions import REPLY_IMPRESSION, SSA
 from turnwise.judging import subjects
 from turnwise.judging.models import Slot
 from turnwise.judging.services import judge
@@ -27,10 +31,6 @@ from turnwise.studies.asks import Party
 from turnwise.studies.models import Study
 from turnwise.tasks.judging import in_context
 from turnwise.tasks.judging.in_context import Narrowed, Order
-from tests.asking import judging_with_two_sets
-from tests.conftest import MakeContexts, MakeQueue, MakeRun, enter
-from tests.desks import begin, held, item_of
-from tests.planted import computed
 
 pytestmark = pytest.mark.django_db
 

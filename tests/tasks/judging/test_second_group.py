@@ -9,16 +9,16 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
+from tests.asking import ANSWERS, LIKENESS, LIKERT, SCALES, SSA, asking, judge_all, judging_both
+from tests.conftest import MakeContexts, MakeQueue, MakeRun, MakeStudy
+from tests.desks import begin, judge
+from tests.planted import talked
 from turnwise.accounts.models import User
 from turnwise.judging import second_group, subjects
 from turnwise.judging.models import Item
 from turnwise.studies.asks import UNDER_EACH_REPLY, About, Asked, Moment
 from turnwise.studies.models import PrimaryAnalysis, Study
 from turnwise.studies.services import set_state
-from tests.asking import ANSWERS, LIKENESS, LIKERT, SCALES, SSA, asking, judge_all, judging_both
-from tests.conftest import MakeContexts, MakeQueue, MakeRun, MakeStudy
-from tests.desks import begin, judge
-from tests.planted import talked
 
 pytestmark = pytest.mark.django_db
 

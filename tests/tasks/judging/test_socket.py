@@ -14,6 +14,8 @@ from asgiref.testing import ApplicationCommunicator
 from channels.routing import URLRouter
 from django.core.management import call_command
 
+from tests.conftest import PATIENCE, MakeContexts, MakeQueue, MakeStudy, enter
+from tests.desks import OPEN
 from turnwise.accounts.models import User
 from turnwise.crowd.models import Assignment, Participation
 from turnwise.crowd.sessions import COOKIE, signed
@@ -27,8 +29,6 @@ from turnwise.questions.services import create_set
 from turnwise.reports.services import build_report, queue_report
 from turnwise.studies.asks import About, Asked
 from turnwise.studies.models import Study
-from tests.conftest import PATIENCE, MakeContexts, MakeQueue, MakeStudy, enter
-from tests.desks import OPEN
 
 YES = {"sensible": True, "specific": True}
 

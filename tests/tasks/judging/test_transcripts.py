@@ -8,13 +8,13 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 
+from tests.conftest import MakeQueue
+from tests.desks import begin, held
+from tests.planted import SignIn, computed, figures
 from turnwise.accounts.models import User
 from turnwise.judging import services as judging
 from turnwise.labels.models import Label
 from turnwise.studies.models import Study
-from tests.conftest import MakeQueue
-from tests.desks import begin, held
-from tests.planted import SignIn, computed, figures
 from turnwise.transcripts import storing
 from turnwise.workspace.journey import journey
 

@@ -9,13 +9,13 @@ from django.db import connections
 from django.db.models import Count
 from django.utils import timezone
 
+from tests.conftest import MakePairs, enter
+from tests.desks import begin
 from turnwise.crowd.models import Participation
 from turnwise.crowd.refusals import EntryRefusedError
 from turnwise.judging import services as judging
 from turnwise.judging.models import Slot
 from turnwise.labels.models import Label, Pair
-from tests.conftest import MakePairs, enter
-from tests.desks import begin
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -4,14 +4,14 @@ import pytest
 from django.core.exceptions import ValidationError
 from django.test import Client
 
-from turnwise.accounts.models import User
 from evaluation.questions import QUESTION_SETS, question_set
 from evaluation.questions.training import TRAINING, training_of, wrong_in
+from tests.conftest import MakePairs
+from tests.planted import SignIn
+from turnwise.accounts.models import User
 from turnwise.judging.models import Batch, JudgingPlan, Training
 from turnwise.studies.models import Study
 from turnwise.studies.presets import preset_named
-from tests.conftest import MakePairs
-from tests.planted import SignIn
 
 
 @pytest.mark.parametrize("key", sorted(TRAINING))

@@ -11,20 +11,20 @@ import numpy as np
 import pytest
 from django.core.management import call_command
 
-from turnwise.accounts.models import User
 from evaluation.conversation.encoders import Encoders, encoders
 from evaluation.conversation.exchanges import of_bots
 from evaluation.conversation.file import read_conversations
 from evaluation.conversation.metrics import METRICS, measured
 from evaluation.report.bundle import recompute
 from evaluation.report.tables import MEASURES
+from tests.planted import computed
+from tests.tasks.self_play.conftest import MakeSelfPlay, SignIn, play, said
+from turnwise.accounts.models import User
 from turnwise.reports.models import Report
 from turnwise.reports.services import stale_studies
 from turnwise.tasks.self_play import measuring
 from turnwise.tasks.self_play.models import SelfPlayed, SelfPlayPlan
 from turnwise.tasks.self_play.queries import json_lines
-from tests.planted import computed
-from tests.tasks.self_play.conftest import MakeSelfPlay, SignIn, play, said
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

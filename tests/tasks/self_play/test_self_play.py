@@ -15,12 +15,14 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.utils import timezone
 
+from chatbots import breaker
+from chatbots.base import Response
+from tests.conftest import MakeQueue
+from tests.tasks.self_play.conftest import MakeSelfPlay, SignIn, is_whole, play, reread, said, scripted
 from turnwise.accounts.models import User
 from turnwise.bots import host
 from turnwise.bots.client import Reply
 from turnwise.bots.models import Bot, BotVersion
-from chatbots import breaker
-from chatbots.base import Response
 from turnwise.dialogues.models import Dialogue, Fault, Turn
 from turnwise.live.locks import SELF_PLAY, only_here
 from turnwise.responses.answering import seed_of
@@ -30,8 +32,6 @@ from turnwise.tasks.self_play import jobs, services
 from turnwise.tasks.self_play.models import SelfPlayed, SelfPlayPlan
 from turnwise.tasks.self_play.playing import play_slice
 from turnwise.tasks.self_play.queries import progress
-from tests.conftest import MakeQueue
-from tests.tasks.self_play.conftest import MakeSelfPlay, SignIn, is_whole, play, reread, said, scripted
 
 # The bots and the steps of a slice use connections of their own, which see only what is committed.
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -6,13 +6,13 @@ import pytest
 from asgiref.testing import ApplicationCommunicator
 from channels.routing import URLRouter
 
+from tests.conftest import PATIENCE, Tab, enter
 from turnwise.crowd.assigning import admit
 from turnwise.crowd.models import Assignment, Participation
 from turnwise.crowd.sessions import COOKIE, signed
 from turnwise.dialogues.models import Dialogue
 from turnwise.project.routing import websocket_urlpatterns
 from turnwise.studies.models import Study
-from tests.conftest import PATIENCE, Tab, enter
 
 
 def come(study: Study) -> Assignment:

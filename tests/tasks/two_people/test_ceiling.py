@@ -7,18 +7,18 @@ import pytest
 from django.core.management import call_command
 from django.utils import timezone
 
-from turnwise.charts.drawn import svgs
-from turnwise.dialogues.models import Dialogue, Turn
-from turnwise.dialogues.services import Taken, seat_two
 from evaluation.report.bundle import recompute
-from turnwise.judging import services as judging
-from turnwise.judging import subjects
-from turnwise.judging.models import Item
-from turnwise.studies.models import Study
 from tests.conftest import MakeMeeting, MakeQueue, MakeStudy
 from tests.desks import begin
 from tests.planted import computed, talked
 from tests.tasks.two_people.conftest import come
+from turnwise.charts.drawn import svgs
+from turnwise.dialogues.models import Dialogue, Turn
+from turnwise.dialogues.services import Taken, seat_two
+from turnwise.judging import services as judging
+from turnwise.judging import subjects
+from turnwise.judging.models import Item
+from turnwise.studies.models import Study
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

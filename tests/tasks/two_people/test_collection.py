@@ -9,15 +9,15 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.utils import timezone
 
+from tests.conftest import MakeMeeting, OpenTab, Tab
+from tests.knowledge.bases import base_file, make_base
+from tests.tasks.two_people.conftest import come
 from turnwise.accounts.models import User
 from turnwise.dialogues.models import Dialogue, Seat, Turn
 from turnwise.dialogues.services import Taken, seat_two
 from turnwise.labels.models import Label
 from turnwise.studies.asks import About, Asked, Moment
 from turnwise.studies.models import Study
-from tests.conftest import MakeMeeting, OpenTab, Tab
-from tests.knowledge.bases import base_file, make_base
-from tests.tasks.two_people.conftest import come
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

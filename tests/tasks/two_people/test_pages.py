@@ -7,6 +7,8 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
+from tests.conftest import MakeMeeting, MakeStudy
+from tests.tasks.two_people.conftest import come
 from turnwise.accounts.models import User
 from turnwise.bots.models import Bot
 from turnwise.crowd.models import Assignment
@@ -17,8 +19,6 @@ from turnwise.studies.models import Study
 from turnwise.studies.services import clone
 from turnwise.tasks.two_people import queries
 from turnwise.tasks.two_people.models import TwoPeoplePlan
-from tests.conftest import MakeMeeting, MakeStudy
-from tests.tasks.two_people.conftest import come
 
 pytestmark = pytest.mark.django_db
 

@@ -13,6 +13,8 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.utils import timezone
 
+from tests.conftest import MakeMeeting
+from tests.tasks.two_people.conftest import OpenLobby, come, dialogue_of
 from turnwise.crowd.ending import end
 from turnwise.crowd.models import Assignment, Outcome, PayEntry, Waiting
 from turnwise.crowd.waiting import ANSWER, THERE
@@ -21,8 +23,6 @@ from turnwise.live.refusals import RefusedError
 from turnwise.studies.models import Study
 from turnwise.tasks.two_people import pairing
 from turnwise.tasks.two_people.pairing import Lobby, Standing
-from tests.conftest import MakeMeeting
-from tests.tasks.two_people.conftest import OpenLobby, come, dialogue_of
 
 
 def lobby_of(assignment: Assignment, minutes: int = 5) -> Lobby:

@@ -6,6 +6,9 @@ from uuid import uuid4
 import pytest
 from django.utils import timezone
 
+from tests.conftest import MakeMeeting
+from tests.knowledge.bases import base_file, make_base
+from tests.tasks.two_people.conftest import come
 from turnwise.accounts.models import User
 from turnwise.crowd.models import Assignment, Outcome
 from turnwise.dialogues.models import Material, ReadingSet
@@ -13,9 +16,6 @@ from turnwise.studies.models import Study
 from turnwise.tasks.two_people import pairing
 from turnwise.tasks.two_people.pairing import Lobby
 from turnwise.tasks.two_people.task import TwoPeople
-from tests.conftest import MakeMeeting
-from tests.knowledge.bases import base_file, make_base
-from tests.tasks.two_people.conftest import come
 
 
 @pytest.fixture

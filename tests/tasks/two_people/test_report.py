@@ -13,18 +13,18 @@ from asgiref.sync import async_to_sync
 from django.core.management import call_command
 from django.utils import timezone
 
+from evaluation.report.bundle import recompute
+from tests.conftest import MakeMeeting, start_dialogue, worker_of
+from tests.planted import SignIn, add_exchange, add_label, computed
+from tests.tasks.two_people.conftest import come
 from turnwise.accounts.models import User
 from turnwise.bots.services import version_of
 from turnwise.dialogues.models import Dialogue
 from turnwise.dialogues.queries import seat_of
 from turnwise.dialogues.services import Taken, finish, open_exchange, seat_two
-from evaluation.report.bundle import recompute
 from turnwise.labels.services import record
 from turnwise.studies.asks import About, Asked, Moment
 from turnwise.studies.models import Study
-from tests.conftest import MakeMeeting, start_dialogue, worker_of
-from tests.planted import SignIn, add_exchange, add_label, computed
-from tests.tasks.two_people.conftest import come
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

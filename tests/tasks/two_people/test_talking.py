@@ -9,6 +9,8 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.utils import timezone
 
+from tests.conftest import MakeMeeting, OpenTab, Tab
+from tests.tasks.two_people.conftest import come
 from turnwise.crowd import limits
 from turnwise.crowd.ending import end
 from turnwise.crowd.models import Assignment, Outcome, PayEntry
@@ -16,8 +18,6 @@ from turnwise.dialogues import company
 from turnwise.dialogues.models import Dialogue, Seat, Turn
 from turnwise.dialogues.services import Taken, seat_two
 from turnwise.studies.models import Study
-from tests.conftest import MakeMeeting, OpenTab, Tab
-from tests.tasks.two_people.conftest import come
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -15,6 +15,7 @@ from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
+from tests.conftest import PATIENCE, MakeQueue, MakeVersion, MakeWriting, enter
 from turnwise.accounts.models import User
 from turnwise.crowd.ending import end
 from turnwise.crowd.models import Assignment, Outcome, Participation
@@ -32,7 +33,6 @@ from turnwise.studies.services import save_study, set_state
 from turnwise.tasks.writing import services as writing
 from turnwise.tasks.writing.services import Desk
 from turnwise.tasks.writing.task import Writing
-from tests.conftest import PATIENCE, MakeQueue, MakeVersion, MakeWriting, enter
 
 SignIn = Callable[[User], Client]
 

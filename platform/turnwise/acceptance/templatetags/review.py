@@ -3,8 +3,8 @@
 from django import template
 from django.utils.translation import gettext as _
 
-from turnwise.acceptance.queries import Reviewed
 from evaluation.acceptance import LIMITS
+from turnwise.acceptance.queries import Reviewed
 
 register = template.Library()
 

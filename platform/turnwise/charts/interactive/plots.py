@@ -10,10 +10,31 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from turnwise.charts.interactive.marks import Behind, Plot, between, conversations, labels, mark, plain_words, said, scatter
-from turnwise.charts.panels import MOST_PANELS, Cell, Panel, Result, headline, main_panel, panels_of, published_cells, published_in, ranked
 from evaluation.printed import figure
 from evaluation.protocols.facts import HUMAN
+from turnwise.charts.interactive.marks import (
+    Behind,
+    Plot,
+    between,
+    conversations,
+    labels,
+    mark,
+    plain_words,
+    said,
+    scatter,
+)
+from turnwise.charts.panels import (
+    MOST_PANELS,
+    Cell,
+    Panel,
+    Result,
+    headline,
+    main_panel,
+    panels_of,
+    published_cells,
+    published_in,
+    ranked,
+)
 
 # As many as there are colours.
 _MOST_LINES = 3

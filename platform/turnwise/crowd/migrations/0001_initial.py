@@ -187,7 +187,10 @@ class Migration(migrations.Migration):
                 (
                     "completion_code",
                     models.CharField(
-                        default=turnwise.crowd.models.completion_code, editable=False, max_length=20, unique=True
+                        default=turnwise.crowd.models.completion_code,
+                        editable=False,
+                        max_length=20,
+                        unique=True,
                     ),
                 ),
                 (
@@ -366,7 +369,10 @@ class Migration(migrations.Migration):
                 (
                     "token",
                     models.CharField(
-                        default=turnwise.crowd.models.invitation_token, editable=False, max_length=30, unique=True
+                        default=turnwise.crowd.models.invitation_token,
+                        editable=False,
+                        max_length=30,
+                        unique=True,
                     ),
                 ),
                 ("created_at", models.DateTimeField(auto_now_add=True)),

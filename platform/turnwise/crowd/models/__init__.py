@@ -2,7 +2,17 @@
 
 from turnwise.crowd.models.outcomes import CODED, PAID, PAID_IN_FULL, Outcome
 from turnwise.crowd.models.pay import PanelAct, PayEntry
-from turnwise.crowd.models.people import Assignment, Participation, Practice, Waiting, Worker, completion_code, named_by, pseudonym, resume_code
+from turnwise.crowd.models.people import (
+    Assignment,
+    Participation,
+    Practice,
+    Waiting,
+    Worker,
+    completion_code,
+    named_by,
+    pseudonym,
+    resume_code,
+)
 from turnwise.crowd.models.privacy import Redaction, TextReview, Withdrawal
 from turnwise.crowd.models.running import Notice, Pause, VisitCount
 from turnwise.crowd.models.sources import LONGEST_ID, Invitation, StudyPanel, invitation_token

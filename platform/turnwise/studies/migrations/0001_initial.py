@@ -513,7 +513,9 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "question_set",
-                    models.CharField(max_length=60, validators=[turnwise.questions.resolving.refuse_unknown_set]),
+                    models.CharField(
+                        max_length=60, validators=[turnwise.questions.resolving.refuse_unknown_set]
+                    ),
                 ),
                 (
                     "about",

@@ -15,7 +15,13 @@ from django.utils.translation import gettext_lazy as _
 from turnwise.knowledge.models import BaseVersion
 from turnwise.knowledge.sections import LONGEST_PASTED, refuse_unreadable
 from turnwise.studies.asks import About
-from turnwise.studies.models.choices import PrimaryAnalysis, ReEntry, Speaker, language_name, refuse_unknown_protocol
+from turnwise.studies.models.choices import (
+    PrimaryAnalysis,
+    ReEntry,
+    Speaker,
+    language_name,
+    refuse_unknown_protocol,
+)
 from turnwise.studies.models.constraints import CONSTRAINTS
 from turnwise.studies.tasks import first_key, refuse_unknown
 

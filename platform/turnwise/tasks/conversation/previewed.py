@@ -8,9 +8,10 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from typing_extensions import override
 
+from chatbots.errors import BotBusyError, ChatbotError
+from evaluation.questions import AnswersError
 from turnwise.bots import client
 from turnwise.bots.greeting import LONGEST_SECONDS
-from chatbots.errors import BotBusyError, ChatbotError
 from turnwise.crowd.previewed import EXAMPLE_CODE, Answers, Previewed
 from turnwise.dialogues.asks import WHOLE, due_at_the_end, due_with_turn
 from turnwise.dialogues.progress import Progress
@@ -18,7 +19,6 @@ from turnwise.dialogues.queries import context_of, speaker_of
 from turnwise.dialogues.seated import SavedTurn, Seated
 from turnwise.dialogues.services import asks_of_study, checked_text
 from turnwise.dialogues.turn_taking import fault_frame, idle, turn_frame
-from evaluation.questions import AnswersError
 from turnwise.knowledge.sections import pasted
 from turnwise.live.frames import Frame, field, uuid_field
 from turnwise.live.markdown import as_html

@@ -6,13 +6,13 @@ from django.db.models import QuerySet, prefetch_related_objects
 from django.utils.translation import gettext_lazy as _
 from typing_extensions import override
 
+from evaluation.questions import LIKERT, VOTES
 from turnwise.bots.models import Bot
 from turnwise.crowd.places import places_taken
 from turnwise.crowd.queries import finished_and_wanted, progress
 from turnwise.crowd.work import WorkerTask
 from turnwise.dialogues import reading
 from turnwise.dialogues.queries import from_elsewhere
-from evaluation.questions import LIKERT, VOTES
 from turnwise.rehearsals.findings import ENOUGH_FOR_A_BOT
 from turnwise.rehearsals.rehearsed import Crowd, RehearsedTask
 from turnwise.rehearsals.services import bots_of, copied

@@ -5,8 +5,8 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 from typing_extensions import override
 
-from turnwise.accounts.models import User
 from evaluation.questions import Subject
+from turnwise.accounts.models import User
 from turnwise.questions.resolving import question_set
 from turnwise.studies.ask_forms import AskForm, AskForms
 from turnwise.studies.asks import About, Asked

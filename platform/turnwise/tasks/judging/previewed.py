@@ -11,8 +11,8 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from typing_extensions import override
 
-from turnwise.crowd.previewed import EXAMPLE_CODE, Answers, ItemsPreviewed
 from evaluation.questions import AnswersError, Subject
+from turnwise.crowd.previewed import EXAMPLE_CODE, Answers, ItemsPreviewed
 from turnwise.judging import training
 from turnwise.judging.asks import asked_by_number, asks_of_readers
 from turnwise.judging.batteries import battery_of

@@ -13,9 +13,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET
 
+from evaluation.spreadsheets import csv_text
 from turnwise.accounts.limits import too_many, too_often
 from turnwise.accounts.models import User
-from evaluation.spreadsheets import csv_text
 from turnwise.judging import second_group, subjects
 from turnwise.judging.models import JudgingPlan
 from turnwise.judging.subjects import Added

@@ -8,10 +8,10 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
+from evaluation.questions import Example, QuestionSet
 from turnwise.crowd.languages import language_of_questions
 from turnwise.crowd.views import current_participation, worker_page
 from turnwise.crowd.work import work_of
-from evaluation.questions import Example, QuestionSet
 from turnwise.judging import training
 from turnwise.judging.training import Marked
 from turnwise.studies.models import Study

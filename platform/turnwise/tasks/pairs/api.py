@@ -8,8 +8,8 @@ from ninja import Router, Schema
 from ninja.errors import HttpError
 from pydantic import ConfigDict, Field
 
-from turnwise.accounts.requests import AuthenticatedHttpRequest
 from evaluation.fit_contexts import Fit
+from turnwise.accounts.requests import AuthenticatedHttpRequest
 from turnwise.judging import pairs
 from turnwise.judging.pairs import Source
 from turnwise.live.answers import answers

@@ -6,9 +6,9 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 from typing_extensions import override
 
+from evaluation.fit_contexts import SHORT, Fit
 from turnwise.accounts.models import User
 from turnwise.dialogues.queries import with_dialogues
-from evaluation.fit_contexts import SHORT, Fit
 from turnwise.judging.pairs import Source
 from turnwise.responses.models import ResponseRun
 from turnwise.responses.queries import real_runs_of

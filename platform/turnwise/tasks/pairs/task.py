@@ -4,12 +4,12 @@ from functools import partial
 from django.utils.translation import gettext_lazy as _
 from typing_extensions import override
 
-from turnwise.accounts.models import User
 from evaluation.protocols.facts import Evaluation
 from evaluation.questions import QuestionSet
 from evaluation.report.columns import Table
 from evaluation.report.pairs import AskOfPairs, pair_result
 from evaluation.report.tables import pair_tables
+from turnwise.accounts.models import User
 from turnwise.exports.turns import PAIR_JUDGMENTS
 from turnwise.judging.asks import asks_of_readers
 from turnwise.judging.queued import QueuedTask

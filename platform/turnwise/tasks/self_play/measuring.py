@@ -7,13 +7,13 @@ import numpy as np
 from django.db import connection
 from django.db.models import F, Q
 
-from turnwise.dialogues.models import Dialogue, Turn
 from evaluation.conversation.encoders import Encoders, encoders
 from evaluation.conversation.exchanges import Conversation, of_bots
 from evaluation.conversation.metrics import METRICS, Measures, measured
 from evaluation.report.self_play import SelfPlayData
 from evaluation.report.tables import MEASURES
 from evaluation.spreadsheets import csv_text
+from turnwise.dialogues.models import Dialogue, Turn
 from turnwise.studies.models import Study
 from turnwise.tasks.self_play.models import SelfPlayed, SelfPlayPlan
 

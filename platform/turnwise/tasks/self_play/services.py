@@ -11,12 +11,12 @@ from django.db.models import F, Max
 from django.utils import timezone
 from django.utils.translation import ngettext
 
+from chatbots.base import Context
+from evaluation.repetition import repeated_turns
 from turnwise.bots.client import Reply
 from turnwise.bots.models import Bot
-from chatbots.base import Context
 from turnwise.dialogues.models import Dialogue, Fault, Turn
 from turnwise.dialogues.services import Taken, seat_two
-from evaluation.repetition import repeated_turns
 from turnwise.responses.answering import seed_of
 from turnwise.responses.asking import BotChangedError, Trouble
 from turnwise.studies.models import Study

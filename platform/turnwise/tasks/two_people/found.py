@@ -6,13 +6,13 @@ from typing import Any
 
 from django.utils import timezone
 
-from turnwise.acceptance.queries import reviewed, to_review
-from turnwise.acceptance.services import limits_of
-from turnwise.dialogues.models import MOST_USES, ArticleUse, ReadingSet
 from evaluation.acceptance import LIMITS
 from evaluation.protocols.facts import HUMAN
 from evaluation.questions.topical_chat import SECTIONS, TOPICAL_CHAT_OWN
 from evaluation.report.course import READ_FOR_REPETITION
+from turnwise.acceptance.queries import reviewed, to_review
+from turnwise.acceptance.services import limits_of
+from turnwise.dialogues.models import MOST_USES, ArticleUse, ReadingSet
 from turnwise.rehearsals.findings import Finding
 from turnwise.rehearsals.planted import Answers
 from turnwise.rehearsals.said import COPIED, COPY, SWORN

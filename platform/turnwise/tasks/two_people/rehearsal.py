@@ -10,9 +10,9 @@ from uuid import uuid4
 from channels.db import database_sync_to_async
 from typing_extensions import override
 
+from evaluation.protocols.facts import HUMAN
 from turnwise.dialogues.models import MOST_USES, Material
 from turnwise.dialogues.models import Seat as DialogueSeat
-from evaluation.protocols.facts import HUMAN
 from turnwise.knowledge.models import Article
 from turnwise.questions.resolving import question_set
 from turnwise.rehearsals.planted import Kind, Plan

@@ -8,10 +8,10 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.db import OperationalError
 
+from chatbots.resident import leave
 from turnwise.bots import host
 from turnwise.bots.hosting import Hosting
 from turnwise.bots.models import Bot
-from chatbots.resident import leave
 from turnwise.live.apart import environment, python
 
 GLANCE_SECONDS = 1.0

@@ -6,7 +6,12 @@ from django.core.management.base import BaseCommand, CommandError
 
 from turnwise.studies.models import Study
 from turnwise.transcripts.importers import FORMATS, Source
-from turnwise.transcripts.importing import ImportRefusedError, format_of, guessed_systems, leave_out_unrateable
+from turnwise.transcripts.importing import (
+    ImportRefusedError,
+    format_of,
+    guessed_systems,
+    leave_out_unrateable,
+)
 from turnwise.transcripts.reading import Preview, preview
 from turnwise.transcripts.storing import BY_COMMAND, import_file
 
