@@ -32,7 +32,7 @@ class Worker:
         self.process = self._start()
 
     def _start(self) -> "subprocess.Popen[bytes]":
-        command = [sys.executable, "-m", "celery", "-A", "project", "worker", "--pool", "solo"]
+        command = [sys.executable, "-m", "celery", "-A", "turnwise.project", "worker", "--pool", "solo"]
         with self.log.open("a") as output:
             return subprocess.Popen(command, cwd=ROOT, stdout=output, stderr=output)
 

@@ -39,7 +39,7 @@ def start_worker(tmp_path: Path) -> Iterator[Callable[[], Worker]]:
             "-m",
             "celery",
             "-A",
-            "project",
+            "turnwise.project",
             "worker",
             "--pool",
             "solo",

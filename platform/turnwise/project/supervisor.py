@@ -34,8 +34,8 @@ ending = threading.Event()  # set by Ctrl-C and its like
 
 # Jobs travel as JSON, so what Celery says about root and pickle does not apply.
 QUIET = ["-W", "ignore:You're running the worker with superuser"]
-WORKER = "-m celery -A project -q worker --pool solo --loglevel WARNING --without-gossip --without-mingle"
-TIMER = "-m celery -A project.timer -q beat --loglevel WARNING --pidfile="
+WORKER = "-m celery -A turnwise.project -q worker --pool solo --loglevel WARNING --without-gossip --without-mingle"
+TIMER = "-m celery -A turnwise.project.timer -q beat --loglevel WARNING --pidfile="
 
 
 class Supervisor:
