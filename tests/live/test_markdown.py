@@ -112,8 +112,8 @@ def test_what_would_take_too_long_is_shown_as_written() -> None:
 def test_no_text_has_rules_looked_up_while_other_threads_read_them() -> None:
     """The library lists its rules at the first text: one of two threads found none, and answered 500."""
     program = """
-from live import markdown
-from manual import pages
+from turnwise.live import markdown
+from turnwise.manual import pages
 from markdown_it.ruler import Ruler
 
 def late(self):

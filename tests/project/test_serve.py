@@ -66,7 +66,7 @@ def test_it_is_ready_once_a_heartbeat_of_the_timer_went_through_the_worker(runni
 
 
 def test_a_shell_beside_it_finds_the_same_database(running: Any, manage: Manage) -> None:
-    program = "from studies.models import Study; print(Study.objects.count())"
+    program = "from turnwise.studies.models import Study; print(Study.objects.count())"
     running.wait_until_said(r"Chat as a worker +(\S+)")
     found = manage("shell", "--no-imports", "-c", program, TURNWISE_VAR=str(running.var))
     assert (found.stdout, found.stderr) == ("3\n", "")

@@ -115,7 +115,7 @@ def test_conversations_go_on_where_a_slice_ended(make_self_play: MakeSelfPlay) -
 def test_a_process_that_is_killed_loses_and_doubles_nothing(make_self_play: MakeSelfPlay) -> None:
     plan = make_self_play(conversations=8, utterances=10, script={"seconds": 0.02})
     database = urlsplit(os.environ["DATABASE_URL"])._replace(path=f"/{settings.DATABASES['default']['NAME']}")
-    code = f"import django; django.setup(); import tasks.self_play.playing as p; p.play_slice({plan.pk})"
+    code = f"import django; django.setup(); import turnwise.tasks.self_play.playing as p; p.play_slice({plan.pk})"
     environment = {
         "DATABASE_URL": urlunsplit(database), "DJANGO_SETTINGS_MODULE": "turnwise.project.settings",
         "PYTHONPATH": os.pathsep.join([str(settings.ROOT / "platform"), str(settings.ROOT)]),
