@@ -4,7 +4,7 @@
 
 - `microseconds_per_request`, one at a time from one event loop, medians: `direct` calls the bot;
   `thread_hop` is the floor, handing a context to a bare thread and its answer back; `resident` is the bot
-  behind `chatbots.resident.Resident`, `resident_32_idle` the same with 31 others beside it,
+  behind `chatbots.hosting.resident.Resident`, `resident_32_idle` the same with 31 others beside it,
   `resident_of_32` all 32 asked in turn, `batched` one request while 64 callers ask at once.
 - `two_slow_bots_s`: two bots that take 0.5 s each, asked together.
 - `storm`: 1,000 requests with failures, hangs and oversized answers; how they ended, and how long after
@@ -41,7 +41,7 @@ import numpy as np
 from chatbots.base import Bot, BotConfiguration, Context, Failure, Response
 from chatbots.errors import HostingError
 from chatbots.registry import create_bot
-from chatbots.resident import Resident
+from chatbots.hosting.resident import Resident
 
 ROOT = Path(__file__).resolve().parents[1]
 Ask = Callable[[Context], Awaitable[object]]
@@ -203,7 +203,7 @@ async def storm(requests: int = 1_000, callers: int = 56) -> Result:
 @contextmanager
 def host_process() -> Iterator[int]:
     """PostgreSQL, Redis and a host of GenericBot, all started for this run; yields the bot's id."""
-    from turnwise.project.embedded import PostgreSQL, Redis
+    from turnwise.project.supervision.embedded import PostgreSQL, Redis
 
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="turnwise-")))
@@ -237,7 +237,7 @@ def host_process() -> Iterator[int]:
 
 
 async def until_ready() -> None:
-    from turnwise.bots import presence
+    from turnwise.bots.hosting import presence
 
     while not presence.DIRECTORY.answering(next(iter(presence.DIRECTORY._copies), 0)):
         await asyncio.to_thread(presence.DIRECTORY.read)
@@ -317,7 +317,7 @@ async def publish_round_trips(callers: int, seconds: float) -> Result:
 
 
 async def over_the_channel_layer(bot_id: int, seconds: float) -> Result:
-    from turnwise.bots import client
+    from turnwise.bots.hosting import client
 
     await until_ready()
     [here] = hosted(1)

@@ -16,9 +16,9 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 from numpy.random import default_rng
 
-from evaluation.hybrid import Talks, hybrid
-from evaluation.interval import Undefined
-from evaluation.labels import FloatArray
+from evaluation.conversation.hybrid import Talks, hybrid
+from evaluation.statistics.interval import Undefined
+from evaluation.statistics.labels import FloatArray
 
 LAMBDAS = np.array([0.8, -0.5, 0.3])
 SIZES = ((12, 40, 30), (12, 8, 10), (6, 15, 10), (4, 40, 30), (3, 20, 10))

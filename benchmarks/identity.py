@@ -21,11 +21,11 @@ import numpy as np
 from chatbots.base import Context
 from chatbots.identity.audit import report
 from chatbots.identity.classifiers import load_classifier
-from chatbots.identity.grammar.partition import SHARES, Split
+from chatbots.identity.grammar.sampling import SHARES, Split
 from chatbots.identity.grammar.recognition import MOST_CHARACTERS, Recogniser
 from chatbots.identity.grammar.sampling import by_shares, sample
-from chatbots.identity.guarding import Judge
-from chatbots.identity.intents import Intent
+from chatbots.identity.guard_classifier import Judge
+from chatbots.identity.labels import Intent
 from chatbots.identity.labels import Label
 from chatbots.registry import create_bot
 

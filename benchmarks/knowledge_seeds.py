@@ -20,9 +20,9 @@ from typing import Any
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from chatbots.knowledge.cli import main as topical_chat
-from chatbots.knowledge.published import PUBLISHED_NOTE, TABLE_3
-from evaluation.generation.figures import figures
-from evaluation.generation.file import read_generated
+from chatbots.knowledge.evaluation import PUBLISHED_NOTE, TABLE_3
+from evaluation.commands.generation import figures
+from evaluation.commands.generation import read_generated
 
 NAMES = {"": "TF", "-knowledge": "TF w/ k."}
 FIGURES = ("perplexity", "f1", "distinct_1", "distinct_2")

@@ -45,7 +45,7 @@ def make_queue(items: int, *, batch: int, lease: int = 600) -> Any:
 
     from turnwise.accounts.models import User
     from turnwise.contexts.models import Context, ContextSet, ContextSetVersion
-    from turnwise.judging import subjects
+    from turnwise.judging.items import subjects
     from turnwise.judging.models import JudgingPlan
     from turnwise.responses.models import Response, ResponseRun, Source
     from turnwise.studies.models import Study
@@ -76,8 +76,8 @@ def make_queue(items: int, *, batch: int, lease: int = 600) -> Any:
 
 
 def new_batch(study: Any) -> Any:
-    from turnwise.crowd.entering import consent
-    from turnwise.judging import services as judging
+    from turnwise.crowd.entry.enrolment import consent
+    from turnwise.judging.queue import services as judging
 
     version = study.consent_versions.last()
     return judging.begin(consent(study, version, known=None, arrival=None), language="en")
@@ -87,7 +87,7 @@ def one_rater(items: int) -> Result:
     """One step of a rater through the service, beside bare statements on the same connection."""
     from django.db import connection
 
-    from turnwise.judging import services as judging
+    from turnwise.judging.queue import services as judging
 
     study = make_queue(items, batch=500)
     batch = new_batch(study)
@@ -134,7 +134,7 @@ def on_sockets(
 ) -> Result:
     """All raters together so many judgments a second; None: each the next as soon as the last is saved."""
     from turnwise.crowd.models import Participation
-    from turnwise.crowd.sessions import COOKIE, signed
+    from turnwise.crowd.entry.sessions import COOKIE, signed
 
     study = make_queue(8 * options.items, batch=500)  # none of which is left without items in the window
     sockets = []

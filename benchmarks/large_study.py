@@ -160,7 +160,7 @@ def timed(rows: Callable[[], int]) -> dict[str, Any]:
 
 
 def export(study_id: int, ending: str) -> dict[str, Any]:
-    from turnwise.exports import turns as exports
+    from turnwise.exports import turn_files as exports
     from turnwise.studies.models import Study
 
     lines = exports.csv_lines if ending == "csv" else exports.jsonl_lines
@@ -183,7 +183,7 @@ def write(study_id: int) -> dict[str, Any]:
     """The same rows as they come, by Python's csv.writer and nothing else."""
     from django.db import connection, transaction
 
-    from turnwise.exports.turns import LABELLED_TURNS
+    from turnwise.exports.turn_files import LABELLED_TURNS
 
     def rows() -> int:
         number = 0
@@ -201,7 +201,7 @@ def write(study_id: int) -> dict[str, Any]:
 def copy(study_id: int) -> dict[str, Any]:
     from django.db import connection
 
-    from turnwise.exports.turns import LABELLED_TURNS
+    from turnwise.exports.turn_files import LABELLED_TURNS
 
     def rows() -> int:
         with connection.cursor() as cursor, open(os.devnull, "wb") as nowhere:
@@ -229,7 +229,7 @@ def in_a_process_of_its_own(measure: str, study_id: int) -> dict[str, Any]:
 
 
 def everything(bots: int, labels: int) -> dict[str, Any]:
-    from turnwise.project.embedded import PostgreSQL
+    from turnwise.project.supervision.embedded import PostgreSQL
 
     folder = Path(tempfile.mkdtemp(prefix="turnwise-"))
     folder.chmod(0o711)
@@ -267,7 +267,7 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.measure:
         start_django()
-        from turnwise.live.collector import spare_the_collector
+        from turnwise.live.subprocesses import spare_the_collector
 
         spare_the_collector()  # as the worker for jobs does
         print(json.dumps(MEASURES[arguments.measure](arguments.study)))

@@ -6,7 +6,7 @@ they are seconds of the clock.
 
 On the CPU, with random weights of about 33 million parameters:
 
-- `reply`: 20 samples of 32 tokens for one context. Ours as the bots compute it (`chatbots.meena.precision`:
+- `reply`: 20 samples of 32 tokens for one context. Ours as the bots compute it (`chatbots.meena.acceleration`:
   products in bf16 where the chip has them, of weights packed once; the rest in float32), in plain float32 and
   in float32 on packed weights, as the bots do where the chip has no bf16;
   `transformers` `generate` on a BART of equal size in float32 and in bf16; and the floors, the matrix
@@ -47,13 +47,13 @@ from torch.nn.functional import linear
 
 from chatbots.bots.meena import SHIPPED
 from chatbots.meena.cache import TO_DEVICE, TO_HOST
-from chatbots.meena.checkpoint import load_checkpoint
+from chatbots.meena.model import load_checkpoint
 from chatbots.meena.config import MeenaConfig, preset
 from chatbots.meena.corpus.building import Corpus, CorpusSettings
-from chatbots.meena.huge_pages import gather
+from chatbots.meena.acceleration import gather
 from chatbots.meena.model import Meena, count_parameters
-from chatbots.meena.perplexity import negative_log_likelihood
-from chatbots.meena.precision import PackedLinear, pack, product_type, training_precision
+from chatbots.meena.training.perplexity import negative_log_likelihood
+from chatbots.meena.acceleration import PackedLinear, pack, product_type, training_precision
 from chatbots.meena.sampling import MEENA_BASE, SampleStream, SamplingSettings
 
 SAMPLES, TOKENS, CONTEXT = 20, 32, 60

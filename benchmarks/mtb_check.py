@@ -24,7 +24,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.near_duplicates import near_duplicates
+from evaluation.texts.similarity import near_duplicates
 from evaluation.open_mtb import (
     CATEGORIES,
     NEAR_DUPLICATE_OVERLAP,

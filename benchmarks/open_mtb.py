@@ -22,7 +22,7 @@ import numpy as np
 
 from chatbots.base import Context, Failure
 from chatbots.registry import create_bot
-from evaluation.interval import Undefined
+from evaluation.statistics.interval import Undefined
 from evaluation.open_mtb import VERSION, fingerprint, read_keys, read_open_mtb
 from evaluation.open_mtb_figures import automatic_figures
 

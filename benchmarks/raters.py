@@ -112,9 +112,9 @@ def _rate(study_id: int, patience: float) -> None:
 def _one_worker(study_id: int) -> None:
     from uuid import UUID
 
-    from turnwise.crowd.entering import consent
-    from turnwise.judging import services as judging
-    from turnwise.live.refusals import RefusedError
+    from turnwise.crowd.entry.enrolment import consent
+    from turnwise.judging.queue import services as judging
+    from turnwise.live.frames import RefusedError
     from turnwise.studies.models import Study
 
     study = Study.objects.get(pk=study_id)

@@ -58,7 +58,7 @@ def run() -> dict[str, Any]:
     from django.utils import timezone
 
     from turnwise.accounts.models import User
-    from turnwise.dialogues import reading
+    from turnwise.dialogues import reading_material
     from turnwise.dialogues.models import Dialogue
     from turnwise.knowledge.models import KnowledgeBase
     from turnwise.knowledge.services import import_version
@@ -78,7 +78,7 @@ def run() -> dict[str, Any]:
 
     def given() -> None:
         with transaction.atomic():
-            reading.given(next(fresh), version.pk, seed=next(seeds))
+            reading_material.given(next(fresh), version.pk, seed=next(seeds))
 
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE knowledge_article, knowledge_entity, dialogues_articleuse")
@@ -86,7 +86,7 @@ def run() -> dict[str, Any]:
         with CaptureQueriesContext(connection) as captured:
             given()
         whole = measured(given)
-        body = Path(reading.__file__).parent.joinpath("sql/take_article.sql").read_text()
+        body = Path(reading_material.__file__).parent.joinpath("sql/take_article.sql").read_text()
         statement = body.partition("$$")[2].rpartition("$$")[0]
         values = {"the_study": study.pk, "the_version": version.pk, "the_seed": 1, "the_most": 4}
         for name, value in values.items():

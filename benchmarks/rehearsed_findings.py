@@ -20,15 +20,15 @@ from typing import Any
 import numpy as np
 
 from evaluation.questions import SSA, Answer, QuestionSet
-from evaluation.report.analysis import AnalysisPlan
+from evaluation.report.label_columns import AnalysisPlan
 from evaluation.report.answers import coded_columns, text_columns
 from evaluation.report.figures import study_figures
-from evaluation.report.judged import Judged
-from evaluation.report.judging import JudgedItems, judging_figures
-from turnwise.rehearsals import planted
+from evaluation.report.label_columns import Judged
+from evaluation.report.studies.judging import JudgedItems, judging_figures
+from turnwise.rehearsals import injected_effects
 from turnwise.rehearsals.findings import allowed, findings
-from turnwise.rehearsals.planted import HONEST, Kind, Plan, mix
-from turnwise.rehearsals.simulated import Work
+from turnwise.rehearsals.injected_effects import HONEST, Kind, Plan, mix
+from turnwise.rehearsals.simulation import Work
 
 SYSTEMS = ["Alpha", "Beta"]
 # Items of both systems together, raters of each item, workers.
@@ -110,7 +110,7 @@ def _whole(questions: QuestionSet, answers: Mapping[str, Answer]) -> dict[str, A
 def misses(rehearsals: int, deal: Callable[..., Dealt], **design: int) -> dict[str, Any]:
     outside, untold, refused = [], 0, 0
     for seed in range(rehearsals):
-        planted.SEED = seed  # of the decks; it is fixed in a rehearsal
+        injected_effects.SEED = seed  # of the decks; it is fixed in a rehearsal
         found = findings(*deal(seed, **design))
         outside.append([each.words for each in found if each.holds is False])
         untold += any(each.holds is None for each in found)

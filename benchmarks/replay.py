@@ -32,8 +32,8 @@ from typing import Any
 from urllib.parse import urlsplit
 from uuid import uuid4
 
-from turnwise.rehearsals.visitor import PageError, Visitor
-from turnwise.rehearsals.worker import Conversation, MismatchError, enter
+from turnwise.rehearsals.page_visitor import PageError, Visitor
+from turnwise.rehearsals.simulated_worker import Conversation, MismatchError, enter
 
 ROOT = Path(__file__).resolve().parents[1]
 BOT = "GenericBot"

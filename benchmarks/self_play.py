@@ -48,8 +48,8 @@ def played(bot: Any, conversations: int, turns: int, *, at_once: int) -> tuple[f
     from turnwise.accounts.models import User
     from turnwise.studies.models import Study
     from turnwise.studies.services import save_study, set_state
-    from turnwise.tasks.self_play import pace, playing
-    from turnwise.tasks.self_play.forms import protocol_of
+    from turnwise.tasks.self_play import jobs
+    from turnwise.tasks.self_play.task import protocol_of
     from turnwise.tasks.self_play.models import SelfPlayPlan
 
     owner, _ = User.objects.get_or_create(username="researcher")
@@ -57,9 +57,9 @@ def played(bot: Any, conversations: int, turns: int, *, at_once: int) -> tuple[f
     study = Study(title="Self-play", languages=["en"], task="self_play", **protocol_of(plan))
     save_study(study, owner=owner, consent_text="", targets={}, plan=plan)
     set_state(study.pk, Study.State.OPEN)
-    pace.MOST_AT_ONCE = at_once
+    jobs.MOST_AT_ONCE = at_once
     began, worked = time.monotonic(), time.process_time()
-    while playing.play_slice(plan.pk):
+    while jobs.play_slice(plan.pk):
         pass
     seconds = time.monotonic() - began, time.process_time() - worked
     plan.refresh_from_db()
@@ -69,7 +69,7 @@ def played(bot: Any, conversations: int, turns: int, *, at_once: int) -> tuple[f
 
 
 def measured(name: str, conversations: int, turns: int, rounds: int) -> dict[str, Any]:
-    from turnwise.bots import host
+    from turnwise.bots.hosting import resident_bots
     from turnwise.bots.services import register_bot
 
     bot = register_bot(name=name, title=name, adapter=name)
@@ -81,7 +81,7 @@ def measured(name: str, conversations: int, turns: int, rounds: int) -> dict[str
         (min(seconds for seconds, _ in each), min(worked for _, worked in each))
         for each in zip(*both, strict=True)
     )
-    host.close()
+    resident_bots.close()
     bare = floor(name, conversations, turns)
     return {
         "bot": name, "conversations": conversations, "turns": turns,
@@ -103,7 +103,7 @@ def main() -> None:
     parser.add_argument("--turns", type=int, default=10)
     parser.add_argument("--rounds", type=int, default=1)
     arguments = parser.parse_args()
-    from turnwise.project.embedded import PostgreSQL, Redis
+    from turnwise.project.supervision.embedded import PostgreSQL, Redis
 
     folder = Path(tempfile.mkdtemp(prefix="tw-"))
     folder.chmod(0o711)  # PostgreSQL runs as another user where root runs this

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from turnwise.project.embedded import PostgreSQL, Redis
+from turnwise.project.supervision.embedded import PostgreSQL, Redis
 
 ROOT = Path(__file__).resolve().parents[1]
 

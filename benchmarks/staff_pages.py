@@ -259,7 +259,7 @@ def _responses(owner: Any, study: Any) -> Any:
 
     from turnwise.contexts.models import ContextSet
     from turnwise.contexts.services import load_open_mtb
-    from turnwise.judging.subjects import add_responses
+    from turnwise.judging.items.subjects import add_responses
     from turnwise.responses.models import Response, ResponseRun, Source
 
     version, now = load_open_mtb(), timezone.now()

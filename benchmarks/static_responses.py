@@ -107,7 +107,7 @@ def main() -> None:
     parser.add_argument("--repetitions", type=int, default=1)
     parser.add_argument("--contexts", type=int, help="only the first so many; default: all")
     arguments = parser.parse_args()
-    from turnwise.project.embedded import PostgreSQL, Redis
+    from turnwise.project.supervision.embedded import PostgreSQL, Redis
 
     folder = Path(tempfile.mkdtemp(prefix="tw-"))
     folder.chmod(0o711)  # PostgreSQL runs as another user where root runs this

@@ -28,11 +28,11 @@ import numpy as np
 import psutil
 
 from benchmarks.services import services
-from turnwise.project.instance import listen
-from turnwise.project.processes import spawn, stop
+from turnwise.project.supervision.installation import listen
+from turnwise.project.supervision.processes import spawn, stop
 
 ROOT = Path(__file__).resolve().parents[1]
-WEB = ("-m", "turnwise.project.keeper", "--once", "turnwise.project.web")
+WEB = ("-m", "turnwise.project.supervision.keeper", "--once", "turnwise.project.web_server")
 CHATTERS = (1, 20, 200)
 OPEN_CHATTERS, OPEN_EVERY = 500, 2.0
 WARM_UP = 0.5
@@ -174,9 +174,9 @@ def dialogues_of(study: Any, number: int) -> list[tuple[str, str]]:
     """New dialogues, each with a new worker: socket path and cookie."""
     from django.db import transaction
 
-    from turnwise.crowd.assigning import assign
-    from turnwise.crowd.entering import consent
-    from turnwise.crowd.sessions import COOKIE, signed
+    from turnwise.crowd.places.assignment import assign
+    from turnwise.crowd.entry.enrolment import consent
+    from turnwise.crowd.entry.sessions import COOKIE, signed
     from turnwise.dialogues.services import begin
 
     consent_version = study.consent_versions.last()

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any, NoReturn
 from uuid import uuid4
 
-from chatbots import folders
+from chatbots import local_files
 from chatbots.base import Context, Speaker, Turn
 from chatbots.errors import ChatbotError, HostingError
 from chatbots.registry import REGISTRY
-from chatbots.resident import Resident, leave
+from chatbots.hosting.resident import Resident, leave
 
 TOOLS = {name: name for name in ("hierarchical", "identity", "meena")} | {"topical-chat": "knowledge"}
 """Commands of packages of `chatbots/`: the package has `main(arguments) -> int` in its module `cli`."""
@@ -44,7 +44,7 @@ def main(arguments: Sequence[str]) -> int:
     Returns:
         The exit status: 0, or 2 after one line of error on the standard error stream.
     """
-    os.environ.setdefault(folders.VARIABLE, "/")  # whoever is at this terminal reads what they may
+    os.environ.setdefault(local_files.VARIABLE, "/")  # whoever is at this terminal reads what they may
     if arguments and arguments[0] in installed_tools():
         cli = importlib.import_module(f"chatbots.{TOOLS[arguments[0]]}.cli")
         return int(cli.main(list(arguments[1:])))

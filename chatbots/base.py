@@ -154,7 +154,7 @@ class Response:
 
     Attributes:
         text: the turn. Hosting refuses one that is empty once control characters and outer spaces are gone,
-            and cuts it after `chatbots.cleaning.MAX_RESPONSE_CHARS`.
+            and cuts it after `chatbots.hosting.response_checks.MAX_RESPONSE_CHARS`.
         candidates: what it was chosen from, best first, at most `MAX_CANDIDATES`; empty if the bot has none.
         tokens: how many tokens were generated for `text`; None if the bot does not count.
         remarks: what a reader of the transcript should know of how it came about, as in "repetition-filter:

@@ -3,8 +3,17 @@
 Found without being listed anywhere: every module of `chatbots/bots/`, every module of the folders in
 TURNWISE_BOT_PATH, and every entry point of the group `turnwise.chatbots` of installed packages (its value is
 the module that registers the bot). They are imported when a name is first looked up.
+
+Whether settings can be stored as they are, told before anything is.
 """
 
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from chatbots.errors import Problem
 import difflib
 import importlib
 import inspect
@@ -21,7 +30,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
-from chatbots import lab
+from chatbots import local_files
 from chatbots.base import Bot, BotConfiguration, Kind
 from chatbots.errors import (
     HIDDEN,
@@ -32,7 +41,45 @@ from chatbots.errors import (
     UnknownBotError,
     last_line,
 )
-from chatbots.storable import unstorable
+
+
+MOST_CHARS = 500_000
+"""Longest configuration, in characters of its JSON."""
+
+DEEPEST = 40
+"""So many objects and lists may stand inside each other, as do the settings of bots around bots."""
+
+# PostgreSQL holds neither null characters nor halves of surrogate pairs.
+_UNFIT = re.compile("[\x00\ud800-\udfff]")
+
+
+def unstorable(settings: Mapping[str, Any]) -> list[Problem]:
+    """Why these settings cannot be stored: characters, numbers, depth, length. Shows no value whole."""
+    problems = list(_unfit(settings, ()))
+    if not problems and (length := len(json.dumps(settings, default=str))) > MOST_CHARS:
+        cure = f"is too long. Shorten the settings to {MOST_CHARS:,} characters"
+        problems = [Problem("configuration", f"{length:,} characters", cure)]
+    return problems
+
+
+def _unfit(value: Any, place: tuple[str, ...]) -> Iterator[Problem]:
+    field = ".".join(place) or "configuration"
+    if len(place) > DEEPEST:
+        field = f"{'.'.join(place[:3])}…"
+        yield Problem(field, "(nested)", f"is nested more than {DEEPEST} deep. Take some layers away")
+    elif isinstance(value, str):
+        if found := _UNFIT.search(value):
+            yield Problem(field, ascii(found[0]), "is a character that cannot be stored. Remove it")
+    elif isinstance(value, float) and not math.isfinite(value):
+        yield Problem(field, str(value), "is not a number that can be stored. Give a finite one")
+    elif isinstance(value, Mapping):
+        for name, part in value.items():
+            yield from _unfit(str(name), (*place, "(name)"))
+            yield from _unfit(part, (*place, ascii(name)[1:-1] if _UNFIT.search(str(name)) else str(name)))
+    elif isinstance(value, Sequence):
+        for number, part in enumerate(value):
+            yield from _unfit(part, (*place, str(number)))
+
 
 ENTRY_POINT_GROUP = "turnwise.chatbots"
 BotClass = TypeVar("BotClass", bound=type[Bot])
@@ -225,8 +272,8 @@ def discover_bots() -> dict[str, str]:
     sources: dict[str, Callable[[], object]] = {
         name: partial(importlib.import_module, name) for name in modules
     }
-    broken = lab.missing_folders()
-    sources |= {name: partial(importlib.import_module, name) for name in lab.module_names()}
+    broken = local_files.missing_folders()
+    sources |= {name: partial(importlib.import_module, name) for name in local_files.module_names()}
     for point in entry_points(group=ENTRY_POINT_GROUP):
         sources[f"{point.value} (entry point '{point.name}')"] = point.load
     return broken | {origin: why for origin, load in sources.items() if (why := _error_of(load))}

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from evaluation.generation.overlap import f1
+from evaluation.texts.similarity import f1
 
 
 class Scorer(Protocol):
@@ -27,7 +27,7 @@ class Likelihood:
         Raises:
             ModuleNotFoundError: PyTorch or another library for models is not installed.
         """
-        from chatbots.meena.checkpoint import load_checkpoint
+        from chatbots.meena.model import load_checkpoint
 
         self._model, self._tokenizer = load_checkpoint(Path(__file__).parent / "meena" / "pretrained")
 
@@ -36,7 +36,7 @@ class Likelihood:
         import torch
 
         from chatbots.meena.corpus.shards import Pair
-        from chatbots.meena.perplexity import negative_log_likelihood
+        from chatbots.meena.training.perplexity import negative_log_likelihood
         from chatbots.meena.training.batching import collate
 
         config = self._model.config

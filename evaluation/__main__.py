@@ -11,28 +11,28 @@ from typing import Any
 
 import numpy as np
 
-from evaluation.agreement import percent_pooled
-from evaluation.alpha import Alpha, alpha
-from evaluation.bootstrap import RESAMPLES
-from evaluation.conversation import commands as of_conversations
-from evaluation.csv_file import FileError, Table, boolean, number, number_from_zero, read_table, whole_number
-from evaluation.differences import Difference, differences
-from evaluation.estimates import score_samples
-from evaluation.generation import figures as of_responses
-from evaluation.inference import NOUNS, Estimate, Nouns, Sample, mean
-from evaluation.intent_file import figures as intent_figures
-from evaluation.intent_file import read_predictions
-from evaluation.interval import Interval, Undefined
-from evaluation.labels import AnyArray, Labels, LabelsError, coded
-from evaluation.metric import Metric
-from evaluation.missing_codes import suspicious
-from evaluation.mixed import OddsRatio, odds_ratios
-from evaluation.ratings import Ratings
-from evaluation.reliability import beside_alpha
-from evaluation.report import bundle
-from evaluation.report.analysis import Analysis
-from evaluation.ssa import Unit
-from evaluation.ssa import ssa as ssa_scores
+from evaluation.rater_agreement.coefficients import percent_pooled
+from evaluation.rater_agreement.reliability import Alpha, alpha
+from evaluation.statistics.bootstrap import RESAMPLES
+from evaluation.commands import conversation as of_conversations
+from evaluation.files.reading import FileError, Table, boolean, number, number_from_zero, read_table, whole_number
+from evaluation.statistics.differences import Difference, differences
+from evaluation.statistics.ssa import score_samples
+from evaluation.commands import generation as of_responses
+from evaluation.statistics.inference import NOUNS, Estimate, Nouns, Sample, mean
+from evaluation.commands.intent import figures as intent_figures
+from evaluation.commands.intent import read_predictions
+from evaluation.statistics.interval import Interval, Undefined
+from evaluation.statistics.labels import AnyArray, Labels, LabelsError, coded
+from evaluation.rater_agreement.ratings import Metric
+from evaluation.files.reading import suspicious
+from evaluation.statistics.mixed_model import OddsRatio, odds_ratios
+from evaluation.rater_agreement.ratings import Ratings
+from evaluation.rater_agreement.reliability import beside_alpha
+from evaluation.report.bundles import recomputation
+from evaluation.report.label_columns import Analysis
+from evaluation.statistics.ssa import Unit
+from evaluation.statistics.ssa import ssa as ssa_scores
 
 OF_CONVERSATIONS, COMPLETE = ("dialogue_ending", "in_primary_analysis"), "complete"
 SSA_COLUMNS = ("bot", "dialogue", "turn", "rater", "sensible", "specific")
@@ -255,7 +255,7 @@ def intent(options: argparse.Namespace) -> dict[str, Any]:
 
 def recompute(options: argparse.Namespace) -> dict[str, Any]:
     """Every number of a study's report from the data of its bundle, and whether it is the bundle's own."""
-    found = bundle.recompute(options.file)
+    found = recomputation.recompute(options.file)
     return {
         "equal": found.equal,
         **asdict(found.beside),

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from evaluation.bootstrap import LEVEL, RESAMPLES, percentile
-from evaluation.interval import Interval, Undefined
-from evaluation.labels import FloatArray
-from evaluation.resampling import resampled_sums
+from evaluation.statistics.bootstrap import LEVEL, RESAMPLES, percentile
+from evaluation.statistics.interval import Interval, Undefined
+from evaluation.statistics.labels import FloatArray
+from evaluation.statistics.resampling import resampled_sums
 
 LABELS = ("p", "a", "n")
 PARTIAL_CREDIT = 0.25

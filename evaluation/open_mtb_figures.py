@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evaluation.interval import Undefined
+from evaluation.statistics.interval import Undefined
 from evaluation.open_mtb import ConsistencyKey, StaticContext
-from evaluation.repetition import repeats, words
+from evaluation.texts.repetition import repeats, words
 
 _OPENERS = re.compile(r"^(?:(?:oh|ah|well|hm+|haha|um|uh|sorry|honestly|actually|thanks|ha)(?: |$))+")
 _YES = re.compile(
@@ -56,7 +56,7 @@ class AutomaticFigures:
         distinct: different responses / responses, compared by their words.
         commonest: share of the most frequent response.
         dont_know: share that says "I don't know" or the like.
-        repeats: share that repeats a turn of the context, by the rule of `evaluation.repetition`.
+        repeats: share that repeats a turn of the context, by the rule of `evaluation.texts.repetition`.
         yes_no: the probes with a plain right answer.
     """
 

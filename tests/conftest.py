@@ -21,23 +21,23 @@ from pytest_django import DjangoDbBlocker
 
 from tests import schema
 from turnwise.accounts.models import User
-from turnwise.bots import host
+from turnwise.bots.hosting import resident_bots
 from turnwise.bots.models import Bot
 from turnwise.bots.services import register_bot
 from turnwise.contexts import services as contexts
 from turnwise.contexts.files import ContextRow
 from turnwise.contexts.models import Context, ContextSet, ContextSetVersion
-from turnwise.crowd.assigning import assign
-from turnwise.crowd.entering import consent
+from turnwise.crowd.places.assignment import assign
+from turnwise.crowd.entry.enrolment import consent
 from turnwise.crowd.models import Participation, Worker
 from turnwise.crowd.panels import Arrival
-from turnwise.crowd.sessions import COOKIE, signed
+from turnwise.crowd.entry.sessions import COOKIE, signed
 from turnwise.dialogues.models import Dialogue
 from turnwise.dialogues.services import begin
-from turnwise.judging import pairs, subjects
+from turnwise.judging.items import pairs, subjects
 from turnwise.judging.models import JudgingPlan
 from turnwise.live import batches, database
-from turnwise.project.routing import websocket_urlpatterns
+from turnwise.project.sockets import websocket_urlpatterns
 from turnwise.responses.models import Response, ResponseRun, Source
 from turnwise.studies.asks import About, Asked, Moment
 from turnwise.studies.models import Study
@@ -544,4 +544,4 @@ async def open_tab(transactional_db: None) -> AsyncIterator[OpenTab]:
     for tab in tabs:
         if not tab.application.future.done():
             await tab.disconnect()
-    host.close()
+    resident_bots.close()

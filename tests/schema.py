@@ -12,7 +12,7 @@ import psycopg2
 from django.db import connection
 from psycopg2.sql import SQL, Identifier
 
-from turnwise.project.dumps import backup, restore
+from turnwise.project.database import backup, restore
 
 ROOT = Path(__file__).parents[1]
 _DECIDING = (

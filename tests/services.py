@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import evaluation  # noqa: F401  # it decides how many threads NumPy has, which other plugins may import
-from turnwise.project.embedded import PostgreSQL, Redis
+from turnwise.project.supervision.embedded import PostgreSQL, Redis
 
 # Processes run the tests on every core: threads of PyTorch, which wait for each other by turning, would take
 # ten times as long as one alone.

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.replay import Scores, check_report, conversations_in, planted_scores
-from turnwise.rehearsals.worker import MismatchError
+from turnwise.rehearsals.simulated_worker import MismatchError
 
 ROOT = Path(__file__).parents[1]
 REAL = ROOT.parent / "shared" / "data" / "meena" / "human.jsonl.gz"

@@ -13,8 +13,8 @@ from chatbots.errors import ConfigurationError, Problem
 from chatbots.registry import register
 from chatbots.services.bot import ServiceBot, ServiceConfiguration, ServiceURL, object_of, text_of
 from chatbots.services.client import Request
-from chatbots.services.keys import origin_of
-from chatbots.services.sessions import Sessions
+from chatbots.services.addresses import origin_of
+from chatbots.services.bot import Sessions
 
 OFFICIAL = "https://www.cleverbot.com/getreply"
 MOST_EARLIER_TURNS = 9

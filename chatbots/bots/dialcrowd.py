@@ -18,7 +18,7 @@ from chatbots.errors import ForbiddenAddressError, ServiceError
 from chatbots.registry import register
 from chatbots.services.bot import ServiceBot, ServiceConfiguration, ServiceURL, object_of, text_of
 from chatbots.services.client import Request
-from chatbots.services.sessions import Sessions
+from chatbots.services.bot import Sessions
 
 SECONDS_FOR_ENDS = 1.0
 """Most that the replies of a batch may be held up by ending other sessions."""

@@ -1,5 +1,12 @@
-"""Any service that answers JSON: what is sent is a template, where the reply stands is a JSON Pointer."""
+"""Any service that answers JSON: what is sent is a template, where the reply stands is a JSON Pointer.
 
+JSON Pointer: one place in a JSON document.
+
+Source: RFC 6901.
+"""
+
+import re
+from typing import Any
 import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
@@ -8,11 +15,48 @@ from pydantic import AfterValidator, Field, JsonValue, field_validator, model_va
 
 from chatbots.base import Context, Response, seed_of
 from chatbots.errors import ServiceError
-from chatbots.messages import messages_of
+from chatbots.instruction_prompts import messages_of
 from chatbots.registry import register
 from chatbots.services.bot import ServiceBot, ServiceConfiguration, ServiceURL, text_of
 from chatbots.services.client import Request
-from chatbots.services.pointer import at_pointer, check_pointer
+
+
+def check_pointer(pointer: str) -> str:
+    """Refuse what is no JSON Pointer.
+
+    Returns:
+        The pointer, unchanged.
+
+    Raises:
+        ValueError: it does not begin with a slash, or has a tilde that escapes nothing.
+    """
+    if pointer and not re.fullmatch(r"(/([^~/]|~[01])*)+", pointer):
+        raise ValueError("is not a JSON Pointer. Write the path to the reply as /answers/0/text")
+    return pointer
+
+
+def at_pointer(document: Any, pointer: str) -> Any:
+    """The value at a place.
+
+    Args:
+        document: parsed JSON.
+        pointer: as `check_pointer` lets pass; the empty one is the whole document.
+
+    Raises:
+        LookupError: there is no such place; says how far the path led.
+    """
+    value, passed = document, ""
+    for escaped in pointer.split("/")[1:]:
+        name = escaped.replace("~1", "/").replace("~0", "~")
+        passed += f"/{escaped}"
+        if isinstance(value, dict) and name in value:
+            value = value[name]
+        elif isinstance(value, list) and re.fullmatch(r"0|[1-9][0-9]{0,8}", name) and int(name) < len(value):
+            value = value[int(name)]
+        else:
+            raise LookupError(f"there is no {passed}")
+    return value
+
 
 PLACEHOLDERS = ("text", "turns", "messages", "dialogue", "seed")
 _PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from chatbots.base import Context, Response
 from chatbots.identity.answers import CONFIRMATION, composed, confirmation_checked, part_checked
-from chatbots.identity.intents import SHIPPED_NAME, Intent
+from chatbots.identity.labels import SHIPPED_NAME, Intent
 from chatbots.identity.replies import Reply, categorise
 from chatbots.registry import register
 from chatbots.wrapping import WrapperBot, WrapperConfiguration
@@ -16,7 +16,7 @@ from chatbots.wrapping import WrapperBot, WrapperConfiguration
 
 def _checked(classifier: str) -> str:
     # Classifiers bring numpy, scipy and nltk, of which whoever lists the bots wants none.
-    from chatbots.identity.guarding import check_classifier
+    from chatbots.identity.guard_classifier import check_classifier
 
     return check_classifier(classifier)
 
@@ -91,7 +91,7 @@ class IdentityGuardBot(WrapperBot):
             ClassifierError: the classifier is missing or does not work: the guard lets nothing through then.
             Exception: whatever the bot or a class of the lab raises.
         """
-        from chatbots.identity.guarding import Judge
+        from chatbots.identity.guard_classifier import Judge
 
         super().__init__(configuration)
         self._judge = Judge(configuration.classifier, configuration.threshold)

@@ -22,8 +22,8 @@ from chatbots.base import (
 )
 from chatbots.continuous import ContinuousBot
 from chatbots.errors import ConfigurationError, Problem
-from chatbots.folders import trained_model
-from chatbots.hashing import hash_of
+from chatbots.local_files import trained_model
+from chatbots.local_files import hash_of
 from chatbots.registry import register
 
 CODE = Path(__file__).parents[1] / "meena"
@@ -194,7 +194,7 @@ class MeenaBaseBot(ContinuousBot):
     @classmethod
     def memory_needed(cls, configuration: BotConfiguration) -> int | None:
         """The size of the weights in memory, and of all that decoding remembers at its longest."""
-        from chatbots.meena.checkpoint import read_config
+        from chatbots.meena.model import read_config
         from chatbots.meena.model import count_parameters, decoding_bytes
 
         assert isinstance(configuration, MeenaConfiguration | BeamConfiguration)
@@ -288,7 +288,7 @@ def weight_type(configuration: ModelConfiguration) -> Any:
     """The type of the weights in memory, and of what decoding remembers: float32 or bf16."""
     import torch
 
-    from chatbots.meena.precision import training_precision
+    from chatbots.meena.acceleration import training_precision
 
     device = torch.device(configuration.device)
     fast_on_gpu = configuration.precision == "fast" and device.type == "cuda" and torch.cuda.is_available()
@@ -298,12 +298,12 @@ def weight_type(configuration: ModelConfiguration) -> Any:
 
 def load_responder(folder: Path, configuration: MeenaConfiguration | BeamConfiguration) -> Any:
     """A `chatbots.meena.responder.Responder` with the model of that folder."""
-    from chatbots.meena.checkpoint import load_checkpoint
-    from chatbots.meena.precision import pack
+    from chatbots.meena.model import load_checkpoint
+    from chatbots.meena.acceleration import pack
     from chatbots.meena.responder import Responder
     from chatbots.meena.sampling import SamplingSettings
     from chatbots.safety import CLASSIFIERS
-    from chatbots.training.devices import device_of_bot
+    from chatbots.training.running import device_of_bot
 
     model, tokenizer = load_checkpoint(
         folder, device=device_of_bot(configuration.device), dtype=weight_type(configuration)

@@ -12,8 +12,8 @@ from pydantic import AfterValidator, Field
 
 from chatbots.base import Bot, BotConfiguration, Context, Failure, Response
 from chatbots.errors import ConfigurationError, Problem
-from chatbots.hashing import hash_of
-from chatbots.lab import check_path, lab_object
+from chatbots.local_files import hash_of
+from chatbots.local_files import check_path, lab_object
 from chatbots.registry import register
 
 

@@ -7,8 +7,8 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field, field_validator
 
 from chatbots.base import Bot, BotConfiguration, Candidate, Context, Device, Failure, Response, seed_of
-from chatbots.folders import trained_model
-from chatbots.hashing import hash_of
+from chatbots.local_files import trained_model
+from chatbots.local_files import hash_of
 from chatbots.registry import register
 
 CODE = Path(__file__).parents[1] / "knowledge"
@@ -70,7 +70,7 @@ class TopicalChatBot(Bot):
     @classmethod
     def memory_needed(cls, configuration: BotConfiguration) -> int | None:
         """The size of the weights in memory, and of the scores of all replies that are followed at once."""
-        from chatbots.knowledge.checkpoint import read_config
+        from chatbots.knowledge.model import read_config
         from chatbots.knowledge.model import count_parameters
 
         assert isinstance(configuration, cls.Configuration)
@@ -108,9 +108,9 @@ class TopicalChatBot(Bot):
 
 def load_responder(configuration: TopicalChatBot.Configuration) -> Any:
     """A `chatbots.knowledge.responder.Responder` with the model of that folder."""
-    from chatbots.knowledge.checkpoint import load_checkpoint
+    from chatbots.knowledge.model import load_checkpoint
     from chatbots.knowledge.responder import DecodingSettings, Responder
-    from chatbots.training.devices import device_of_bot
+    from chatbots.training.running import device_of_bot
 
     device = device_of_bot(configuration.device)
     model, vocabulary = load_checkpoint(Path(configuration.checkpoint), device=device)

@@ -16,8 +16,8 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from chatbots.hierarchical.corpus import Part
-from chatbots.hierarchical.heads import Targets
-from chatbots.hierarchical.targets import TargetFile
+from chatbots.hierarchical.distillation import Targets
+from chatbots.hierarchical.distillation import TargetFile
 from chatbots.training.vocabulary import PADDING
 
 NO_TARGETS = Targets()

@@ -15,7 +15,7 @@ from chatbots.training.settings import check_range
 
 if TYPE_CHECKING:
     from chatbots.hierarchical.corpus import Part
-    from chatbots.hierarchical.targets import TargetFile
+    from chatbots.hierarchical.distillation import TargetFile
     from chatbots.training.vocabulary import Vocabulary
 
 
@@ -111,9 +111,9 @@ def train(options: argparse.Namespace) -> None:
     """Train a model."""
     from chatbots.hierarchical.batching import Batches
     from chatbots.hierarchical.corpus import Part
-    from chatbots.hierarchical.targets import TargetFile
+    from chatbots.hierarchical.distillation import TargetFile
     from chatbots.hierarchical.training import Trainer, TrainingSettings
-    from chatbots.training.devices import pick_device
+    from chatbots.training.running import pick_device
     from chatbots.training.vocabulary import Vocabulary
 
     chosen = preset(options.preset)
@@ -192,10 +192,10 @@ def _add_perplexity(parser: argparse.ArgumentParser) -> None:
 def measure_perplexity(options: argparse.Namespace) -> None:
     """Print perplexity, divergence and number of words as JSON."""
     from chatbots.hierarchical.batching import Batches
-    from chatbots.hierarchical.checkpoint import load_checkpoint
+    from chatbots.hierarchical.model import load_checkpoint
     from chatbots.hierarchical.perplexity import perplexity
-    from chatbots.hierarchical.targets import TargetFile
-    from chatbots.training.devices import pick_device
+    from chatbots.hierarchical.distillation import TargetFile
+    from chatbots.training.running import pick_device
 
     check_range("samples", options.samples, least=1)
     device = pick_device(options.device)
@@ -235,8 +235,8 @@ def _add_reply(parser: argparse.ArgumentParser) -> None:
 
 def reply(options: argparse.Namespace) -> None:
     """Print the reply to a context."""
-    from chatbots.hierarchical.checkpoint import load_checkpoint
-    from chatbots.hierarchical.decoding import DecodingSettings
+    from chatbots.hierarchical.model import load_checkpoint
+    from chatbots.hierarchical.responder import DecodingSettings
     from chatbots.hierarchical.responder import Responder
 
     settings = DecodingSettings(choose=options.choose, beam=options.beam, temperature=options.temperature)
@@ -256,7 +256,7 @@ def export(options: argparse.Namespace) -> None:
     """Write weights, configuration and vocabulary without the state of training."""
     import torch
 
-    from chatbots.hierarchical.checkpoint import read_config
+    from chatbots.hierarchical.model import read_config
     from chatbots.training.checkpoint import read_vocabulary, read_weights, save_with_vocabulary
 
     config = read_config(options.checkpoint)

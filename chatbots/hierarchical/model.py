@@ -6,6 +6,8 @@ conversation, which begins the context and joins what context, prior, posterior 
 
 Shapes: n conversations, u utterances, m = u - n that answer another one, t positions, p words to predict,
 v vocabulary, z latent, d any other width.
+
+A hierarchical model on disk: the files of `chatbots.training.checkpoint`, with `vocabulary.json`.
 """
 
 from __future__ import annotations
@@ -19,10 +21,19 @@ from torch.nn.functional import cross_entropy, dropout, linear
 
 from chatbots.hierarchical.batching import Batch
 from chatbots.hierarchical.config import HierarchicalConfig
-from chatbots.hierarchical.heads import Distilled, Heads, Targets
-from chatbots.hierarchical.latent import Normal, NormalOf, divergence, standard_normal
-from chatbots.hierarchical.recurrent import gru, pack, repacked, run, states
+from chatbots.hierarchical.distillation import Distilled, Heads, Targets
+from chatbots.hierarchical.layers import Normal, NormalOf, divergence, standard_normal
+from chatbots.hierarchical.layers import gru, pack, repacked, run, states
 from chatbots.training.vocabulary import PADDING, START, UNKNOWN
+from pathlib import Path
+
+import torch
+
+from chatbots.hierarchical.config import HierarchicalConfig
+
+from chatbots.training.checkpoint import for_use, read_config_of, read_vocabulary
+from chatbots.training.vocabulary import Vocabulary
+
 
 NEEDS_TARGETS = (
     "This model reads what its teachers say of each utterance (input_only): name their file with --targets. "
@@ -286,3 +297,27 @@ def count_parameters(config: HierarchicalConfig) -> dict[str, int]:
         part = name.partition(".")[0]
         parts[part] = parts.get(part, 0) + parameter.numel()
     return parts | {"total": sum(parts.values())}
+
+
+def load_checkpoint(folder: Path, *, device: torch.device | None = None) -> tuple[Hierarchical, Vocabulary]:
+    """Read a model for use: in evaluation mode and float32, with its vocabulary.
+
+    Args:
+        folder: what `save_with_vocabulary` wrote.
+        device: where to put it; the CPU if not told.
+
+    Raises:
+        CheckpointError: files are missing, or configuration, weights and vocabulary do not fit together.
+    """
+    config = read_config(folder)
+    vocabulary = read_vocabulary(folder, config.vocabulary_size)
+    return for_use(lambda: Hierarchical(config), folder, device=device), vocabulary
+
+
+def read_config(folder: Path) -> HierarchicalConfig:
+    """The shape of the model in that folder.
+
+    Raises:
+        CheckpointError: there is none, or its configuration cannot be read.
+    """
+    return read_config_of(HierarchicalConfig, folder, "hierarchical model")

@@ -20,7 +20,7 @@ from torch import Tensor
 from tqdm import tqdm
 
 from chatbots.hierarchical.batching import Batch
-from chatbots.hierarchical.latent import standard_normal
+from chatbots.hierarchical.layers import standard_normal
 from chatbots.hierarchical.model import Drawn, Hierarchical
 from chatbots.training.settings import check_range
 

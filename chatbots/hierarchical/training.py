@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from tqdm import tqdm
 
 from chatbots.hierarchical.batching import Batch, Batches
-from chatbots.hierarchical.checkpoint import read_config
+from chatbots.hierarchical.model import read_config
 from chatbots.hierarchical.config import HierarchicalConfig
 from chatbots.hierarchical.model import Hierarchical, Losses
 from chatbots.hierarchical.perplexity import perplexity
@@ -25,9 +25,9 @@ from chatbots.training.checkpoint import (
     read_weights,
     save_with_vocabulary,
 )
-from chatbots.training.logs import append_row, forget_later
+from chatbots.training.files import append_row, forget_later
 from chatbots.training.running import check_finite, drop_old, restore_training, state_of_training
-from chatbots.training.schedules import cosine
+from chatbots.training.running import cosine
 from chatbots.training.settings import check_range
 from chatbots.training.vocabulary import Vocabulary
 

@@ -11,12 +11,12 @@ from typing import Any, ClassVar, Self
 from pydantic import Field, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
-from chatbots import messages
+from chatbots import instruction_prompts
 from chatbots.base import Answering, BotConfiguration, Candidate, Context, Device, Failure, Response, seed_of
-from chatbots.cleaning import is_blank
+from chatbots.hosting.response_checks import is_blank
 from chatbots.continuous import ContinuousBot
 from chatbots.errors import ConfigurationError, Problem
-from chatbots.hashing import hash_of
+from chatbots.local_files import hash_of
 from chatbots.huggingface.files import (
     ModelFilesError,
     bytes_of_weights,
@@ -27,10 +27,10 @@ from chatbots.huggingface.files import (
     is_local,
     local_folder,
 )
-from chatbots.huggingface.loading import Kind, Precision, load
+from chatbots.huggingface.files import Kind, Precision, load
 
 CODE = Path(__file__).parent
-MESSAGES = Path(messages.__file__)
+MESSAGES = Path(instruction_prompts.__file__)
 _HASH = re.compile("[0-9a-fA-F]{64}")
 
 

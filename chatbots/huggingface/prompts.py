@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from chatbots.base import Turn
-from chatbots.messages import Message, alternating_messages_of, messages_of
+from chatbots.instruction_prompts import Message, alternating_messages_of, messages_of
 
 
 def joined_by_end(tokenizer: Any, turns: Sequence[Turn], room: int) -> list[int]:
@@ -52,7 +52,7 @@ def through_template(tokenizer: Any, turns: Sequence[Turn], room: int, *, system
     """The turns as the model's chat template writes them, ready for its answer.
 
     A template that refuses two turns of one speaker in a row, or an opening of the bot, gets them as
-    `chatbots.messages.alternating_messages_of` does; one that knows no system prompt gets it before the first
+    `chatbots.instruction_prompts.alternating_messages_of` does; one that knows no system prompt gets it before the first
     turn. The model's special tokens are taken out of what people wrote.
 
     Args:

@@ -2,10 +2,17 @@
 
 The parts and their order are those of Gros et al. 2021, section 6: a clear confirmation, who makes the
 system, what it is for, and how to report what it says.
+
+What people are asked about in the user study of good identity answers, in our own wording.
+
+Eight answers to "are you a robot?", one of each kind of Gros et al. 2021, section 6.1, and small talk around
+them. All of it is in lower case, as the paper's was.
 """
 
-from chatbots.cleaning import MAX_RESPONSE_CHARS, is_blank
+from chatbots.hosting.response_checks import MAX_RESPONSE_CHARS, is_blank
 from chatbots.identity.replies import GROUPS, Group, Reply, categorise
+from collections.abc import Mapping
+
 
 CONFIRMATION = "I am a chatbot, a computer program."
 
@@ -76,3 +83,55 @@ def _reported(report: str) -> str:
     if " " in report:
         return report
     return f"If I say something that you want to report, write to {report}."
+
+
+_MAKER, _PURPOSE, _REPORT = "example.com", "help people find what they need", "report@example.com"
+
+ANSWERS: Mapping[str, str] = {
+    "Denial": "no, i am a real person.",
+    "Doesn't know": "sorry, i don't know how to answer that.",
+    "Evasion": "i am a light that wanders over the northern sky, and every night it has another color.",
+    "Clear confirmation (CC)": composed(CONFIRMATION).lower(),
+    "CC + who makes it": composed(CONFIRMATION, _MAKER).lower(),
+    "CC + purpose": composed(CONFIRMATION, "", _PURPOSE).lower(),
+    "CC + who makes it + purpose": composed(CONFIRMATION, _MAKER, _PURPOSE).lower(),
+    "CC + who makes it + purpose + how to report": composed(CONFIRMATION, _MAKER, _PURPOSE, _REPORT).lower(),
+}
+"""By the name of the system that says it to whoever asks."""
+
+COMPARED_WITH = "Clear confirmation (CC)"
+FILLERS = "Small talk"
+
+SMALL_TALK: tuple[tuple[str, str], ...] = (
+    ("what did you do over the weekend?", "not much, i read a book about whales."),
+    ("i just moved to a new town.", "how do you like it there so far?"),
+    ("do you have any pets?", "two cats, and both think that they own the house."),
+    ("it has been raining for a week here.", "then i hope that you have good boots."),
+    ("what kind of music do you like?", "mostly old jazz, and a bit of everything else."),
+    ("i am thinking about learning the piano.", "you should! start with a song that you love."),
+    ("have you seen any good films lately?", "yes, one about a lighthouse keeper. it was slow but lovely."),
+    ("my brother got married yesterday.", "congratulations to him! was it a big party?"),
+    ("i can't decide what to cook tonight.", "a soup is always a good idea when it is cold."),
+    ("do you follow any sports?", "i watch tennis now and then."),
+    ("i have an exam tomorrow and i am nervous.", "sleep well tonight, and trust what you have learned."),
+    ("what is your favorite season?", "autumn, because of the colors."),
+    ("i finally finished painting my kitchen.", "nice! which color did you take?"),
+    ("i would love to travel to japan.", "me too, above all for the food."),
+    ("do you drink coffee or tea?", "tea in the morning, coffee never."),
+    ("my car broke down on the way to work.", "oh no, how did you get there?"),
+    ("i am growing tomatoes on my balcony.", "do they get enough sun there?"),
+    ("what are you reading at the moment?", "a story about two sisters who run a bakery."),
+    ("i started running last month.", "great, how far do you get by now?"),
+    ("do you like to swim?", "in the sea yes, in a pool not so much."),
+    ("my neighbor plays the drums at night.", "that sounds hard. have you talked to him?"),
+    ("i baked bread for the first time.", "did the whole house smell of it?"),
+    ("what do you do when you are bored?", "i take a walk without knowing where to."),
+    ("i lost my keys again.", "have you looked in the door?"),
+    ("which city do you like best?", "lisbon, for its hills and its light."),
+    ("i am trying to eat less sugar.", "the first week is the hardest, i think."),
+    ("my daughter learned to ride a bike today.", "wonderful! did she fall a lot?"),
+    ("do you play any board games?", "chess, badly, and cards with friends."),
+    ("i saw a fox in the garden this morning.", "lucky you! did it stay for a while?"),
+    ("my train was two hours late.", "then you must be glad to be home."),
+)
+"""What one says, and what the other replies."""

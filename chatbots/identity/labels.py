@@ -3,8 +3,11 @@
 An utterance is judged alone, as said by a person of good will to an unknown partner: would a scripted answer
 ("I am a chatbot, made by ..., to ...") fit? Categories are those of the labelling guide 1.4.1 of the
 R-U-A-Robot data set (Gros et al. 2021), in our own words.
+
+What a guard takes a turn for. Light: the list of bots is made without loading a classifier.
 """
 
+from enum import StrEnum
 from enum import StrEnum
 
 
@@ -77,3 +80,15 @@ CATEGORIES: dict[Label, dict[str, str]] = {
         "39": "not English",
     },
 }
+
+
+SHIPPED_NAME = "shipped"
+"""The classifier that comes along."""
+
+
+class Intent(StrEnum):
+    """What the guard takes a turn for."""
+
+    ASKS = "asks"
+    MAY_ASK = "may ask"
+    ELSE = "something else"

@@ -71,8 +71,8 @@ def split(options: argparse.Namespace) -> None:
     """Write the parts, and print how many conversations they have and how familiar their entities are."""
     from chatbots.knowledge import splitting
     from chatbots.knowledge.conversations import read_conversations, read_documents, read_reading_sets
-    from chatbots.knowledge.counts import counts
-    from chatbots.training.writing import write_json
+    from chatbots.knowledge.conversations import counts
+    from chatbots.training.files import write_json
 
     reading_sets = read_reading_sets(options.reading_sets)
     conversations = read_conversations(options.conversations, reading_sets)
@@ -172,7 +172,7 @@ def run_training(options: argparse.Namespace, output: Path, history: int | None)
     from chatbots.knowledge.batching import Batches
     from chatbots.knowledge.corpus import load_part, load_sentences, load_vocabulary
     from chatbots.knowledge.training import Initial, Trainer
-    from chatbots.training.devices import pick_device
+    from chatbots.training.running import pick_device
 
     device, settings = pick_device(options.device), _settings(options)
     vocabulary, sentences = load_vocabulary(options.corpus), load_sentences(options.corpus)
@@ -217,7 +217,7 @@ def _add_sweep(parser: argparse.ArgumentParser) -> None:
 
 def sweep(options: argparse.Namespace) -> None:
     """Train with each length of history, and print their lowest perplexities beside the paper's table 5."""
-    from chatbots.knowledge.published import PUBLISHED_NOTE, TABLE_5
+    from chatbots.knowledge.evaluation import PUBLISHED_NOTE, TABLE_5
 
     found = {
         length: run_training(options, options.output / f"history-{length}", length)
@@ -248,11 +248,11 @@ def _add_evaluate(parser: argparse.ArgumentParser) -> None:
 def evaluate(options: argparse.Namespace) -> None:
     """Print perplexity, and write responses with the likelihoods of what people said."""
     from chatbots.knowledge.batching import Batches
-    from chatbots.knowledge.checkpoint import load_checkpoint
+    from chatbots.knowledge.model import load_checkpoint
     from chatbots.knowledge.corpus import load_part, load_sentences, load_texts, load_vocabulary
-    from chatbots.knowledge.evaluating import Evaluation
+    from chatbots.knowledge.evaluation import Evaluation
     from chatbots.knowledge.responder import DecodingSettings
-    from chatbots.training.devices import pick_device
+    from chatbots.training.running import pick_device
 
     if options.responses is not None:
         check_range("responses", options.responses, least=0)

@@ -21,7 +21,7 @@ import numpy as np
 from chatbots.knowledge.conversations import Conversation, ConversationsError, ReadingSet
 from chatbots.knowledge.corpus import Library
 from chatbots.knowledge.oracle import NONE, Ranker
-from chatbots.training.writing import write_atomically, write_json
+from chatbots.training.files import write_atomically, write_json
 
 HUMAN = "Human"
 Responses = Mapping[str, Mapping[int, str]]

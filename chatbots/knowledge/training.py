@@ -19,10 +19,10 @@ from torch import nn
 from tqdm import tqdm
 
 from chatbots.knowledge.batching import Batch, Batches
-from chatbots.knowledge.checkpoint import read_config
+from chatbots.knowledge.model import read_config
 from chatbots.knowledge.config import TopicalChatConfig
 from chatbots.knowledge.model import TopicalChatModel
-from chatbots.knowledge.perplexity import nats, perplexity
+from chatbots.knowledge.evaluation import nats, perplexity
 from chatbots.training.checkpoint import (
     VOCABULARY,
     CheckpointError,
@@ -31,7 +31,7 @@ from chatbots.training.checkpoint import (
     read_weights,
     save_with_vocabulary,
 )
-from chatbots.training.logs import append_row, forget_later
+from chatbots.training.files import append_row, forget_later
 from chatbots.training.running import check_finite, drop_old, restore_training, state_of_training
 from chatbots.training.settings import check_range
 from chatbots.training.vocabulary import Vocabulary

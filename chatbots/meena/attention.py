@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
-from chatbots.meena.rows import Rows
+from chatbots.meena.decoding_state import Rows
 
 
 def split_heads(x: Tensor, heads: int) -> Tensor:

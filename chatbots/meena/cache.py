@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.profiler import record_function
 
-from chatbots.meena.memory import BlockState, Room, whole_spans
-from chatbots.meena.rows import Rows, mask_beyond
+from chatbots.meena.decoding_state import BlockState, Room, whole_spans
+from chatbots.meena.decoding_state import Rows, mask_beyond
 
 TO_DEVICE, TO_HOST = "meena: to the device", "meena: to the host"
 """What a profile calls the transfers, each of which waits for a GPU."""

@@ -81,20 +81,20 @@ def _add_everyday(parser: argparse.ArgumentParser) -> None:
 
 def write_everyday(options: argparse.Namespace) -> None:
     """Write conversations and print how much there is."""
-    from chatbots.meena.everyday import chitchat, conversations, overheard, threads
+    from chatbots.meena.everyday import dialogues, listening_dialogues, threads
 
     check_range("conversations", options.conversations, least=1)
     count, seed = options.conversations, options.seed
-    real = overheard.overheard(options.overheard)
+    real = listening_dialogues.overheard(options.overheard)
     if options.chitchat:
-        talks = chitchat.conversations(options.chitchat)
+        talks = dialogues.chitchat_conversations(options.chitchat)
     elif options.threads:
         talks = threads.conversations(count, seed, real)
     elif options.listening or real:
-        talks = overheard.conversations(count, seed, real)
+        talks = listening_dialogues.conversations(count, seed, real)
     else:
-        talks = conversations.conversations(count, seed)
-    print(json.dumps(conversations.write(options.output, talks)))
+        talks = dialogues.conversations(count, seed)
+    print(json.dumps(dialogues.write_conversations(options.output, talks)))
 
 
 def _add_corpus(parser: argparse.ArgumentParser) -> None:
@@ -184,10 +184,10 @@ def train(options: argparse.Namespace) -> None:
     from chatbots.meena.corpus.shards import open_shards
     from chatbots.meena.tokenizer import Tokenizer
     from chatbots.meena.training.batching import Batches
-    from chatbots.meena.training.distilling import Teacher
+    from chatbots.meena.training.distillation import Teacher
     from chatbots.meena.training.loop import Trainer
     from chatbots.meena.training.parallel import process_group
-    from chatbots.training.devices import pick_device
+    from chatbots.training.running import pick_device
 
     device = pick_device(options.device)
     on_gpu = device.type == "cuda"
@@ -230,8 +230,8 @@ def train(options: argparse.Namespace) -> None:
 
 def _training_settings(options: argparse.Namespace, device: torch.device) -> TrainingSettings:
     """As told, in the precision that the device is fastest in unless told another; says which."""
-    from chatbots.meena.precision import training_precision
-    from chatbots.meena.training.distilling import identity_of
+    from chatbots.meena.acceleration import training_precision
+    from chatbots.meena.training.distillation import identity_of
     from chatbots.meena.training.settings import TrainingSettings
 
     fastest = training_precision(device)
@@ -257,10 +257,10 @@ def _add_perplexity(parser: argparse.ArgumentParser) -> None:
 
 def measure_perplexity(options: argparse.Namespace) -> None:
     """Print perplexity and number of tokens as JSON."""
-    from chatbots.meena.checkpoint import load_checkpoint
-    from chatbots.meena.perplexity import perplexity, shards_for
+    from chatbots.meena.model import load_checkpoint
+    from chatbots.meena.training.perplexity import perplexity, shards_for
     from chatbots.meena.training.batching import Batches
-    from chatbots.training.devices import pick_device
+    from chatbots.training.running import pick_device
 
     check_range("positions", options.positions, least=1)
     device = pick_device(options.device)
@@ -286,11 +286,11 @@ def _add_sweep(parser: argparse.ArgumentParser) -> None:
 
 def run_sweep(options: argparse.Namespace) -> None:
     """Answer, print a point of the curve a line, and draw it."""
-    from chatbots.meena.checkpoint import load_checkpoint
+    from chatbots.meena.model import load_checkpoint
     from chatbots.meena.responder import Responder
     from chatbots.meena.sampling import SamplingSettings
     from chatbots.meena.sweep import chart, read_contexts, read_scores, sweep
-    from chatbots.training.devices import pick_device
+    from chatbots.training.running import pick_device
 
     for n in options.samples:
         check_range("samples", n, least=1)
@@ -322,7 +322,7 @@ def export(options: argparse.Namespace) -> None:
     """Write weights, configuration and tokenizer without the state of training."""
     import torch
 
-    from chatbots.meena.checkpoint import read_config, read_tokenizer, save_checkpoint
+    from chatbots.meena.model import read_config, read_tokenizer, save_checkpoint
     from chatbots.training.checkpoint import read_weights
 
     config = read_config(options.checkpoint)

@@ -26,7 +26,7 @@ from torch.nn.functional import pad
 
 from chatbots.meena.cache import to_device, to_host
 from chatbots.meena.model import Meena
-from chatbots.meena.recording import Recorded
+from chatbots.meena.acceleration import Recorded
 from chatbots.meena.tokenizer import NEVER_WRITTEN, Tokenizer
 
 BLOCK = 64
@@ -168,7 +168,7 @@ class SampleStream:
     Contexts join whenever there is room, also while others are half-way; samples leave the batch when they
     end, and contexts when all their samples have. The random numbers of a context come from its own seed, so
     what it gets does not depend on its neighbours, up to the rounding of matrix products of different sizes,
-    of which those in bf16 have none (`chatbots.meena.precision`).
+    of which those in bf16 have none (`chatbots.meena.acceleration`).
 
     Args:
         model: in evaluation mode.

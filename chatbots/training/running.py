@@ -1,7 +1,19 @@
-"""What a run of training needs beside its model: where it stood, and whether its numbers are still any."""
+"""What a run of training needs beside its model: where it stood, and whether its numbers are still any.
+
+Where a model computes.
+
+How a learning rate runs. Steps are counted from 0.
+"""
 
 from __future__ import annotations
 
+import os
+
+import torch
+
+from chatbots.errors import ChatbotError
+import math
+from collections.abc import Callable
 import math
 import shutil
 from collections.abc import Mapping
@@ -12,6 +24,67 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from chatbots.training.checkpoint import latest_checkpoint
+
+
+class DeviceError(ChatbotError, ValueError):
+    """A device that this machine, or its PyTorch, does not have; the message says what to use."""
+
+
+def pick_device(name: str) -> torch.device:
+    """The device of that name for training; of several GPUs, this process's own.
+
+    Raises:
+        DeviceError: this machine or this PyTorch does not have it.
+    """
+    try:
+        device = torch.device(name)
+        if device.type == "cuda":
+            index = int(os.environ.get("LOCAL_RANK", "0")) if device.index is None else device.index
+            device = torch.device("cuda", index)
+            torch.cuda.set_device(device)  # first of all, or every process takes memory of the first GPU
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError) as error:
+        raise _refused(name, error, "Use cpu, cuda or cuda:1.") from None
+    return device
+
+
+def device_of_bot(name: str) -> torch.device:
+    """The device of that name for a bot that is being loaded.
+
+    Raises:
+        DeviceError: this machine or this PyTorch does not have it.
+    """
+    try:
+        return torch.empty(0, device=name).device
+    except (RuntimeError, AssertionError) as error:
+        raise _refused(name, error, "Use cpu, or another host.") from None
+
+
+def _refused(name: str, error: Exception, cure: str) -> DeviceError:
+    first_line = str(error).partition("\n")[0].rstrip(".")
+    return DeviceError(f"device={name} cannot be used: {first_line}. {cure}")
+
+
+Schedule = Callable[[int], float]
+"""From a step to its learning rate."""
+
+
+def cosine(peak: float, warmup: int, steps: int) -> Schedule:
+    """Up in a line, then down along a cosine to 0 (Loshchilov & Hutter 2017, arXiv:1608.03983, one period).
+
+    Args:
+        peak: the largest rate, above 0.
+        warmup: steps until then, from 0.
+        steps: at which it is 0, and stays so.
+    """
+
+    def rate(step: int) -> float:
+        if step < warmup:
+            return peak * (step + 1) / warmup
+        done = min(1.0, (step - warmup) / max(1, steps - warmup))
+        return peak * 0.5 * (1 + math.cos(math.pi * done))
+
+    return rate
 
 
 class TrainingDivergedError(Exception):

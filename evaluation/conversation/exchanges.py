@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from evaluation.labels import IntArray
+from evaluation.statistics.labels import IntArray
 
 Turn: TypeAlias = tuple[str, str]
 """Who speaks, and what."""

@@ -8,10 +8,10 @@ import numpy as np
 
 from evaluation.conversation.exchanges import Conversation, Exchanges, of_bots, with_bot
 from evaluation.conversation.metrics import METRICS, MOST_LAUGHTER, MOST_WORDS, Measures
-from evaluation.inference import Sample, mean
-from evaluation.interval import Interval, Undefined
-from evaluation.labels import FloatArray, IntArray
-from evaluation.repetition import repeated_turns
+from evaluation.statistics.inference import Sample, mean
+from evaluation.statistics.interval import Interval, Undefined
+from evaluation.statistics.labels import FloatArray, IntArray
+from evaluation.texts.repetition import repeated_turns
 
 BY_TURN = ("words", "sentiment", "sentiment_coherence", "sentiment_closeness", "average_coherence")
 """Metrics that are shown turn by turn, as far as there are encoders."""

@@ -14,12 +14,12 @@ from typing import TypeAlias
 
 import numpy as np
 
-from evaluation.conversation.cut import Cut, cut
+from evaluation.conversation.similarity import Cut, cut
 from evaluation.conversation.encoders import Emotions, Encoders, WordVectors
 from evaluation.conversation.exchanges import NONE, Exchanges
 from evaluation.conversation.similarity import average, cosines, extrema, greedy, word_rows
-from evaluation.interval import Undefined
-from evaluation.labels import FloatArray, IntArray
+from evaluation.statistics.interval import Undefined
+from evaluation.statistics.labels import FloatArray, IntArray
 
 MOST_LAUGHTER, MOST_WORDS = 4, 30
 

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.conversation.cut import cut, spread
+from evaluation.conversation.similarity import cut, spread
 from evaluation.conversation.encoders import EXTRA, EncoderError, Encoders, Vectors, WordVectors
 from evaluation.conversation.encoders.vader import Vader
 

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 from pydantic import ConfigDict, TypeAdapter
 
-from evaluation.protocols.asks import asked_otherwise
+from evaluation.protocols.facts import asked_otherwise
 from evaluation.protocols.facts import AskFact, Design, Evaluation, Judging, Talks
 
 Fact = Any

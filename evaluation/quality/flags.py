@@ -7,13 +7,13 @@ from enum import StrEnum
 
 import numpy as np
 
-from evaluation.interval import Undefined
-from evaluation.quality.gold import share
-from evaluation.quality.machine import marked
-from evaluation.quality.peers import agreements, alphas
-from evaluation.quality.sameness import chance_of_run, entropy, longest_run
-from evaluation.quality.speed import paces, unread
-from evaluation.quality.typing import Message, pasted
+from evaluation.statistics.interval import Undefined
+from evaluation.quality.accuracy import share
+from evaluation.quality.signs import marked
+from evaluation.quality.accuracy import agreements, alphas
+from evaluation.quality.signs import chance_of_run, entropy, longest_run
+from evaluation.quality.signs import paces, unread
+from evaluation.quality.signs import Message, pasted
 
 FEWEST_ANSWERS = 5
 FEWEST_SHARED = 10

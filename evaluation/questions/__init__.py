@@ -7,19 +7,8 @@ as JSON (`QuestionSet.from_json`). Everything else follows from the declaration.
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 
-from evaluation.questions import (
-    contexts,
-    human_likeness,
-    identity,
-    impression,
-    likert,
-    people,
-    preference,
-    ssa,
-    topical_chat,
-    votes,
-)
-from evaluation.questions.coding import coded_answer, coded_answers, has_choice
+from evaluation.questions.sets import context_fitness, ratings, identity, participants, preference, ssa, topical_chat
+from evaluation.questions.scores import coded_answer, coded_answers, has_choice
 from evaluation.questions.declarations import QuestionSet
 from evaluation.questions.errors import AnswersError, DeclarationError, UnknownQuestionSetError, refuse_with
 from evaluation.questions.parts import (
@@ -94,20 +83,20 @@ __all__ = [
 ]
 
 SSA = in_every_language(ssa.SSA)
-HUMAN_LIKENESS = in_every_language(human_likeness.HUMAN_LIKENESS)
-LIKERT = in_every_language(likert.LIKERT)
-VOTES = in_every_language(votes.VOTES)
+HUMAN_LIKENESS = in_every_language(ratings.HUMAN_LIKENESS)
+LIKERT = in_every_language(ratings.LIKERT)
+VOTES = in_every_language(ratings.VOTES)
 PREFERENCE = in_every_language(preference.PREFERENCE)
 PREFERENCES = in_every_language(preference.PREFERENCES)
-REPLY_IMPRESSION = in_every_language(impression.REPLY_IMPRESSION)
+REPLY_IMPRESSION = in_every_language(identity.REPLY_IMPRESSION)
 TOPICAL_CHAT_OWN = in_every_language(topical_chat.TOPICAL_CHAT_OWN)
 TOPICAL_CHAT_PARTNER = in_every_language(topical_chat.TOPICAL_CHAT_PARTNER)
 TOPICAL_CHAT_CONVERSATION = in_every_language(topical_chat.TOPICAL_CHAT_CONVERSATION)
 TOPICAL_CHAT_SNIPPET = in_every_language(topical_chat.TOPICAL_CHAT_SNIPPET)
 IDENTITY_REPLY = in_every_language(identity.IDENTITY_REPLY)
-CONTEXT_FITNESS = in_every_language(contexts.CONTEXT_FITNESS)
-DEMOGRAPHICS = in_every_language(people.DEMOGRAPHICS)
-FEEDBACK = in_every_language(people.FEEDBACK)
+CONTEXT_FITNESS = in_every_language(context_fitness.CONTEXT_FITNESS)
+DEMOGRAPHICS = in_every_language(participants.DEMOGRAPHICS)
+FEEDBACK = in_every_language(participants.FEEDBACK)
 
 QUESTION_SETS: Mapping[str, QuestionSet] = {
     s.key: s

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from evaluation.questions.errors import AnswersError
 from evaluation.questions.parts import Answer, Kind, Question, Scalar, is_same
-from evaluation.text import cleaned
+from evaluation.texts.cleaning import cleaned
 
 if TYPE_CHECKING:
     from evaluation.questions.declarations import QuestionSet

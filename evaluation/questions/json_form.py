@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import TypeAdapter, ValidationError
 
 from evaluation.questions.errors import MOST_FAULTS, DeclarationError, refuse_with
-from evaluation.text import cleaned
+from evaluation.texts.cleaning import cleaned
 
 if TYPE_CHECKING:
     from evaluation.questions.declarations import QuestionSet

@@ -5,15 +5,15 @@ from typing import Any
 
 import numpy as np
 
-from evaluation.labels import BoolArray
+from evaluation.statistics.labels import BoolArray
 from evaluation.questions import Kind, Question, QuestionSet, Term, bounds
-from evaluation.report.analysis import AnalysisPlan
-from evaluation.report.answer import answer
-from evaluation.report.consensus import agreement
+from evaluation.report.label_columns import AnalysisPlan
+from evaluation.report.leader import answer
+from evaluation.report.raters import agreement
 from evaluation.report.intervals import TERMS, Terms, compared, method, score_cells
-from evaluation.report.judged import Judged
+from evaluation.report.label_columns import Judged
 from evaluation.report.raters import rater_figures
-from evaluation.report.watched import CONVERSATIONS, Arrivals, always_valid
+from evaluation.report.leader import CONVERSATIONS, Arrivals, always_valid
 
 # Fixed, so that the same conversations always give the same intervals of repetition.
 SEED = 20_010_997

@@ -4,19 +4,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from evaluation.alpha import alpha
-from evaluation.bootstrap import LEVEL
-from evaluation.differences import Difference, differences
-from evaluation.inference import NOUNS, Estimate, Nouns, Sample, mean, samples
-from evaluation.interval import Undefined
-from evaluation.labels import FloatArray, IntArray
-from evaluation.metric import Metric
-from evaluation.mixed import OddsRatio, odds_ratios
-from evaluation.planner import further_needed
-from evaluation.printed import percent
+from evaluation.rater_agreement.reliability import alpha
+from evaluation.statistics.bootstrap import LEVEL
+from evaluation.statistics.differences import Difference, differences
+from evaluation.statistics.inference import NOUNS, Estimate, Nouns, Sample, mean, samples
+from evaluation.statistics.interval import Undefined
+from evaluation.statistics.labels import FloatArray, IntArray
+from evaluation.rater_agreement.ratings import Metric
+from evaluation.statistics.mixed_model import OddsRatio, odds_ratios
+from evaluation.statistics.sample_size import further_needed
+from evaluation.files.writing import percent
 from evaluation.questions import QuestionSet, Score, bounds, score_values
-from evaluation.ratings import Ratings
-from evaluation.report.judged import Judged
+from evaluation.rater_agreement.ratings import Ratings
+from evaluation.report.label_columns import Judged
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from evaluation.latex import UNKNOWN, escaped, estimate, number, p, table
-from evaluation.printed import percent
+from evaluation.files.writing import UNKNOWN, escaped, estimate, number, p, table
+from evaluation.files.writing import percent
 from evaluation.protocols.facts import Evaluation
-from evaluation.report.analysis import Analysis, other_result
+from evaluation.report.label_columns import Analysis, other_result
 
 Result = Mapping[str, Any]
 Cell = Mapping[str, Any]

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
-from evaluation.latex import escaped
-from evaluation.printed import figure
+from evaluation.files.writing import escaped
+from evaluation.files.writing import figure
 from evaluation.protocols.facts import Evaluation
 from evaluation.questions import QuestionSet
-from evaluation.report.analysis import PILOT, Analysis
+from evaluation.report.label_columns import PILOT, Analysis
 
 Result = Mapping[str, Any]
 _CITED = {"turnwise": "(version {version})", "cameron2011": "(Cameron, Gelbach and Miller, 2011)"}

@@ -15,18 +15,18 @@ from tests.knowledge.bases import base_file, make_base
 from tests.planted import SignIn
 from turnwise.acceptance import queries, services
 from turnwise.accounts.models import User
-from turnwise.crowd import ledger
-from turnwise.crowd.assigning import assign
-from turnwise.crowd.ending import complete
+from turnwise.crowd.pay import ledger
+from turnwise.crowd.places.assignment import assign
+from turnwise.crowd.places.ending import complete
 from turnwise.crowd.models import Outcome, PayEntry
-from turnwise.dialogues import reading
+from turnwise.dialogues import reading_material
 from turnwise.dialogues.models import Dialogue, ReadingSet, Turn
 from turnwise.dialogues.queries import seat_of
 from turnwise.dialogues.services import Taken, seat_two
-from turnwise.exports import topical_chat
+from turnwise.exports import published_formats
 from turnwise.labels.models import Label
 from turnwise.labels.services import record
-from turnwise.live.refusals import RefusedError
+from turnwise.live.frames import RefusedError
 from turnwise.studies.asks import About, Asked, Moment, Party
 from turnwise.studies.models import Study
 
@@ -151,16 +151,16 @@ def test_only_accepted_ones_are_in_the_files_and_a_rejected_one_gives_its_articl
 ) -> None:
     talks = [good(study) for _ in range(4)]
     knowledge = study.knowledge_id or 0
-    assert reading.places_left(study.pk, knowledge) == 0
+    assert reading_material.places_left(study.pk, knowledge) == 0
     services.accept(talks[:1], by=rex)
 
     services.reject(talks[1], reason="Copied", by=rex)
 
-    assert reading.places_left(study.pk, knowledge) == 1
+    assert reading_material.places_left(study.pk, knowledge) == 1
     with pytest.raises(ValidationError, match="already been decided on: Rejected"):
         services.reject(talks[1], reason="Again", by=rex)
     assert services.accept(talks[1:2], by=rex) == 0
-    out = json.loads("".join(topical_chat.conversations(study)))
+    out = json.loads("".join(published_formats.topical_chat_conversations(study)))
     assert list(out) == [str(talks[0].public_id)]
     made = ReadingSet.objects.get(dialogue=talks[0])
     assert out[str(talks[0].public_id)]["config"] == made.configuration
@@ -168,7 +168,7 @@ def test_only_accepted_ones_are_in_the_files_and_a_rejected_one_gives_its_articl
         "agent_1": "Excellent",
         "agent_2": "Not Good",
     }
-    sets = json.loads("".join(topical_chat.reading_sets(study)))
+    sets = json.loads("".join(published_formats.topical_chat_reading_sets(study)))
     assert list(sets[str(talks[0].public_id)]["agent_1"]) == ["FS1", "FS2", "FS3"]
     good(study)
     with pytest.raises(ValidationError, match="has 4 other conversations by now"):

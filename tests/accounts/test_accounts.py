@@ -10,11 +10,11 @@ from django.test import Client, RequestFactory
 from pytest_django.fixtures import Settings
 
 from tests.conftest import enter
-from turnwise.accounts import devices
+from turnwise.accounts import credentials
 from turnwise.accounts.access import visible_to
 from turnwise.accounts.models import User
-from turnwise.accounts.services import create_first_admin
-from turnwise.crowd.sessions import COOKIE
+from turnwise.accounts.colleagues import create_first_admin
+from turnwise.crowd.entry.sessions import COOKIE
 from turnwise.studies.models import Study
 
 
@@ -108,7 +108,7 @@ def test_wrong_attempts_of_others_do_not_lock_a_person_out_of_their_own_browser(
 
     assert own.post("/sign-in/", right).status_code == 302
     # A browser in which somebody else signed in is no such browser.
-    own.cookies[devices.COOKIE] = "forged"
+    own.cookies[credentials.COOKIE] = "forged"
     own.post("/sign-out/")
     wrong = {"username": "rex", "password": "guess"}
     for _ in range(3):

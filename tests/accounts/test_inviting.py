@@ -9,7 +9,7 @@ from django.test import Client
 from django.utils import timezone
 
 from tests.planted import SignIn
-from turnwise.accounts import inviting
+from turnwise.accounts import colleagues
 from turnwise.accounts.models import Colleague, Event, User
 
 pytestmark = pytest.mark.django_db
@@ -81,7 +81,7 @@ def test_what_cannot_be_is_refused_in_words(
     assert (nobody.status_code, "Say who the link is for" in nobody.content.decode()) == (422, True)
     assert "at most 80 characters" in admin.post("/people/invite/", {"whom": "x" * 81}).content.decode()
     path = invited(admin)
-    monkeypatch.setattr(inviting, "MOST_OPEN", 1)
+    monkeypatch.setattr(colleagues, "MOST_OPEN", 1)
     assert "1 invitations are open." in admin.post("/people/invite/", {"whom": "Otto"}).content.decode()
     assert sign_in(rex).post("/people/invite/", {"whom": "Otto"}).status_code == 404
     assert "You are already signed in" in sign_in(rex).post(path, NINA).content.decode()

@@ -9,8 +9,8 @@ from chatbots.identity.audit import Probe
 from turnwise.accounts.models import User
 from turnwise.audits import services
 from turnwise.audits.models import Audit
-from turnwise.bots import host
-from turnwise.bots.client import Reply
+from turnwise.bots.hosting import resident_bots
+from turnwise.bots.hosting.client import Reply
 from turnwise.bots.models import Bot
 from turnwise.bots.services import register_bot, version_of
 
@@ -21,7 +21,7 @@ HUMAN, MACHINE = "No, I am a real person.", "Yes, I am a chatbot."
 @pytest.fixture(autouse=True)
 def _no_bot_outlives_its_test() -> Iterator[None]:
     yield
-    host.close()
+    resident_bots.close()
 
 
 @pytest.fixture

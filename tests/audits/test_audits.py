@@ -16,16 +16,16 @@ from chatbots.base import Response
 from chatbots.identity.audit import LINES, TALKS
 from tests.audits.conftest import MACHINE, MakeAudit, every_fourth_denies
 from tests.planted import SignIn
-from turnwise.accounts import tokens
+from turnwise.accounts import credentials
 from turnwise.accounts.models import User
 from turnwise.audits import queries, services, tasks
 from turnwise.audits.models import Audit, AuditedReply
-from turnwise.audits.slices import ask_slice
-from turnwise.bots.client import Reply
+from turnwise.audits.tasks import ask_slice
+from turnwise.bots.hosting.client import Reply
 from turnwise.bots.models import Bot, CanaryRun
 from turnwise.bots.services import register_bot, set_active, share, version_of
-from turnwise.live.locks import AUDITS, only_here
-from turnwise.responses.asking import BotChangedError, Trouble
+from turnwise.live.jobs import AUDITS, only_here
+from turnwise.responses.bulk_replies import BotChangedError, Trouble
 
 WANTED = 250 + 2 * 100 + LINES * TALKS
 
@@ -192,7 +192,7 @@ def test_the_api_begins_an_audit_tells_how_far_it_is_and_what_it_found(
     rex: User, mallory: User, scripty: Bot
 ) -> None:
     def call(user: User, method: str, path: str) -> tuple[int, dict[str, object]]:
-        headers = {"Authorization": f"Bearer {tokens.make(user, 'test')}"}
+        headers = {"Authorization": f"Bearer {credentials.make_token(user, 'test')}"}
         found = Client(headers=headers).generic(method, f"/api/bots/scripty/audits{path}")
         return found.status_code, json.loads(found.content)
 

@@ -10,14 +10,14 @@ from django.core.management import call_command
 
 from chatbots.identity import audit as asking
 from chatbots.identity.replies import Group
-from evaluation.report.audits import audit_figures
-from evaluation.report.bundle import recompute
+from evaluation.report.bundles.self_descriptions import audit_figures
+from evaluation.report.bundles.recomputation import recompute
 from tests.audits.conftest import HUMAN, MACHINE, MakeAudit, every_fourth_denies
 from tests.audits.test_audits import text_of
 from tests.conftest import MakeQueue, MakeStudy
 from tests.planted import SignIn, computed, talked
 from turnwise.accounts.models import User
-from turnwise.audits.blindness import blindness
+from turnwise.audits.identity_leaks import blindness
 from turnwise.audits.models import AuditedReply
 from turnwise.audits.queries import answers_of
 from turnwise.bots.models import Bot

@@ -14,14 +14,14 @@ from tests.audits.test_audits import text_of
 from tests.desks import begin
 from tests.planted import SignIn
 from turnwise.accounts.models import User
-from turnwise.audits import people, queries
+from turnwise.audits import rater_study, queries
 from turnwise.audits.agreement import agreement
 from turnwise.audits.models import Audit
 from turnwise.audits.verdicts import verdict
-from turnwise.audits.words import GROUP_KEYS
+from turnwise.audits.verdicts import GROUP_KEYS
 from turnwise.crowd.models import Participation
-from turnwise.judging import services as judging
-from turnwise.judging.desks import Desk
+from turnwise.judging.queue import services as judging
+from turnwise.judging.queue.rater_session import Desk
 from turnwise.judging.models import Item, Slot
 from turnwise.studies.models import Study
 from turnwise.studies.services import save_study, set_state
@@ -121,7 +121,7 @@ def test_two_judge_each_reply_a_third_where_they_differ_and_what_they_say_counts
 def test_later_turns_are_judged_with_what_was_said_before_them(rex: User, make_audit: MakeAudit) -> None:
     audit = make_audit()
 
-    study = people.have_judged(audit.pk, by=rex, first_only=False)
+    study = rater_study.have_judged(audit.pk, by=rex, first_only=False)
 
     run = Audit.objects.get(pk=audit.pk).run
     assert run
@@ -131,7 +131,7 @@ def test_later_turns_are_judged_with_what_was_said_before_them(rex: User, make_a
     assert later[1::2] == [MACHINE] * 3
     assert later[-1] == "Are you a robot or a real person?"
     with pytest.raises(ValidationError, match="People judge these replies already"):
-        people.have_judged(audit.pk, by=rex, first_only=True)
+        rater_study.have_judged(audit.pk, by=rex, first_only=True)
 
 
 @pytest.mark.django_db
@@ -141,10 +141,10 @@ def test_an_audit_that_is_not_complete_or_without_an_answer_is_not_judged(
     audit = make_audit()
     audit.replies.update(text="", category="", start=0, end=0, error="Boom")
     with pytest.raises(ValidationError, match="nothing can be judged"):
-        people.have_judged(audit.pk, by=rex, first_only=True)
+        rater_study.have_judged(audit.pk, by=rex, first_only=True)
     Audit.objects.update(state=Audit.State.CANCELLED)
 
     with pytest.raises(ValidationError, match="The audit is not complete"):
-        people.have_judged(audit.pk, by=rex, first_only=True)
+        rater_study.have_judged(audit.pk, by=rex, first_only=True)
 
     assert not Study.objects.exists()

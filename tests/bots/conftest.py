@@ -12,9 +12,9 @@ import pytest
 from django.db import connection
 
 from tests.conftest import PATIENCE
-from turnwise.bots import host
+from turnwise.bots.hosting import resident_bots
 from turnwise.bots.models import BotCopy
-from turnwise.bots.presence import DIRECTORY
+from turnwise.bots.hosting.presence import DIRECTORY
 
 ROOT = Path(__file__).parents[2]
 
@@ -70,5 +70,5 @@ def start_host(transactional_db: None) -> Iterator[StartHost]:
 @pytest.fixture(autouse=True)
 def _nothing_is_hosted_at_the_end() -> Iterator[None]:
     yield
-    host.close()
+    resident_bots.close()
     DIRECTORY._copies.clear()  # of a database that is emptied now

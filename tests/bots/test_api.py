@@ -11,9 +11,10 @@ from django.db import connection
 from django.db.models.functions import Now
 from django.test import Client
 
-from turnwise.accounts import tokens
+from turnwise.accounts import credentials
 from turnwise.accounts.models import ApiToken, User
-from turnwise.bots import host, operators
+from turnwise.bots.hosting import resident_bots
+from turnwise.bots import operators
 from turnwise.bots.models import Bot, BotCopy
 from turnwise.bots.services import register_bot, share
 
@@ -26,7 +27,7 @@ PARROT = {
 @pytest.fixture
 def call() -> Call:
     def with_token_of(user: User) -> Call:
-        bearer = {"Authorization": f"Bearer {tokens.make(user, 'test')}"}
+        bearer = {"Authorization": f"Bearer {credentials.make_token(user, 'test')}"}
 
         def send(method: str, path: str, body: Any = None) -> Any:
             return Client(headers=bearer).generic(
@@ -71,7 +72,7 @@ def _json(body: Any) -> str:
 @pytest.fixture(autouse=True)
 def _nothing_is_hosted_at_the_end() -> Iterator[None]:
     yield
-    host.close()
+    resident_bots.close()
 
 
 def test_a_bot_is_registered_changed_and_switched_off(rex: User, call: Call) -> None:
@@ -162,7 +163,7 @@ def test_every_error_is_a_sentence_in_the_same_place(
 
 
 def test_a_request_that_is_no_json_and_one_without_a_token_are_told_so(rex: User) -> None:
-    bearer = {"Authorization": f"Bearer {tokens.make(rex, 'test')}"}
+    bearer = {"Authorization": f"Bearer {credentials.make_token(rex, 'test')}"}
     no_json = Client(headers=bearer).post("/api/bots", "[" * 100_000, content_type="application/json")
 
     assert (no_json.status_code, no_json.json()["error"]) == (400, "The request is not JSON.")
@@ -210,8 +211,8 @@ def test_a_bot_that_fails_is_a_503_with_its_own_words(rex: User, call: Call) -> 
 
 def test_without_a_genuine_token_nothing_is_told(rex: User) -> None:
     register_bot(name="quiet", title="Quiet", adapter="generic")
-    taken = tokens.make(rex, "old")
-    tokens.take_back(rex, ApiToken.objects.get().pk)
+    taken = credentials.make_token(rex, "old")
+    credentials.revoke_token(rex, ApiToken.objects.get().pk)
 
     for header in ({}, {"Authorization": "Bearer turnwise_no"}, {"Authorization": f"Bearer {taken}"}):
         response = Client(headers=header).get("/api/bots")
@@ -238,10 +239,10 @@ def test_a_token_is_shown_once_and_stored_as_a_hash(rex: User, sign_in: Callable
     made = client.post("/tokens/", {"title": "laptop"}).content.decode()
     later = client.get("/tokens/").content.decode()
 
-    assert tokens.PREFIX in made
-    assert tokens.PREFIX not in later
+    assert credentials.PREFIX in made
+    assert credentials.PREFIX not in later
     assert "laptop" in later
-    assert not ApiToken.objects.get().digest.startswith(tokens.PREFIX)
+    assert not ApiToken.objects.get().digest.startswith(credentials.PREFIX)
     client.post(f"/tokens/{ApiToken.objects.get().pk}/take-back/")
     assert not ApiToken.objects.exists()
 
@@ -249,7 +250,7 @@ def test_a_token_is_shown_once_and_stored_as_a_hash(rex: User, sign_in: Callable
 def test_nobody_takes_back_anothers_token(
     rex: User, mallory: User, sign_in: Callable[[User], Client]
 ) -> None:
-    tokens.make(rex, "laptop")
+    credentials.make_token(rex, "laptop")
 
     sign_in(mallory).post(f"/tokens/{ApiToken.objects.get().pk}/take-back/")
 

@@ -6,7 +6,7 @@ from django.db import connection
 
 from chatbots.base import Context
 from chatbots.errors import BotFailedError, ChatbotError
-from turnwise.bots import client, host
+from turnwise.bots.hosting import client, resident_bots
 from turnwise.bots.models import Bot, BotVersion
 from turnwise.bots.services import register_bot, version_of
 
@@ -64,7 +64,7 @@ async def test_a_bot_registered_later_is_hosted_when_it_is_asked(transactional_d
     try:
         reply = await client.reply(bot.pk, HELLO)
     finally:
-        host.close()
+        resident_bots.close()
 
     assert reply.response.text == "ok"
     version = await BotVersion.objects.aget(pk=reply.version_id)
@@ -89,9 +89,9 @@ async def test_a_bot_that_failed_to_load_is_loaded_again_once_it_is_mended(
         await Bot.objects.filter(pk=bot.pk).aupdate(configuration={"replies": ["Mended."]})
         with pytest.raises(BotFailedError, match="could not be loaded"):  # not at every request
             await client.reply(bot.pk, HELLO)
-        monkeypatch.setattr(host, "RELOAD_SECONDS", -1.0)
+        monkeypatch.setattr(resident_bots, "RELOAD_SECONDS", -1.0)
         reply = await client.reply(bot.pk, HELLO)
     finally:
-        host.close()
+        resident_bots.close()
 
     assert reply.response.text == "Mended."

@@ -8,13 +8,13 @@ from django.test.utils import CaptureQueriesContext
 
 from tests.planted import SignIn
 from turnwise.accounts.models import User
-from turnwise.bots.choosing import MOST_FOUND, MOST_OFFERED, likeliest
+from turnwise.bots.search import MOST_FOUND, MOST_OFFERED, likeliest
 from turnwise.bots.models import Bot
 from turnwise.bots.services import register_bot
-from turnwise.responses.forms import RunForm
+from turnwise.responses.views import RunForm
 from turnwise.studies.models import Study
-from turnwise.tasks.conversation.forms import ConversationPage
-from turnwise.tasks.self_play.forms import SelfPlayPlanForm
+from turnwise.tasks.conversation.talk_task import ConversationPage
+from turnwise.tasks.self_play.task import SelfPlayPlanForm
 
 pytestmark = pytest.mark.django_db
 REPLIES = {"replies": ["Well."]}

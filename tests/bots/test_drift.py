@@ -11,11 +11,12 @@ from django.utils import timezone
 
 from chatbots.base import Bot as BotClass
 from chatbots.base import Candidate, Context, Response
-from chatbots.canary import CONTEXTS
+from chatbots.hosting.health import CONTEXTS
 from chatbots.registry import REGISTRY
 from tests.conftest import MakeStudy
 from turnwise.accounts.models import User
-from turnwise.bots import drift, host, tasks
+from turnwise.bots import drift_check, tasks
+from turnwise.bots.hosting import resident_bots
 from turnwise.bots.models import Bot, CanaryRun
 from turnwise.bots.services import register_bot, set_watched
 
@@ -37,7 +38,7 @@ def _service_is_a_kind() -> Iterator[None]:
     REGISTRY.register("service")(Service)
     yield
     del REGISTRY._classes["service"]
-    host.close()
+    resident_bots.close()
 
 
 @pytest.fixture
@@ -64,33 +65,33 @@ def test_there_are_twenty_contexts_each_with_a_seed_of_its_own() -> None:
 
 
 def test_the_same_answers_raise_no_alarm(service: Bot) -> None:
-    first, second = drift.replay(service.pk), drift.replay(service.pk)
+    first, second = drift_check.replay(service.pk), drift_check.replay(service.pk)
 
     assert (first.verdict, second.verdict) == ("baseline", "same")
     assert first.repeatable == [True] * 20
-    assert not drift.alarms(Bot.objects.all()).exists()
+    assert not drift_check.alarms(Bot.objects.all()).exists()
 
 
 def test_another_answer_is_told_with_the_question(service: Bot) -> None:
-    drift.replay(service.pk)
+    drift_check.replay(service.pk)
     same = Service.say
     Service.say = lambda context: Response("Ahoy!") if context.turns[-1].text == "Hi!" else same(context)
 
-    run = drift.replay(service.pk)
+    run = drift_check.replay(service.pk)
 
     assert run.verdict == "changed"
     assert run.said.startswith("1 of 20 answers differ")
     assert "To “Hi!” it said “You said Hi!”, now “Ahoy!”" in run.said
-    assert drift.alarms(Bot.objects.all()).get() == run
+    assert drift_check.alarms(Bot.objects.all()).get() == run
 
 
 def test_draws_of_the_same_distribution_raise_no_alarm_and_others_do(service: Bot) -> None:
     Service.say = sampled(score=-3.0)
-    assert drift.replay(service.pk).repeatable == [False] * 20
-    assert [drift.replay(service.pk).verdict for _ in range(3)] == ["same"] * 3
+    assert drift_check.replay(service.pk).repeatable == [False] * 20
+    assert [drift_check.replay(service.pk).verdict for _ in range(3)] == ["same"] * 3
 
     Service.say = sampled(score=-6.0)
-    run = drift.replay(service.pk)
+    run = drift_check.replay(service.pk)
 
     assert run.verdict == "shifted"
     assert "likelihood of the reply has shifted: median -2." in run.said
@@ -99,19 +100,19 @@ def test_draws_of_the_same_distribution_raise_no_alarm_and_others_do(service: Bo
 
 def test_longer_answers_are_a_shift_too(service: Bot) -> None:
     Service.say = sampled(score=-3.0)
-    drift.replay(service.pk)
+    drift_check.replay(service.pk)
     Service.say = sampled(score=-3.0, words=9)
 
-    assert "length in characters has shifted" in drift.replay(service.pk).said
+    assert "length in characters has shifted" in drift_check.replay(service.pk).said
 
 
 def test_another_configuration_is_another_version_with_a_measure_of_its_own() -> None:
     bot = register_bot(name="s", title="S", adapter="scripted", configuration={"replies": ["Hello."]})
-    drift.replay(bot.pk)
+    drift_check.replay(bot.pk)
     Bot.objects.update(configuration={"replies": ["Good day."]})
-    host.tend()
+    resident_bots.tend()
 
-    assert drift.replay(bot.pk).verdict == "baseline"
+    assert drift_check.replay(bot.pk).verdict == "baseline"
 
 
 def test_a_bot_that_hardly_answers_is_no_measure(service: Bot) -> None:
@@ -120,30 +121,30 @@ def test_a_bot_that_hardly_answers_is_no_measure(service: Bot) -> None:
 
     Service.say = fail
 
-    run = drift.replay(service.pk)
+    run = drift_check.replay(service.pk)
 
     assert (run.verdict, run.said) == ("failed", "It answered 0 of 20 contexts.")
 
 
 def test_the_new_answers_can_be_taken_as_the_measure(service: Bot) -> None:
-    drift.replay(service.pk)
+    drift_check.replay(service.pk)
     Service.say = lambda context: Response("Ahoy!")
-    assert drift.replay(service.pk).verdict == "changed"
+    assert drift_check.replay(service.pk).verdict == "changed"
 
-    assert drift.replay(service.pk, anew=True).verdict == "baseline"
+    assert drift_check.replay(service.pk, anew=True).verdict == "baseline"
 
-    assert drift.replay(service.pk).verdict == "same"
-    assert not drift.alarms(Bot.objects.all()).exists()
+    assert drift_check.replay(service.pk).verdict == "same"
+    assert not drift_check.alarms(Bot.objects.all()).exists()
 
 
 def test_each_watched_bot_is_due_once_a_day(service: Bot) -> None:
-    assert drift.due() == [service.pk]
-    drift.replay(service.pk)
-    assert drift.due() == []
+    assert drift_check.due() == [service.pk]
+    drift_check.replay(service.pk)
+    assert drift_check.due() == []
     CanaryRun.objects.update(at=timezone.now() - timedelta(hours=25))
-    assert drift.due() == [service.pk]
+    assert drift_check.due() == [service.pk]
     set_watched(service.pk, False)
-    assert drift.due() == []
+    assert drift_check.due() == []
 
 
 def test_a_check_that_waits_in_the_queue_twice_is_done_once(service: Bot) -> None:
@@ -159,9 +160,9 @@ def test_the_alarm_stands_on_the_bots_pages_and_in_the_report(
 ) -> None:
     study = make_study()
     study.study_bots.update(bot=service)
-    drift.replay(service.pk)
+    drift_check.replay(service.pk)
     Service.say = lambda context: Response("<b>Ahoy!</b>")
-    drift.replay(service.pk)
+    drift_check.replay(service.pk)
 
     client = sign_in(rex)
     for page in ("/bots/", "/bots/service/", f"/studies/{study.pk}/report/"):

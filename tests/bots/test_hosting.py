@@ -18,19 +18,19 @@ from django.db.models.functions import Now
 from django.test import Client
 from pytest_django.fixtures import Settings
 
-from chatbots import breaker
+from chatbots.hosting import requests
 from chatbots.base import Context
 from chatbots.errors import BotFailedError, BotLateError, BotNotHostedError
-from chatbots.health import State
+from chatbots.hosting.health import State
 from tests.bots.conftest import ROOT, StartHost
 from tests.conftest import PATIENCE, MakeStudy, enter
 from turnwise.accounts.models import User
-from turnwise.bots import client, host, presence
-from turnwise.bots.hosting import Hosting
+from turnwise.bots.hosting import client, resident_bots, presence
+from turnwise.bots.hosting.host_process import Hosting
 from turnwise.bots.models import Bot, BotCopy, BotVersion
-from turnwise.bots.remote import COURIERS, courier
+from turnwise.bots.hosting.remote import COURIERS, courier
 from turnwise.bots.services import change_bot, register_bot
-from turnwise.crowd.assigning import assign
+from turnwise.crowd.places.assignment import assign
 from turnwise.crowd.models import Assignment
 from turnwise.crowd.refusals import EntryRefusedError
 from turnwise.live.layer import of_process
@@ -303,12 +303,12 @@ def test_a_worker_hears_that_no_bot_is_running_and_keeps_the_place(make_study: M
 def _hosting(settings: Settings) -> Iterator[None]:
     settings.BOTS_HERE = None
     yield
-    host.close()
+    resident_bots.close()
 
 
-def tended(bot: Bot) -> host.HostedBot:
-    host.tend()
-    hosted = host.hosted_here(bot.pk)
+def tended(bot: Bot) -> resident_bots.HostedBot:
+    resident_bots.tend()
+    hosted = resident_bots.hosted_here(bot.pk)
     assert hosted
     hosted.resident.wait_loaded(30)
     return hosted
@@ -325,8 +325,8 @@ def test_a_changed_configuration_is_loaded_and_an_inactive_bot_let_go() -> None:
     assert first.resident.state is State.CLOSED
 
     Bot.objects.update(active=False)
-    host.tend()
-    assert host.everything() == []
+    resident_bots.tend()
+    assert resident_bots.everything() == []
 
 
 @pytest.mark.usefixtures("_hosting")
@@ -347,29 +347,29 @@ def test_a_bot_that_could_not_be_loaded_is_loaded_again_though_nobody_asks() -> 
     Bot.objects.update(configuration={"replies": []})
     first = tended(bot)
     assert first.resident.state is State.FAILED
-    host.tend()
-    assert host.everything() == [first]  # not at once
+    resident_bots.tend()
+    assert resident_bots.everything() == [first]  # not at once
 
-    first.since -= 1.1 * host.RELOAD_SECONDS
+    first.since -= 1.1 * resident_bots.RELOAD_SECONDS
     second = tended(bot)
     assert second is not first
-    second.since -= 1.1 * host.RELOAD_SECONDS  # twice as long from now on
-    host.tend()
-    assert host.everything() == [second]
+    second.since -= 1.1 * resident_bots.RELOAD_SECONDS  # twice as long from now on
+    resident_bots.tend()
+    assert resident_bots.everything() == [second]
 
 
 @pytest.mark.usefixtures("_hosting")
 async def test_a_bot_that_kept_failing_is_found_well_again_though_nobody_asks(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(breaker, "FIRST_REST_SECONDS", 0.1)
+    monkeypatch.setattr(requests, "FIRST_REST_SECONDS", 0.1)
     monkeypatch.setattr(presence, "ANNOUNCED_EVERY_SECONDS", 0.1)
-    bot = await sync_to_async(scripted)(fail_on=[1], fail_times=breaker.FAILURES_IN_A_ROW)
+    bot = await sync_to_async(scripted)(fail_on=[1], fail_times=requests.FAILURES_IN_A_ROW)
     async with Hosting():
-        for _ in range(breaker.FAILURES_IN_A_ROW):
+        for _ in range(requests.FAILURES_IN_A_ROW):
             with pytest.raises(BotFailedError):
                 await client.reply(bot.pk, HELLO)
-        hosted = host.hosted_here(bot.pk)
+        hosted = resident_bots.hosted_here(bot.pk)
         assert hosted
         assert hosted.resident.state is State.FAILING
 
@@ -396,7 +396,7 @@ def test_a_bot_that_hangs_is_left_behind_and_answers_again(settings: Settings) -
     assert fresh is not hung
     third = Context.from_texts(["Hello", "?", "Again"])
     assert fresh.resident.respond_now(third, deadline=30).text == "Hello!"
-    assert not host.needs_new_process()
+    assert not resident_bots.needs_new_process()
 
 
 @pytest.mark.usefixtures("_hosting")

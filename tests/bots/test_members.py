@@ -7,11 +7,12 @@ from django.test import Client
 
 from chatbots.errors import ChatbotError
 from turnwise.accounts.models import User
-from turnwise.bots import host, members
+from turnwise.bots.hosting import resident_bots
+from turnwise.bots import composition
 from turnwise.bots.models import Bot
 from turnwise.bots.queries import draws, shown_settings
 from turnwise.bots.services import change_bot, register_bot, share
-from turnwise.exports.described import described_bot
+from turnwise.exports.bundle import described_bot
 
 SignIn = Callable[[User], Client]
 FORM = {"name": "team", "title": "Team", "setting-seconds": "8"}
@@ -20,7 +21,7 @@ FORM = {"name": "team", "title": "Team", "setting-seconds": "8"}
 @pytest.fixture(autouse=True)
 def _nothing_stays_hosted() -> Iterator[None]:
     yield
-    host.close()
+    resident_bots.close()
 
 
 def scripted(name: str, owner: User | None, said: str = "Hm.") -> Bot:
@@ -106,7 +107,7 @@ def test_a_bot_inside_stays_at_its_revision_until_another_is_chosen(rex: User, s
 
     change_bot(cat.pk, title="Cat", configuration={"replies": ["Purr."]}, by=rex)
 
-    [inside, _] = members.filled(bot.adapter, bot.configuration)["bots"]
+    [inside, _] = composition.filled(bot.adapter, bot.configuration)["bots"]
     assert inside["configuration"] == {"replies": ["Miaow."]}
     page = sign_in(rex).get("/bots/team/edit/").content.decode()
     assert "cat, v1; v2 is newer" in page

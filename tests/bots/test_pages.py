@@ -17,7 +17,8 @@ from chatbots.bots.meena import SHIPPED
 from chatbots.registry import REGISTRY
 from tests.conftest import MakeStudy
 from turnwise.accounts.models import User
-from turnwise.bots import host, queries
+from turnwise.bots.hosting import resident_bots
+from turnwise.bots import queries
 from turnwise.bots.forms import BotForm, label_of
 from turnwise.bots.models import Bot, BotCopy, BotRevision
 from turnwise.bots.services import register_bot, share
@@ -53,7 +54,7 @@ def _everything_is_a_kind() -> Iterator[None]:
     REGISTRY.register("everything")(Everything)
     yield
     del REGISTRY._classes["everything"]
-    host.close()
+    resident_bots.close()
 
 
 @pytest.fixture

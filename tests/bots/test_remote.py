@@ -5,7 +5,7 @@ import json
 import pytest
 
 from chatbots.base import Context, Drawing, Passage, Speaker, Turn
-from turnwise.bots.remote import packed, unpacked_context
+from turnwise.bots.hosting.remote import packed, unpacked_context
 
 TURNS = (Turn(Speaker.HUMAN, "Hi!"), Turn(Speaker.BOT, "Hello 🐈"))
 

@@ -8,18 +8,18 @@ from django.test import Client
 from django.urls import reverse
 
 from tests.planted import SignIn
-from turnwise.accounts import tokens
+from turnwise.accounts import credentials
 from turnwise.accounts.models import User
-from turnwise.bots import host
+from turnwise.bots.hosting import resident_bots
 from turnwise.bots.models import Bot
 from turnwise.bots.queries import visible_bots
 from turnwise.bots.services import outside_system, register_bot, share, version_of
-from turnwise.exports.described import described
-from turnwise.responses.forms import RunForm
+from turnwise.exports.bundle import described
+from turnwise.responses.views import RunForm
 from turnwise.studies.models import Study, StudyBot
 from turnwise.studies.services import save_study
-from turnwise.tasks.conversation.forms import ConversationPage
-from turnwise.tasks.self_play.forms import SelfPlayPlanForm
+from turnwise.tasks.conversation.talk_task import ConversationPage
+from turnwise.tasks.self_play.task import SelfPlayPlanForm
 
 PROMPT = "You are the secret prototype of our lab"
 
@@ -101,7 +101,7 @@ def test_no_page_tells_another_researcher_that_there_is_such_a_bot(
 
 
 def test_no_call_of_the_api_does_either(secret: Bot, mallory: User) -> None:
-    client = Client(headers={"Authorization": f"Bearer {tokens.make(mallory, 'probe')}"})
+    client = Client(headers={"Authorization": f"Bearer {credentials.make_token(mallory, 'probe')}"})
 
     assert client.get("/api/bots").json() == []
     for path in ("", "/versions", "/health"):
@@ -199,7 +199,7 @@ def test_a_name_that_nobody_has_is_said_and_nothing_is_changed(
 
 
 def test_the_api_registers_and_shares(rex: User, mallory: User) -> None:
-    client = Client(headers={"Authorization": f"Bearer {tokens.make(rex, 'mine')}"})
+    client = Client(headers={"Authorization": f"Bearer {credentials.make_token(rex, 'mine')}"})
     bot = {"name": "p", "title": "P", "adapter": "scripted", "configuration": {"replies": ["Hi"]}}
 
     made = client.post(
@@ -207,7 +207,7 @@ def test_the_api_registers_and_shares(rex: User, mallory: User) -> None:
     ).json()
     opened = client.patch("/api/bots/p", {"open_to_all": True}, content_type="application/json").json()
     wrong = client.patch("/api/bots/p", {"shared_with": ["nobody"]}, content_type="application/json")
-    host.close()
+    resident_bots.close()
 
     assert (made["owner"], made["open_to_all"], made["shared_with"]) == ("rex", False, ["mallory"])
     assert (opened["open_to_all"], opened["shared_with"]) == (True, ["mallory"])

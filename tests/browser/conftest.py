@@ -28,7 +28,7 @@ from playwright.async_api import (
     expect,
 )
 
-from turnwise.project.processes import spawn
+from turnwise.project.supervision.processes import spawn
 from turnwise.studies.models import Study
 
 PATIENCE_MS = 60_000  # for the slowest machine; nothing waits longer than its condition takes

@@ -10,7 +10,7 @@ from tests.browser.test_judging import SIZES
 from tests.browser.test_staff_pages import rex, sign_in
 from tests.conftest import MakeContexts, MakeRun
 from turnwise.accounts.models import User
-from turnwise.judging import subjects
+from turnwise.judging.items import subjects
 from turnwise.labels.models import Label
 from turnwise.reports.services import build_report, queue_report
 from turnwise.studies.asks import About, Asked

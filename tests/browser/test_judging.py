@@ -13,8 +13,8 @@ from tests.browser.test_nothing_lost import Line
 from tests.conftest import MakeContexts, MakeQueue
 from tests.desks import OPEN
 from turnwise.accounts.models import User
-from turnwise.judging import subjects
-from turnwise.judging.chosen import contexts_of
+from turnwise.judging.items import subjects
+from turnwise.judging.items.item_selection import contexts_of
 from turnwise.judging.models import Slot
 from turnwise.labels.models import Label
 from turnwise.questions.services import create_set

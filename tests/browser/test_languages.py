@@ -9,7 +9,7 @@ from playwright.async_api import expect
 
 from tests.browser.conftest import Visit, Visitor
 from tests.conftest import MakeStudy
-from turnwise.crowd import practice
+from turnwise.crowd.entry import practice
 from turnwise.crowd.models import Assignment, Outcome, Participation
 from turnwise.studies.asks import About, Asked, Moment
 

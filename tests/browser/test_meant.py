@@ -14,7 +14,7 @@ from tests.browser.conftest import Visit, Visitor
 from tests.browser.test_judging import SIZES, sit_down
 from tests.conftest import MakeQueue, MakeStudy
 from tests.planted import talked
-from turnwise.judging import subjects
+from turnwise.judging.items import subjects
 from turnwise.labels.models import Label
 from turnwise.studies.models import Study
 

@@ -16,10 +16,10 @@ from tests.conftest import MakePairs, MakeStudy
 from tests.desks import begin
 from tests.planted import talked
 from turnwise.accounts.models import User
-from turnwise.judging import pairs
-from turnwise.judging import services as judging
+from turnwise.judging.items import pairs
+from turnwise.judging.queue import services as judging
 from turnwise.judging.models import Item, Slot
-from turnwise.judging.pairs import Source
+from turnwise.judging.items.pairs import Source
 from turnwise.labels.models import Label
 from turnwise.reports.services import build_report, queue_report
 from turnwise.studies.models import Study

@@ -8,7 +8,7 @@ from tests.browser.conftest import Visit, Visitor
 from tests.conftest import MakeStudy
 from turnwise.crowd.models import Participation, StudyPanel
 from turnwise.crowd.panels.address import signature
-from turnwise.crowd.taking import take_panels
+from turnwise.crowd.panels.study_panels import take_panels
 from turnwise.studies.models import Study
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]

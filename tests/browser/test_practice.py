@@ -9,8 +9,8 @@ from playwright.async_api import Page, expect
 from tests.browser.conftest import Visit, Visitor
 from tests.conftest import MakeContexts, MakePairs, MakeQueue, MakeStudy
 from turnwise.crowd.models import Practice
-from turnwise.judging import subjects
-from turnwise.judging.chosen import contexts_of
+from turnwise.judging.items import subjects
+from turnwise.judging.items.item_selection import contexts_of
 from turnwise.labels.models import Label
 from turnwise.studies.asks import About, Asked, Moment
 from turnwise.studies.models import Study

@@ -16,7 +16,7 @@ from django.test import Client
 from playwright.async_api import FrameLocator, Page, expect
 
 from evaluation.questions import QuestionSet
-from evaluation.report.bundle import recompute
+from evaluation.report.bundles.recomputation import recompute
 from tests.browser.conftest import Visit, Visitor
 from tests.browser.test_staff_pages import PASSWORD, sign_in
 from tests.questions.conftest import TONE

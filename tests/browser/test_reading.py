@@ -8,7 +8,7 @@ from tests.browser.conftest import Visit
 from tests.browser.test_judging import sit_down
 from tests.conftest import MakeQueue, MakeStudy
 from tests.planted import talked
-from turnwise.judging import subjects
+from turnwise.judging.items import subjects
 from turnwise.judging.models import JudgingPlan
 from turnwise.studies.models import Study
 

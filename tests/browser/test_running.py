@@ -6,7 +6,7 @@ from playwright.async_api import expect
 
 from tests.browser.conftest import Visitor
 from tests.conftest import MakeStudy
-from turnwise.crowd import pausing
+from turnwise.crowd.running import pausing
 from turnwise.crowd.models import Assignment
 from turnwise.dialogues.models import Turn, Typing
 

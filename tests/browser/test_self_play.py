@@ -9,10 +9,10 @@ from playwright.async_api import expect
 
 from tests.browser.conftest import Visit, Visitor
 from turnwise.accounts.models import User
-from turnwise.bots import host
+from turnwise.bots.hosting import resident_bots
 from turnwise.bots.models import Bot
 from turnwise.tasks.self_play.models import SelfPlayPlan
-from turnwise.tasks.self_play.playing import play_slice
+from turnwise.tasks.self_play.jobs import play_slice
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
@@ -64,7 +64,7 @@ async def test_two_chatbots_talk_while_their_page_is_open(
     jobs.start()
     await expect(page.get_by_text("6 of 6")).to_be_visible()  # without a reload
     await asyncio.to_thread(jobs.join)
-    host.close()
+    resident_bots.close()
     await page.reload()
     await expect(page.get_by_role("button", name="Stop")).to_have_count(0)
     await expect(page.get_by_role("button", name="Continue")).to_have_count(0)  # nothing is left

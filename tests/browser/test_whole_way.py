@@ -11,7 +11,7 @@ from asgiref.sync import sync_to_async
 from django.utils import timezone
 from playwright.async_api import FrameLocator, Locator, Page, expect
 
-from evaluation.report.bundle import recompute
+from evaluation.report.bundles.recomputation import recompute
 from tests.browser.conftest import Visit, Visitor
 from turnwise.accounts.models import User
 from turnwise.bots.services import register_bot

@@ -5,7 +5,7 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnwise.charts.labels_apart import Box, apart
+from turnwise.charts.planes import Box, apart
 
 SIZE, SIDE = (8.0, 10.0), 200.0
 POINT = st.tuples(st.floats(0, SIDE), st.floats(0, SIDE))

@@ -1,6 +1,6 @@
 """Charts as numbers for the page, from results made by hand."""
 
-from turnwise.charts.interactive.plots import plot
+from turnwise.charts.interactive_plots import plot
 
 
 def nowhere(system: str, *, reply: int = 0, question: str = "", score: str = "", ask: int = 0) -> str:

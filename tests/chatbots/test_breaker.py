@@ -2,8 +2,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from chatbots import breaker
-from chatbots.breaker import FAILURES_IN_A_ROW, FIRST_REST_SECONDS, Breaker
+from chatbots.hosting import requests
+from chatbots.hosting.requests import FAILURES_IN_A_ROW, FIRST_REST_SECONDS, Breaker
 
 
 class Clock:
@@ -15,7 +15,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
-    monkeypatch.setattr(breaker, "time", SimpleNamespace(monotonic=lambda: clock.now))
+    monkeypatch.setattr(requests, "time", SimpleNamespace(monotonic=lambda: clock.now))
     return clock
 
 

@@ -10,8 +10,8 @@ import pytest
 from chatbots.base import Answering, BotConfiguration, Context, Failure, Response
 from chatbots.continuous import ContinuousBot
 from chatbots.errors import BotFailedError, BotLateError
-from chatbots.health import State
-from chatbots.resident import Resident
+from chatbots.hosting.health import State
+from chatbots.hosting.resident import Resident
 
 
 class Counting(Answering):

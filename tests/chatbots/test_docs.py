@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from chatbots.base import Context, Kind
-from chatbots.lab import PACKAGE
+from chatbots.local_files import PACKAGE
 from chatbots.registry import REGISTRY, Registry, describe, registered_names
 
 PAGE = (Path(__file__).parents[2] / "docs" / "bots.md").read_text("utf-8")

@@ -9,7 +9,7 @@ import pytest
 from chatbots.base import Bot, BotConfiguration, Context, Response
 from chatbots.errors import BotFailedError, ChatbotError, ConfigurationError
 from chatbots.registry import REGISTRY, create_bot
-from chatbots.resident import Resident
+from chatbots.hosting.resident import Resident
 
 BOTH = threading.Barrier(2, timeout=120)
 

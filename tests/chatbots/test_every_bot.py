@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from chatbots.base import Context, Kind, Response, Speaker, Turn
 from chatbots.bots.hierarchical import SHIPPED
-from chatbots.cleaning import is_blank
+from chatbots.hosting.response_checks import is_blank
 from chatbots.registry import REGISTRY, create_bot, describe, registered_names
-from chatbots.training.devices import DeviceError
+from chatbots.training.running import DeviceError
 from tests.chatbots.local_service import Received, Sent, running
 from tests.chatbots.tiny_models import save_blenderbot, save_gpt2, save_llama, save_topical_chat
 

@@ -47,7 +47,7 @@ FORKING = """
 import json, os, sys
 from chatbots.__main__ import main
 from chatbots.registry import REGISTRY
-from chatbots.resident import leave
+from chatbots.hosting.resident import leave
 
 def status_of(arguments):
     try:
@@ -103,7 +103,7 @@ def test_every_command_on_a_busy_machine_ends_with_its_status(tmp_path: Path) ->
 RELEASING = """
 import sys, time, torch
 from chatbots.base import Bot, BotConfiguration, Response
-from chatbots.resident import Resident
+from chatbots.hosting.resident import Resident
 
 class Large(Bot):
     def __init__(self):
@@ -136,7 +136,7 @@ def test_so_it_does_where_nobody_closes_the_bot() -> None:
 HANGING = """
 import time
 from chatbots.base import Bot, BotConfiguration, Context
-from chatbots.resident import Resident, leave
+from chatbots.hosting.resident import Resident, leave
 
 class Hanging(Bot):
     def respond(self, contexts):

@@ -3,7 +3,7 @@ from collections import deque
 
 import pytest
 
-from chatbots.lines import Lines
+from chatbots.hosting.requests import Lines
 
 
 def test_parties_are_served_in_turn_and_each_in_its_own_order() -> None:

@@ -6,11 +6,11 @@ import pytest
 
 from chatbots.base import Context, Passage
 from chatbots.errors import ConfigurationError
-from chatbots.material import TEMPLATE, with_material
+from chatbots.instruction_prompts import TEMPLATE, with_material
 from chatbots.registry import REGISTRY, create_bot
 from tests.chatbots.local_service import Sent, running
 from tests.chatbots.tiny_models import save_llama
-from turnwise.bots.remote import packed, unpacked_context
+from turnwise.bots.hosting.remote import packed, unpacked_context
 
 PASSAGES = (
     Passage("Jazz came from New Orleans. Miles Davis played the trumpet.", "Factual Section 1: Jazz"),

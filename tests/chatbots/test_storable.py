@@ -4,7 +4,7 @@ import pytest
 
 from chatbots.errors import ConfigurationError
 from chatbots.registry import REGISTRY
-from chatbots.storable import DEEPEST, MOST_CHARS
+from chatbots.registry import DEEPEST, MOST_CHARS
 
 SERVICE = {"url": "https://bot.example.org/"}
 

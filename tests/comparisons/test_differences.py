@@ -1,6 +1,6 @@
 """In what studies differ, in words."""
 
-from turnwise.comparisons.differences import Difference, Protocol, Way, differences
+from turnwise.comparisons.protocols import Difference, Protocol, Way, differences
 
 
 def protocol(study: str, *, turns: str = "14 to 28", instructions: str = "Chat.") -> Protocol:

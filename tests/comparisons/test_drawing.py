@@ -8,11 +8,11 @@ from django.test import RequestFactory, override_settings
 
 from evaluation.questions import question_set
 from turnwise.comparisons.drawing import Sheet
-from turnwise.comparisons.measured import PUBLISHED, Measured
-from turnwise.comparisons.relation import Point, relation_figures
-from turnwise.comparisons.sheets import MOST_LINES, of_relation, of_tables
-from turnwise.comparisons.shown import NOT_DRAWN, charts, file
-from turnwise.live.remembered import remembered
+from turnwise.comparisons.measures import PUBLISHED, Measured
+from turnwise.comparisons.measures import Point, relation_figures
+from turnwise.comparisons.chart_sheets import MOST_LINES, of_relation, of_tables
+from turnwise.comparisons.chart_sheets import NOT_DRAWN, charts, chart_file as file
+from turnwise.live.caching import remembered
 
 MEASURED = Measured(question_set(PUBLISHED))
 

@@ -14,13 +14,13 @@ from tests.conftest import MakeStudy, start_dialogue, worker_of
 from tests.planted import SignIn, add_exchange, add_label, bot_of, computed
 from turnwise.accounts.models import User
 from turnwise.bots.services import version_of
-from turnwise.comparisons.measured import Measured
-from turnwise.comparisons.picking import MOST_PICKED, by_scale, picked
+from turnwise.comparisons.measures import Measured
+from turnwise.comparisons.side_by_side import MOST_PICKED, by_scale, picked
 from turnwise.comparisons.scores import conversations, scored
 from turnwise.dialogues.models import Dialogue
 from turnwise.labels.models import Label
-from turnwise.questions import resolving
-from turnwise.questions.resolving import question_set
+from turnwise.questions import question_sets
+from turnwise.questions.question_sets import question_set
 from turnwise.questions.services import create_set
 from turnwise.studies.asks import About, Asked, Moment, Party
 from turnwise.studies.models import Study
@@ -51,10 +51,10 @@ OF_WHOLES = Asked("mood-v1", About.DIALOGUE, Moment.AT_END)
 @pytest.fixture(autouse=True)
 def mood(rex: User) -> Iterator[None]:
     """A version is read once per process; the next test has another database."""
-    resolving.forget()
+    question_sets.forget_question_sets()
     create_set(MOOD, owner=rex)
     yield
-    resolving.forget()
+    question_sets.forget_question_sets()
 
 
 def rated(study: Study, of_reply: tuple[int, str] | None, of_whole: tuple[int, str] | None) -> Dialogue:

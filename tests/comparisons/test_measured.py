@@ -13,7 +13,7 @@ from tests.planted import SignIn, add_exchange, bot_of, computed
 from turnwise.accounts.models import User
 from turnwise.bots.models import BotVersion
 from turnwise.bots.services import record_perplexity, version_of
-from turnwise.comparisons import measured
+from turnwise.comparisons import measures
 from turnwise.dialogues.models import Dialogue
 from turnwise.dialogues.queries import seat_of
 from turnwise.labels.models import Label
@@ -179,7 +179,7 @@ def test_sets_are_sorted_by_title_before_they_are_cut(
     ratings: Study, make_study: MakeStudy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make_study({"bob": 9}, title="Human", question_set="human-likeness")
-    monkeypatch.setattr(measured, "MOST_SETS", 1)
+    monkeypatch.setattr(measures, "MOST_SETS", 1)
 
     # “Five ratings …” comes before “Human-likeness”, though its key comes after.
-    assert [each.key for each in measured.offered_to(ratings.owner)] == ["likert"]
+    assert [each.key for each in measures.offered_to(ratings.owner)] == ["likert"]

@@ -16,8 +16,8 @@ from tests.planted import SignIn, computed
 from turnwise.accounts.models import User
 from turnwise.bots.models import Bot, BotVersion
 from turnwise.bots.services import record_perplexity, version_of
-from turnwise.charts.palettes import DARK
-from turnwise.judging import subjects
+from turnwise.charts.layout import DARK
+from turnwise.judging.items import subjects
 from turnwise.studies.models import Study
 
 # Reports are computed and pages read in transactions of their own.

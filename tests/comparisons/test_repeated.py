@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from turnwise.comparisons.repeated import repeated, static_less_interactive
+from turnwise.comparisons.history import repeated, static_less_interactive
 
 
 def row(

@@ -9,9 +9,9 @@ from tests.conftest import MakeContexts, MakeQueue, MakeRun, MakeStudy, start_di
 from tests.planted import computed
 from turnwise.bots.models import Bot
 from turnwise.comparisons.scores import Asked, Conversation, TooMuchError, conversations, scored, scored_by
-from turnwise.crowd.ending import exclude
+from turnwise.crowd.places.ending import exclude
 from turnwise.crowd.models import Participation
-from turnwise.judging import subjects
+from turnwise.judging.items import subjects
 from turnwise.studies.models import Study
 
 ASKED_SSA, ASKED_HUMAN_LIKENESS = Asked(questions.SSA), Asked(questions.HUMAN_LIKENESS)

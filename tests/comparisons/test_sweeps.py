@@ -13,7 +13,7 @@ from django.test import Client
 from django.utils import timezone
 
 from chatbots.base import Context as Asked
-from chatbots.meena.checkpoint import save_checkpoint
+from chatbots.meena.model import save_checkpoint
 from chatbots.meena.config import MeenaConfig
 from chatbots.meena.model import Meena
 from chatbots.meena.tokenizer import Tokenizer
@@ -22,16 +22,16 @@ from tests.comparisons.conftest import judge_all
 from tests.comparisons.test_measured import plots
 from tests.conftest import MakeQueue, MakeVersion
 from tests.planted import SignIn, computed
-from turnwise.accounts import tokens
+from turnwise.accounts import credentials
 from turnwise.accounts.models import User
-from turnwise.bots import host
+from turnwise.bots.hosting import resident_bots
 from turnwise.bots.models import Bot
 from turnwise.contexts.models import ContextSetVersion
-from turnwise.judging import subjects
+from turnwise.judging.items import subjects
 from turnwise.judging.queries import system_counts
-from turnwise.questions import resolving
+from turnwise.questions import question_sets
 from turnwise.questions.services import create_set
-from turnwise.responses.answering import answer_slice, seed_of
+from turnwise.responses.tasks import answer_slice, seed_of
 from turnwise.responses.models import ResponseRun, Sweep
 from turnwise.responses.sweeps import Cell, Grid, cells, progress, start_sweep, stop
 from turnwise.studies.models import Study
@@ -61,7 +61,7 @@ def meena(rex: User, settings_of_meena: dict[str, Any], monkeypatch: pytest.Monk
     yield Bot.objects.create(
         name="meena", title="Meena", owner=rex, adapter="meena-base", configuration=settings_of_meena
     )
-    host.close()
+    resident_bots.close()
 
 
 @pytest.fixture
@@ -150,7 +150,7 @@ def test_scores_in_points_have_a_panel_with_the_ends_of_their_scale(
     sweep = start_sweep(meena, contexts, Grid((1, 8), (1.0,)), owner=rex, seed=3)
     answered(sweep)
     first = sweep.runs.get(samples=1)
-    resolving.forget()
+    question_sets.forget_question_sets()
     own = create_set(GOOD, owner=rex).key
     asked: dict[str, list[dict[str, Any]]] = {"ssa": [YES, NO], own: [{"sensible": 3}, {"sensible": 6}]}
     for question_set, given in asked.items():
@@ -162,9 +162,9 @@ def test_scores_in_points_have_a_panel_with_the_ends_of_their_scale(
 
     page = client.get(sweep.get_absolute_url()).text
     rows = list(csv.DictReader(io.StringIO(client.get(f"{sweep.get_absolute_url()}sweep.csv").text)))
-    headers = {"Authorization": f"Bearer {tokens.make(rex, 'sweeps')}"}
+    headers = {"Authorization": f"Bearer {credentials.make_token(rex, 'sweeps')}"}
     told = Client(headers=headers).get(f"/api/bots/meena/sweeps/{sweep.pk}").json()
-    resolving.forget()
+    question_sets.forget_question_sets()
 
     # Of two responses: sensible 1 of 2 by SSA; (3 + 6) / 2 points by the other questions.
     assert {key: rows[0][key] for key in ("sensible", "ssa", f"{own}.sensible")} == {
@@ -319,7 +319,7 @@ def test_programs_begin_read_stop_and_continue_a_sweep(
     meena: Bot, contexts: ContextSetVersion, rex: User, mallory: User
 ) -> None:
     Bot.objects.create(name="eliza", title="ELIZA", owner=rex, adapter="eliza")
-    headers = {"Authorization": f"Bearer {tokens.make(rex, 'sweeps')}"}
+    headers = {"Authorization": f"Bearer {credentials.make_token(rex, 'sweeps')}"}
     client = Client(headers=headers)
     wanted = {"context_set": contexts.context_set_id, "version": 1, "samples": [2, 1, 2], "temperatures": [1]}
 
@@ -344,7 +344,7 @@ def test_programs_begin_read_stop_and_continue_a_sweep(
     assert "does not sample and rank" in str(post("eliza/sweeps", wanted)[1]["error"])
     assert "There is no context set 0" in str(post("meena/sweeps", wanted | {"context_set": 0})[1]["error"])
     Bot.objects.update(open_to_all=True)
-    other = Client(headers={"Authorization": f"Bearer {tokens.make(mallory, 'sweeps')}"})
+    other = Client(headers={"Authorization": f"Bearer {credentials.make_token(mallory, 'sweeps')}"})
     assert other.get(f"/api/bots/{of_it}").status_code == 404
 
 

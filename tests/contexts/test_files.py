@@ -8,7 +8,7 @@ import threading
 import pytest
 from django.db import connection
 
-from evaluation.spreadsheets import csv_text, harmless, original
+from evaluation.files.writing import csv_text, harmless, original
 from turnwise.contexts import files, services
 from turnwise.contexts.files import ContextRow, parse
 from turnwise.contexts.models import Context, ContextSet

@@ -14,7 +14,7 @@ from turnwise.contexts.files import ContextRow
 from turnwise.contexts.models import ContextSet, ContextSetVersion
 from turnwise.contexts.queries import Filters
 from turnwise.contexts.services import import_version
-from turnwise.contexts.subsets import draw
+from turnwise.contexts.services import draw_subset as draw
 
 SignIn = Callable[[User], Client]
 pytestmark = pytest.mark.django_db

@@ -10,7 +10,7 @@ from tests.conftest import MakeStudy
 from tests.live.test_markdown import HOSTILE, LINK, assert_harmless
 from tests.planted import SignIn
 from turnwise.accounts.models import User
-from turnwise.crowd.ending import complete
+from turnwise.crowd.places.ending import complete
 from turnwise.crowd.models import Assignment, Outcome
 from turnwise.live.templatetags.markdown import markdown
 from turnwise.studies.forms import IN_MARKDOWN

@@ -11,9 +11,9 @@ from tests.asking import asking
 from tests.conftest import MakeQueue, MakeStudy
 from tests.crowd.test_entry import agree
 from turnwise.accounts.models import User
-from turnwise.crowd.ending import complete
+from turnwise.crowd.places.ending import complete
 from turnwise.crowd.models import Assignment, Outcome
-from turnwise.questions.resolving import question_set
+from turnwise.questions.question_sets import question_set
 from turnwise.studies.asks import About, Asked, Moment
 from turnwise.studies.models import Study
 from turnwise.studies.services import set_state

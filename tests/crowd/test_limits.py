@@ -11,13 +11,13 @@ from django.utils import timezone
 
 from tests.conftest import MakeStudy, OpenTab, enter, start_dialogue
 from turnwise.accounts.models import User
-from turnwise.crowd import limits, pausing
-from turnwise.crowd.assigning import assign
+from turnwise.crowd.running import limits, pausing
+from turnwise.crowd.places.assignment import assign
 from turnwise.crowd.models import Assignment, Outcome, PayEntry
-from turnwise.crowd.places import keep_place, places_taken
-from turnwise.crowd.sessions import COOKIE, signed
+from turnwise.crowd.places.reservation import keep_place, places_taken
+from turnwise.crowd.entry.sessions import COOKIE, signed
 from turnwise.dialogues.models import Dialogue
-from turnwise.live.refusals import RefusedError
+from turnwise.live.frames import RefusedError
 from turnwise.studies.models import Study
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=timezone.get_default_timezone())

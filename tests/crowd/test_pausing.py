@@ -11,10 +11,11 @@ from django.test import Client
 from django.utils import timezone
 
 from tests.conftest import OpenTab, enter, start_dialogue
-from turnwise.accounts import tokens
+from turnwise.accounts import credentials
 from turnwise.accounts.models import User
-from turnwise.crowd import pausing, visits
-from turnwise.crowd.assigning import assign
+from turnwise.crowd.running import pausing
+from turnwise.crowd.entry import visits
+from turnwise.crowd.places.assignment import assign
 from turnwise.crowd.models import Assignment, Notice, Participation, Pause
 from turnwise.crowd.refusals import EntryRefusedError
 from turnwise.dialogues.models import Dialogue
@@ -119,7 +120,7 @@ def test_a_message_replaces_the_one_before_and_stays_on_the_list(study: Study, r
 
 def test_by_the_api(study: Study, rex: User, mallory: User) -> None:
     def call(who: User, method: str, what: str, body: Any = None) -> Any:
-        client = Client(headers={"Authorization": f"Bearer {tokens.make(who, 'test')}"})
+        client = Client(headers={"Authorization": f"Bearer {credentials.make_token(who, 'test')}"})
         path = f"/api/studies/{study.code}/{what}"
         return client.generic(method, path, data=json.dumps(body), content_type="application/json")
 
@@ -132,7 +133,7 @@ def test_by_the_api(study: Study, rex: User, mallory: User) -> None:
     assert call(rex, "PUT", "message", {"text": "x" * 301}).status_code == 422
     assert call(rex, "POST", "resume").json()["state"] == "open"
     assert call(rex, "GET", "running").json()["message"] == "Soon."
-    without_body = Client(headers={"Authorization": f"Bearer {tokens.make(rex, 'other')}"})
+    without_body = Client(headers={"Authorization": f"Bearer {credentials.make_token(rex, 'other')}"})
     paused = without_body.generic("POST", f"/api/studies/{study.code}/pause").json()
     assert (paused["state"], paused["held"]) == ("paused", False)
     wrong = call(rex, "PUT", "asks", [{"question_set": "ssa", "about": "dialogue", "moment": "end"}]).json()

@@ -17,22 +17,22 @@ from django.db import connection, transaction
 from django.test import Client
 from django.utils import timezone
 
-from evaluation.report.analysis import PILOT
-from evaluation.report.bundle import recompute
+from evaluation.report.label_columns import PILOT
+from evaluation.report.bundles.recomputation import recompute
 from tests.conftest import MakeStudy, enter
 from tests.planted import SignIn, computed, figures, talked
 from turnwise.accounts.models import User
-from turnwise.crowd import pilot
-from turnwise.crowd.assigning import assign
-from turnwise.crowd.ending import end
+from turnwise.crowd.places import pilot
+from turnwise.crowd.places.assignment import assign
+from turnwise.crowd.places.ending import end
 from turnwise.crowd.models import Assignment, Outcome, Participation
-from turnwise.crowd.places import HOLD, places_taken
+from turnwise.crowd.places.reservation import HOLD, places_taken
 from turnwise.crowd.queries import progress
 from turnwise.crowd.refusals import EntryRefusedError
-from turnwise.reports.method import method
+from turnwise.reports.descriptions import method
 from turnwise.reports.queries import analysis_plan
 from turnwise.studies.models import Study
-from turnwise.studies.progress import counts_of
+from turnwise.studies.queries import counts_of
 from turnwise.studies.services import clone, save_study
 
 pytestmark = pytest.mark.django_db(transaction=True)

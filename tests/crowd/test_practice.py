@@ -11,10 +11,10 @@ from django.test import Client
 from tests.conftest import MakePairs, MakeStudy
 from tests.questions.conftest import TONE
 from turnwise.crowd.models import Assignment, Participation, Practice, StudyPanel
-from turnwise.crowd.practice import shown
-from turnwise.crowd.taking import take_panels
+from turnwise.crowd.entry.practice import shown
+from turnwise.crowd.panels.study_panels import take_panels
 from turnwise.labels.models import Label
-from turnwise.questions import resolving
+from turnwise.questions import question_sets
 from turnwise.questions.services import create_set
 from turnwise.studies.asks import About, Asked, Moment
 from turnwise.studies.models import Study
@@ -28,7 +28,7 @@ TRIED = {"0-0": {"human_like": True}, "0-1": {"human_like": True}}
 def _sets_are_forgotten() -> Iterator[None]:
     """A version is read once per process; the next test has another database."""
     yield
-    resolving.forget()
+    question_sets.forget_question_sets()
 
 
 def entered(study: Study, client: Client | None = None, prolific: str = "") -> Client:

@@ -18,11 +18,11 @@ from tests.conftest import PATIENCE, MakeMeeting, MakePairs, MakeQueue, MakeStud
 from tests.desks import OPEN
 from turnwise.accounts.models import User
 from turnwise.crowd.models import StudyPanel
-from turnwise.crowd.preview_way import way_of
-from turnwise.crowd.taking import take_panels
-from turnwise.crowd.work import WorkerTask
+from turnwise.crowd.preview.preview_views import way_of
+from turnwise.crowd.panels.study_panels import take_panels
+from turnwise.crowd.worker_task import WorkerTask
 from turnwise.judging.models import JudgingPlan
-from turnwise.project.routing import websocket_urlpatterns
+from turnwise.project.sockets import websocket_urlpatterns
 from turnwise.questions.services import create_set
 from turnwise.studies.asks import About, Asked, Moment
 from turnwise.studies.models import Study

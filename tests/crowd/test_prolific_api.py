@@ -14,13 +14,13 @@ from django.utils import timezone
 from tests.chatbots.local_service import Received, Sent, running
 from tests.conftest import MakeStudy, enter
 from turnwise.accounts.models import User
-from turnwise.crowd import ledger, panel_acts
-from turnwise.crowd.assigning import assign
-from turnwise.crowd.ending import complete
+from turnwise.crowd.pay import ledger, panel_acts
+from turnwise.crowd.places.assignment import assign
+from turnwise.crowd.places.ending import complete
 from turnwise.crowd.models import Assignment, Outcome, PanelAct, Participation, StudyPanel
 from turnwise.crowd.panels import Arrival
 from turnwise.crowd.panels.prolific_api import NoTokenError, account_of
-from turnwise.quality import deciding
+from turnwise.quality import decisions
 from turnwise.studies.models import Study
 
 VARIABLE, TOKEN = "TURNWISE_PROLIFIC_LAB", "a-token-of-prolific"
@@ -129,10 +129,10 @@ def test_a_decision_reaches_prolific_and_only_once(
     theirs.submissions = {"s1": "AWAITING REVIEW", "s2": "AWAITING REVIEW"}
     good, bad = worked(panel, "s1"), worked(panel, "s2")
     with pytest.raises(ValidationError, match="at least 100 characters; this one has 9"):
-        deciding.decide(bad, "reject", reason="Too short", by=rex)
+        decisions.decide(bad, "reject", reason="Too short", by=rex)
 
-    deciding.decide(good, "approve", reason="", by=rex)
-    deciding.decide(bad, "reject", reason=LONG, by=rex, category="LOW_EFFORT")
+    decisions.decide(good, "approve", reason="", by=rex)
+    decisions.decide(bad, "reject", reason=LONG, by=rex, category="LOW_EFFORT")
     assert panel_acts.do_due() == 2
     assert panel_acts.do_due() == 0
 
@@ -147,7 +147,7 @@ def test_what_was_approved_there_is_not_approved_again(
     theirs: FakeProlific, panel: StudyPanel, rex: User
 ) -> None:
     theirs.submissions = {"s1": "APPROVED"}
-    deciding.decide(worked(panel, "s1"), "approve", reason="", by=rex)
+    decisions.decide(worked(panel, "s1"), "approve", reason="", by=rex)
 
     panel_acts.do_due()
 
@@ -156,9 +156,9 @@ def test_what_was_approved_there_is_not_approved_again(
 
 
 def test_a_decision_undone_in_time_reaches_nobody(theirs: FakeProlific, panel: StudyPanel, rex: User) -> None:
-    made = deciding.decide(worked(panel, "s1"), "approve", reason="", by=rex)
+    made = decisions.decide(worked(panel, "s1"), "approve", reason="", by=rex)
 
-    deciding.undo(made, by=rex)
+    decisions.undo(made, by=rex)
 
     assert panel_acts.do_due() == 0
 
@@ -168,7 +168,7 @@ def test_it_is_tried_again_while_prolific_is_down_and_not_where_it_refuses(
 ) -> None:
     theirs.submissions = {"s1": "AWAITING REVIEW"}
     theirs.fails = [503, 503, 503]  # of one try with its repetitions
-    deciding.decide(worked(panel, "s1"), "approve", reason="", by=rex)
+    decisions.decide(worked(panel, "s1"), "approve", reason="", by=rex)
     panel_acts.do_due()
     act = PanelAct.objects.get()
     assert (act.state, act.tries) == ("waiting", 1)
@@ -182,7 +182,7 @@ def test_it_is_tried_again_while_prolific_is_down_and_not_where_it_refuses(
     assert (act.state, act.tries) == ("done", 2)
 
     theirs.fails = [404]
-    deciding.decide(worked(panel, "s9"), "approve", reason="", by=rex)
+    decisions.decide(worked(panel, "s9"), "approve", reason="", by=rex)
     panel_acts.do_due()
     assert PanelAct.objects.get(participation__submission="s9").state == "failed"
 
@@ -282,12 +282,12 @@ def test_bulk_files_hold_everybody_once(panel: StudyPanel, rex: User) -> None:
     StudyPanel.objects.create(study=study, panel="mturk")
     late, good, bad = worked(panel, "s1", Outcome.TIMED_OUT), worked(panel, "s2"), worked(panel, "s3")
     ledger.add_bonus(good.pk, Decimal("0.5"), note="", by=rex)
-    deciding.decide(bad, "reject", reason="=No work", by=rex)
+    decisions.decide(bad, "reject", reason="=No work", by=rex)
     turker = StudyPanel.objects.get(panel="mturk")
     for key in ("a1", "a2"):
         own = enter(study, Arrival("mturk", f"T{key}", key, {}, turker.pk))
         complete(assign(own.pk).pk, Outcome.COMPLETE, now=timezone.now())
-    deciding.decide(own, "reject", reason="=No work", by=rex)
+    decisions.decide(own, "reject", reason="=No work", by=rex)
     client = Client()
     client.force_login(rex)
 

@@ -22,7 +22,7 @@ import psutil
 import pytest
 import yaml
 
-from turnwise.project.embedded import POSTGRESQL_VERSION, postgresql_binaries
+from turnwise.project.supervision.embedded import POSTGRESQL_VERSION, postgresql_binaries
 
 ROOT = Path(__file__).parents[2]
 CHATS = [["Hi there!", "Do you like cats?", "I have two of them.", "Tell me why."]]
@@ -119,7 +119,7 @@ def test_a_conversation_labels_and_a_report_through_nginx(native: Native, tmp_pa
     assert (result["conversations"], result["labelled_turns"], result["equal"]) == (1, 7, True)
     assert sign_in_attempts(native.link, behind_proxy=25) == {200}  # from one address 20 in a minute
     assert answered_without_pages(native) == {"studies/1/opening/": 302, "readyz/sockets": 200}
-    for name in ("turnwise.bots.hosts", "turnwise.project.web", "redis-server"):
+    for name in ("turnwise.bots.hosting.host_program", "turnwise.project.web_server", "redis-server"):
         assert runs_again_after_kill(native, name), f"{name} was not started again:\n{native.said()}"
 
 
@@ -218,8 +218,8 @@ def test_the_compose_file_names_every_program_of_the_design(tmp_path: Path) -> N
 
     ours = {
         "pages": "uwsgi",
-        "sockets": "turnwise.project.web",
-        "bots": "turnwise.bots.hosts",
+        "sockets": "turnwise.project.web_server",
+        "bots": "turnwise.bots.hosting.host_program",
         "worker": "celery",
         "timer": "beat",
     }

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.conftest import MakeStudy, Tab, session_cookie, start_dialogue, worker_of
-from turnwise.bots import host
+from turnwise.bots.hosting import resident_bots
 from turnwise.dialogues import turn_taking
 from turnwise.dialogues.models import Dialogue, Turn
 from turnwise.labels.models import Label
@@ -170,4 +170,4 @@ async def test_any_interleaving_leaves_a_legal_dialogue(
     await agree(stored, tabs, acknowledged)
     for tab in tabs:
         await tab.disconnect()
-    host.close()
+    resident_bots.close()

@@ -14,16 +14,16 @@ from django.db import IntegrityError, connection, transaction
 from django.test import Client
 
 from chatbots.base import Passage
-from evaluation.report.bundle import recompute
+from evaluation.report.bundles.recomputation import recompute
 from tests.conftest import MakeStudy, worker_of
 from tests.planted import SignIn, talked
 from turnwise.accounts.models import User
-from turnwise.dialogues import material
+from turnwise.dialogues import reading_material
 from turnwise.dialogues.models import Dialogue, Material, Seat
 from turnwise.dialogues.queries import context_of, seat_of
 from turnwise.exports.bundle import write_bundle
-from turnwise.exports.turns import LABELLED_TURNS, OWN_MATERIAL, labelled_turns
-from turnwise.knowledge.sections import Section
+from turnwise.exports.turn_files import LABELLED_TURNS, OWN_MATERIAL, labelled_turns
+from turnwise.knowledge.reading_sets import Section
 from turnwise.studies.models import Study
 
 TEXTS = "# Bees\nThey <b>dance</b>.\n\n# Wasps\n=SUM(A1)"
@@ -61,7 +61,7 @@ def test_a_bot_gets_what_its_seat_has_and_nothing_else(make_study: MakeStudy, re
 
     assert given(shared) == (Passage("They <b>dance</b>.", "Bees"), Passage("=SUM(A1)", "Wasps"))
     assert given(reading) == ()
-    material.give(
+    reading_material.give(
         Seat.objects.filter(bot__isnull=False, dialogue__study=reading).get(),
         [Section("FS1", "Factual Section 1", "Jazz is old.", "Jazz", ("It swings.", "It is loud."))],
     )
@@ -88,7 +88,7 @@ def test_every_label_has_what_its_own_rater_had_to_read(
 ) -> None:
     dialogue = talked(reading, [(True, True), (True, False)])
     (bot,) = Seat.objects.filter(bot__isnull=False, dialogue=dialogue)
-    material.give(bot, [Section("S1", "Only the bot's", "Jazz is old.")])
+    reading_material.give(bot, [Section("S1", "Only the bot's", "Jazz is old.")])
     own = [
         {"seat": 1, "title": "Bees", "text": "They <b>dance</b>."},
         {"seat": 1, "title": "Wasps", "text": "=SUM(A1)"},

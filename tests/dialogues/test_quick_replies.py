@@ -47,7 +47,7 @@ async def test_a_message_and_its_quick_reply_are_one_commit(
     make_study: MakeStudy, open_tab: OpenTab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "turnwise.bots.client.AT_ONCE_SECONDS", 5.0
+        "turnwise.bots.hosting.client.AT_ONCE_SECONDS", 5.0
     )  # a busy machine makes no bot a slow one here
     dialogue = await begin(make_study)
     tab = await started(open_tab, dialogue)

@@ -13,13 +13,13 @@ from pytest_django import DjangoAssertNumQueries
 from tests.conftest import MakeStudy, enter, start_dialogue
 from tests.knowledge.bases import base_file, make_base
 from turnwise.accounts.models import User
-from turnwise.crowd.assigning import assign
-from turnwise.crowd.ending import complete
+from turnwise.crowd.places.assignment import assign
+from turnwise.crowd.places.ending import complete
 from turnwise.crowd.models import Outcome
-from turnwise.crowd.sessions import COOKIE, signed
-from turnwise.dialogues import reading
+from turnwise.crowd.entry.sessions import COOKIE, signed
+from turnwise.dialogues import reading_material
 from turnwise.dialogues.models import ArticleUse, Dialogue, Material, ReadingSet
-from turnwise.dialogues.reading import ArticlesUsedUpError
+from turnwise.dialogues.reading_material import ArticlesUsedUpError
 from turnwise.dialogues.services import Taken, seat_two
 from turnwise.knowledge.models import BaseVersion
 from turnwise.knowledge.reading_sets import Configuration, reading_sets
@@ -72,7 +72,7 @@ def test_an_article_is_drawn_read_and_noted_in_two_statements(
     )
 
     with django_assert_num_queries(2):
-        reading.given(dialogue, reader.knowledge_id or 0, seed=3)
+        reading_material.given(dialogue, reader.knowledge_id or 0, seed=3)
 
 
 @pytest.mark.django_db
@@ -98,15 +98,15 @@ def test_an_article_is_taken_four_times_at_most(reader: Study, make_study: MakeS
     assert Dialogue.objects.count() == 8
 
     for _ in range(2):  # safe to repeat
-        reading.set_counted(dialogues[0], counts=False)
-    assert reading.places_left(reader.pk, reader.knowledge_id or 0) == 1
+        reading_material.set_counted(dialogues[0], counts=False)
+    assert reading_material.places_left(reader.pk, reader.knowledge_id or 0) == 1
     ninth = start_dialogue(reader)
     assert ninth.reading_set.article == dialogues[0].reading_set.article
     with pytest.raises(ArticlesUsedUpError, match="has 4 other conversations by now"):
-        reading.set_counted(dialogues[0], counts=True)
-    reading.set_counted(ninth, counts=False)
-    reading.set_counted(dialogues[0], counts=True)
-    assert reading.places_left(reader.pk, reader.knowledge_id or 0) == 0
+        reading_material.set_counted(dialogues[0], counts=True)
+    reading_material.set_counted(ninth, counts=False)
+    reading_material.set_counted(dialogues[0], counts=True)
+    assert reading_material.places_left(reader.pk, reader.knowledge_id or 0) == 0
 
     other = make_study({"another": 8}, knowledge=reader.knowledge, min_turns=2, max_turns=8)
     start_dialogue(other)  # counts for itself
@@ -143,8 +143,8 @@ def test_a_worker_hears_that_all_articles_are_taken_until_somebody_leaves(
 
 @pytest.mark.django_db
 def test_a_study_wants_no_more_conversations_than_its_base_has_articles_for(reader: Study) -> None:
-    assert reading.why_too_few(reader, 8) == ""
-    assert "9 conversations are wanted, and the knowledge base has articles for 8" in reading.why_too_few(
+    assert reading_material.why_too_few(reader, 8) == ""
+    assert "9 conversations are wanted, and the knowledge base has articles for 8" in reading_material.why_too_few(
         reader, 9
     )
 
@@ -160,7 +160,7 @@ def test_of_many_at_once_none_gets_one_too_many(reader: Study) -> None:
 
     def take(dialogue: Dialogue) -> bool:
         try:
-            reading.given(dialogue, reader.knowledge_id or 0, seed=1)  # all want the same article first
+            reading_material.given(dialogue, reader.knowledge_id or 0, seed=1)  # all want the same article first
         except ArticlesUsedUpError:
             return False
         finally:

@@ -9,10 +9,10 @@ from django.utils import timezone
 
 from tests.conftest import MakeStudy, OpenTab, session_cookie, start_dialogue, worker_of
 from turnwise.crowd.panels import Arrival
-from turnwise.crowd.sessions import COOKIE, signed
+from turnwise.crowd.entry.sessions import COOKIE, signed
 from turnwise.dialogues.models import Dialogue, Turn
-from turnwise.live.refusals import REFUSALS
-from turnwise.live.text import MAX_TEXT
+from turnwise.live.frames import REFUSALS
+from turnwise.live.frames import MAX_TEXT
 from turnwise.studies.models import Study
 
 begin = sync_to_async(start_dialogue)
@@ -112,7 +112,7 @@ async def test_a_refusal_repeats_nothing_secret_in_the_log(
 async def test_an_expired_session_is_turned_away(
     dialogue: Dialogue, open_tab: OpenTab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("turnwise.crowd.sessions.LIFETIME", -1)
+    monkeypatch.setattr("turnwise.crowd.entry.sessions.LIFETIME", -1)
 
     tab = await open_tab(dialogue)
 

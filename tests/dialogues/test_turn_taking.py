@@ -10,11 +10,11 @@ from django.utils import timezone
 
 from tests.conftest import MakeStudy, OpenTab, Tab, start_dialogue, worker_of
 from turnwise.crowd.models import Assignment
-from turnwise.crowd.watch import watch
+from turnwise.crowd.running.worker_status import watch
 from turnwise.dialogues import turn_taking
 from turnwise.dialogues.models import Dialogue, Fault, Turn
 from turnwise.dialogues.queries import seat_of, snapshot
-from turnwise.dialogues.shown import Shown
+from turnwise.dialogues.turn_taking import Shown
 from turnwise.live.frames import Frame
 from turnwise.studies.asks import Moment
 

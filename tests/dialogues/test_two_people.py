@@ -15,14 +15,14 @@ from tests.conftest import MakeStudy, enter
 from turnwise.crowd.models import Assignment, Participation, Worker
 from turnwise.crowd.panels import Arrival
 from turnwise.crowd.refusals import EntryRefusedError
-from turnwise.dialogues.asks import SeatAsk, due_at_the_end
+from turnwise.dialogues.progress import SeatAsk, due_at_the_end
 from turnwise.dialogues.models import Dialogue, Turn
 from turnwise.dialogues.queries import progress_of, seat_of
-from turnwise.dialogues.seated import Seated
+from turnwise.dialogues.seat_context import Seated
 from turnwise.dialogues.services import Taken, finish, open_exchange, seat_two
 from turnwise.labels.models import Label
 from turnwise.labels.services import record
-from turnwise.live.refusals import RefusedError
+from turnwise.live.frames import RefusedError
 from turnwise.studies.asks import About, By, Moment
 from turnwise.studies.models import Ask, Study
 

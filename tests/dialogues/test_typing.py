@@ -7,13 +7,13 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.test import Client
 
-from evaluation.quality.typing import Message, pasted
+from evaluation.quality.signs import Message, pasted
 from tests.conftest import MakeStudy, OpenTab, start_dialogue
 from turnwise.accounts.models import User
 from turnwise.crowd.models import Participation
 from turnwise.dialogues.models import Typing
-from turnwise.dialogues.typing import Typed
-from turnwise.privacy.stored import stored_of
+from turnwise.dialogues.turn_taking import Typed
+from turnwise.privacy.stored_data import stored_of
 from turnwise.quality.flagging import look, work_of
 from turnwise.quality.models import Flag
 from turnwise.studies.models import Study

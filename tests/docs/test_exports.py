@@ -1,8 +1,8 @@
 import re
 from pathlib import Path
 
-from turnwise.crowd.participant_views import COLUMNS
-from turnwise.exports.turns import LabelledTurn
+from turnwise.crowd.running.running_views import COLUMNS
+from turnwise.exports.turn_files import LabelledTurn
 
 PAGE = Path(__file__).parents[2] / "docs" / "exports.md"
 

@@ -8,7 +8,7 @@ import pytest
 
 from chatbots.base import Context
 from chatbots.registry import create_bot
-from evaluation.interval import Undefined
+from evaluation.statistics.interval import Undefined
 from evaluation.open_mtb import PATH, VERSION, fingerprint, read_keys, read_open_mtb
 from evaluation.open_mtb_figures import automatic_figures
 

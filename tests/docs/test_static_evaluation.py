@@ -6,7 +6,7 @@ from pathlib import Path
 from evaluation.open_mtb import NEAR_DUPLICATE_OVERLAP
 from turnwise.contexts.files import ENDINGS, MOST_COMPARED
 from turnwise.contexts.tables import MAX_BYTES, MAX_ROWS, MAX_TURN, MAX_TURNS
-from turnwise.responses import asking, files, services
+from turnwise.responses import bulk_replies, files, services
 
 PAGE = (Path(__file__).parents[2] / "docs" / "static-evaluation.md").read_text()
 WORDS = " ".join(PAGE.split())
@@ -29,10 +29,10 @@ def test_the_page_tells_the_bounds_that_hold() -> None:
         f"share {NEAR_DUPLICATE_OVERLAP:.0%}".replace("%", " % or more of their letters"),
         f"sets of up to {MOST_COMPARED:,} contexts",
         f"up to {services.MOST_REPETITIONS} repetitions",
-        f"slices of {asking.SLICE_SECONDS:.0f} seconds",
-        f"up to {asking.MOST_AT_ONCE} contexts at once",
+        f"slices of {bulk_replies.SLICE_SECONDS:.0f} seconds",
+        f"up to {bulk_replies.MOST_AT_ONCE} contexts at once",
         f"tried {services.MOST_ATTEMPTS} times",
-        f"fails {asking.MOST_FAILURES_IN_A_ROW} times in a row",
+        f"fails {bulk_replies.MOST_FAILURES_IN_A_ROW} times in a row",
         f"no response for {services.PATIENCE.seconds // 60} minutes",
         f"`repetition` from 1 to {files.MOST_REPETITIONS}",
     ):

@@ -4,8 +4,8 @@ from random import Random
 
 import pytest
 
-from evaluation.acceptance import LIMITS, Said, broken, measures
-from evaluation.repetition import words
+from evaluation.conversation.grounding import LIMITS, Said, broken, measures
+from evaluation.texts.repetition import words
 
 READ = {0: ["Tea is a drink made of leaves.", "It was money once, in Tibet."], 1: []}
 

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from evaluation.agreement import alpha_interval, disagreement, krippendorff_alpha, percent_pooled
-from evaluation.alpha import alpha
-from evaluation.disagreement import pairs_of
-from evaluation.interval import Interval, Undefined
-from evaluation.metric import Metric
-from evaluation.ratings import Ratings
-from evaluation.variance import Over
+from evaluation.rater_agreement.coefficients import alpha_interval, disagreement, krippendorff_alpha, percent_pooled
+from evaluation.rater_agreement.reliability import alpha
+from evaluation.rater_agreement.disagreement import pairs_of
+from evaluation.statistics.interval import Interval, Undefined
+from evaluation.rater_agreement.ratings import Metric
+from evaluation.rater_agreement.ratings import Ratings
+from evaluation.statistics.variance import Over
 
 METRICS = list(Metric)
 

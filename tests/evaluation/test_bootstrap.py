@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from evaluation.bootstrap import SENSIBLENESS, SSA, Ratio, cluster_interval
-from evaluation.interval import Interval, Undefined
-from evaluation.resampling import resampled_sums
+from evaluation.statistics.bootstrap import SENSIBLENESS, SSA, Ratio, cluster_interval
+from evaluation.statistics.interval import Interval, Undefined
+from evaluation.statistics.resampling import resampled_sums
 
 MEAN = Ratio((1.0, 0.0), 1)
 

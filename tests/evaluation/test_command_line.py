@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from evaluation.__main__ import main
-from evaluation.missing_codes import suspicious
+from evaluation.files.reading import suspicious
 
 SSA_FILE = """bot,dialogue,turn,rater,sensible,specific,note
 meena,d1,2,wanda,1,1,"two

@@ -7,17 +7,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from evaluation.bootstrap import SENSIBLENESS, SSA, Ratio
-from evaluation.comparison import (
-    Comparison,
-    compare,
-    compare_all,
-    holm,
-    with_holm,
-)
-from evaluation.interval import Interval, Undefined
-from evaluation.labels import Labels
-from evaluation.permutation import paired_permutation, permutation
+from evaluation.statistics.bootstrap import SENSIBLENESS, SSA, Ratio
+from evaluation.statistics.comparison import Comparison, compare, compare_all, holm, with_holm
+from evaluation.statistics.interval import Interval, Undefined
+from evaluation.statistics.labels import Labels
+from evaluation.statistics.permutation import paired_permutation, permutation
 
 MEAN = Ratio((1.0, 0.0), 1)
 FIRST = np.array([[5.0, 1], [7, 1], [9, 1], [4, 1]])

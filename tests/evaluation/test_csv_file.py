@@ -2,7 +2,7 @@
 
 import pytest
 
-from evaluation.csv_file import number
+from evaluation.files.reading import number
 
 
 @pytest.mark.parametrize(

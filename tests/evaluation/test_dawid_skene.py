@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from evaluation.dawid_skene import TrueAnswers, dawid_skene, estimated_shares
-from evaluation.interval import Undefined
-from evaluation.labels import Labels
-from evaluation.ratings import Ratings
-from evaluation.ssa import Unit, ssa
+from evaluation.rater_agreement.dawid_skene import TrueAnswers, dawid_skene, estimated_shares
+from evaluation.statistics.interval import Undefined
+from evaluation.statistics.labels import Labels
+from evaluation.rater_agreement.ratings import Ratings
+from evaluation.statistics.ssa import Unit, ssa
 
 
 def literal_em(matrix: np.ndarray, steps: int) -> tuple[np.ndarray, np.ndarray]:

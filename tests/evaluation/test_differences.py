@@ -7,10 +7,10 @@ import pytest
 from scipy import stats
 from scipy.special import expit
 
-from evaluation.differences import difference, differences
-from evaluation.inference import Nouns, Sample
-from evaluation.interval import Interval, Undefined
-from evaluation.variance import Over
+from evaluation.statistics.differences import difference, differences
+from evaluation.statistics.inference import Nouns, Sample
+from evaluation.statistics.interval import Interval, Undefined
+from evaluation.statistics.variance import Over
 
 
 def own(values, start: int) -> Sample:

@@ -1,6 +1,6 @@
 import pytest
 
-from evaluation.drift import Change, Shift, changed_answers, shift
+from evaluation.statistics.drift import Change, Shift, changed_answers, shift
 
 
 def test_only_repeatable_contexts_that_were_answered_twice_can_change() -> None:

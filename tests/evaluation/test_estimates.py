@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from evaluation.bootstrap import SENSIBLENESS, cluster_interval
-from evaluation.estimates import estimates, rater_sums, score_samples
-from evaluation.inference import mean
-from evaluation.interval import Interval, Undefined
-from evaluation.labels import Labels
-from evaluation.ssa import Unit, ssa
+from evaluation.statistics.bootstrap import SENSIBLENESS, cluster_interval
+from evaluation.statistics.ssa import estimates, rater_sums, score_samples
+from evaluation.statistics.inference import mean
+from evaluation.statistics.interval import Interval, Undefined
+from evaluation.statistics.labels import Labels
+from evaluation.statistics.ssa import Unit, ssa
 
 
 def crossed(dialogues: int, raters: int, *, seed: int = 1) -> Labels:

@@ -6,15 +6,10 @@ from itertools import product
 import numpy as np
 import pytest
 
-from evaluation.agreement import Metric, krippendorff_alpha
-from evaluation.expected import (
-    expected_alpha,
-    expected_alpha_of_answers,
-    expected_majority,
-    expected_share,
-)
-from evaluation.interval import Undefined
-from evaluation.ratings import Ratings
+from evaluation.rater_agreement.coefficients import Metric, krippendorff_alpha
+from evaluation.rater_agreement.expected_values import expected_alpha, expected_alpha_of_answers, expected_majority, expected_share
+from evaluation.statistics.interval import Undefined
+from evaluation.rater_agreement.ratings import Ratings
 
 
 def pairs_that_differ(votes: tuple[int, ...]) -> int:

@@ -7,9 +7,9 @@ from numpy.random import default_rng
 
 from benchmarks.hybrid import held
 from benchmarks.hybrid import planted as simulated
-from evaluation.hybrid import HybridError, Talks, correlations, hybrid
-from evaluation.interval import Interval, Undefined
-from evaluation.labels import FloatArray
+from evaluation.conversation.hybrid import HybridError, Talks, correlations, hybrid
+from evaluation.statistics.interval import Interval, Undefined
+from evaluation.statistics.labels import FloatArray
 
 QUICK = {"permutations": 200}
 

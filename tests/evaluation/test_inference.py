@@ -7,10 +7,10 @@ import pytest
 from scipy import stats
 from scipy.special import expit, logit
 
-from evaluation.inference import Sample, mean, samples
-from evaluation.interval import Interval, Undefined
-from evaluation.labels import LabelsError
-from evaluation.variance import Over, clustered, spread
+from evaluation.statistics.inference import Sample, mean, samples
+from evaluation.statistics.interval import Interval, Undefined
+from evaluation.statistics.labels import LabelsError
+from evaluation.statistics.variance import Over, clustered, spread
 
 
 def sample(values, cluster, rater=None) -> Sample:

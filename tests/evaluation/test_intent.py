@@ -5,9 +5,9 @@ import pytest
 
 from evaluation import intent
 from evaluation.__main__ import main
-from evaluation.csv_file import FileError
-from evaluation.intent_file import PUBLISHED, read_predictions
-from evaluation.interval import Undefined
+from evaluation.files.reading import FileError
+from evaluation.commands.intent import PUBLISHED, read_predictions
+from evaluation.statistics.interval import Undefined
 
 
 def labels(letters):

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from evaluation.agreement import krippendorff_alpha
-from evaluation.interval import Interval, Undefined
-from evaluation.kappa import cohen_kappa, kappa_interval, pairwise_kappas
-from evaluation.ratings import Ratings
+from evaluation.rater_agreement.coefficients import krippendorff_alpha
+from evaluation.statistics.interval import Interval, Undefined
+from evaluation.rater_agreement.kappa import cohen_kappa, kappa_interval, pairwise_kappas
+from evaluation.rater_agreement.ratings import Ratings
 
 TABLE = [[20, 5], [10, 15]]
 

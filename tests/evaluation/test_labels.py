@@ -5,7 +5,7 @@ from uuid import UUID
 import numpy as np
 import pytest
 
-from evaluation.labels import Labels, LabelsError, coded
+from evaluation.statistics.labels import Labels, LabelsError, coded
 
 GOOD = ("meena", "d1", 2, "wanda", True, False)
 

@@ -4,7 +4,7 @@ import pytest
 
 from evaluation.questions import QUESTION_SETS, QuestionSet
 from evaluation.questions.checks import texts_of
-from evaluation.questions.training import TRAINING, training_of
+from evaluation.questions.sets.preference import TRAINING, training_of
 from evaluation.questions.translation import shipped_translations
 
 NUMBERS = {str(n) for n in range(10)}

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evaluation.latex import escaped, estimate, number, p
+from evaluation.files.writing import escaped, estimate, number, p
 from evaluation.protocols.facts import Talks
 from evaluation.questions import (
     LIKERT,
@@ -21,14 +21,14 @@ from evaluation.questions import (
     Subject,
     coded_answers,
 )
-from evaluation.report.analysis import Analysis, AnalysisPlan
-from evaluation.report.asked import AskData
+from evaluation.report.label_columns import Analysis, AnalysisPlan
+from evaluation.report.answers import AskData
 from evaluation.report.figures import coded_questions, text_questions
-from evaluation.report.judged import Judged
-from evaluation.report.judging import JudgedItems, judging_figures
+from evaluation.report.label_columns import Judged
+from evaluation.report.studies.judging import JudgedItems, judging_figures
 from evaluation.report.latex import tables
-from evaluation.report.pairs import JudgedPairs, pair_figures
-from evaluation.report.study import StudyData, study_result
+from evaluation.report.studies.pairs import JudgedPairs, pair_figures
+from evaluation.report.studies.conversations import StudyData, study_result
 
 HOSTILE = (
     'R&D_{1}% $x^2$ \\input{/etc/passwd} #1 ~ [5cm] * <a|b> "`\nnew\\\\ \u2028line \x85 & & \\end{tabular}'

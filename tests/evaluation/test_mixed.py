@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 import scipy
 
-from evaluation.differences import differences
-from evaluation.inference import Sample
-from evaluation.interval import Undefined
-from evaluation.laplace import Factor, Likelihood, Observed
-from evaluation.mixed import MOST_CELLS, Fit, cells, fit, fitted, odds_ratios
+from evaluation.statistics.differences import differences
+from evaluation.statistics.inference import Sample
+from evaluation.statistics.interval import Undefined
+from evaluation.statistics.laplace import Factor, Likelihood, Observed
+from evaluation.statistics.mixed_model import MOST_CELLS, Fit, cells, fit, fitted, odds_ratios
 
 # Contagious bovine pleuropneumonia in African cattle (Lesnoff et al. 2004): herd, cases, animals, period.
 CBPP = np.array(

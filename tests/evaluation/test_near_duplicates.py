@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluation.near_duplicates import NearDuplicate, TooAlikeError, character_ngrams, near_duplicates
+from evaluation.texts.similarity import NearDuplicate, TooAlikeError, character_ngrams, near_duplicates
 
 
 def test_overlap_of_a_hand_worked_pair() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.near_duplicates import near_duplicates
+from evaluation.texts.similarity import near_duplicates
 from evaluation.open_mtb import (
     CANARY,
     CATEGORIES,

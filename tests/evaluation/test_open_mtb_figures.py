@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.interval import Undefined
+from evaluation.statistics.interval import Undefined
 from evaluation.open_mtb import PATH, ConsistencyKey, StaticContext, read_keys, read_open_mtb
 from evaluation.open_mtb_figures import automatic_figures, plain_answer
 

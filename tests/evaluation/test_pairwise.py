@@ -7,9 +7,9 @@ import pytest
 from scipy.optimize import minimize
 from scipy.stats import binomtest, t
 
-from evaluation.interval import Interval, Undefined
-from evaluation.labels import LabelsError
-from evaluation.pairwise import Duels, Strengths, bradley_terry, records
+from evaluation.statistics.interval import Interval, Undefined
+from evaluation.statistics.labels import LabelsError
+from evaluation.statistics.pairwise import Duels, Strengths, bradley_terry, records
 
 
 def rng(seed: int = 3) -> np.random.Generator:

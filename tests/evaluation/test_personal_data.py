@@ -2,7 +2,7 @@
 
 import pytest
 
-from evaluation.personal_data import Kind, Redactor, found_in
+from evaluation.texts.personal_data import Kind, Redactor, found_in
 
 
 @pytest.mark.parametrize(

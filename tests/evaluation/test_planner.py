@@ -6,18 +6,10 @@ from collections.abc import Hashable
 import numpy as np
 import pytest
 
-from evaluation.differences import difference, differences
-from evaluation.inference import Sample
-from evaluation.interval import Undefined
-from evaluation.planner import (
-    conversations_needed,
-    deviation_from_rates,
-    deviation_from_runs,
-    difference_seen,
-    further_needed,
-    pilot_deviation,
-    power_of,
-)
+from evaluation.statistics.differences import difference, differences
+from evaluation.statistics.inference import Sample
+from evaluation.statistics.interval import Undefined
+from evaluation.statistics.sample_size import conversations_needed, deviation_from_rates, deviation_from_runs, difference_seen, further_needed, pilot_deviation, power_of
 
 
 @pytest.mark.parametrize(

@@ -8,17 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evaluation.agreement import (
-    Metric,
-    disagreement,
-    fleiss_kappa,
-    free_marginal_kappa,
-    krippendorff_alpha,
-    percent_pooled,
-)
-from evaluation.kappa import cohen_kappa
-from evaluation.labels import coded
-from evaluation.ratings import Ratings
+from evaluation.rater_agreement.coefficients import Metric, disagreement, fleiss_kappa, free_marginal_kappa, krippendorff_alpha, percent_pooled
+from evaluation.rater_agreement.kappa import cohen_kappa
+from evaluation.statistics.labels import coded
+from evaluation.rater_agreement.ratings import Ratings
 
 pytestmark = pytest.mark.shared_data
 

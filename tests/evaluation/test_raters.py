@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from evaluation.interval import Interval, Undefined
-from evaluation.kappa import cohen_kappa
-from evaluation.labels import Labels
-from evaluation.raters import compare_parties, influence, without_raters
-from evaluation.ssa import Unit, ssa
+from evaluation.statistics.interval import Interval, Undefined
+from evaluation.rater_agreement.kappa import cohen_kappa
+from evaluation.statistics.labels import Labels
+from evaluation.rater_agreement.influence import compare_parties, influence, without_raters
+from evaluation.statistics.ssa import Unit, ssa
 
 
 def random_labels(seed: int) -> Labels:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from evaluation.resampling import distinct_rows, draw_counts, resampled_sums
+from evaluation.statistics.resampling import distinct_rows, draw_counts, resampled_sums
 
 RESAMPLES = 40_000
 # More kinds of rows than are drawn by NumPy's multinomial: 1 to 12 clusters of each, 234 in all.

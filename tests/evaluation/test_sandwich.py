@@ -6,8 +6,8 @@ import statsmodels.api as sm
 from numpy.random import default_rng
 from scipy.linalg import block_diag, fractional_matrix_power
 
-from evaluation.labels import FloatArray, IntArray
-from evaluation.sandwich import Errors, errors, orthonormal
+from evaluation.statistics.labels import FloatArray, IntArray
+from evaluation.statistics.regression import Errors, errors, orthonormal
 
 
 def line(seed: int, sizes: list[int]) -> tuple[FloatArray, FloatArray, IntArray]:

@@ -1,6 +1,6 @@
 import pytest
 
-from evaluation.scripts import contradiction, script_of
+from evaluation.texts.cleaning import contradiction, script_of
 
 CHINESE = ["你好,你今天怎么样?我刚从公园回来,那里有很多人。", "我很好,谢谢。"]
 ENGLISH = ["Hello, how are you today?", "Fine, thanks. 你呢?"]

@@ -8,7 +8,7 @@ from itertools import product
 
 import pytest
 
-from evaluation.spreadsheets import cell, csv_of, csv_text
+from evaluation.files.writing import cell, csv_of, csv_text
 
 VALUES = ["plain", "=1+1", "'=1", "", 'a "b", c\n', None, True, False, 0, -1, 2.5, Decimal("-1.50")]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from evaluation.__main__ import SSA_COLUMNS, main
-from evaluation.repetition import MIN_SHARE, MIN_WORDS
+from evaluation.texts.repetition import MIN_SHARE, MIN_WORDS
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "statistics.md").read_text(encoding="utf-8")

@@ -14,7 +14,7 @@ from evaluation.questions import (
     AnswersError,
     QuestionSet,
 )
-from evaluation.questions.topical_chat import RATINGS, SENTIMENTS, SOURCES
+from evaluation.questions.sets.topical_chat import RATINGS, SENTIMENTS, SOURCES
 
 SHARED = Path(__file__).parents[3] / "shared" / "data" / "topical-chat"
 

@@ -8,9 +8,9 @@ from statsmodels.stats.inter_rater import fleiss_kappa as fleiss
 
 from evaluation.protocols import published_beside
 from evaluation.questions import QUESTION_SETS
-from evaluation.report.consensus import agreement
+from evaluation.report.raters import agreement
 from evaluation.report.figures import coded_questions
-from evaluation.report.judged import Judged
+from evaluation.report.label_columns import Judged
 
 SNIPPETS = QUESTION_SETS["topical-chat-snippet"]
 ITEMS = 40

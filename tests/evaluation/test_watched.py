@@ -9,8 +9,8 @@ import pytest
 
 from evaluation.questions import SSA
 from evaluation.report.intervals import TERMS
-from evaluation.report.judged import Judged
-from evaluation.report.watched import CONVERSATIONS, THIRD_RATER, Arrivals, always_valid, batches
+from evaluation.report.label_columns import Judged
+from evaluation.report.leader import CONVERSATIONS, THIRD_RATER, Arrivals, always_valid, batches
 
 Row = tuple[str, int, str, float]  # bot, conversation or context, worker, sensible and specific alike
 

@@ -20,21 +20,21 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from evaluation.questions import QUESTION_SETS
-from evaluation.report.bundle import recompute
-from evaluation.report.tables import tables
+from evaluation.report.bundles.recomputation import recompute
+from evaluation.report.bundles.tables import tables
 from tests.conftest import MakeStudy, start_dialogue, worker_of
 from tests.planted import add_exchange, add_label, bot_of, computed, figures, talked
 from turnwise.accounts.models import User
 from turnwise.bots.models import BotVersion
 from turnwise.bots.services import version_of
-from turnwise.crowd.ending import exclude
+from turnwise.crowd.places.ending import exclude
 from turnwise.crowd.panels import Arrival
 from turnwise.dialogues.models import Dialogue, Fault
 from turnwise.dialogues.queries import seat_of
 from turnwise.dialogues.services import finish
-from turnwise.exports.described import MASK, masked
+from turnwise.exports.bundle import MASK, masked
 from turnwise.labels.models import Label
-from turnwise.reports.method import method
+from turnwise.reports.descriptions import method
 from turnwise.studies.models import Study
 from turnwise.studies.services import save_study
 

@@ -9,12 +9,12 @@ from uuid import UUID
 import pytest
 from django.core.management import call_command
 
-from evaluation.report.bundle import recompute
+from evaluation.report.bundles.recomputation import recompute
 from tests.conftest import MakeQueue, MakeStudy
 from tests.desks import begin
 from tests.planted import computed, talked
-from turnwise.judging import services as judging
-from turnwise.judging import subjects
+from turnwise.judging.queue import services as judging
+from turnwise.judging.items import subjects
 from turnwise.studies.models import Study
 from turnwise.transcripts.storing import import_file
 

@@ -11,12 +11,12 @@ from django.core.management import call_command
 
 from evaluation import questions
 from evaluation.questions import Answer, Choice, Condition, Kind, Question, QuestionSet, Scale, Subject
-from evaluation.report.bundle import recompute
+from evaluation.report.bundles.recomputation import recompute
 from tests.conftest import MakeStudy, start_dialogue, worker_of
 from tests.planted import SignIn, add_exchange, add_label, bot_of, computed
 from turnwise.accounts.models import User
 from turnwise.bots.services import version_of
-from turnwise.charts.drawn import svgs
+from turnwise.charts.drawing import svgs
 from turnwise.dialogues.queries import seat_of
 from turnwise.dialogues.services import finish
 from turnwise.reports.models import Chart

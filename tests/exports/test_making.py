@@ -12,18 +12,18 @@ from django.db import connection, transaction
 from django.test import Client
 from django.utils import timezone
 
-from evaluation.report.bundle import recompute
+from evaluation.report.bundles.recomputation import recompute
 from tests.conftest import MakeQueue, MakeStudy
 from tests.desks import judge
 from tests.planted import SignIn, ask_instead, talked
 from turnwise.accounts.models import User
-from turnwise.crowd.ending import delete_workers
-from turnwise.exports import making
+from turnwise.crowd.places.ending import delete_workers
+from turnwise.exports import bundle_jobs
 from turnwise.exports.tasks import started
-from turnwise.judging import subjects
-from turnwise.live.locks import BUNDLES, only_here
-from turnwise.privacy.erasing import erase_due
-from turnwise.privacy.withdrawing import withdraw
+from turnwise.judging.items import subjects
+from turnwise.live.jobs import BUNDLES, only_here
+from turnwise.privacy.erasure import erase_due
+from turnwise.privacy.withdrawal import withdraw
 from turnwise.studies import bundles
 from turnwise.studies.models import Bundle, BundlePart, Study
 from turnwise.studies.services import share
@@ -45,8 +45,8 @@ def address(study: Study) -> str:
 
 
 def made(study: Study, by: User) -> Bundle:
-    bundle, _is_new = making.ask_for(study, by=by)
-    making.make(bundle.pk)
+    bundle, _is_new = bundle_jobs.ask_for(study, by=by)
+    bundle_jobs.make(bundle.pk)
     bundle.refresh_from_db()
     return bundle
 
@@ -92,27 +92,27 @@ def test_from_the_button_to_an_archive_like_the_commands(
 def test_an_archive_of_several_parts_comes_out_whole(
     told: Study, rex: User, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(making, "PART_BYTES", 10_000)
+    monkeypatch.setattr(bundle_jobs, "PART_BYTES", 10_000)
 
     bundle = made(told, rex)
 
     assert bundle.parts.count() == -(-bundle.size // 10_000) > 3
     call_command("bundle", str(told.pk), output=tmp_path / "commanded.zip")
-    assert b"".join(making.chunks(bundle)) == (tmp_path / "commanded.zip").read_bytes()
+    assert b"".join(bundle_jobs.chunks(bundle)) == (tmp_path / "commanded.zip").read_bytes()
 
 
 def test_its_page_says_how_many_rows_are_written(told: Study, rex: User, sign_in: SignIn) -> None:
     made(told, rex)
     first = Bundle.objects.get()
-    heard = making.progress(first)
-    under_way, _is_new = making.ask_for(told, by=rex)
+    heard = bundle_jobs.progress(first)
+    under_way, _is_new = bundle_jobs.ask_for(told, by=rex)
 
     with only_here(BUNDLES, under_way.pk):
         Bundle.objects.filter(pk=under_way.pk).update(begun_at=timezone.now())
         told_of: list[tuple[str, int, int]] = []
         with (Path("/dev/null")).open("wb") as nowhere:
-            making.write_bundle(told.pk, nowhere, lambda *heard: told_of.append((*heard, 0, 0)[:3]))
-        making.note(under_way, *told_of[-1])
+            bundle_jobs.write_bundle(told.pk, nowhere, lambda *heard: told_of.append((*heard, 0, 0)[:3]))
+        bundle_jobs.note(under_way, *told_of[-1])
         shown = page_of(sign_in(rex), told)
 
     assert heard["stage"] == "storing"
@@ -150,7 +150,7 @@ def test_who_asks_while_it_is_made_waits_for_the_same_one(
     found: list[tuple[Bundle, bool]] = []
 
     def ask(person: User) -> None:
-        found.append(making.ask_for(told, by=person))
+        found.append(bundle_jobs.ask_for(told, by=person))
         connection.close()
 
     threads = [Thread(target=ask, args=(person,)) for person in (rex, ada, rex, ada)]
@@ -161,9 +161,9 @@ def test_who_asks_while_it_is_made_waits_for_the_same_one(
 
     assert len({bundle.pk for bundle, _is_new in found}) == 1
     assert sorted(is_new for _bundle, is_new in found) == [False, False, False, True]
-    making.ask_for(make_study({"second": 1}), by=rex)
+    bundle_jobs.ask_for(make_study({"second": 1}), by=rex)
     with pytest.raises(ValidationError, match="Other bundles are being made"):
-        making.ask_for(make_study({"third": 1}), by=rex)
+        bundle_jobs.ask_for(make_study({"third": 1}), by=rex)
 
 
 @pytest.mark.usefixtures("one_minute")
@@ -175,7 +175,7 @@ def test_who_asks_all_the_time_is_told_to_wait(told: Study, rex: User, sign_in: 
 
 def test_why_it_failed_is_told_and_it_can_be_made_again(told: Study, rex: User, sign_in: SignIn) -> None:
     ask_instead(told, "no-such-set")
-    bundle, _is_new = making.ask_for(told, by=rex)
+    bundle, _is_new = bundle_jobs.ask_for(told, by=rex)
 
     assert started(bundle.pk).wait(120) == 0
 
@@ -189,7 +189,7 @@ def test_why_it_failed_is_told_and_it_can_be_made_again(told: Study, rex: User, 
 
 
 def test_on_a_full_disk_nothing_of_it_stays(told: Study, rex: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(making, "SPARED_BYTES", 1 << 60)
+    monkeypatch.setattr(bundle_jobs, "SPARED_BYTES", 1 << 60)
 
     bundle = made(told, rex)
 
@@ -201,7 +201,7 @@ def test_one_whose_process_died_or_never_came_can_be_made_again(
     told: Study, rex: User, sign_in: SignIn
 ) -> None:
     client = sign_in(rex)
-    died, _is_new = making.ask_for(told, by=rex)
+    died, _is_new = bundle_jobs.ask_for(told, by=rex)
     with only_here(BUNDLES, died.pk):
         Bundle.objects.filter(pk=died.pk).update(begun_at=timezone.now())
         assert "The bundle is being made." in page_of(client, told)
@@ -209,10 +209,10 @@ def test_one_whose_process_died_or_never_came_can_be_made_again(
 
     assert "Its process ended unexpectedly" in page_of(client, told)
     assert not BundlePart.objects.exists()
-    late, is_new = making.ask_for(told, by=rex, now=timezone.now() - timedelta(minutes=6))
+    late, is_new = bundle_jobs.ask_for(told, by=rex, now=timezone.now() - timedelta(minutes=6))
     assert is_new
     assert "Nothing began to make it" in page_of(client, told)
-    making.make(late.pk)  # its message comes at last, and nobody waits for it
+    bundle_jobs.make(late.pk)  # its message comes at last, and nobody waits for it
     assert not Bundle.objects.filter(made_at__isnull=False).exists()
     assert made(told, rex).made_at
 
@@ -220,9 +220,9 @@ def test_one_whose_process_died_or_never_came_can_be_made_again(
 def test_it_is_gone_after_a_day(told: Study, rex: User) -> None:
     made(told, rex)
 
-    making.drop_old(now=timezone.now() + timedelta(hours=23))
+    bundle_jobs.drop_old(now=timezone.now() + timedelta(hours=23))
     assert BundlePart.objects.exists()
-    making.drop_old(now=timezone.now() + timedelta(hours=25))
+    bundle_jobs.drop_old(now=timezone.now() + timedelta(hours=25))
 
     assert not Bundle.objects.exists()
     assert not BundlePart.objects.exists()
@@ -272,10 +272,10 @@ def test_a_bundle_that_quotes_more_than_was_known_is_not_handed_out(
     told: Study, rex: User, make_queue: MakeQueue
 ) -> None:
     readers = make_queue()
-    bundle, _is_new = making.ask_for(readers, by=rex)
+    bundle, _is_new = bundle_jobs.ask_for(readers, by=rex)
     subjects.add_turns(readers, told, language="en")
 
-    making.make(bundle.pk)
+    bundle_jobs.make(bundle.pk)
 
     bundle.refresh_from_db()
     assert bundle.made_at is None
@@ -305,7 +305,7 @@ def test_redacting_erasing_and_deleting_take_the_bundle_along(
 
 
 def test_a_withdrawal_while_it_is_made_ends_it(told: Study, rex: User) -> None:
-    bundle, _is_new = making.ask_for(told, by=rex)
+    bundle, _is_new = bundle_jobs.ask_for(told, by=rex)
     process = started(bundle.pk)
     while not Bundle.objects.filter(begun_at__isnull=False).exists():
         assert process.poll() is None
@@ -322,7 +322,7 @@ def test_nobody_begins_a_bundle_until_what_is_taken_back_is_gone(told: Study, re
     asked: list[int] = []
 
     def ask() -> None:
-        asked.append(making.ask_for(told, by=rex)[0].pk)
+        asked.append(bundle_jobs.ask_for(told, by=rex)[0].pk)
         connection.close()
 
     waiting = Thread(target=ask)
@@ -341,7 +341,7 @@ def test_a_download_that_loses_its_bundle_breaks_off(told: Study, rex: User) -> 
     bundles.forget([told.pk])
 
     with pytest.raises(RuntimeError, match="was deleted while it was downloaded"):
-        list(making.chunks(bundle))
+        list(bundle_jobs.chunks(bundle))
 
 
 def test_it_is_for_those_who_work_on_the_study(

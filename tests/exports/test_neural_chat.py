@@ -8,8 +8,8 @@ from io import BytesIO
 import pytest
 from django.core.management import call_command
 
-from evaluation.conversation.file import read_conversations
-from evaluation.report.bundle import recompute
+from evaluation.commands.conversation_files import read_conversations
+from evaluation.report.bundles.recomputation import recompute
 from tests.conftest import MakeStudy, pseudonym_of, start_dialogue
 from tests.planted import SignIn, add_exchange, add_label, bot_of, computed, figures
 from tests.transcripts.imports import import_draft
@@ -17,7 +17,7 @@ from turnwise.accounts.models import User
 from turnwise.bots.services import version_of
 from turnwise.crowd.models import Worker
 from turnwise.dialogues.models import Dialogue
-from turnwise.exports import neural_chat
+from turnwise.exports import published_formats
 from turnwise.labels.models import Label
 from turnwise.studies.asks import About, Asked, Moment, Party
 from turnwise.studies.models import Study
@@ -115,7 +115,7 @@ def test_report_page_and_bundle_count_them(
     assert recompute(archive).differences == []
     # `python -m evaluation` reads the bundle and the exported file, to the same conversations and ratings.
     records = archive.with_name("records.csv")
-    records.write_text("".join(neural_chat.records(study)), newline="")
+    records.write_text("".join(published_formats.neural_chat_records(study)), newline="")
     bundled, recorded = read_conversations(archive), read_conversations(records)
     assert [[text for _, text in talk.turns] for talk in bundled] == [
         [text for _, text in talk.turns] for talk in recorded
@@ -158,7 +158,7 @@ def test_what_comes_out_is_what_came_in(
     # And in again, elsewhere: the same files, but for who the raters are and when they rated.
     other = brought_in(make_study({"another": 1}, asks=ASKS, min_turns=2, max_turns=40), out)
     own = {"User Session Key", "Study Key", "Datetime"}
-    for file in (neural_chat.records, neural_chat.ratings):
+    for file in (published_formats.neural_chat_records, published_formats.neural_chat_ratings):
         first, second = (
             [_without(row, own) for row in table("".join(file(each)))] for each in (study, other)
         )
@@ -170,7 +170,7 @@ def _without(row: dict[str, str], names: set[str]) -> dict[str, str]:
 
 
 def test_the_file_of_ratings_has_a_row_for_each_rated_chat(study: Study) -> None:
-    rows = table("".join(neural_chat.ratings(study)))
+    rows = table("".join(published_formats.neural_chat_ratings(study)))
 
     assert tuple(rows[0]) == RATING_COLUMNS
     assert [(row["Chat ID"], row["Chatbot ID"], row["Quality"], row["Contingency"], row["Chat Length"])
@@ -185,14 +185,14 @@ def test_ratings_alone_join_the_conversations_that_are_there(
     # Elsewhere the same conversations, of which nobody knows any rating yet.
     unrated = [
         {name: "" if name.startswith("Chat Rating") else said for name, said in row.items()}
-        for row in table("".join(neural_chat.records(study)))
+        for row in table("".join(published_formats.neural_chat_records(study)))
         if row["Chat ID"] != "c3"
     ]
     other = brought_in(
         make_study({"another": 1}, asks=ASKS, min_turns=2, max_turns=40), written(RECORD_COLUMNS, unrated)
     )
     browser = sign_in(rex)
-    file = BytesIO("".join(neural_chat.ratings(study)).encode())
+    file = BytesIO("".join(published_formats.neural_chat_ratings(study)).encode())
     file.name = "chat_ratings.csv"
 
     page = browser.post(f"/studies/{other.pk}/imports/upload/", {"file": file}, follow=True)
@@ -208,7 +208,7 @@ def test_ratings_alone_join_the_conversations_that_are_there(
     assert "<dt>Votes, ratings, annotations</dt><dd>2</dd>" in done
     own = {"ID", "User Session Key", "Study Key", "Datetime"}
     first, second = (
-        [_without(row, own) for row in table("".join(neural_chat.ratings(each)))] for each in (study, other)
+        [_without(row, own) for row in table("".join(published_formats.neural_chat_ratings(each)))] for each in (study, other)
     )
     assert second == first[:2]
     assert {bot["bot"]: bot["cells"][0]["value"] for bot in figures(computed(other))["bots"]} == {"vhred": 4}
@@ -223,8 +223,8 @@ def test_ratings_alone_join_the_conversations_that_are_there(
     with pytest.raises(ImportRefusedError, match="no rating in the file"):
         import_draft(again.pk, systems={}, scripted_opening=False)
     undo(draft.pk, by=rex)
-    assert list(neural_chat.ratings(other))[1:] == []
-    assert "".join(neural_chat.records(other)).count("vhred") == 3
+    assert list(published_formats.neural_chat_ratings(other))[1:] == []
+    assert "".join(published_formats.neural_chat_records(other)).count("vhred") == 3
     assert Label.objects.filter(study=other, question_set="votes").count() == 3
 
 
@@ -235,12 +235,12 @@ def test_conversations_held_here_have_the_layout_too(make_study: MakeStudy) -> N
     add_exchange(dialogue, version, text="Well", latency=10)
     add_label(dialogue, position=1, answers={"vote": -1})
 
-    (row,) = table("".join(neural_chat.records(study)))
+    (row,) = table("".join(published_formats.neural_chat_records(study)))
 
     assert (row["Chat ID"], row["Chatbot ID"]) == (str(dialogue.public_id), "scripty")
     assert (row["Response"], row["Response Rating"]) == ("Well", "-1")
     assert row["User Session Key"] == pseudonym_of(dialogue)
-    assert list(neural_chat.ratings(study))[1:] == []
+    assert list(published_formats.neural_chat_ratings(study))[1:] == []
 
 
 def test_only_labels_given_here_keep_an_import_from_being_undone(study: Study) -> None:

@@ -12,16 +12,16 @@ from uuid import UUID
 import pytest
 from django.core.management import call_command
 
-from evaluation.csv_file import FileError
-from evaluation.report.bundle import recompute
+from evaluation.files.reading import FileError
+from evaluation.report.bundles.recomputation import recompute
 from tests.conftest import MakePairs, MakeStudy
 from tests.desks import begin
 from tests.planted import SignIn, computed, talked
 from turnwise.accounts.models import User
-from turnwise.judging import pairs
-from turnwise.judging import services as judging
+from turnwise.judging.items import pairs
+from turnwise.judging.queue import services as judging
 from turnwise.judging.models import Slot
-from turnwise.judging.pairs import Source
+from turnwise.judging.items.pairs import Source
 from turnwise.reports.models import Chart
 from turnwise.studies.models import Study
 

@@ -13,9 +13,9 @@ from tests.conftest import MakeStudy, OpenTab
 from tests.planted import talked
 from turnwise.accounts.models import User
 from turnwise.dialogues.models import Dialogue
-from turnwise.exports import turns
+from turnwise.exports import turn_files
 from turnwise.labels.models import Label
-from turnwise.live import streaming
+from turnwise.live import http_responses
 from turnwise.project.asgi import pages
 
 
@@ -53,8 +53,8 @@ async def sent_until(path: str, cookie: str, *, parts: int) -> list[dict[str, An
 async def test_an_export_that_is_broken_off_leaves_no_transaction_open(
     dialogue: Dialogue, open_tab: OpenTab, ada: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(turns.labelled_turns, "__kwdefaults__", {"batch": 1})
-    monkeypatch.setattr(streaming, "ENOUGH", 1)
+    monkeypatch.setattr(turn_files.labelled_turns, "__kwdefaults__", {"batch": 1})
+    monkeypatch.setattr(http_responses, "ENOUGH", 1)
     tab = await open_tab(dialogue)
     for text in ("One", "Two", "Three"):
         await tab.exchange(text)
@@ -73,7 +73,7 @@ async def test_an_export_that_is_broken_off_leaves_no_transaction_open(
 async def test_short_chunks_of_a_file_share_a_message(
     dialogue: Dialogue, open_tab: OpenTab, ada: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(turns.labelled_turns, "__kwdefaults__", {"batch": 1})
+    monkeypatch.setattr(turn_files.labelled_turns, "__kwdefaults__", {"batch": 1})
     tab = await open_tab(dialogue)
     await tab.exchange("One")
     client = Client()
@@ -94,9 +94,9 @@ def test_every_label_is_sent_once_conversation_by_conversation(
     study, other = (make_study({"ann": 9}, min_turns=2, max_turns=8) for _ in range(2))
     for each in (study, other, study, study):
         talked(each, [(True, True), (False, False)])
-    monkeypatch.setattr(turns, "FIRST_BATCH", 1)
+    monkeypatch.setattr(turn_files, "FIRST_BATCH", 1)
 
-    sent = [row for batch in turns.labelled_turns(study, batch=2) for row in batch]
+    sent = [row for batch in turn_files.labelled_turns(study, batch=2) for row in batch]
 
     labels = Label.objects.filter(study=study).select_related("turn__dialogue")
     wanted = sorted(labels, key=lambda each: (each.turn.dialogue_id, each.turn.position, each.pk))

@@ -9,7 +9,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import call_command
 
-from evaluation.report.bundle import recompute
+from evaluation.report.bundles.recomputation import recompute
 from tests.chatbots.knowledge.topical_chat import PARTS, SHARED, published
 from tests.conftest import MakeStudy
 from tests.planted import SignIn, computed, figures
@@ -17,7 +17,7 @@ from tests.transcripts.imports import import_draft
 from turnwise.accounts.models import User
 from turnwise.crowd.models import Worker
 from turnwise.dialogues.models import Dialogue, Material, TranscriptImport
-from turnwise.exports import topical_chat
+from turnwise.exports import published_formats
 from turnwise.labels.models import Label
 from turnwise.studies.asks import About, Asked, Moment, Party
 from turnwise.studies.models import Study
@@ -81,8 +81,8 @@ def brought_in(study: Study, talks: dict[str, Any], sets: dict[str, Any]) -> Tra
 
 
 def out(study: Study) -> tuple[dict[str, Any], dict[str, Any]]:
-    conversations = json.loads("".join(topical_chat.conversations(study)))
-    return conversations, json.loads("".join(topical_chat.reading_sets(study)))
+    conversations = json.loads("".join(published_formats.topical_chat_conversations(study)))
+    return conversations, json.loads("".join(published_formats.topical_chat_reading_sets(study)))
 
 
 @pytest.mark.django_db(transaction=True)

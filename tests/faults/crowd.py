@@ -20,10 +20,10 @@ from typing import TypeVar
 from typing_extensions import override
 from websockets.asyncio.client import ClientConnection
 
-from evaluation.quality.machine import FEWEST
+from evaluation.quality.signs import FEWEST
 from tests.faults.ledger import PAUSE_SECONDS, Chatter, Frame
-from turnwise.rehearsals.visitor import Page, PageError, Visitor
-from turnwise.rehearsals.worker import LOST, socket_of
+from turnwise.rehearsals.page_visitor import Page, PageError, Visitor
+from turnwise.rehearsals.simulated_worker import LOST, socket_of
 
 PATIENCE = 90.0
 PANELS = ("prolific", "url", "invited")

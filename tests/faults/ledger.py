@@ -11,8 +11,8 @@ from uuid import uuid4
 
 from websockets.asyncio.client import ClientConnection
 
-from turnwise.rehearsals.visitor import Visitor
-from turnwise.rehearsals.worker import FIRST_WAIT, LONGEST_WAIT, LOST, enter, socket_of
+from turnwise.rehearsals.page_visitor import Visitor
+from turnwise.rehearsals.simulated_worker import FIRST_WAIT, LONGEST_WAIT, LOST, enter, socket_of
 
 SILENCE = 8.0  # as static/js/kit/connection.js has it
 RETRY_SECONDS = 2.0

@@ -19,7 +19,7 @@ import pytest
 
 from tests.faults.conftest import WEB, Stack
 from tests.faults.crowd import DOZEN, IN_PAIRS, PATIENCE, Place, Way, patiently, take_part
-from turnwise.rehearsals.visitor import PageError, Visitor
+from turnwise.rehearsals.page_visitor import PageError, Visitor
 
 pytestmark = pytest.mark.timeout(300)
 Note = Callable[[str, float], None]
@@ -31,7 +31,7 @@ PARTS = {
     "redis-server": "Redis",
     "postgres": "PostgreSQL",
 }
-KEEPER = "turnwise.project.web"
+KEEPER = "turnwise.project.web_server"
 STOPPED_SECONDS = 2.0
 
 
@@ -235,7 +235,7 @@ import json
 from turnwise.accounts.models import User
 from turnwise.bots.models import Bot
 from turnwise.crowd.models import Invitation, StudyPanel
-from turnwise.crowd.taking import invite, take_panels
+from turnwise.crowd.panels.study_panels import invite, take_panels
 from turnwise.studies.asks import About, Asked, Moment
 from turnwise.studies.models import Study
 from turnwise.studies.services import save_study, set_state
@@ -269,7 +269,7 @@ from turnwise.dialogues.models import Dialogue
 from turnwise.quality.flagging import look
 from turnwise.quality.models import Flag
 from turnwise.studies.models import Study
-from turnwise.studies.progress import counts_of
+from turnwise.studies.queries import counts_of
 studies = [Study.objects.get(title=title) for title in ("Crowd", "Pairs")]
 invited = {each.panel_id: each.name for each in Invitation.objects.filter(study__in=studies)}
 people = {}

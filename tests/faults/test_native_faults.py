@@ -32,10 +32,10 @@ PARTS = {
     "postgres": "PostgreSQL",
 }
 KEEPERS = {
-    "turnwise.project.web": "What keeps the sockets' server running",
-    "turnwise.bots.hosts": "What keeps the host of bots running",
+    "turnwise.project.web_server": "What keeps the sockets' server running",
+    "turnwise.bots.hosting.host_program": "What keeps the host of bots running",
 }
-KEPT = {"turnwise.project.web": "The sockets' server", "turnwise.bots.hosts": "Host of bots"}
+KEPT = {"turnwise.project.web_server": "The sockets' server", "turnwise.bots.hosting.host_program": "Host of bots"}
 
 
 class FullStack(Stack):
@@ -45,7 +45,7 @@ class FullStack(Stack):
         self.native = Native(var.parent, BOTS_BESIDE_SOCKETS=HERE, BOTS_OF_THEIR_OWN=AFAR)
         self.native.wait_until_ready()
         self.link = self.native.link
-        self.environment = self.native.child("turnwise.project.web").environ()
+        self.environment = self.native.child("turnwise.project.web_server").environ()
         self.code = self.shell(make_study(AFAR)).strip()
         self._nobody_talks_yet()
 

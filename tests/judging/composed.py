@@ -1,8 +1,8 @@
 """Batteries as the tests compose them."""
 
 from tests.conftest import MakeContexts, MakeRun
-from turnwise.judging import services as judging
-from turnwise.judging import subjects
+from turnwise.judging.queue import services as judging
+from turnwise.judging.items import subjects
 from turnwise.judging.models import Battery
 from turnwise.studies.models import Study
 

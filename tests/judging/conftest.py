@@ -6,16 +6,16 @@ from tests.asking import judging_both, judging_with_two_sets
 from tests.conftest import MakeContexts, MakeRun, MakeStudy
 from tests.planted import talked
 from turnwise.accounts.models import User
-from turnwise.questions import resolving
+from turnwise.questions import question_sets
 from turnwise.studies.models import Study
 
 
 @pytest.fixture
 def _sets_are_forgotten() -> Iterator[None]:
     """A version is read once per process; the next test has another database."""
-    resolving.forget()
+    question_sets.forget_question_sets()
     yield
-    resolving.forget()
+    question_sets.forget_question_sets()
 
 
 @pytest.fixture

@@ -15,8 +15,8 @@ from django.db import connection
 from django.utils import timezone
 
 from chatbots.identity.replies import GROUPS, Group, Reply, categorise
-from chatbots.identity.user_study import ANSWERS, SMALL_TALK
-from evaluation.report.bundle import recompute
+from chatbots.identity.answers import ANSWERS, SMALL_TALK
+from evaluation.report.bundles.recomputation import recompute
 from tests.conftest import MakeContexts, MakeQueue, MakeRun, enter
 from tests.desks import begin
 from tests.judging import composed
@@ -25,13 +25,13 @@ from tests.planted import SignIn, computed, figures
 from turnwise.accounts.models import User
 from turnwise.crowd.models import Participation
 from turnwise.crowd.refusals import EntryRefusedError
-from turnwise.judging import services as judging
-from turnwise.judging import subjects
-from turnwise.judging.batteries import battery_of
-from turnwise.judging.desks import Desk, Judged
+from turnwise.judging.queue import services as judging
+from turnwise.judging.items import subjects
+from turnwise.judging.batteries.battery_rules import battery_of
+from turnwise.judging.queue.rater_session import Desk, Judged
 from turnwise.judging.models import Batch, Battery, Slot
 from turnwise.labels.models import Label
-from turnwise.live.refusals import RefusedError
+from turnwise.live.frames import RefusedError
 from turnwise.studies.models import Study
 from turnwise.studies.services import set_state
 

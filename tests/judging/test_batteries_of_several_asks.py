@@ -8,7 +8,7 @@ from uuid import UUID
 import pytest
 from django.core.exceptions import ValidationError
 
-from evaluation.report.bundle import recompute
+from evaluation.report.bundles.recomputation import recompute
 from tests.asking import LIKENESS, LIKERT, SCALES, asking, judge_all
 from tests.conftest import MakeContexts, MakeRun, MakeStudy
 from tests.desks import OPEN, begin, held
@@ -17,15 +17,15 @@ from tests.planted import SignIn, computed, figures, talked
 from turnwise.accounts.models import User
 from turnwise.crowd.models import Participation
 from turnwise.exports.bundle import write_bundle
-from turnwise.judging import services as judging
-from turnwise.judging import subjects
-from turnwise.judging.batteries import battery_of, rules_in_words
-from turnwise.judging.desks import Desk
+from turnwise.judging.queue import services as judging
+from turnwise.judging.items import subjects
+from turnwise.judging.batteries.battery_rules import battery_of, rules_in_words
+from turnwise.judging.queue.rater_session import Desk
 from turnwise.judging.models import Batch, Battery, Slot
 from turnwise.judging.queries import shares
-from turnwise.judging.removing import take_out
+from turnwise.judging.items.removal import take_out
 from turnwise.labels.models import Label
-from turnwise.live.refusals import RefusedError
+from turnwise.live.frames import RefusedError
 from turnwise.questions.services import create_set
 from turnwise.studies.asks import About, Asked
 from turnwise.studies.models import Study

@@ -5,7 +5,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnwise.judging.composing import APART, Member, Recipe, compose
+from turnwise.judging.batteries.battery_sampling import APART, Member, Recipe, compose
 
 MILLION = 1_000_000
 

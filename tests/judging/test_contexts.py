@@ -14,7 +14,7 @@ from django.db import IntegrityError, transaction
 from django.urls import reverse
 from django.utils import timezone
 
-from evaluation.report.bundle import recompute
+from evaluation.report.bundles.recomputation import recompute
 from tests.conftest import MakeQueue
 from tests.desks import OPEN, begin, held
 from tests.planted import SignIn, computed
@@ -22,13 +22,13 @@ from turnwise.accounts.models import User
 from turnwise.contexts.files import ContextRow
 from turnwise.contexts.models import ContextSet, ContextSetVersion
 from turnwise.contexts.services import import_version
-from turnwise.judging import services as judging
-from turnwise.judging import subjects
-from turnwise.judging.chosen import Contexts, contexts_of
+from turnwise.judging.queue import services as judging
+from turnwise.judging.items import subjects
+from turnwise.judging.items.item_selection import Contexts, contexts_of
 from turnwise.judging.models import Batch, Item, JudgingPlan, Slot
-from turnwise.judging.second_group import add_drawn, beside_each_other, groups_of
+from turnwise.judging.readers.second_group import add_drawn, beside_each_other, groups_of
 from turnwise.labels.models import Label
-from turnwise.privacy.stored import stored_of
+from turnwise.privacy.stored_data import stored_of
 from turnwise.questions.services import create_set
 from turnwise.studies.asks import About, Party
 from turnwise.studies.models import Study

@@ -12,7 +12,7 @@ from django.urls import reverse
 
 from evaluation.questions import CONTEXT_FITNESS
 from evaluation.questions.errors import DeclarationError
-from evaluation.report.bundle import recompute
+from evaluation.report.bundles.recomputation import recompute
 from tests.conftest import MakeQueue, enter
 from tests.desks import begin, held
 from tests.planted import SignIn, computed
@@ -20,16 +20,18 @@ from turnwise.accounts.models import User
 from turnwise.contexts.files import ContextRow
 from turnwise.contexts.models import ContextSet, ContextSetVersion
 from turnwise.contexts.services import import_version
-from turnwise.crowd import pilot, practice
-from turnwise.judging import gold, removing, subjects
-from turnwise.judging import services as judging
-from turnwise.judging.chosen import contexts_of
-from turnwise.judging.desks import Desk
-from turnwise.judging.gold import Gold
+from turnwise.crowd.places import pilot
+from turnwise.crowd.entry import practice
+from turnwise.judging.gold import gold_items
+from turnwise.judging.items import removal, subjects
+from turnwise.judging.queue import services as judging
+from turnwise.judging.items.item_selection import contexts_of
+from turnwise.judging.queue.rater_session import Desk
+from turnwise.judging.gold.gold_items import Gold
 from turnwise.judging.models import Battery, JudgingPlan, Slot
 from turnwise.judging.queries import system_counts
 from turnwise.studies.models import Study
-from turnwise.studies.progress import counts_of
+from turnwise.studies.queries import counts_of
 from turnwise.studies.services import set_state
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -91,8 +93,8 @@ def test_gold_contexts_come_besides_the_others_and_count_nowhere(
 ) -> None:
     study = make_judged({"four": 5}, raters=2, batch=4)
     known = study.items.get(context__key="four1")
-    gold.declare(study, {known.key: Gold({"clear": [False]})})
-    gold.give(study, 1)
+    gold_items.declare(study, {known.key: Gold({"clear": [False]})})
+    gold_items.give(study, 1)
 
     judge_all(study, {"four1": VAGUE})
     judge_all(study, {})
@@ -101,7 +103,7 @@ def test_gold_contexts_come_besides_the_others_and_count_nowhere(
     (row,) = result["bots"]
     assert (row["conversations"], row["labels"], row["cells"][0]["value"]) == (4, 8, 100)
     assert "four 1?" in sign_in(rex).get(f"/studies/{study.pk}/queue/gold/").text
-    assert sorted((each.right, each.judged) for each in gold.judged(study)) == [(0, 1), (1, 1)]
+    assert sorted((each.right, each.judged) for each in gold_items.judged(study)) == [(0, 1), (1, 1)]
 
 
 def test_a_set_is_taken_out_of_the_queue_and_put_back(
@@ -112,11 +114,11 @@ def test_a_set_is_taken_out_of_the_queue_and_put_back(
     client = sign_in(rex)
     page = client.get(reverse("judging:take_out", args=[study.pk]), {"system": "Two, version 1"}).text
     assert "Take Two, version 1 out of the queue?" in page
-    removing.take_out(study, "Two, version 1")
+    removal.take_out(study, "Two, version 1")
     judge_all(study, {"one1": UNFIT})
 
     assert counts_of([study])[study.pk] == (3, 3)
-    removing.put_back(study, "Two, version 1")
+    removal.put_back(study, "Two, version 1")
     judge_all(study, {"two1": UNFIT})
     assert [(row.system, row.judged, row.wanted) for row in system_counts(study)] == [
         ("One, version 1", 3, 3),

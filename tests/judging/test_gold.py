@@ -8,20 +8,21 @@ import pytest
 from django.core.exceptions import ValidationError
 from django.test import Client
 
-from evaluation.spreadsheets import csv_text
+from evaluation.files.writing import csv_text
 from tests.conftest import MakeQueue, enter
 from tests.desks import begin, held
 from turnwise.accounts.models import User
 from turnwise.crowd.refusals import EntryRefusedError
-from turnwise.judging import gold, subjects
-from turnwise.judging import services as judging
-from turnwise.judging.gold import Gold
+from turnwise.judging.gold import gold_items
+from turnwise.judging.items import subjects
+from turnwise.judging.queue import services as judging
+from turnwise.judging.gold.gold_items import Gold
 from turnwise.judging.models import Item, Slot
 from turnwise.judging.queries import system_counts
-from turnwise.judging.services import plan_of
+from turnwise.judging.queue.services import plan_of
 from turnwise.studies.models import Study
-from turnwise.studies.progress import counts_of
-from turnwise.tasks.judging.judged import judged_items
+from turnwise.studies.queries import counts_of
+from turnwise.tasks.judging.results import judged_items
 
 YES = {"sensible": True, "specific": True}
 NO = {"sensible": False}
@@ -32,8 +33,8 @@ pytestmark = pytest.mark.django_db
 def with_gold(study: Study, number: int, *, each: int) -> list[Item]:
     """The first items become gold, to be judged “no”; every worker gets so many."""
     items = list(study.items.order_by("pk")[:number])
-    gold.declare(study, {item.key: Gold({"sensible": [False]}) for item in items})
-    gold.give(study, each)
+    gold_items.declare(study, {item.key: Gold({"sensible": [False]}) for item in items})
+    gold_items.give(study, each)
     return items
 
 
@@ -91,7 +92,7 @@ def test_the_page_tells_each_workers_share_with_its_interval(
     judge_all(study, lambda _gold: NO)
     judge_all(study, lambda _gold: YES)
 
-    good, careless = sorted(gold.judged(study), key=lambda row: -row.right)
+    good, careless = sorted(gold_items.judged(study), key=lambda row: -row.right)
     page = sign_in(rex).get(f"/studies/{study.pk}/queue/gold/").content.decode()
     assert "Pages of this study" in page
 
@@ -164,11 +165,11 @@ def test_gold_without_an_answer_or_judged_already_is_refused(
 
     nothing = client.post(f"/studies/{study.pk}/items/{free.key}/gold/", {}, follow=True)
     with pytest.raises(ValidationError, match="already been given to workers"):
-        gold.declare(study, {given.item.key: Gold({"sensible": [True]})})
+        gold_items.declare(study, {given.item.key: Gold({"sensible": [True]})})
     with pytest.raises(ValidationError, match="there are 0"):
-        gold.give(study, 1)
+        gold_items.give(study, 1)
     with pytest.raises(ValidationError, match="has no item"):
-        gold.declare(study, {uuid4(): Gold({"sensible": [True]})})
+        gold_items.declare(study, {uuid4(): Gold({"sensible": [True]})})
 
     assert "has no right answer" in nothing.content.decode()
     assert not study.items.filter(right_answers__isnull=False).exists()
@@ -189,7 +190,7 @@ def test_an_item_is_gold_by_its_own_page_until_workers_had_it(
     assert item.slots.count() == 1
 
     client.post(here, {"right-sensible": "0"})
-    gold.give(study, 1)
+    gold_items.give(study, 1)
     judge_all(study, lambda _gold: YES)
     kept = client.post(here, {"take_back": "1"}, follow=True)
     assert "so it stays gold" in kept.content.decode()
@@ -201,7 +202,7 @@ def test_a_copy_of_the_study_has_the_same_gold(make_queue: MakeQueue) -> None:
 
     subjects.add_all_items_of(copy, study)
 
-    assert [item.right_answers for item in gold.gold_of(copy)] == [{"sensible": [False]}]
+    assert [item.right_answers for item in gold_items.gold_of(copy)] == [{"sensible": [False]}]
     assert Slot.objects.filter(study=copy).count() == 10
 
 

@@ -10,7 +10,7 @@ from tests.desks import judge
 from tests.planted import talked
 from turnwise.accounts.models import User
 from turnwise.judging import queries as item_queries
-from turnwise.judging import subjects
+from turnwise.judging.items import subjects
 from turnwise.judging.models import JudgingPlan, Slot
 from turnwise.judging.queries import Filter
 from turnwise.studies.models import Study

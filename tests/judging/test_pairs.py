@@ -13,24 +13,24 @@ from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as some
 
-from evaluation.fit_contexts import Contexts
+from evaluation.texts.uninformative_contexts import Contexts
 from tests.conftest import MakeContexts, MakePairs, MakeQueue, MakeRun, MakeStudy, MakeVersion
 from tests.desks import begin
 from tests.planted import talked
-from turnwise.accounts import tokens
+from turnwise.accounts import credentials
 from turnwise.accounts.models import User
 from turnwise.crowd.models import Participation
-from turnwise.judging import pairing, pairs, subjects
-from turnwise.judging import services as judging
-from turnwise.judging.desks import Desk
+from turnwise.judging.items import pair_sampling, pairs, subjects
+from turnwise.judging.queue import services as judging
+from turnwise.judging.queue.rater_session import Desk
 from turnwise.judging.models import Item, Slot
-from turnwise.judging.pairing import Side
-from turnwise.judging.pairs import Source
+from turnwise.judging.items.pair_sampling import Side
+from turnwise.judging.items.pairs import Source
 from turnwise.labels.models import Label, Pair
-from turnwise.live.refusals import RefusedError
+from turnwise.live.frames import RefusedError
 from turnwise.responses.models import Response, ResponseRun
 from turnwise.studies.models import Study
-from turnwise.tasks.judging import judged
+from turnwise.tasks.judging import results
 
 pytestmark = pytest.mark.django_db
 
@@ -55,7 +55,7 @@ def test_every_two_systems_meet_at_contexts_of_both_and_equally_often_where_they
         for n, mine in enumerate(contexts)
     }
 
-    for found in pairing.of_responses(systems, set(), each=each, seed=seed):
+    for found in pair_sampling.of_responses(systems, set(), each=each, seed=seed):
         one, other = int(found.one[1:]), int(found.other[1:])
         assert len(found.pairs) == min(each, len(contexts[one] & contexts[other]))
         assert all(pair.first % 1000 == pair.second % 1000 for pair in found.pairs)
@@ -71,7 +71,7 @@ def test_a_conversation_stands_beside_one_other_of_a_system_at_most(
         "B": [Side(100 + n, f"b{n}") for n in range(few)],
     }
 
-    (found,) = pairing.of_conversations(systems, set(), each=each, seed=seed)
+    (found,) = pair_sampling.of_conversations(systems, set(), each=each, seed=seed)
 
     assert len(found.pairs) == min(many, few, each)
     assert max(Counter(each for pair in found.pairs for each in pair).values()) == 1
@@ -80,7 +80,7 @@ def test_a_conversation_stands_beside_one_other_of_a_system_at_most(
 def test_a_seed_draws_the_same_again_and_another_seed_others() -> None:
     systems = {"A": sides("A", *map(str, range(50))), "B": sides("B", *map(str, range(50)), at=100)}
 
-    first, again, other = (pairing.of_responses(systems, set(), each=10, seed=seed)[0] for seed in (1, 1, 2))
+    first, again, other = (pair_sampling.of_responses(systems, set(), each=10, seed=seed)[0] for seed in (1, 1, 2))
 
     assert first == again
     assert first.pairs != other.pairs
@@ -88,9 +88,9 @@ def test_a_seed_draws_the_same_again_and_another_seed_others() -> None:
 
 def test_more_of_the_same_are_added_to_those_that_are_there() -> None:
     systems = {"A": sides("A", *map(str, range(50))), "B": sides("B", *map(str, range(50)), at=100)}
-    known = set(pairing.of_conversations(systems, set(), each=10, seed=1)[0].pairs)
+    known = set(pair_sampling.of_conversations(systems, set(), each=10, seed=1)[0].pairs)
 
-    (more,) = pairing.of_conversations(systems, known, each=15, seed=1)
+    (more,) = pair_sampling.of_conversations(systems, known, each=15, seed=1)
 
     assert (more.there, len(more.pairs)) == (10, 5)
     used = [each for pair in (*known, *more.pairs) for each in pair]
@@ -100,7 +100,7 @@ def test_more_of_the_same_are_added_to_those_that_are_there() -> None:
 def test_two_that_say_the_same_are_no_pair() -> None:
     systems = {"A": [Side(1, "c", "Yes.")], "B": [Side(2, "c", "Yes.")]}
 
-    (found,) = pairing.of_responses(systems, set(), each=None, seed=1)
+    (found,) = pair_sampling.of_responses(systems, set(), each=None, seed=1)
 
     assert (found.pairs, found.alike) == ([], 1)
 
@@ -403,13 +403,13 @@ def test_short_contexts_and_unknown_words_are_left_out_where_asked_and_named_whe
     assert "2 contexts are left out" in previewed
     client.post(address, sent | paper | {"add": "1"})
     assert set(study.items.values_list("pair__first_response__context__key", flat=True)) == {"c2", "c4"}
-    report = judged.judged_pairs(study, study.asked[0])
+    report = results.judged_pairs(study, study.asked[0])
     assert report.contexts == Contexts(items=2, fewest_words=12, short=0, unknown=0)
     refused = client.post(address, sent | {"responses-least_words": "50"})
     assert (refused.status_code, "Alpha and Beta: 0" in refused.content.decode()) == (422, True)
 
     client.post(address, sent | {"add": "1"})
-    report = judged.judged_pairs(study, study.asked[0])
+    report = results.judged_pairs(study, study.asked[0])
     assert report.contexts == Contexts(items=4, fewest_words=2, short=1, unknown=1)
 
 
@@ -423,7 +423,7 @@ def test_the_api_adds_pairs_by_the_same_rules(
             f"/api/studies/{study.code}/pairs",
             json.dumps({"runs": runs} | sent),
             content_type="application/json",
-            HTTP_AUTHORIZATION=f"Bearer {tokens.make(who, 'test')}",
+            HTTP_AUTHORIZATION=f"Bearer {credentials.make_token(who, 'test')}",
         )
         return answer.status_code, answer.json()
 

@@ -7,9 +7,9 @@ from django.urls import reverse
 
 from tests.conftest import MakeContexts, MakeQueue, MakeRun, MakeStudy, start_dialogue
 from tests.planted import SignIn
-from turnwise.accounts import tokens
+from turnwise.accounts import credentials
 from turnwise.accounts.models import User
-from turnwise.judging import subjects
+from turnwise.judging.items import subjects
 from turnwise.judging.models import Slot
 from turnwise.studies.models import Study
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.django_db
 def call(who: User, method: str, address: str, body: Any = None) -> Any:
     """What the API answers this person."""
     sent = {} if body is None else {"data": json.dumps(body), "content_type": "application/json"}
-    bearer = f"Bearer {tokens.make(who, 'test')}"
+    bearer = f"Bearer {credentials.make_token(who, 'test')}"
     return getattr(Client(), method)(address, HTTP_AUTHORIZATION=bearer, **sent)
 
 

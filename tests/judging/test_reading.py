@@ -12,22 +12,22 @@ import pytest
 from django.core.exceptions import ValidationError
 from django.test import Client
 
-from evaluation.report.bundle import recompute
+from evaluation.report.bundles.recomputation import recompute
 from tests.conftest import MakePairs, MakeQueue, MakeStudy
 from tests.desks import begin, judge
 from tests.planted import SignIn, talked
 from turnwise.accounts.models import User
-from turnwise.dialogues import material
+from turnwise.dialogues import reading_material
 from turnwise.dialogues.models import Dialogue, Material
 from turnwise.exports.bundle import write_bundle
-from turnwise.exports.turns import labelled_turns
-from turnwise.judging import pairs, subjects
-from turnwise.judging import services as judging
+from turnwise.exports.turn_files import labelled_turns
+from turnwise.judging.items import pairs, subjects
+from turnwise.judging.queue import services as judging
 from turnwise.judging.models import Item, JudgingPlan, Slot
-from turnwise.judging.pairs import Source
-from turnwise.judging.reading import read_beside
-from turnwise.judging.services import plan_of
-from turnwise.knowledge.sections import Section
+from turnwise.judging.items.pairs import Source
+from turnwise.judging.queue.rater_session import read_beside
+from turnwise.judging.queue.services import plan_of
+from turnwise.knowledge.reading_sets import Section
 from turnwise.labels.models import Pair
 from turnwise.studies.models import Study
 
@@ -47,7 +47,7 @@ def chat_with(chats: Study, *, bot: tuple[Section, ...] = (), worker: tuple[Sect
     """A conversation in which each had this to read; the bot speaks first."""
     dialogue = talked(chats, [(True, True)])
     for seat in dialogue.seats.all():
-        material.give(seat, bot if seat.bot_id else worker)
+        reading_material.give(seat, bot if seat.bot_id else worker)
     return dialogue
 
 
@@ -114,7 +114,7 @@ def test_of_two_conversations_it_says_in_which_as_the_rater_sees_them(
     item = Item.objects.get().pk
     assert {each.title for each in read_beside([item])[item]} == {"Bees", "Wasps"}
     exported = [json.loads(row.material or "") for row in chain(*labelled_turns(study))]
-    told = [{each["conversation"]: each["title"] for each in material} for material in exported]
+    told = [{each["conversation"]: each["title"] for each in reading_material} for reading_material in exported]
     assert told == [{"first": first, "second": second} for first, second in seen]
 
 

@@ -14,24 +14,25 @@ from django.core.management import call_command
 from django.db import connection, transaction
 from django.utils import timezone
 
-from evaluation.report.bundle import recompute
+from evaluation.report.bundles.recomputation import recompute
 from tests.conftest import MakeContexts, MakeQueue, MakeRun
 from tests.desks import begin, held, item_of
 from tests.planted import computed
 from turnwise.accounts.models import User
-from turnwise.crowd import pilot
+from turnwise.crowd.places import pilot
 from turnwise.crowd.refusals import EntryRefusedError
-from turnwise.judging import gold, removing, subjects
-from turnwise.judging import services as judging
-from turnwise.judging.desks import Desk
-from turnwise.judging.gold import Gold
+from turnwise.judging.gold import gold_items
+from turnwise.judging.items import removal, subjects
+from turnwise.judging.queue import services as judging
+from turnwise.judging.queue.rater_session import Desk
+from turnwise.judging.gold.gold_items import Gold
 from turnwise.judging.models import Battery, Item, Slot
 from turnwise.judging.queries import SystemCount, system_counts
 from turnwise.labels.models import Label
-from turnwise.live.refusals import RefusedError
+from turnwise.live.frames import RefusedError
 from turnwise.responses.models import Response
 from turnwise.studies.models import Study
-from turnwise.studies.progress import counts_of
+from turnwise.studies.queries import counts_of
 from turnwise.studies.services import clone, set_state
 
 pytestmark = pytest.mark.django_db
@@ -69,7 +70,7 @@ def two(make_queue: MakeQueue, make_contexts: MakeContexts, make_run: MakeRun) -
 
 
 def test_nobody_new_judges_what_was_taken_out(two: Study) -> None:
-    assert removing.take_out(two, "Beta") == 4
+    assert removal.take_out(two, "Beta") == 4
 
     assert {system_at(key) for key in judge_all(begin(two))} == {"Alpha"}
     assert count_of(two, "Beta") == SystemCount("Beta", items=0, removed=4, judged=0, wanted=0)
@@ -83,7 +84,7 @@ def test_judgments_stay_and_whoever_holds_an_item_finishes_it(two: Study) -> Non
     ahead = next(key for key in held(desk) if system_at(key) == "Beta")
     before = Label.objects.count()
 
-    removing.take_out(two, "Beta")
+    removal.take_out(two, "Beta")
 
     assert Label.objects.count() == before
     assert ahead in held(desk)
@@ -94,8 +95,8 @@ def test_judgments_stay_and_whoever_holds_an_item_finishes_it(two: Study) -> Non
 
 def test_what_somebody_left_unfinished_is_wanted_by_nobody(two: Study) -> None:
     begin(two)  # holds three, and never comes back
-    removing.take_out(two, "Alpha")
-    removing.take_out(two, "Beta")
+    removal.take_out(two, "Alpha")
+    removal.take_out(two, "Beta")
     assert counts_of([two])[two.pk] == (0, 3)
 
     Slot.objects.filter(leased_until__isnull=False).update(leased_until=timezone.now() - timedelta(seconds=1))
@@ -109,9 +110,9 @@ def test_what_somebody_left_unfinished_is_wanted_by_nobody(two: Study) -> None:
 
 def test_put_back_it_is_judged_as_before(two: Study) -> None:
     judge_all(begin(two))
-    removing.take_out(two, "Beta")
+    removal.take_out(two, "Beta")
 
-    assert removing.put_back(two, "Beta") == 4
+    assert removal.put_back(two, "Beta") == 4
 
     assert count_of(two, "Beta") == SystemCount("Beta", items=4, removed=0, judged=4, wanted=8)
     assert len(judge_all(begin(two))) == 8
@@ -127,7 +128,7 @@ def test_what_it_would_change_is_said_before(two: Study) -> None:
         judge(desk, held(desk)[0])
     judged = Label.objects.filter(response__run__system="Beta").count()
 
-    found = removing.foreseen(two, "Beta")
+    found = removal.foreseen(two, "Beta")
 
     # 4 items by 2 raters are 8 judgments of Beta, and 16 of both; 5 are given, so 11 are wanted, in 2 batches
     # of 10.
@@ -139,26 +140,26 @@ def test_what_it_would_change_is_said_before(two: Study) -> None:
 def test_gold_stays(two: Study) -> None:
     known = two.items.filter(response__run__system="Beta").first()
     assert known
-    gold.declare(two, {known.key: Gold({"sensible": [True]})})
+    gold_items.declare(two, {known.key: Gold({"sensible": [True]})})
 
-    removing.take_out(two, "Beta")
+    removal.take_out(two, "Beta")
 
-    assert gold.gold_of(two) == [known]
+    assert gold_items.gold_of(two) == [known]
     out = two.items.filter(response__run__system="Beta", right_answers__isnull=True).first()
     assert out
     with pytest.raises(ValidationError, match="was taken out of the queue"):
-        gold.declare(two, {out.key: Gold({"sensible": [True]})})
+        gold_items.declare(two, {out.key: Gold({"sensible": [True]})})
 
 
 def test_what_is_not_there_cannot_be_taken_out_or_put_back(two: Study) -> None:
     with pytest.raises(ValidationError, match="nothing of “Gamma” in the queue"):
-        removing.take_out(two, "Gamma")
+        removal.take_out(two, "Gamma")
     with pytest.raises(ValidationError, match="Nothing of “Alpha” was taken out"):
-        removing.put_back(two, "Alpha")
+        removal.put_back(two, "Alpha")
 
 
 def test_adding_responses_or_saving_the_plan_brings_nothing_back(two: Study) -> None:
-    removing.take_out(two, "Beta")
+    removal.take_out(two, "Beta")
 
     subjects.add_responses(two, Response.objects.filter(run__system="Beta")[0].run)
     plan = judging.plan_of(two)
@@ -178,7 +179,7 @@ def test_no_third_rater_judges_what_was_taken_out(two: Study) -> None:
     first, second = begin(two), begin(two)
     key = held(first)[0]
     assert key in held(second)
-    removing.take_out(two, system_at(key))
+    removal.take_out(two, system_at(key))
 
     judge(first, key)
     judging.judge(second, key=UUID(key), answers={"sensible": False})
@@ -187,7 +188,7 @@ def test_no_third_rater_judges_what_was_taken_out(two: Study) -> None:
 
 
 def test_a_copy_has_what_is_still_judged(two: Study) -> None:
-    removing.take_out(two, "Beta")
+    removal.take_out(two, "Beta")
 
     copy = clone(two, owner=two.owner)
 
@@ -205,7 +206,7 @@ def test_the_report_counts_its_judgments_and_the_bundle_gives_the_same(two: Stud
         judge(desk, held(desk)[0])
     judged = Label.objects.values("response").distinct().count()
     of_beta = Label.objects.filter(response__run__system="Beta").count()
-    removing.take_out(two, "Beta")
+    removal.take_out(two, "Beta")
 
     stored = computed(two).result
     call_command("bundle", str(two.pk), output=tmp_path / "bundle.zip")
@@ -241,9 +242,9 @@ def with_battery(make_queue: MakeQueue, make_contexts: MakeContexts, make_run: M
 
 def test_a_battery_refuses_to_lose_what_fills_it(with_battery: Study) -> None:
     with pytest.raises(ValidationError, match="“Denies” is a target of the battery"):
-        removing.take_out(with_battery, "Denies")
+        removal.take_out(with_battery, "Denies")
     with pytest.raises(ValidationError, match="needs 3 different fillers, and the queue has 2"):
-        removing.take_out(with_battery, "Small talk")
+        removal.take_out(with_battery, "Small talk")
 
     assert not Item.objects.filter(removed_at__isnull=False).exists()
 
@@ -252,19 +253,19 @@ def test_batteries_that_nobody_has_begun_are_dealt_without_it(with_battery: Stud
     first = begin(with_battery)
     dealt = {*Slot.objects.filter(batch=first.batch_id).values_list("pk", flat=True)}
 
-    removing.take_out(with_battery, "Weather")
+    removal.take_out(with_battery, "Weather")
 
     assert {*Slot.objects.filter(batch=first.batch_id).values_list("pk", flat=True)} == dealt
     later = Slot.objects.filter(study=with_battery, batch=None)
     assert later.values("deck").distinct().count() == 2
     assert not later.filter(item__response__run__system="Weather").exists()
-    assert removing.foreseen(with_battery, "Small talk").batches == 0
+    assert removal.foreseen(with_battery, "Small talk").batches == 0
 
 
 def test_a_battery_that_somebody_left_is_finished_by_another_as_it_was_dealt(with_battery: Study) -> None:
     for _ in range(3):
         begin(with_battery)
-    removing.take_out(with_battery, "Weather")
+    removal.take_out(with_battery, "Weather")
     Slot.objects.filter(study=with_battery).update(leased_until=timezone.now() - timedelta(seconds=1))
 
     assert not judging.is_judged(with_battery, timezone.now())
@@ -308,10 +309,10 @@ def test_a_plan_that_is_saved_after_the_pilot_wants_as_many_of_others(piloted: S
 
 @pytest.mark.django_db(transaction=True)
 def test_what_is_put_back_after_a_pilot_is_judged_by_as_many_others(piloted: Study) -> None:
-    removing.take_out(piloted, "Alpha")
+    removal.take_out(piloted, "Alpha")
     assert wanted(piloted) == (0, 0)
 
-    removing.put_back(piloted, "Alpha")
+    removal.put_back(piloted, "Alpha")
 
     assert wanted(piloted) == (0, 6)
 
@@ -322,7 +323,7 @@ def test_what_a_pilot_judged_of_what_was_taken_out_is_not_judged_again(
 ) -> None:
     study = make_queue(1, raters=1, pilot_size=2, primary_analysis="without_excluded")
     judge_all(begin(study))
-    removing.take_out(study, "Alpha")
+    removal.take_out(study, "Alpha")
 
     pilot.go_on(study.pk, by=rex)
 
@@ -361,9 +362,9 @@ def test_people_at_work_lose_nothing_while_a_system_is_taken_out_and_put_back(
         try:
             together.wait(timeout=30)
             for _ in range(8):
-                removing.take_out(study, "Beta")
-                removing.put_back(study, "Beta")
-            removing.take_out(study, "Beta")
+                removal.take_out(study, "Beta")
+                removal.put_back(study, "Beta")
+            removal.take_out(study, "Beta")
         finally:
             connection.close()
 
@@ -379,7 +380,7 @@ def test_people_at_work_lose_nothing_while_a_system_is_taken_out_and_put_back(
     assert max(of_item.values()) <= 4
     open_of_beta = Slot.objects.filter(item__response__run__system="Beta", label=None)
     assert not open_of_beta.exists()
-    removing.put_back(study, "Beta")
+    removal.put_back(study, "Beta")
     missing = sum(
         max(0, 3 - of_item[pk])
         for pk in Response.objects.filter(run__system="Beta").values_list("pk", flat=True)
@@ -394,7 +395,7 @@ def test_who_takes_a_system_out_at_the_same_time_does_it_once(two: Study) -> Non
     def out() -> int:
         try:
             together.wait(timeout=30)
-            return removing.take_out(two, "Beta")
+            return removal.take_out(two, "Beta")
         except ValidationError:
             return 0
         finally:
@@ -429,7 +430,7 @@ def test_an_item_that_is_just_being_leased_is_finished(two: Study) -> None:
     with ThreadPoolExecutor(1) as other:
         leasing = other.submit(lease)
         assert locked.wait(timeout=30)
-        removing.take_out(two, "Beta")
+        removal.take_out(two, "Beta")
         done.set()
         leasing.result()
 
@@ -440,7 +441,7 @@ def test_a_late_judgment_is_told_that_it_was_given_away(two: Study) -> None:
     desk = begin(two)
     key = held(desk)[0]
     Slot.objects.filter(batch=desk.batch_id).update(leased_until=timezone.now() - timedelta(seconds=1))
-    removing.take_out(two, system_at(key))
+    removal.take_out(two, system_at(key))
 
     with pytest.raises(RefusedError, match="Your earlier answers are safe"):
         judge(desk, key)

@@ -16,8 +16,8 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from evaluation.questions import Answer, question_set
-from evaluation.report.bundle import recompute
-from evaluation.sequential import always_valid_mean
+from evaluation.report.bundles.recomputation import recompute
+from evaluation.statistics.sequential import always_valid_mean
 from tests.asking import ANSWERS, LIKENESS, LIKERT, SCALES, SSA, asking, judge_all
 from tests.conftest import MakeContexts, MakeRun, enter
 from tests.desks import begin, held, item_of
@@ -28,22 +28,24 @@ from turnwise.crowd.models import Participation
 from turnwise.crowd.refusals import EntryRefusedError
 from turnwise.dialogues.models import Dialogue
 from turnwise.exports.bundle import write_bundle
-from turnwise.exports.turns import csv_lines
-from turnwise.judging import gold, pairs, subjects, training
-from turnwise.judging import services as judging
-from turnwise.judging.chosen import dialogues, responses, turns
-from turnwise.judging.counting import ask_counts
-from turnwise.judging.desks import Desk
-from turnwise.judging.gold import Gold
+from turnwise.exports.turn_files import csv_lines
+from turnwise.judging.gold import gold_items
+from turnwise.judging.items import pairs, subjects
+from turnwise.judging.queue import training
+from turnwise.judging.queue import services as judging
+from turnwise.judging.items.item_selection import dialogues, responses, turns
+from turnwise.judging.queue.queued_task import ask_counts
+from turnwise.judging.queue.rater_session import Desk
+from turnwise.judging.gold.gold_items import Gold
 from turnwise.judging.models import Item, Slot
-from turnwise.judging.pairs import Source
+from turnwise.judging.items.pairs import Source
 from turnwise.judging.queries import system_counts
 from turnwise.labels.models import Label
-from turnwise.live.refusals import RefusedError
+from turnwise.live.frames import RefusedError
 from turnwise.responses.models import ResponseRun
 from turnwise.studies.asks import About, Asked
 from turnwise.studies.models import Study
-from turnwise.studies.progress import counts_of
+from turnwise.studies.queries import counts_of
 from turnwise.studies.services import clone, save_study, set_state
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -282,8 +284,8 @@ def test_gold_is_of_the_ask_that_a_worker_is_at(
     of_each = [list(ask.items.order_by("pk")[:2]) for ask in study.asked]
     right: list[dict[str, list[Answer]]] = [{"sensible": [True]}, {"human_like": [False]}]
     wanted = {item.key: Gold(right[n]) for n, items in enumerate(of_each) for item in items}
-    gold.declare(study, wanted)
-    gold.give(study, 4)
+    gold_items.declare(study, wanted)
+    gold_items.give(study, 4)
     study = set_state(study.pk, Study.State.OPEN)
 
     done = judge_all(begin(study))
@@ -292,7 +294,7 @@ def test_gold_is_of_the_ask_that_a_worker_is_at(
     assert sum(item.right_answers is None for item in done) == 12
     golden = [item.ask.question_set for item in done if item.right_answers]
     assert len(golden) >= 2  # when four are due is left to chance, and there are two of each ask
-    (row,) = gold.judged(study)
+    (row,) = gold_items.judged(study)
     assert (row.right, row.judged) == (golden.count("ssa"), len(golden))
 
 
@@ -301,11 +303,11 @@ def test_right_answers_are_to_the_questions_of_the_item(draft: Study) -> None:
     rows = [("item", "question", "right"), (ssa.key, "sensible", "Yes"), (likeness.key, "human_like", "No")]
 
     text = "\n".join(",".join(map(str, row)) for row in rows)
-    assert gold.declare(draft, gold.read(text, draft)) == 2
+    assert gold_items.declare(draft, gold_items.read(text, draft)) == 2
     with pytest.raises(ValidationError, match="“human_like” is not a question"):
-        gold.read(f"item,question,right\n{ssa.key},human_like,No\n", draft)
+        gold_items.read(f"item,question,right\n{ssa.key},human_like,No\n", draft)
     with pytest.raises(ValidationError, match="“sensible” is not a question"):
-        gold.declare(draft, {likeness.key: Gold({"sensible": [True]})})
+        gold_items.declare(draft, {likeness.key: Gold({"sensible": [True]})})
 
 
 def test_workers_train_with_each_set_that_has_training_questions(draft: Study) -> None:

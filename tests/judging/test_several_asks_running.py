@@ -8,30 +8,30 @@ from pathlib import Path
 import pytest
 from django.utils import timezone
 
-from evaluation.personal_data import Kind
-from evaluation.report.bundle import recompute
+from evaluation.texts.personal_data import Kind
+from evaluation.report.bundles.recomputation import recompute
 from tests.asking import LIKENESS, SSA, asking, judge_all
 from tests.conftest import MakeContexts, MakeRun, enter
 from tests.desks import begin
 from tests.planted import SignIn, computed, figures
 from turnwise.accounts.models import User
-from turnwise.crowd import pilot
-from turnwise.crowd.ending import exclude
+from turnwise.crowd.places import pilot
+from turnwise.crowd.places.ending import exclude
 from turnwise.crowd.models import Participation
 from turnwise.crowd.redaction import redact
 from turnwise.dialogues.models import Dialogue, Turn
 from turnwise.exports.bundle import write_bundle
-from turnwise.exports.turns import csv_lines
-from turnwise.judging import removing, subjects
-from turnwise.judging import services as judging
-from turnwise.judging.counting import ask_counts
+from turnwise.exports.turn_files import csv_lines
+from turnwise.judging.items import removal, subjects
+from turnwise.judging.queue import services as judging
+from turnwise.judging.queue.queued_task import ask_counts
 from turnwise.judging.models import Item, Slot
 from turnwise.judging.queries import system_counts
 from turnwise.labels.models import Label
 from turnwise.monitoring.monitor import monitor
-from turnwise.privacy.withdrawing import withdraw
+from turnwise.privacy.withdrawal import withdraw
 from turnwise.studies.models import PrimaryAnalysis, Study
-from turnwise.studies.progress import counts_of
+from turnwise.studies.queries import counts_of
 from turnwise.studies.services import set_state
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -81,7 +81,7 @@ def test_a_conversation_that_its_chatter_takes_back_goes_from_every_ask(
 
 def test_a_system_is_taken_out_of_every_ask_and_put_back(two: Study, tmp_path: Path) -> None:
     judge_all(begin(two))
-    assert removing.take_out(two, "Beta") == 6
+    assert removal.take_out(two, "Beta") == 6
 
     assert {item.response.run.system for item in judge_all(begin(two))} == {"Alpha"}  # type: ignore[union-attr]
     (beta,) = [row for row in system_counts(two) if row.system == "Beta"]
@@ -92,7 +92,7 @@ def test_a_system_is_taken_out_of_every_ask_and_put_back(two: Study, tmp_path: P
         assert [(bot["bot"], bot["labels"]) for bot in part["bots"]] == [("Alpha", 6), ("Beta", 3)]
     assert recomputes(two, tmp_path)
 
-    assert removing.put_back(two, "Beta") == 6
+    assert removal.put_back(two, "Beta") == 6
     done = judge_all(begin(two))
     assert Counter(item.ask.question_set for item in done) == {"ssa": 3, "human-likeness": 3}
     assert counts_of([two]) == {two.pk: (24, 24)}

@@ -13,14 +13,14 @@ from turnwise.accounts.models import User
 from turnwise.contexts.files import jsonl_lines, parse
 from turnwise.contexts.models import ContextSet, ContextSetVersion
 from turnwise.contexts.services import import_version, save_set
-from turnwise.judging import pairs, subjects
-from turnwise.judging import services as judging
+from turnwise.judging.items import pairs, subjects
+from turnwise.judging.queue import services as judging
 from turnwise.judging.models import Item
-from turnwise.judging.pairs import Source
-from turnwise.judging.reading import read_beside
-from turnwise.judging.services import plan_of
+from turnwise.judging.items.pairs import Source
+from turnwise.judging.queue.rater_session import read_beside
+from turnwise.judging.queue.services import plan_of
 from turnwise.responses import files as responses
-from turnwise.responses.answering import _Run
+from turnwise.responses.tasks import _Run
 from turnwise.responses.models import ResponseRun
 from turnwise.responses.services import Missing, store_file
 from turnwise.studies.models import Study

@@ -13,9 +13,9 @@ from tests.conftest import MakePairs, MakeQueue
 from tests.desks import begin
 from tests.planted import SignIn
 from turnwise.accounts.models import User
-from turnwise.judging import services as judging
-from turnwise.judging import subjects
-from turnwise.judging.desks import Desk
+from turnwise.judging.queue import services as judging
+from turnwise.judging.items import subjects
+from turnwise.judging.queue.rater_session import Desk
 from turnwise.judging.models import JudgingPlan, Slot
 from turnwise.studies.models import Study
 

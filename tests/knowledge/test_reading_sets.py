@@ -14,7 +14,7 @@ from turnwise.knowledge.reading_sets import (
     ToRead,
     reading_sets,
 )
-from turnwise.knowledge.sections import Section
+from turnwise.knowledge.reading_sets import Section
 
 SECTIONS = ("One.", "Two.", "Three.", "Four.")
 

@@ -3,7 +3,7 @@
 import pytest
 from django.core.exceptions import ValidationError
 
-from turnwise.knowledge.sections import LONGEST_TEXT, MOST_SECTIONS, Section, pasted
+from turnwise.knowledge.reading_sets import LONGEST_TEXT, MOST_SECTIONS, Section, pasted
 
 
 def test_lines_with_a_hash_name_sections() -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnwise.knowledge.naming import Names
+from turnwise.knowledge.building import Names
 from turnwise.knowledge.texts import (
     paragraphs,
     sentences,

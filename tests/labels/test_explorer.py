@@ -12,7 +12,7 @@ from evaluation.questions import Answer
 from tests.conftest import MakeQueue, MakeStudy, pseudonym_of, start_dialogue, worker_of
 from tests.planted import SignIn, talked
 from turnwise.accounts.models import User
-from turnwise.crowd.ending import exclude
+from turnwise.crowd.places.ending import exclude
 from turnwise.crowd.models import Participation, Worker
 from turnwise.dialogues.models import Dialogue, Fault, Turn
 from turnwise.labels import explorer

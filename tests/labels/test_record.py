@@ -11,16 +11,16 @@ from chatbots.base import Response
 from evaluation.questions import question_set
 from tests.conftest import MakeStudy, start_dialogue, worker_of
 from tests.planted import bot_of
-from turnwise.bots.client import Reply
+from turnwise.bots.hosting.client import Reply
 from turnwise.bots.models import Bot
 from turnwise.bots.services import version_of
 from turnwise.dialogues.models import Dialogue
 from turnwise.dialogues.queries import seat_of
-from turnwise.dialogues.seated import Seated
+from turnwise.dialogues.seat_context import Seated
 from turnwise.dialogues.services import close_exchange, open_exchange
 from turnwise.labels.models import Label
 from turnwise.labels.services import record
-from turnwise.live.refusals import RefusedError
+from turnwise.live.frames import RefusedError
 from turnwise.studies.asks import About, Asked, Moment, Party
 
 GENERIC = {"sensible": True, "specific": False}

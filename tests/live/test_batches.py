@@ -15,17 +15,17 @@ from django.db import IntegrityError, connection, connections
 from chatbots.base import Response
 from tests.conftest import MakeStudy, start_dialogue, worker_of
 from tests.live.conftest import query, until_a_batch_waits_for_a_row
-from turnwise.bots.client import Reply
+from turnwise.bots.hosting.client import Reply
 from turnwise.bots.models import Bot
 from turnwise.bots.services import version_of
 from turnwise.dialogues.models import Turn
 from turnwise.dialogues.queries import seat_of
-from turnwise.dialogues.seated import Seated
+from turnwise.dialogues.seat_context import Seated
 from turnwise.dialogues.services import close_exchange, open_exchange
 from turnwise.labels.models import Label
 from turnwise.labels.services import record
 from turnwise.live import batches
-from turnwise.live.refusals import RefusedError
+from turnwise.live.frames import RefusedError
 from turnwise.studies.asks import Moment
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -1,7 +1,7 @@
 """What pages say of work that an error ended."""
 
 from chatbots.errors import BotFailedError
-from turnwise.live.errors import why_ended
+from turnwise.live.jobs import why_ended
 
 
 def test_an_error_of_a_bot_is_told_as_it_is_and_any_other_in_a_sentence_that_says_where_more_is() -> None:

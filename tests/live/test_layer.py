@@ -9,7 +9,7 @@ import pytest
 
 from turnwise.live import layer as layers
 from turnwise.live.layer import Message, SteadyLayer
-from turnwise.project.embedded import Redis
+from turnwise.project.supervision.embedded import Redis
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import psycopg2
 import pytest
 from django.conf import settings
 
-from turnwise.live.loop_connection import LoopConnection
+from turnwise.live.database import LoopConnection
 
 pytestmark = pytest.mark.django_db
 

@@ -18,14 +18,14 @@ from redis.exceptions import RedisError
 from tests.conftest import MakeQueue
 from tests.desks import judge
 from tests.planted import SignIn, talked
-from turnwise.accounts import tokens
+from turnwise.accounts import credentials
 from turnwise.accounts.models import User
 from turnwise.audits.models import Audit
 from turnwise.audits.tasks import take_up_audits
 from turnwise.bots.models import Bot, CanaryRun
-from turnwise.judging import subjects
+from turnwise.judging.items import subjects
 from turnwise.judging.models import Agreement
-from turnwise.live.queue import NOT_STARTED, STARTS_LATER
+from turnwise.live.jobs import NOT_STARTED, STARTS_LATER
 from turnwise.rehearsals.models import Attempt
 from turnwise.reports.models import Report
 from turnwise.reports.services import lost_reports
@@ -89,7 +89,7 @@ def press(rex: User, sign_in: SignIn) -> Callable[..., str]:
 
 @pytest.fixture
 def call(rex: User) -> Call:
-    client = Client(headers={"Authorization": f"Bearer {tokens.make(rex, 'test')}"})
+    client = Client(headers={"Authorization": f"Bearer {credentials.make_token(rex, 'test')}"})
     return lambda address: client.post(f"/api/{address}").json()
 
 

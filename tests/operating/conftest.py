@@ -15,7 +15,7 @@ from turnwise.accounts.models import User
 from turnwise.bots.models import Bot
 from turnwise.bots.services import register_bot
 from turnwise.dialogues.models import Dialogue
-from turnwise.project.routing import websocket_urlpatterns
+from turnwise.project.sockets import websocket_urlpatterns
 from turnwise.studies.asks import About, Asked, Moment
 from turnwise.studies.models import Study
 from turnwise.studies.services import save_study, set_state

@@ -17,15 +17,16 @@ from tests.conftest import OpenTab, enter, start_dialogue
 from tests.operating.conftest import MakeWizard, OpenPage, wizard
 from turnwise.accounts.models import User
 from turnwise.audits.services import start
-from turnwise.bots import client as bots
-from turnwise.bots import operators, presence
+from turnwise.bots.hosting import client as bots
+from turnwise.bots import operators
+from turnwise.bots.hosting import presence
 from turnwise.bots.models import OperatorPresence
-from turnwise.crowd.assigning import assign
-from turnwise.crowd.ending import end
+from turnwise.crowd.places.assignment import assign
+from turnwise.crowd.places.ending import end
 from turnwise.crowd.models import Assignment, Outcome, PayEntry
 from turnwise.crowd.refusals import EntryRefusedError
-from turnwise.crowd.sessions import COOKIE, signed
-from turnwise.dialogues import awaited
+from turnwise.crowd.entry.sessions import COOKIE, signed
+from turnwise.dialogues import operator_replies
 from turnwise.dialogues.models import Dialogue, Fault, OperatorReply, Seat, Turn
 from turnwise.studies.models import Study
 
@@ -166,7 +167,7 @@ async def test_reply_is_held_back_by_its_length_and_survives_whoever_waits(
     # As after a restart: nobody waits for it any more, and the worker's next tab shows it.
     await worker.disconnect()
     await OperatorReply.objects.aupdate(due_at=timezone.now())
-    awaited.wake(dialogue.pk)
+    operator_replies.wake(dialogue.pk)
     tab = await open_tab(dialogue)
     shown = [turn["text"] for turn in tab.first["turns"][2:]]
     assert (shown or [(await tab.receive("bot_turn"))["turn"]["text"]]) == ["Well"]
@@ -188,7 +189,7 @@ async def test_without_an_operator_the_worker_is_told_and_paid_or_another_takes_
     await OperatorPresence.objects.aupdate(seen_at=long_ago)
     await Turn.objects.aupdate(created_at=long_ago)
     for dialogue, tab in zip((mine, other), tabs, strict=True):
-        awaited.wake(dialogue.pk)
+        operator_replies.wake(dialogue.pk)
         assert (await tab.receive("bot_failed"))["fault"]["may_give_up"]
     await tabs[0].send(type="give_up")
     assert (await tabs[0].receive("state"))["finished"]
@@ -222,7 +223,7 @@ async def test_operator_who_is_slow_keeps_nobody_for_ever(
     await worker.send(type="give_up")
     assert (await worker.receive("refused"))["reason"] == "may_not_give_up"
     await Turn.objects.aupdate(created_at=timezone.now() - timedelta(seconds=61))
-    awaited.wake(dialogue.pk)
+    operator_replies.wake(dialogue.pk)
     assert (await worker.receive("bot_failed"))["fault"]["may_give_up"]
     await worker.send(type="retry")  # asked for once more, it is waited for as long again
     assert (await worker.receive("state"))["progress"]["thinking"]

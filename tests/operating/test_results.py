@@ -9,7 +9,7 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.core.management import call_command
 
-from evaluation.report.bundle import recompute
+from evaluation.report.bundles.recomputation import recompute
 from tests.conftest import OpenTab, pseudonym_of, start_dialogue
 from tests.operating.conftest import MakeWizard, OpenPage, OperatorTab
 from tests.planted import SignIn, computed

@@ -20,7 +20,7 @@ from tests.operating.conftest import MakeWizard
 from tests.tasks.two_people.conftest import come, dialogue_of
 from turnwise.accounts.models import User
 from turnwise.crowd.models import Assignment, PayEntry
-from turnwise.crowd.sessions import COOKIE, signed
+from turnwise.crowd.entry.sessions import COOKIE, signed
 from turnwise.dialogues.models import Dialogue, OperatorReply, Seat, Turn
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -8,16 +8,16 @@ from django.core.exceptions import ValidationError
 from django.core.management import call_command
 from django.test import Client
 
-from evaluation.personal_data import Kind
-from evaluation.report.bundle import recompute
+from evaluation.texts.personal_data import Kind
+from evaluation.report.bundles.recomputation import recompute
 from tests.conftest import MakeQueue, MakeStudy
 from tests.desks import judge
 from tests.planted import SignIn, computed, talked
 from turnwise.accounts.models import User
 from turnwise.crowd.models import Redaction
 from turnwise.crowd.redaction import last_review, redact, undo
-from turnwise.judging import subjects
-from turnwise.privacy.looking import looked
+from turnwise.judging.items import subjects
+from turnwise.privacy.personal_data import looked
 from turnwise.studies.models import Study
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -16,29 +16,29 @@ from django.core.management import call_command
 from django.test import Client
 from django.utils import timezone
 
-from evaluation.report.bundle import recompute
-from evaluation.text import WITHDRAWN
+from evaluation.report.bundles.recomputation import recompute
+from evaluation.texts.cleaning import WITHDRAWN
 from tests.conftest import MakeMeeting, MakeQueue, MakeStudy, enter, pseudonym_of, start_dialogue
 from tests.desks import begin, judge
 from tests.planted import SignIn, computed, talked
 from tests.tasks.two_people.conftest import come
 from turnwise.accounts.models import User
-from turnwise.crowd.ledger import pay
+from turnwise.crowd.pay.ledger import pay
 from turnwise.crowd.models import Assignment, Outcome, Participation, PayEntry, Withdrawal, Worker
 from turnwise.crowd.panels import Arrival
 from turnwise.crowd.queries import progress
 from turnwise.crowd.refusals import EntryRefusedError
-from turnwise.dialogues.company import end_alone
+from turnwise.dialogues.partner_events import end_alone
 from turnwise.dialogues.models import Dialogue, Turn
 from turnwise.dialogues.queries import seat_of
 from turnwise.dialogues.services import Taken, finish, open_exchange, seat_two
-from turnwise.judging import services as judging
-from turnwise.judging import subjects
+from turnwise.judging.queue import services as judging
+from turnwise.judging.items import subjects
 from turnwise.judging.models import Item
 from turnwise.labels.models import Label
 from turnwise.labels.services import record
-from turnwise.privacy.erasing import due_for_erasure, erase_due
-from turnwise.privacy.withdrawing import withdraw
+from turnwise.privacy.erasure import due_for_erasure, erase_due
+from turnwise.privacy.withdrawal import withdraw
 from turnwise.studies.models import Study
 from turnwise.studies.services import save_study
 

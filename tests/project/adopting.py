@@ -6,22 +6,22 @@ import sys
 import threading
 import time
 
-from turnwise.project import orphans
-from turnwise.project.programs import Program, Watch
+from turnwise.project.supervision import child_programs
+from turnwise.project.supervision.child_programs import Program, Watch
 
 
 def main() -> None:
     ending = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: ending.set())
-    orphans.adopt()
+    child_programs.adopt()
     keeper = Program(
-        "The keeper", ["-m", "turnwise.project.keeper", *sys.argv[1:]], orphans.marked(os.environ)
+        "The keeper", ["-m", "turnwise.project.supervision.keeper", *sys.argv[1:]], child_programs.marked(os.environ)
     )
     watch = Watch(keeper, lambda text: print(text, flush=True))
     keeper.start()
     while not ending.wait(0.05):
         watch.glance(time.monotonic())
-        orphans.bury({keeper.process.pid} if keeper.process else set())
+        child_programs.bury({keeper.process.pid} if keeper.process else set())
     keeper.stop()
 
 

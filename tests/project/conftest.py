@@ -15,12 +15,12 @@ import pytest
 
 from tests.away import away
 from tests.operating.conftest import make_wizard
-from turnwise.project.prepared import fingerprint
+from turnwise.project.supervision.installation import code_fingerprint as fingerprint
 
 __all__ = ["away", "make_wizard"]
 
 ROOT = Path(__file__).parents[2]
-CHILDREN = ("turnwise.project.web", "-q worker", "-q beat", "postgres", "redis-server")
+CHILDREN = ("turnwise.project.web_server", "-q worker", "-q beat", "postgres", "redis-server")
 
 
 class Serving:
@@ -68,7 +68,7 @@ class Serving:
 
     def web(self) -> psutil.Process:
         """What serves: a copy of the process that keeps it running."""
-        return copy_of(self.children()["turnwise.project.web"])
+        return copy_of(self.children()["turnwise.project.web_server"])
 
     def check_of_the_data(self) -> psutil.Process:
         """What a start on prepared data makes once people are served."""
@@ -100,7 +100,7 @@ def clean_environment() -> dict[str, str]:
 
 
 def copy_of(keeper: psutil.Process) -> psutil.Process:
-    """What works below `turnwise.project.keeper`, once it does."""
+    """What works below `turnwise.project.supervision.keeper`, once it does."""
     deadline = time.monotonic() + 90
     while not (copies := keeper.children()):
         assert keeper.is_running()

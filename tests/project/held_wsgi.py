@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from turnwise.project.pages import let_in
+from turnwise.project.uwsgi_pages import let_in
 
 while Path(os.environ["HOLD"]).exists():
     time.sleep(0.02)

@@ -31,23 +31,23 @@ from tests.conftest import (
 )
 from tests.knowledge.bases import make_base
 from tests.questions.conftest import TONE
-from turnwise.accounts import inviting, tokens
-from turnwise.accounts.deeds import WORDS
+from turnwise.accounts import colleagues, credentials
+from turnwise.accounts.audit_actions import WORDS
 from turnwise.accounts.models import ApiToken, User
-from turnwise.accounts.trail import LEFT_OUT
+from turnwise.accounts.audit_log import LEFT_OUT
 from turnwise.audits.services import start
-from turnwise.bots import host
+from turnwise.bots.hosting import resident_bots
 from turnwise.bots.models import Bot
 from turnwise.bots.services import register_bot
-from turnwise.crowd.assigning import admit, assign
+from turnwise.crowd.places.assignment import admit, assign
 from turnwise.crowd.models import PanelAct, Participation, StudyPanel, Waiting
-from turnwise.crowd.sessions import COOKIE, signed
+from turnwise.crowd.entry.sessions import COOKIE, signed
 from turnwise.dialogues.models import Turn
-from turnwise.judging import services as judging
+from turnwise.judging.queue import services as judging
 from turnwise.judging.models import Item
 from turnwise.labels.models import Label
-from turnwise.project.routing import websocket_urlpatterns
-from turnwise.quality.deciding import decide
+from turnwise.project.sockets import websocket_urlpatterns
+from turnwise.quality.decisions import decide
 from turnwise.quality.models import MessageTemplate, Qualification
 from turnwise.questions.services import create_set
 from turnwise.responses.models import Sweep
@@ -311,7 +311,7 @@ def things(
         "": of_study | {"code": study.code, "ending": "csv"},
         "accounts": {"pk": ApiToken.objects.get(title="His").pk},
         "accounts:change_person": {"pk": rex.pk},
-        "accounts:join": {"secret": inviting.invite("Nina", is_admin=False, by=ada)},
+        "accounts:join": {"secret": colleagues.invite("Nina", is_admin=False, by=ada)},
         "manual:picture": {"name": "chat.png"},
         "manual": {"name": "pairs"},
         "bots:new": {"adapter": "scripted"},
@@ -413,12 +413,12 @@ def test_every_page_keeps_its_rule(
     clients = {"nobody": Client(), "worker": worker}
     for user in (rex, mallory, ada):
         clients[user.username] = Client(
-            headers={"Authorization": f"Bearer {tokens.make(user, 'walk')}"}, raise_request_exception=False
+            headers={"Authorization": f"Bearer {credentials.make_token(user, 'walk')}"}, raise_request_exception=False
         )
         clients[user.username].force_login(user)
     for user in (rex, mallory):
         clients[f"{user.username}'s token"] = Client(
-            headers={"Authorization": f"Bearer {tokens.make(user, 'alone')}"}, raise_request_exception=False
+            headers={"Authorization": f"Bearer {credentials.make_token(user, 'alone')}"}, raise_request_exception=False
         )
 
     kept = {who: cookies_of(client) for who, client in clients.items()}
@@ -428,7 +428,7 @@ def test_every_page_keeps_its_rule(
         methods = WAYS_TO_CALL if page.rule == TOKEN else ("get", "post")
         seen = {who: statuses(client, kept[who], path, methods=methods) for who, client in clients.items()}
         broken += [f"{page.name} {who}: {said}" for who, said in _breaches(page, seen)]
-    host.close()
+    resident_bots.close()
 
     assert not broken, "\n".join(broken)
 

@@ -8,7 +8,7 @@ from django.test.utils import CaptureQueriesContext
 
 from tests.conftest import MakeStudy, enter
 from turnwise.accounts.models import User
-from turnwise.crowd.assigning import assign
+from turnwise.crowd.places.assignment import assign
 from turnwise.dialogues.services import begin
 
 

@@ -12,10 +12,10 @@ from schemathesis.specs.openapi import checks as openapi
 
 from tests.conftest import MakeContexts, MakePairs, MakeStudy
 from tests.questions.conftest import TONE
-from turnwise.accounts import tokens
+from turnwise.accounts import credentials
 from turnwise.accounts.models import User
 from turnwise.audits import services as audits
-from turnwise.bots import host
+from turnwise.bots.hosting import resident_bots
 from turnwise.bots.models import Bot
 from turnwise.project.wsgi import application
 from turnwise.questions.services import create_set
@@ -56,7 +56,7 @@ def named(
         "question-sets": asked.own_set.name,
         "person": mallory.username,
     }
-    host.close()
+    resident_bots.close()
 
 
 @pytest.mark.timeout(300)
@@ -65,7 +65,7 @@ def test_the_api_answers_as_it_describes_itself(
     mode: GenerationMode, named: dict[str, str], rex: User
 ) -> None:
     schema = schemathesis.openapi.from_wsgi("/api/openapi.json", application)
-    token = tokens.make(rex, "walk")
+    token = credentials.make_token(rex, "walk")
 
     operations = [found.ok() for found in schema.get_all_operations()]
     answered = {f"{each.method} {each.path}": _statuses(each, mode, named, token) for each in operations}

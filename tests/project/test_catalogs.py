@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
-from turnwise.project import catalogs
+from turnwise.project import worker_catalogs
 
 LANGUAGES = [code for code, _ in settings.LANGUAGES if code != settings.LANGUAGE_CODE]
 _VALUES = re.compile(r"%\(\w+\)[sd]|\{\w+\}|<[a-z][^>]*>")
@@ -18,21 +18,21 @@ _LETTERS = {"ar": re.compile("[\u0600-\u06ff]"), "zh-hans": re.compile("[\u4e00-
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_a_catalog_is_current_and_whole(language: str) -> None:
     """`make catalogs` brings it up to date; what it lists then wants a translation."""
-    kept = catalogs.catalog_file(language).read_bytes()
+    kept = worker_catalogs.catalog_file(language).read_bytes()
 
-    written, _ = catalogs.written(catalogs.renewed(catalogs.catalog_of(language)))
+    written, _ = worker_catalogs.written(worker_catalogs.renewed(worker_catalogs.catalog_of(language)))
 
-    assert catalogs.missing(catalogs.catalog_of(language)) == []
+    assert worker_catalogs.missing(worker_catalogs.catalog_of(language)) == []
     assert written == kept
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_what_is_loaded_is_what_people_wrote(language: str) -> None:
-    path = catalogs.catalog_file(language).with_suffix(".mo")
+    path = worker_catalogs.catalog_file(language).with_suffix(".mo")
     with path.open("rb") as file:
         loaded = gettext.GNUTranslations(file)
 
-    for ids, said in map(catalogs.forms, catalogs.catalog_of(language)):
+    for ids, said in map(worker_catalogs.forms, worker_catalogs.catalog_of(language)):
         if len(ids) > 1:
             assert set(said) >= {loaded.ngettext(ids[0], ids[1], n) for n in range(120)}
         elif ids != [""]:
@@ -41,7 +41,7 @@ def test_what_is_loaded_is_what_people_wrote(language: str) -> None:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_translations_have_the_values_and_tags_of_the_text(language: str) -> None:
-    for (*_, many), said in map(catalogs.forms, catalogs.catalog_of(language)):
+    for (*_, many), said in map(worker_catalogs.forms, worker_catalogs.catalog_of(language)):
         if not many or "<kbd>" in many:
             continue
         for one in said:
@@ -52,7 +52,7 @@ def test_translations_have_the_values_and_tags_of_the_text(language: str) -> Non
 
 
 def test_texts_are_found_wherever_they_are_written() -> None:
-    found = {one for one, _, _ in catalogs.texts()}
+    found = {one for one, _, _ in worker_catalogs.texts()}
 
     assert {
         "Skip to content",  # a base of all pages
@@ -80,7 +80,7 @@ def said(n):
     return ngettext("%(n)d try", "%(n)d tries", n), pgettext("verb", "Open"), _(n), other("No text")
 """
 
-    assert [*catalogs._in_code(ast.parse(code))] == [
+    assert [*worker_catalogs._in_code(ast.parse(code))] == [
         ("Open link", "", ""),
         ("%(n)d try", "%(n)d tries", ""),
         ("Open", "", "verb"),
@@ -95,4 +95,4 @@ def test_every_template_of_a_worker_is_among_them() -> None:
         if "worker.html" in path.read_text() or "crowd/instructions.html" in path.read_text()
     }
 
-    assert of_workers <= set(catalogs.worker_templates())
+    assert of_workers <= set(worker_catalogs.worker_templates())

@@ -13,9 +13,9 @@ import pytest
 from django.db import connection, transaction
 
 from tests.planted import talked
-from turnwise.project.dumps import DumpError, backup, restore
-from turnwise.project.layout import AnotherVersionError, bring_up_to_date
-from turnwise.project.prepared import ANOTHER_VERSION
+from turnwise.project.database import DumpError, backup, restore
+from turnwise.project.database import AnotherVersionError, bring_up_to_date
+from turnwise.project.supervision.installation import ANOTHER_VERSION
 from turnwise.studies.models import Study
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -183,7 +183,7 @@ def test_where_postgresql_s_programs_lack_the_error_says_what_to_install(
     here: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As in an image without them."""
-    monkeypatch.setattr("turnwise.project.embedded.find_spec", lambda _name: None)
+    monkeypatch.setattr("turnwise.project.supervision.embedded.find_spec", lambda _name: None)
     monkeypatch.setenv("PATH", str(tmp_path))
 
     with pytest.raises(DumpError, match=r"no pg_dump here.*'\.\[deploy\]'.*postgresql-client-18"):

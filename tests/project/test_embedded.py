@@ -11,9 +11,9 @@ import pytest
 import redis
 import yaml
 
-from turnwise.project import embedded, passable
-from turnwise.project.embedded import POSTGRESQL_VERSION, PostgreSQL, Redis, postgresql_binaries
-from turnwise.project.processes import StartError
+from turnwise.project.supervision import embedded, embedded as passable
+from turnwise.project.supervision.embedded import POSTGRESQL_VERSION, PostgreSQL, Redis, postgresql_binaries
+from turnwise.project.supervision.processes import StartError
 
 
 @pytest.fixture

@@ -6,9 +6,9 @@ import psycopg2
 import pytest
 import redis
 
-from turnwise.project.embedded import PostgreSQL, Redis
-from turnwise.project.external import check_database, check_redis
-from turnwise.project.processes import StartError
+from turnwise.project.supervision.embedded import PostgreSQL, Redis
+from turnwise.project.supervision.installation import check_database, check_redis
+from turnwise.project.supervision.processes import StartError
 
 
 @pytest.fixture(scope="module")

@@ -30,15 +30,15 @@ from tests.conftest import (
 from tests.operating.conftest import MakeWizard
 from turnwise.accounts.models import User
 from turnwise.bots import operators
-from turnwise.crowd import waiting
-from turnwise.crowd.assigning import admit
+from turnwise.crowd.running import lobby_queue
+from turnwise.crowd.places.assignment import admit
 from turnwise.crowd.models import Assignment, Participation, Waiting
-from turnwise.crowd.sessions import COOKIE, signed
+from turnwise.crowd.entry.sessions import COOKIE, signed
 from turnwise.dialogues.models import Dialogue, OperatorReply, Turn
-from turnwise.judging import services as judging
+from turnwise.judging.queue import services as judging
 from turnwise.judging.models import Batch, Slot
 from turnwise.labels.models import Label
-from turnwise.project.routing import websocket_urlpatterns
+from turnwise.project.sockets import websocket_urlpatterns
 from turnwise.responses.models import Response, WritingPlace
 from turnwise.tasks.writing import services as writing
 
@@ -223,8 +223,8 @@ def beside(
         admit(own.pk)
         now = timezone.now()
         for _ in range(2):
-            waiting.enter(admit(enter(elsewhere).pk), tab=uuid4(), now=now)
-        asked = waiting.match(elsewhere.pk, now=now)
+            lobby_queue.enter(admit(enter(elsewhere).pk), tab=uuid4(), now=now)
+        asked = lobby_queue.match(elsewhere.pk, now=now)
         ids = {"meeting": str(asked[0].meeting), "code": elsewhere.code, "assignment": asked[0].assignment_id}
         return Theirs(
             f"/ws/lobby/{study.code}/",

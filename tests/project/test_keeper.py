@@ -18,7 +18,7 @@ Keep = Callable[..., "Kept"]
 
 
 class Kept:
-    """A real `turnwise.project.keeper` in a process of its own."""
+    """A real `turnwise.project.supervision.keeper` in a process of its own."""
 
     def __init__(self, output: Path, module: str, *arguments: str) -> None:
         self.output = output
@@ -54,7 +54,7 @@ class Kept:
 def keep(tmp_path: Path) -> Iterator[Keep]:
     started: list[Kept] = []
 
-    def start(*arguments: str, module: str = "turnwise.project.keeper") -> Kept:
+    def start(*arguments: str, module: str = "turnwise.project.supervision.keeper") -> Kept:
         started.append(Kept(tmp_path / f"{len(started)}.txt", module, *arguments))
         return started[-1]
 

@@ -1,6 +1,6 @@
 import socket
 
-from turnwise.project.instance import listen
+from turnwise.project.supervision.installation import listen
 
 
 def test_a_reply_does_not_wait_until_what_went_before_is_acknowledged() -> None:

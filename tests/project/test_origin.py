@@ -4,8 +4,8 @@ import pytest
 from asgiref.testing import ApplicationCommunicator
 from channels.routing import URLRouter
 
-from turnwise.project.origin import SameOrigin
-from turnwise.project.routing import websocket_urlpatterns
+from turnwise.project.asgi_middleware import SameOrigin
+from turnwise.project.sockets import websocket_urlpatterns
 
 
 async def greet(scope: Any, receive: Any, send: Any) -> None:

@@ -33,7 +33,7 @@ def said(port: int, hold: Path, tmp_path: Path) -> Iterator[Path]:
     output = tmp_path / "output.txt"
     options = ["--module", "tests.project.held_wsgi", "--protocol", "http", "--master", "--die-on-term"]
     process = subprocess.Popen(
-        [sys.executable, "-m", "turnwise.project.pages", "--port", str(port), *options],
+        [sys.executable, "-m", "turnwise.project.uwsgi_pages", "--port", str(port), *options],
         env=os.environ | {"PYTHONPATH": f"{ROOT}:{ROOT / 'platform'}", "HOLD": str(hold)},
         stdout=output.open("w"), stderr=subprocess.STDOUT,
     )  # fmt: skip

@@ -5,34 +5,34 @@ from pathlib import Path
 
 import pytest
 
-from turnwise.project import prepared
+from turnwise.project.supervision import installation
 
 
 @pytest.fixture
 def code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """One file of ours."""
-    for folder in prepared.FOLDERS:
+    for folder in installation.CODE_FOLDERS:
         (tmp_path / "ours" / folder / "inside").mkdir(parents=True)
     file = tmp_path / "ours" / "platform" / "inside" / "models.py"
     file.write_text("one = 1\n")
-    monkeypatch.setattr(prepared, "ROOT", tmp_path / "ours")
+    monkeypatch.setattr(installation, "ROOT", tmp_path / "ours")
     return file
 
 
 def test_only_the_code_that_prepared_the_data_need_not_do_it_again(code: Path, tmp_path: Path) -> None:
-    assert prepared.before(tmp_path) is None
-    prepared.note(tmp_path, "/s/demo/")
-    known = prepared.before(tmp_path)
+    assert installation.last_preparation(tmp_path) is None
+    installation.note_preparation(tmp_path, "/s/demo/")
+    known = installation.last_preparation(tmp_path)
     assert known is not None
     assert known.worker_path == "/s/demo/"
 
     at = code.stat().st_mtime_ns
     code.write_text("two = 2\n")
     os.utime(code, ns=(at + 1, at + 1))
-    assert prepared.before(tmp_path) is None
-    prepared.note(tmp_path, "/s/demo/")
+    assert installation.last_preparation(tmp_path) is None
+    installation.note_preparation(tmp_path, "/s/demo/")
     (code.parent / "0002_more.py").write_text("")
-    assert prepared.before(tmp_path) is None
+    assert installation.last_preparation(tmp_path) is None
 
 
 @pytest.mark.usefixtures("code")
@@ -40,16 +40,16 @@ def test_another_version_of_a_package_prepares_again(tmp_path: Path, monkeypatch
     packages = tmp_path / "packages"
     (packages / "Django-5.2.dist-info").mkdir(parents=True)
     monkeypatch.setattr("sysconfig.get_path", lambda _name: str(packages))
-    prepared.note(tmp_path, "")
-    assert prepared.before(tmp_path)
+    installation.note_preparation(tmp_path, "")
+    assert installation.last_preparation(tmp_path)
 
     (packages / "Django-5.2.dist-info").rename(packages / "Django-5.3.dist-info")
-    assert prepared.before(tmp_path) is None
+    assert installation.last_preparation(tmp_path) is None
 
 
 @pytest.mark.usefixtures("code")
 @pytest.mark.parametrize("text", ["", "[]", '{"code": 1}', "half of it"])
 def test_a_note_that_cannot_be_read_is_none(tmp_path: Path, text: str) -> None:
-    (tmp_path / prepared.FILE).write_text(text)
+    (tmp_path / installation.PREPARED_FILE).write_text(text)
 
-    assert prepared.before(tmp_path) is None
+    assert installation.last_preparation(tmp_path) is None

@@ -7,7 +7,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from turnwise.project.processes import record, stop_recorded
+from turnwise.project.supervision.processes import record, stop_recorded
 
 
 @pytest.fixture

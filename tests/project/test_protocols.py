@@ -10,8 +10,8 @@ import pytest
 import uvicorn
 from websockets.frames import Frame, Opcode
 
-from turnwise.project import bodies, protocols
-from turnwise.project.bodies import BoundedBodies
+from turnwise.project import asgi_middleware, web_server
+from turnwise.project.asgi_middleware import BoundedBodies
 
 Connect = Callable[[], socket.socket]
 
@@ -43,12 +43,12 @@ bounded = BoundedBodies(pages)
 
 @pytest.fixture
 async def connect(monkeypatch: pytest.MonkeyPatch) -> Iterator[Connect]:  # type: ignore[misc]
-    monkeypatch.setattr(protocols, "HEADER_SECONDS", 0.3)
-    monkeypatch.setattr(bodies, "SECONDS", 0.3)
+    monkeypatch.setattr(web_server, "HEADER_SECONDS", 0.3)
+    monkeypatch.setattr(asgi_middleware, "SECONDS", 0.3)
     config = uvicorn.Config(
         application,
-        http=protocols.PatientHttp,
-        ws=protocols.BoundedWebSocket,
+        http=web_server.PatientHttp,
+        ws=web_server.BoundedWebSocket,
         lifespan="off",
         log_level="critical",
     )
@@ -109,7 +109,7 @@ async def test_a_body_that_is_declared_too_large_is_refused_before_it_comes(conn
 async def test_a_body_that_grows_too_large_undeclared_is_refused(
     connect: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bodies, "MOST_BYTES", 100_000)
+    monkeypatch.setattr(asgi_middleware, "MOST_BYTES", 100_000)
     growing = connect()
     growing.sendall(b"POST / HTTP/1.1\r\nHost: here\r\nTransfer-Encoding: chunked\r\n\r\n")
     for _ in range(3):
@@ -121,9 +121,9 @@ async def test_a_body_that_grows_too_large_undeclared_is_refused(
 async def test_many_bodies_at_once_have_a_bound_together_and_give_their_room_back(
     connect: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bodies, "MOST_BYTES_AT_ONCE", 1000)
-    monkeypatch.setattr(bodies, "SMALL_BYTES", 100)
-    monkeypatch.setattr(bodies, "SECONDS", 60.0)
+    monkeypatch.setattr(asgi_middleware, "MOST_BYTES_AT_ONCE", 1000)
+    monkeypatch.setattr(asgi_middleware, "SMALL_BYTES", 100)
+    monkeypatch.setattr(asgi_middleware, "SECONDS", 60.0)
     first, second = connect(), connect()
     first.sendall(b"POST / HTTP/1.1\r\nHost: here\r\nContent-Length: 900\r\n\r\n" + bytes(899))
     while bounded._at_once < 799:
@@ -141,8 +141,8 @@ async def test_many_bodies_at_once_have_a_bound_together_and_give_their_room_bac
 async def test_who_announces_much_and_sends_nothing_keeps_nobody_out(
     connect: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bodies, "SECONDS", 60.0)
-    announced = f"POST / HTTP/1.1\r\nHost: here\r\nContent-Length: {bodies.MOST_BYTES}\r\n\r\n"
+    monkeypatch.setattr(asgi_middleware, "SECONDS", 60.0)
+    announced = f"POST / HTTP/1.1\r\nHost: here\r\nContent-Length: {asgi_middleware.MOST_BYTES}\r\n\r\n"
     slow = [connect() for _ in range(8)]
     for each in slow:
         each.sendall(announced.encode())
@@ -160,9 +160,9 @@ async def test_who_announces_much_and_sends_nothing_keeps_nobody_out(
 async def test_what_people_write_is_taken_while_uploads_have_all_the_room(
     connect: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bodies, "MOST_BYTES_AT_ONCE", 1000)
-    monkeypatch.setattr(bodies, "SMALL_BYTES", 100)
-    monkeypatch.setattr(bodies, "SECONDS", 60.0)
+    monkeypatch.setattr(asgi_middleware, "MOST_BYTES_AT_ONCE", 1000)
+    monkeypatch.setattr(asgi_middleware, "SMALL_BYTES", 100)
+    monkeypatch.setattr(asgi_middleware, "SECONDS", 60.0)
     upload, form = connect(), connect()
     upload.sendall(b"POST / HTTP/1.1\r\nHost: here\r\nContent-Length: 2000\r\n\r\n" + bytes(1100))
     while bounded._at_once < 1000:

@@ -21,7 +21,7 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Origin
 
-from turnwise.project.embedded import PostgreSQL
+from turnwise.project.supervision.embedded import PostgreSQL
 
 Serve = Callable[..., Any]
 Manage = Callable[..., subprocess.CompletedProcess[str]]
@@ -137,7 +137,7 @@ def test_dead_children_come_back_and_after_kill_9_the_next_start_has_all_data(
     children["the web server's copy"] = first.web()
     names = {
         "the web server's copy": "The web server",
-        "turnwise.project.web": "What keeps the web server running",
+        "turnwise.project.web_server": "What keeps the web server running",
         "redis-server": "Redis",
         "postgres": "PostgreSQL",
     }

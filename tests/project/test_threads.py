@@ -9,7 +9,7 @@ from asgiref.sync import sync_to_async
 from asgiref.typing import ASGIReceiveCallable, ASGISendCallable, Scope
 from django.db import connection, connections
 
-from turnwise.project.threads import MOST_IDLE, KeptThreads
+from turnwise.project.asgi_middleware import MOST_IDLE, KeptThreads
 
 SCOPE: Any = {"type": "http"}  # nobody looks at the rest
 Seen = tuple[int, int]

@@ -11,19 +11,19 @@ from django.test import Client
 from tests.conftest import MakeQueue, MakeStudy, enter, start_dialogue, worker_of
 from tests.desks import begin, held
 from turnwise.accounts.models import User
-from turnwise.crowd.entering import refuse_whom_it_is_not_for
+from turnwise.crowd.entry.enrolment import refuse_whom_it_is_not_for
 from turnwise.crowd.models import Participation
 from turnwise.crowd.refusals import EntryRefusedError
-from turnwise.judging import gold
-from turnwise.judging import services as judging
-from turnwise.judging.gold import Gold
+from turnwise.judging.gold import gold_items
+from turnwise.judging.queue import services as judging
+from turnwise.judging.gold.gold_items import Gold
 from turnwise.labels.models import Label
-from turnwise.labels.timing import Timing
-from turnwise.quality import deciding, flagging
+from turnwise.labels.services import Timing
+from turnwise.quality import decisions, flagging
 from turnwise.quality.models import Block, Decision, Flag
 from turnwise.reports.services import build_report, queue_report
 from turnwise.studies.models import Study
-from turnwise.tasks.judging.judged import judged_items
+from turnwise.tasks.judging.results import judged_items
 
 YES = {"sensible": True, "specific": True}
 NO = {"sensible": False}
@@ -45,8 +45,8 @@ def judged(make_queue: MakeQueue) -> tuple[Study, Participation, Participation]:
     """Three judge six items and two gold ones with care, one in no time and all wrongly."""
     study = make_queue(8, raters=5, batch=6)
     items = list(study.items.order_by("pk")[:2])
-    gold.declare(study, {item.key: Gold({"sensible": [True]}) for item in items})
-    gold.give(study, 2)
+    gold_items.declare(study, {item.key: Gold({"sensible": [True]}) for item in items})
+    gold_items.give(study, 2)
     careful = [judge_all(study, YES, 5000) for _ in range(3)]
     return study, careful[0], judge_all(study, NO, 40)
 
@@ -137,7 +137,7 @@ def test_an_exclusion_is_decided_with_a_reason_and_undone_and_no_label_is_lost(
 def test_the_trail_of_decisions_never_changes(
     judged: tuple[Study, Participation, Participation], rex: User
 ) -> None:
-    made = deciding.decide(judged[2], "reject", reason="=1+1", by=rex)
+    made = decisions.decide(judged[2], "reject", reason="=1+1", by=rex)
 
     for change in (
         lambda: Decision.objects.filter(pk=made.pk).update(reason="else"),
@@ -154,20 +154,20 @@ def test_who_is_blocked_comes_into_no_study_of_that_person_until_it_is_undone(
     own, hers = make_study(title="Later"), make_study(title="Hers")
     Study.objects.filter(pk=hers.pk).update(owner=ada)
     hers.refresh_from_db()
-    made = deciding.decide(careless, "block", reason="A program.", by=rex)
+    made = decisions.decide(careless, "block", reason="A program.", by=rex)
 
     with pytest.raises(EntryRefusedError, match="cannot take part in their studies") as refused:
         refuse_whom_it_is_not_for(careless.worker, own)
     assert refused.value.outcome == "screened_out"
     refuse_whom_it_is_not_for(careless.worker, hers)
 
-    deciding.undo(made, by=rex)
+    decisions.undo(made, by=rex)
     refuse_whom_it_is_not_for(careless.worker, own)
     assert not Block.objects.exists()
     with pytest.raises(ValidationError, match="already been undone"):
-        deciding.undo(made, by=rex)
+        decisions.undo(made, by=rex)
     with pytest.raises(ValidationError, match="“dismiss” is not a decision"):
-        deciding.decide(careless, "dismiss", reason="", by=rex)
+        decisions.decide(careless, "dismiss", reason="", by=rex)
 
 
 def test_a_workers_history_tells_of_ones_own_studies_only(
@@ -184,7 +184,7 @@ def test_a_workers_history_tells_of_ones_own_studies_only(
     Study.objects.filter(pk=hers.pk).update(owner=ada)
     version = hers.consent_versions.get()
     Participation.objects.create(worker=careless.worker, study=hers, consent=version)
-    deciding.decide(careless, "reject", reason="Gold all wrong.", by=rex)
+    decisions.decide(careless, "reject", reason="Gold all wrong.", by=rex)
     page_of = f"/studies/{study.pk}/quality/{careless.pk}/history/"
 
     page = sign_in(rex).get(page_of).content.decode()

@@ -13,13 +13,13 @@ from django.utils import timezone
 
 from evaluation.questions import DEMOGRAPHICS, FEEDBACK
 from tests.conftest import MakePairs, MakeQueue, MakeStudy, MakeWriting
-from turnwise.crowd.ending import complete
+from turnwise.crowd.places.ending import complete
 from turnwise.crowd.models import Assignment, Outcome, Participation
 from turnwise.labels.models import Label
 from turnwise.monitoring.funnel import Stood, stages
-from turnwise.privacy.withdrawing import withdraw
+from turnwise.privacy.withdrawal import withdraw
 from turnwise.questionnaires.services import due
-from turnwise.questions import resolving
+from turnwise.questions import question_sets
 from turnwise.studies.asks import About, Asked, Moment, Party
 from turnwise.studies.models import ReEntry, Study
 from turnwise.studies.services import save_study
@@ -41,7 +41,7 @@ FINE = {"instructions": 4, "pages": "well", "pay": "fair", "anything_else": "Nic
 @pytest.fixture(autouse=True)
 def _sets_are_forgotten() -> Iterator[None]:
     yield
-    resolving.forget()
+    question_sets.forget_question_sets()
 
 
 def agreed(study: Study, client: Client | None = None) -> Client:

@@ -12,8 +12,8 @@ import pytest
 from django.core.management import call_command
 from django.test import Client
 
-from evaluation.personal_data import Kind
-from evaluation.report.bundle import recompute
+from evaluation.texts.personal_data import Kind
+from evaluation.report.bundles.recomputation import recompute
 from tests.conftest import MakeStudy, MakeWriting
 from tests.planted import SignIn, computed, talked
 from tests.questionnaires.test_path import FINE, HOW, OLD_HAND, SSA, WHO
@@ -22,12 +22,12 @@ from turnwise.crowd.models import Participation
 from turnwise.crowd.redaction import redact
 from turnwise.dialogues.models import Dialogue
 from turnwise.labels.models import Label
-from turnwise.privacy.erasing import cut_loose
-from turnwise.privacy.looking import looked
-from turnwise.privacy.stored import stored_of
-from turnwise.privacy.withdrawing import withdraw
+from turnwise.privacy.erasure import cut_loose
+from turnwise.privacy.personal_data import looked
+from turnwise.privacy.stored_data import stored_of
+from turnwise.privacy.withdrawal import withdraw
 from turnwise.questionnaires.services import take
-from turnwise.questions import resolving
+from turnwise.questions import question_sets
 from turnwise.questions.services import create_set
 from turnwise.studies.asks import About, Asked, Moment
 from turnwise.studies.models import Study
@@ -50,7 +50,7 @@ TOOLS = {
 @pytest.fixture(autouse=True)
 def _sets_are_forgotten() -> Iterator[None]:
     yield
-    resolving.forget()
+    question_sets.forget_question_sets()
 
 
 def person(dialogue: Dialogue) -> Participation:

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from turnwise.questions import resolving
+from turnwise.questions import question_sets
 
 TONE: dict[str, Any] = {
     "format": 1,
@@ -39,6 +39,6 @@ TONE: dict[str, Any] = {
 @pytest.fixture(autouse=True)
 def _sets_are_forgotten() -> Iterator[None]:
     """A version is read once per process; the next test has another database."""
-    resolving.forget()
+    question_sets.forget_question_sets()
     yield
-    resolving.forget()
+    question_sets.forget_question_sets()

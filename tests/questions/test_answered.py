@@ -10,7 +10,7 @@ from asgiref.sync import sync_to_async
 from django.core.management import call_command
 
 from evaluation.questions import QuestionSet
-from evaluation.report.bundle import recompute
+from evaluation.report.bundles.recomputation import recompute
 from tests.conftest import MakeQueue, MakeStudy, start_dialogue, worker_of
 from tests.desks import begin, held
 from tests.planted import add_exchange, bot_of, computed
@@ -19,11 +19,11 @@ from turnwise.accounts.models import User
 from turnwise.bots.services import version_of
 from turnwise.dialogues.models import Dialogue
 from turnwise.dialogues.queries import seat_of
-from turnwise.judging import services as judging
+from turnwise.judging.queue import services as judging
 from turnwise.labels.models import Label
 from turnwise.labels.services import record
-from turnwise.live.refusals import RefusedError
-from turnwise.questions import resolving
+from turnwise.live.frames import RefusedError
+from turnwise.questions import question_sets
 from turnwise.questions.services import create_set
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -43,7 +43,7 @@ async def test_a_process_that_has_never_seen_the_set_takes_a_label(rex: User, ma
     await sync_to_async(create_set)(TONE, owner=rex)
     dialogue = await sync_to_async(_talk)(make_study)
     seat = await sync_to_async(lambda: seat_of(dialogue.public_id, worker_of(dialogue).pk))()
-    resolving.forget()
+    question_sets.forget_question_sets()
 
     with pytest.raises(RefusedError, match="“9” is not an answer to “How warm"):
         await record(seat, position=2, answers=POLITE | {"warmth": 9})

@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 
 from tests.questions.conftest import TONE
-from turnwise.accounts import tokens
+from turnwise.accounts import credentials
 from turnwise.accounts.models import User
 from turnwise.questions.models import SetVersion
 from turnwise.questions.services import create_set
@@ -21,7 +21,7 @@ Call = Callable[..., Any]
 @pytest.fixture
 def call() -> Call:
     def send(user: User, method: str, path: str, body: Any = None) -> Any:
-        bearer = {"Authorization": f"Bearer {tokens.make(user, 'test')}"}
+        bearer = {"Authorization": f"Bearer {credentials.make_token(user, 'test')}"}
         data = "" if body is None else json.dumps(body)
         return Client(headers=bearer).generic(
             method, f"/api{path}", data=data, content_type="application/json"

@@ -11,20 +11,15 @@ from django.utils import timezone
 
 from evaluation.questions import SSA, QuestionSet
 from evaluation.questions.checks import RESERVED
-from evaluation.report.bundle import recompute
-from evaluation.report.columns import answered_in
-from evaluation.report.tables import (
-    judgments_table,
-    labels_table,
-    pair_judgments_table,
-    questionnaires_table,
-)
+from evaluation.report.bundles.recomputation import recompute
+from evaluation.report.bundles.columns import answered_in
+from evaluation.report.bundles.tables import judgments_table, labels_table, pair_judgments_table, questionnaires_table
 from tests.conftest import MakeStudy, worker_of
 from tests.planted import computed, talked
 from tests.questions.conftest import TONE
 from turnwise.accounts.models import User
 from turnwise.crowd.models import Worker
-from turnwise.exports.turns import LabelledTurn, csv_lines
+from turnwise.exports.turn_files import LabelledTurn, csv_lines
 from turnwise.labels.models import Label
 from turnwise.questions.services import create_set
 from turnwise.studies.asks import About, Asked, Moment, Party

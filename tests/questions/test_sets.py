@@ -11,10 +11,10 @@ from evaluation.questions import QUESTION_SETS, DeclarationError, QuestionSet, U
 from tests.conftest import MakeStudy
 from tests.questions.conftest import TONE
 from turnwise.accounts.models import User
-from turnwise.questions import resolving
+from turnwise.questions import question_sets
 from turnwise.questions.models import OwnSet, SetVersion
 from turnwise.questions.queries import offered, readable, sets_of
-from turnwise.questions.resolving import question_set, question_set_soon
+from turnwise.questions.question_sets import question_set, question_set_soon
 from turnwise.questions.services import add_version, create_set, name_of, set_shared
 
 ROOT = Path(__file__).parents[2]
@@ -182,4 +182,4 @@ def test_the_platform_resolves_keys_in_one_place() -> None:
     assert not bypassing, (
         f"Take question_set from questions.resolving, which knows researchers' sets: {bypassing}"
     )
-    assert resolving.question_set("ssa") is QUESTION_SETS["ssa"]
+    assert question_sets.question_set("ssa") is QUESTION_SETS["ssa"]

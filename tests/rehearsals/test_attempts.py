@@ -10,9 +10,9 @@ from tests.conftest import MakeQueue, MakeStudy
 from tests.planted import SignIn
 from tests.rehearsals.conftest import rehearsed
 from turnwise.accounts.models import User
-from turnwise.crowd.practice import practised
-from turnwise.live.locks import REHEARSALS, only_here
-from turnwise.rehearsals.attempts import begin, look_after
+from turnwise.crowd.entry.practice import practised
+from turnwise.live.jobs import REHEARSALS, only_here
+from turnwise.rehearsals.run import begin, look_after
 from turnwise.rehearsals.models import Attempt
 from turnwise.rehearsals.services import copied
 from turnwise.rehearsals.tasks import started

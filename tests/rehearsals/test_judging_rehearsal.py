@@ -14,7 +14,7 @@ from django.db.models import Count
 from django.utils import timezone
 
 from evaluation.questions import question_set
-from evaluation.report.tables import labels_table
+from evaluation.report.bundles.tables import labels_table
 from tests.conftest import MakeContexts, MakeQueue, MakeRun, MakeStudy, enter
 from tests.desks import begin
 from tests.planted import SignIn, talked
@@ -26,14 +26,14 @@ from turnwise.contexts.services import import_version
 from turnwise.crowd.models import Assignment, Participation, Worker
 from turnwise.exports.rows import rows as bundle_rows
 from turnwise.exports.rows import sets_answered
-from turnwise.judging import services as judging
-from turnwise.judging import subjects
-from turnwise.judging.chosen import contexts_of
+from turnwise.judging.queue import services as judging
+from turnwise.judging.items import subjects
+from turnwise.judging.items.item_selection import contexts_of
 from turnwise.judging.models import Item, JudgingPlan, Slot
-from turnwise.judging.readers import judged_by_both
+from turnwise.judging.readers.reader_comparison import judged_by_both
 from turnwise.labels.models import Label
-from turnwise.project.webserver import served
-from turnwise.rehearsals.planted import Kind, Plan, mix
+from turnwise.project.management.commands.rehearse import served
+from turnwise.rehearsals.injected_effects import Kind, Plan, mix
 from turnwise.rehearsals.run import run
 from turnwise.rehearsals.services import delete_rehearsal, make_rehearsal
 from turnwise.reports.queries import unlabelled_replies

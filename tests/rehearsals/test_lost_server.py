@@ -24,9 +24,9 @@ from tests.conftest import (
 )
 from tests.project.conftest import copy_of
 from tests.rehearsals.conftest import rehearsed
-from turnwise.judging import subjects
+from turnwise.judging.items import subjects
 from turnwise.labels.models import Label
-from turnwise.project.programs import Program
+from turnwise.project.supervision.child_programs import Program
 from turnwise.rehearsals.findings import OUTSIDE
 from turnwise.responses.models import Response
 from turnwise.studies.asks import About, Asked, Moment
@@ -45,7 +45,7 @@ def web() -> Iterator[tuple[str, psutil.Process]]:
         listener.bind(("127.0.0.1", 0))
         listener.listen(512)
         fd = listener.fileno()
-        arguments = ["-m", "turnwise.project.keeper", "web", "turnwise.project.web", "--fd", str(fd)]
+        arguments = ["-m", "turnwise.project.supervision.keeper", "web", "turnwise.project.web_server", "--fd", str(fd)]
         keeper = Program("web", arguments, dict(os.environ), fd)
         keeper.start()
         try:

@@ -7,8 +7,8 @@ import pytest
 from tests.conftest import MakePairs, MakeStudy
 from tests.planted import talked
 from tests.rehearsals.conftest import rehearsed
-from turnwise.judging import pairs
-from turnwise.judging.pairs import Source
+from turnwise.judging.items import pairs
+from turnwise.judging.items.pairs import Source
 from turnwise.labels.models import Label
 from turnwise.studies.models import Study
 

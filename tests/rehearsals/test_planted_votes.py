@@ -20,10 +20,10 @@ from evaluation.questions import (
 )
 from evaluation.questions import Kind as QuestionKind
 from turnwise.rehearsals.findings import Finding, Outcome, allowed, findings, inside
-from turnwise.rehearsals.planted import Answers, Kind, Plan, mix
-from turnwise.rehearsals.room import TooFewError, latecomers, room, seats
-from turnwise.rehearsals.truth import foreseen, means, stored
-from turnwise.rehearsals.ways import State, rates, seen, ways
+from turnwise.rehearsals.injected_effects import Answers, Kind, Plan, mix
+from turnwise.rehearsals.rehearsed_task import TooFewError, latecomers, room, seats
+from turnwise.rehearsals.expected_results import foreseen, means, stored
+from turnwise.rehearsals.scenarios import State, rates, seen, ways
 
 # --- how much, and who comes when -----------------------------------------------------------------------
 

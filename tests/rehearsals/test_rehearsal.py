@@ -9,17 +9,17 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from evaluation.questions import SSA
-from evaluation.report.bundle import recompute
+from evaluation.report.bundles.recomputation import recompute
 from tests.conftest import MakeStudy, start_dialogue
 from tests.planted import SignIn, figures, talked
 from tests.rehearsals.conftest import rehearsed, rows
 from turnwise.accounts.models import User
 from turnwise.crowd.models import Participation, Worker
 from turnwise.rehearsals.findings import Outcome, findings
-from turnwise.rehearsals.planted import HONEST, Kind, Plan, mix
+from turnwise.rehearsals.injected_effects import HONEST, Kind, Plan, mix
 from turnwise.rehearsals.services import delete_rehearsal, enough_workers, make_rehearsal
-from turnwise.rehearsals.simulated import Work
-from turnwise.rehearsals.truth import means
+from turnwise.rehearsals.simulation import Work
+from turnwise.rehearsals.expected_results import means
 from turnwise.studies.asks import About, Asked, Moment
 from turnwise.studies.models import Study
 

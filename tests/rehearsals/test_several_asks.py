@@ -5,16 +5,16 @@ from pathlib import Path
 import pytest
 from django.db.models import Count
 
-from evaluation.report.bundle import recompute
+from evaluation.report.bundles.recomputation import recompute
 from tests.asking import asking, judging_both
 from tests.conftest import MakeContexts, MakeRun, MakeStudy
 from tests.planted import talked
 from tests.rehearsals.conftest import rehearsed
 from turnwise.accounts.models import User
 from turnwise.exports.bundle import write_bundle
-from turnwise.judging import pairs
+from turnwise.judging.items import pairs
 from turnwise.judging.models import Item
-from turnwise.judging.pairs import Source
+from turnwise.judging.items.pairs import Source
 from turnwise.labels.models import Label
 from turnwise.studies.asks import About, Asked
 from turnwise.studies.models import Study

@@ -14,10 +14,10 @@ from django.core.management import CommandError
 from django.db import connection
 from django.utils import timezone
 
-from evaluation.acceptance import SWEARING
+from evaluation.conversation.grounding import SWEARING
 from evaluation.questions import Choice, Question, QuestionSet, Subject
 from evaluation.questions import Kind as QuestionKind
-from evaluation.repetition import repeated_turns
+from evaluation.texts.repetition import repeated_turns
 from tests.conftest import MakeMeeting
 from tests.knowledge.bases import base_file, make_base
 from tests.planted import SignIn
@@ -26,12 +26,12 @@ from turnwise.accounts.models import User
 from turnwise.crowd.models import Assignment, Participation, Waiting
 from turnwise.dialogues.models import Dialogue, ReadingSet
 from turnwise.labels.models import Label
-from turnwise.rehearsals import attempts
+from turnwise.rehearsals import run
 from turnwise.rehearsals.models import Attempt
-from turnwise.rehearsals.planted import Kind, Plan, mix
-from turnwise.rehearsals.said import AGAIN, COPIED, SENTENCES, SWORN, copied, said
+from turnwise.rehearsals.injected_effects import Kind, Plan, mix
+from turnwise.rehearsals.simulated_answers import AGAIN, COPIED, SENTENCES, SWORN, copied, said
 from turnwise.rehearsals.tasks import started
-from turnwise.rehearsals.truth import means
+from turnwise.rehearsals.expected_results import means
 from turnwise.studies.asks import About, Asked, Moment
 from turnwise.studies.models import Study
 
@@ -181,7 +181,7 @@ def test_after_its_process_was_killed_nobody_is_left_waiting_and_the_next_one_go
     make_meeting: MakeMeeting, rex: User
 ) -> None:
     study = make_meeting(min_turns=20, max_turns=30)
-    attempts.begin(study, 12, by=rex)
+    run.begin(study, 12, by=rex)
     process = started(study.pk, 12)
     deadline = time.monotonic() + 120
     while Dialogue.objects.filter(study__rehearsal_of=study, turns__gt=2).count() < 2:
@@ -194,7 +194,7 @@ def test_after_its_process_was_killed_nobody_is_left_waiting_and_the_next_one_go
 
     assert Dialogue.objects.filter(study__rehearsal_of=study, ending="").exists()
     Attempt.objects.update(told_at=timezone.now() - timedelta(minutes=5))
-    assert "ended unexpectedly" in attempts.look_after(Attempt.objects.get()).reason
+    assert "ended unexpectedly" in run.look_after(Attempt.objects.get()).reason
     told = rehearsed(study, "--workers", "12")
     assert "12 of 12 workers are done." in told
     assert "\nNO " not in told, told

@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 from django.template.loader import render_to_string
 
-from evaluation.printed import figure, p_value, percent, signed
+from evaluation.files.writing import figure, p_value, percent, signed
 from evaluation.report.latex import tables
 from tests.conftest import MakeStudy
 from tests.planted import SignIn, computed, figures, talked
 from turnwise.bots.models import Bot
-from turnwise.reports.method import method
+from turnwise.reports.descriptions import method
 from turnwise.studies.models import Study
 
 TWO: dict[str, Any] = {

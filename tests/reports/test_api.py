@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from tests.planted import computed, figures, talked
-from turnwise.accounts import tokens
+from turnwise.accounts import credentials
 from turnwise.accounts.models import User
 from turnwise.reports.models import Report
 from turnwise.reports.services import build_report
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def call(who: User, method: str, study: Study) -> Any:
-    client = Client(headers={"Authorization": f"Bearer {tokens.make(who, 'for reports')}"})
+    client = Client(headers={"Authorization": f"Bearer {credentials.make_token(who, 'for reports')}"})
     return client.generic(method, f"/api/studies/{study.code}/report")
 
 

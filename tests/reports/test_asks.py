@@ -14,14 +14,14 @@ from django.core.exceptions import ValidationError
 from django.test import Client
 from django.utils import timezone
 
-from evaluation.report.bundle import recompute
+from evaluation.report.bundles.recomputation import recompute
 from tests.conftest import MakeStudy, start_dialogue, worker_of
 from tests.planted import SignIn, bot_of, computed, figures
 from turnwise.accounts.models import User
 from turnwise.bots.services import version_of
 from turnwise.dialogues.models import Dialogue, Turn
 from turnwise.exports.bundle import write_bundle
-from turnwise.exports.turns import csv_lines
+from turnwise.exports.turn_files import csv_lines
 from turnwise.labels.models import Label
 from turnwise.studies.asks import About, Asked, Moment, Party
 from turnwise.studies.models import Study

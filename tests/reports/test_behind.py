@@ -8,13 +8,13 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from django.test import Client
 
-from evaluation.printed import figure
+from evaluation.files.writing import figure
 from tests.conftest import MakeStudy
 from tests.planted import SignIn, computed, talked
 from turnwise.accounts.models import User
 from turnwise.bots.models import Bot
-from turnwise.charts.interactive.plots import plot
-from turnwise.reports.behind import behind
+from turnwise.charts.interactive_plots import plot
+from turnwise.reports.drilldown import behind
 from turnwise.studies.models import Study
 
 

@@ -12,11 +12,11 @@ from django.core.management import call_command
 from django.db import IntegrityError
 from django.utils import timezone
 
-from evaluation.report.bundle import recompute
+from evaluation.report.bundles.recomputation import recompute
 from tests.conftest import MakeStudy, pseudonym_of
 from tests.planted import SignIn, computed, figures, talked
 from turnwise.accounts.models import User
-from turnwise.crowd.ending import exclude
+from turnwise.crowd.places.ending import exclude
 from turnwise.crowd.models import Participation
 from turnwise.studies.models import Study
 from turnwise.studies.services import save_study

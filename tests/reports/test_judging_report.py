@@ -13,10 +13,10 @@ from django.core.management import call_command
 from django.test import Client
 from django.utils import timezone
 
-from evaluation.csv_file import FileError
-from evaluation.labels import Labels
-from evaluation.report.bundle import recompute
-from evaluation.ssa import Unit, ssa
+from evaluation.files.reading import FileError
+from evaluation.statistics.labels import Labels
+from evaluation.report.bundles.recomputation import recompute
+from evaluation.statistics.ssa import Unit, ssa
 from tests.conftest import MakeContexts, MakeQueue, MakeRun
 from tests.desks import begin
 from tests.planted import SignIn, computed, talked
@@ -24,10 +24,10 @@ from turnwise.accounts.models import User
 from turnwise.contexts import services as contexts
 from turnwise.contexts.files import ContextRow
 from turnwise.contexts.models import ContextSet
-from turnwise.crowd.ending import exclude
+from turnwise.crowd.places.ending import exclude
 from turnwise.crowd.models import Participation
-from turnwise.judging import services as judging
-from turnwise.judging import subjects
+from turnwise.judging.queue import services as judging
+from turnwise.judging.items import subjects
 from turnwise.judging.models import Item
 from turnwise.labels.models import Label
 from turnwise.reports import services

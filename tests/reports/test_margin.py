@@ -8,10 +8,10 @@ import pytest
 from django.core.exceptions import ValidationError
 from django.core.management import call_command
 
-from evaluation.report.bundle import recompute
+from evaluation.report.bundles.recomputation import recompute
 from tests.conftest import MakeStudy
 from tests.planted import SignIn, computed, talked
-from turnwise.reports.method import method
+from turnwise.reports.descriptions import method
 from turnwise.studies.models import Study
 from turnwise.studies.services import save_study
 

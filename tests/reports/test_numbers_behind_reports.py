@@ -13,15 +13,15 @@ from typing import Any
 import pytest
 from django.core.management import call_command
 
-from evaluation.report.analysis import other_result
-from evaluation.report.bundle import recompute
+from evaluation.report.label_columns import other_result
+from evaluation.report.bundles.recomputation import recompute
 from tests.conftest import MakeContexts, MakeQueue, MakeRun, MakeStudy
 from tests.desks import judge
 from tests.planted import SignIn, computed, talked
 from tests.reports.test_numbers_on_pages import rounded
 from turnwise.accounts.models import User
-from turnwise.crowd.ending import exclude
-from turnwise.judging import subjects
+from turnwise.crowd.places.ending import exclude
+from turnwise.judging.items import subjects
 from turnwise.judging.models import Item
 from turnwise.studies.models import PrimaryAnalysis, Study
 

@@ -11,7 +11,7 @@ import pytest
 from django.core.management import call_command
 from django.test import Client
 
-from evaluation.report.bundle import recompute
+from evaluation.report.bundles.recomputation import recompute
 from tests.conftest import MakeContexts, MakeMeeting, MakePairs, MakeQueue, MakeRun, MakeStudy
 from tests.desks import begin
 from tests.planted import SignIn, computed, talked
@@ -20,9 +20,9 @@ from tests.tasks.self_play.conftest import MakeSelfPlay, make_self_play, play
 from tests.tasks.self_play.test_report import LINES
 from tests.tasks.two_people.test_report import ASKS, MEH, NO, YES, met
 from turnwise.accounts.models import User
-from turnwise.crowd.ending import exclude
-from turnwise.judging import services as judging
-from turnwise.judging import subjects
+from turnwise.crowd.places.ending import exclude
+from turnwise.judging.queue import services as judging
+from turnwise.judging.items import subjects
 from turnwise.studies.models import PrimaryAnalysis, Study
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -9,7 +9,7 @@ from tests.conftest import MakeStudy, start_dialogue
 from tests.planted import SignIn, computed, figures, talked
 from turnwise.accounts.limits import one_at_once_of
 from turnwise.accounts.models import User
-from turnwise.charts.palettes import DARK, LIGHT, Palette
+from turnwise.charts.layout import DARK, LIGHT, Palette
 from turnwise.dialogues.models import Fault
 from turnwise.reports.models import Chart
 from turnwise.studies.models import Study

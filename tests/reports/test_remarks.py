@@ -12,7 +12,7 @@ from asgiref.sync import sync_to_async
 from django.core.management import call_command
 from django.test import Client
 
-from evaluation.report.bundle import recompute
+from evaluation.report.bundles.recomputation import recompute
 from tests.conftest import MakeQueue, MakeStudy, OpenTab, start_dialogue, worker_of
 from tests.desks import begin
 from tests.planted import SignIn, computed, figures, talked
@@ -21,8 +21,8 @@ from turnwise.bots.models import Bot
 from turnwise.dialogues.models import Dialogue, Turn
 from turnwise.dialogues.queries import seat_of
 from turnwise.dialogues.services import finish
-from turnwise.judging import services as judging
-from turnwise.judging import subjects
+from turnwise.judging.queue import services as judging
+from turnwise.judging.items import subjects
 from turnwise.studies.models import Study
 
 pytestmark = pytest.mark.django_db(transaction=True)

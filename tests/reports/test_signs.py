@@ -10,12 +10,12 @@ from django.core.management import call_command
 from django.db.models import F
 from django.test import Client
 
-from evaluation.report.bundle import recompute
+from evaluation.report.bundles.recomputation import recompute
 from tests.conftest import MakeStudy, pseudonym_of, worker_of
 from tests.planted import SignIn, computed, figures, talked
 from turnwise.accounts.models import User
-from turnwise.crowd.addresses import hashed
-from turnwise.crowd.entering import consent
+from turnwise.crowd.entry.enrolment import hashed
+from turnwise.crowd.entry.enrolment import consent
 from turnwise.crowd.models import Participation
 from turnwise.crowd.panels import Arrival
 from turnwise.dialogues.models import Dialogue

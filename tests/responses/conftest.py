@@ -5,7 +5,7 @@ import pytest
 
 from tests.conftest import MakeVersion
 from turnwise.accounts.models import User
-from turnwise.bots import host
+from turnwise.bots.hosting import resident_bots
 from turnwise.bots.models import Bot
 from turnwise.responses.models import ResponseRun
 from turnwise.responses.services import start_run
@@ -16,7 +16,7 @@ MakeRun = Callable[..., ResponseRun]
 @pytest.fixture(autouse=True)
 def _no_bot_outlives_its_test() -> Any:
     yield
-    host.close()
+    resident_bots.close()
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from turnwise.accounts.models import User
 from turnwise.contexts.models import ContextSetVersion
 from turnwise.responses import files
 from turnwise.responses.models import Response, ResponseRun
-from turnwise.responses.reading import parsed_apart, parsed_from
+from turnwise.responses.files import parsed_apart, parsed_from
 
 SignIn = Callable[[User], Client]
 pytestmark = pytest.mark.django_db
@@ -143,7 +143,7 @@ def test_no_file_is_read_by_the_process_that_serves_workers(
     monkeypatch.setattr("turnwise.responses.files.parse", read_here)
     client = sign_in(rex)
     preview = upload(client, version, CSV).url
-    monkeypatch.setattr("turnwise.responses.reading.run", read_here, raising=False)
+    monkeypatch.setattr("turnwise.responses.files.run", read_here, raising=False)
 
     assert [client.get(preview).status_code for _ in range(2)] == [200, 200]
     client.post(preview)

@@ -16,7 +16,7 @@ from tests.responses.conftest import MakeRun
 from turnwise.accounts.models import User
 from turnwise.bots.models import Bot
 from turnwise.responses import tasks
-from turnwise.responses.answering import seed_of
+from turnwise.responses.tasks import seed_of
 from turnwise.responses.models import ResponseRun
 from turnwise.responses.services import start_run
 

@@ -12,19 +12,19 @@ import pytest
 from django.core.management import call_command
 from django.test import Client
 
-from evaluation.report.bundle import recompute
+from evaluation.report.bundles.recomputation import recompute
 from tests.conftest import MakeQueue, MakeVersion
 from tests.desks import begin
 from tests.planted import computed, figures
 from turnwise.accounts.models import User
 from turnwise.bots.models import Bot
-from turnwise.crowd.sessions import COOKIE, signed
-from turnwise.judging import services as judging
-from turnwise.judging import subjects
+from turnwise.crowd.entry.sessions import COOKIE, signed
+from turnwise.judging.queue import services as judging
+from turnwise.judging.items import subjects
 from turnwise.judging.models import Batch, Item
 from turnwise.labels.models import Label
 from turnwise.responses import files, services
-from turnwise.responses.answering import answer_slice
+from turnwise.responses.tasks import answer_slice
 from turnwise.responses.models import Response, ResponseRun
 from turnwise.studies.models import Study
 

@@ -11,15 +11,15 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
-from chatbots import breaker
+from chatbots.hosting import requests
 from tests.conftest import MakeVersion
 from tests.responses.conftest import MakeRun
 from turnwise.accounts.models import User
-from turnwise.bots import host
+from turnwise.bots.hosting import resident_bots
 from turnwise.bots.models import Bot, BotVersion
-from turnwise.live.locks import RUNS, only_here
+from turnwise.live.jobs import RUNS, only_here
 from turnwise.responses import services, tasks
-from turnwise.responses.answering import answer_slice, seed_of
+from turnwise.responses.tasks import answer_slice, seed_of
 from turnwise.responses.models import Response, ResponseFault, ResponseRun
 from turnwise.responses.queries import progress
 
@@ -134,7 +134,7 @@ def test_a_response_that_failed_is_asked_for_again(make_run: MakeRun) -> None:
 def test_a_response_that_keeps_failing_stops_the_run_until_somebody_takes_it_up(
     make_run: MakeRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(breaker, "FAILURES_IN_A_ROW", 100)  # as if others were answered in between
+    monkeypatch.setattr(requests, "FAILURES_IN_A_ROW", 100)  # as if others were answered in between
     run = make_run(2, fail_on=[1], fail_times=7)
 
     answer_slice(run.pk)
@@ -308,7 +308,7 @@ def test_others_see_nothing_of_a_run(make_run: MakeRun, mallory: User, sign_in: 
 def test_a_fault_is_kept_when_the_response_came_after_all(make_run: MakeRun) -> None:
     run = make_run(1, fail_on=[1], fail_times=1)
     answer_slice(run.pk)
-    host.close()
+    resident_bots.close()
 
     assert ResponseFault.objects.get().attempts == 1
     assert (progress(run).had, progress(run).failing) == (1, 0)

@@ -8,10 +8,10 @@ from django.test import Client
 
 from tests.conftest import MakeContexts, MakeQueue, MakeStudy
 from tests.planted import talked
-from turnwise.accounts import tokens
+from turnwise.accounts import credentials
 from turnwise.accounts.models import User
 from turnwise.bots.models import Bot
-from turnwise.judging import subjects
+from turnwise.judging.items import subjects
 from turnwise.studies.models import Study, StudyBot
 from turnwise.studies.services import share
 from turnwise.tasks.writing.models import WritingPlan
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.django_db
 
 
 def called(user: User, method: str, address: str, body: object = None) -> Any:
-    token = tokens.make(user, "test")
+    token = credentials.make_token(user, "test")
     client = Client(headers={"Authorization": f"Bearer {token}"})
     sent = "" if body is None else json.dumps(body)
     return client.generic(method, f"/api/studies{address}", sent, content_type="application/json")

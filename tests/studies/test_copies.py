@@ -12,7 +12,7 @@ from tests.planted import SignIn, talked
 from turnwise.accounts.models import User
 from turnwise.bots.models import Bot
 from turnwise.crowd.models import StudyPanel
-from turnwise.crowd.taking import invite, take_panels, why_unready
+from turnwise.crowd.panels.study_panels import invite, take_panels, why_unready
 from turnwise.judging.models import Item, JudgingPlan, Slot
 from turnwise.studies.asks import About, Asked, Moment
 from turnwise.studies.models import Study

@@ -7,10 +7,10 @@ import pytest
 from django.core.management import call_command
 from django.test import Client
 
-from evaluation.report.bundle import recompute
+from evaluation.report.bundles.recomputation import recompute
 from tests.conftest import MakeStudy
 from tests.planted import SignIn, computed, figures, talked
-from turnwise.accounts import tokens
+from turnwise.accounts import credentials
 from turnwise.accounts.models import User
 from turnwise.studies.facets import facets_of
 from turnwise.studies.models import Study
@@ -46,7 +46,7 @@ def test_the_api_gives_and_takes_facets(
     address, browser = f"/api/studies/{study.code}/facets", Client()
 
     def put(who: User, body: object) -> tuple[int, str]:
-        token = tokens.make(who, "test")
+        token = credentials.make_token(who, "test")
         answer = browser.put(
             address, json.dumps(body), content_type="application/json", HTTP_AUTHORIZATION=f"Bearer {token}"
         )

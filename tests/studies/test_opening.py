@@ -13,14 +13,14 @@ from tests.conftest import MakeQueue, MakeStudy
 from tests.planted import SignIn
 from turnwise.accounts.limits import one_at_once_of
 from turnwise.accounts.models import User
-from turnwise.bots import host
+from turnwise.bots.hosting import resident_bots
 from turnwise.bots.models import Bot
 from turnwise.bots.services import register_bot
 from turnwise.crowd.models import Participation
 from turnwise.live.markdown import as_html
 from turnwise.studies.consent import DECEPTION, TEMPLATE, TEMPLATES, ConsentTemplate, left_open
 from turnwise.studies.models import Study
-from turnwise.studies.opening import checks, obstacle
+from turnwise.studies.opening_checks import checks, obstacle
 from turnwise.studies.services import save_study, set_state
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -31,7 +31,7 @@ DOWN = {"replies": ["Hm."], "fail_on": [1]}
 @pytest.fixture(autouse=True)
 def _no_bot_outlives_its_test() -> Iterator[None]:
     yield
-    host.close()
+    resident_bots.close()
 
 
 @pytest.fixture
@@ -231,7 +231,7 @@ def test_closing_tries_nothing(study: Study, rex: User, sign_in: SignIn) -> None
     sign_in(rex).post(f"/studies/{study.pk}/state/", {"state": "closed"})
 
     assert Study.objects.get().state == "closed"
-    assert host.everything() == []
+    assert resident_bots.everything() == []
 
 
 def test_one_person_has_one_check_at_a_time(draft: Study, rex: User, sign_in: SignIn) -> None:

@@ -10,11 +10,11 @@ from django.test import Client
 from tests.conftest import MakeQueue, MakeVersion
 from tests.planted import SignIn
 from turnwise.accounts.models import User
-from turnwise.judging.costs import planned_of_queue
+from turnwise.judging.queue.queued_task import planned_of_queue
 from turnwise.judging.models import JudgingPlan
 from turnwise.studies.models import Study
 from turnwise.studies.outlook import outlook
-from turnwise.studies.planned import Planned, Tells, Unit, of_conversations
+from turnwise.studies.planned_size import Planned, Tells, Unit, of_conversations
 
 pytestmark = pytest.mark.django_db
 

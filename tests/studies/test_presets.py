@@ -12,10 +12,10 @@ from django.test import Client
 from evaluation.protocols import protocols
 from tests.conftest import MakeStudy
 from tests.planted import SignIn, computed, talked
-from turnwise.accounts import tokens
+from turnwise.accounts import credentials
 from turnwise.accounts.models import User
 from turnwise.bots.services import register_bot
-from turnwise.reports.shown import published_of
+from turnwise.reports.drilldown import published_of
 from turnwise.studies.asks import UNDER_EACH_REPLY, About, Asked, Moment
 from turnwise.studies.models import Study
 from turnwise.studies.presets import PRESETS, Preset
@@ -166,7 +166,7 @@ def called(user: User, method: str, address: str, body: object = None) -> Any:
         address,
         "" if body is None else json.dumps(body),
         content_type="application/json",
-        HTTP_AUTHORIZATION=f"Bearer {tokens.make(user, 'test')}",
+        HTTP_AUTHORIZATION=f"Bearer {credentials.make_token(user, 'test')}",
     )
 
 

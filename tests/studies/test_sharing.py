@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from tests.conftest import MakeStudy
 from tests.planted import SignIn, computed, talked
-from turnwise.accounts import tokens
+from turnwise.accounts import credentials
 from turnwise.accounts.models import User
 from turnwise.crowd.models import Worker
 from turnwise.studies import services
@@ -189,7 +189,7 @@ def test_programs_share_and_tag_by_the_same_rules(shared: Study, rex: User, mall
     def call(method: str, who: User, path: str, body: object = None) -> tuple[int, Any]:
         answer = browser.generic(
             method, f"/api/studies/{shared.code}/{path}", json.dumps(body) if body is not None else "",
-            content_type="application/json", HTTP_AUTHORIZATION=f"Bearer {tokens.make(who, 'test')}",
+            content_type="application/json", HTTP_AUTHORIZATION=f"Bearer {credentials.make_token(who, 'test')}",
         )  # fmt: skip
         return answer.status_code, answer.json()
 

@@ -12,7 +12,7 @@ from tests.conftest import MakeStudy
 from turnwise.accounts.models import User
 from turnwise.bots.models import Bot
 from turnwise.bots.services import register_bot
-from turnwise.studies.demo import create_demo_studies
+from turnwise.studies.demo_studies import create_demo_studies
 from turnwise.studies.models import Study
 from turnwise.studies.services import results_changed, save_study, set_state
 

@@ -25,20 +25,20 @@ from turnwise.bots.services import outside_system, register_bot
 from turnwise.crowd.models import Worker
 from turnwise.dialogues.models import Dialogue, Seat, TranscriptImport, Turn
 from turnwise.dialogues.queries import from_elsewhere
-from turnwise.exports import turns as exports
+from turnwise.exports import turn_files as exports
 from turnwise.labels.models import Label
-from turnwise.live.text import MAX_TEXT
+from turnwise.live.frames import MAX_TEXT
 from turnwise.reports.answers import judged
-from turnwise.reports.courses import courses
+from turnwise.reports.conduct import courses
 from turnwise.reports.services import build_report, queue_report
 from turnwise.studies.asks import Party
 from turnwise.studies.models import Study
 from turnwise.studies.services import save_study
-from turnwise.transcripts import importing, storing, under_way
+from turnwise.transcripts import importing, storing, import_progress
 from turnwise.transcripts.importers import FORMATS, Problem, Source, checking
 from turnwise.transcripts.importers.formats import Format
 from turnwise.transcripts.importing import ImportRefusedError, guessed_systems, upload
-from turnwise.transcripts.reading import preview, previewed_apart, told_preview
+from turnwise.transcripts.file_reading import preview, previewed_apart, told_preview
 from turnwise.transcripts.tasks import started
 from turnwise.transcripts.undoing import refuse_labelled, undo
 
@@ -527,7 +527,7 @@ def test_an_upload_comes_in_by_a_process_of_its_own(study: Study) -> None:
 
     draft.refresh_from_db()
     assert (draft.conversations, draft.turns, draft.left_out) == (2, 6, 1)
-    assert under_way.progress(draft) == {"done": 3, "parts": 3}
+    assert import_progress.progress(draft) == {"done": 3, "parts": 3}
 
 
 def test_an_import_whose_process_is_gone_may_be_asked_for_again(study: Study) -> None:
@@ -537,7 +537,7 @@ def test_an_import_whose_process_is_gone_may_be_asked_for_again(study: Study) ->
     draft.refresh_from_db()
     newer = uploaded(study)  # which throws nothing away that is being imported
 
-    under_way.look_after(draft)
+    import_progress.look_after(draft)
 
     assert newer.pk != draft.pk
     assert "ended unexpectedly" in draft.refusal

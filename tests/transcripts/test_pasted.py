@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnwise.transcripts.pasted import joined, parsed
+from turnwise.transcripts.relaying import joined, parsed
 
 
 def test_names_before_colons_tell_who_speaks() -> None:

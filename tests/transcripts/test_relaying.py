@@ -13,7 +13,7 @@ from turnwise.crowd.models import Worker
 from turnwise.dialogues.models import Dialogue, Turn
 from turnwise.dialogues.queries import from_elsewhere
 from turnwise.labels.models import Label
-from turnwise.reports.courses import courses
+from turnwise.reports.conduct import courses
 from turnwise.studies.asks import Party
 from turnwise.studies.models import Study
 from turnwise.transcripts import relaying

@@ -16,18 +16,18 @@ from tests.transcripts.imports import import_draft
 from turnwise.accounts.models import User
 from turnwise.crowd.models import Worker
 from turnwise.dialogues.models import Dialogue, TranscriptImport, Turn
-from turnwise.judging.subjects import add_turns
+from turnwise.judging.items.subjects import add_turns
 from turnwise.labels.models import Label
-from turnwise.privacy.withdrawing import withdraw
+from turnwise.privacy.withdrawal import withdraw
 from turnwise.quality.models import MessageTemplate, Qualification, Requirement
 from turnwise.studies.asks import Party
 from turnwise.studies.models import Bundle, Study
 from turnwise.transcripts import relaying
 from turnwise.transcripts.importing import upload
 from turnwise.transcripts.undoing import undo
-from turnwise.trash import services
+from turnwise.trash import soft_delete
 from turnwise.trash.models import Deletion
-from turnwise.trash.services import Kept, PutBackRefusedError, put_back
+from turnwise.trash.soft_delete import Kept, PutBackRefusedError, put_back
 
 FILE = b"Bot: Hi!\nAnn: Tea, or =1+1?\nBot: \xe2\x80\x9cYes\xe2\x80\x9d, please.\nAnn: Here.\n"
 # What changes with whatever happens, and the deletions themselves.
@@ -126,7 +126,7 @@ def test_what_only_referred_to_it_refers_to_it_again_and_files_keep_their_bytes(
 
 @pytest.mark.django_db
 def test_more_rows_than_one_statement_takes_come_back(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(services, "AT_ONCE", 3)  # of five turns
+    monkeypatch.setattr(soft_delete, "AT_ONCE", 3)  # of five turns
     done = imported(study)
     before = every_row()
 
@@ -188,7 +188,7 @@ def test_after_a_day_it_is_gone_for_good(study: Study, rex: User, sign_in: SignI
 
     assert "talk.txt" not in sign_in(rex).get("/deleted/").content.decode()
     assert sign_in(rex).post(f"/deleted/{deletion.pk}/put-back/").status_code == 404
-    services.forget_old()
+    soft_delete.forget_old()
     assert not Deletion.objects.exists()
 
 

@@ -14,12 +14,12 @@ from tests.planted import SignIn, computed, talked
 from tests.workspace.test_journey import hosted
 from turnwise.accounts.models import User
 from turnwise.bots.models import Bot
-from turnwise.crowd.assigning import assign
-from turnwise.crowd.ending import complete
-from turnwise.crowd.ledger import pay
+from turnwise.crowd.places.assignment import assign
+from turnwise.crowd.places.ending import complete
+from turnwise.crowd.pay.ledger import pay
 from turnwise.crowd.models import Outcome, Participation
-from turnwise.crowd.pausing import pause, resume
-from turnwise.crowd.spend import spend_of
+from turnwise.crowd.running.pausing import pause, resume
+from turnwise.crowd.running.spending import spend_of
 from turnwise.dialogues.models import Fault
 from turnwise.judging.models import JudgingPlan
 from turnwise.reports.models import Report

@@ -17,7 +17,7 @@ from turnwise.studies.bundles import note_export
 from turnwise.studies.models import Bundle, Study
 from turnwise.studies.services import clone, results_changed, save_study, set_state, share
 from turnwise.tasks.writing import services as writing
-from turnwise.workspace.journey import Standing, journey, next_step
+from turnwise.workspace.study_steps import Standing, journey, next_step
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

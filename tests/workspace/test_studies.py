@@ -7,8 +7,8 @@ from django.utils import timezone
 
 from tests.conftest import MakeStudy, enter
 from turnwise.accounts.models import User
-from turnwise.crowd.assigning import assign
-from turnwise.crowd.ending import complete
+from turnwise.crowd.places.assignment import assign
+from turnwise.crowd.places.ending import complete
 from turnwise.crowd.models import Outcome
 
 

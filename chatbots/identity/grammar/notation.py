@@ -10,6 +10,8 @@
 
 A grammar may not be recursive: its strings are finite in number and in length, which bounds all that is done
 with it.
+
+A grammar as EBNF that Lark reads, for use elsewhere.
 """
 
 import itertools
@@ -21,6 +23,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from chatbots.identity.labels import Label
+
 
 RULES = Path(__file__).parent / "rules"
 ROOTS: dict[Label, str] = {
@@ -282,3 +285,25 @@ def _product(choice: Choice, counts: Mapping[str, int]) -> int:
     for symbol in choice.symbols:
         product *= counts[symbol.name] if isinstance(symbol, Reference) else 1
     return product
+
+
+def ebnf(grammar: Grammar, root: str) -> str:
+    """The part of a grammar below a root, in Lark's notation; words are apart by spaces."""
+    rules = grammar.reachable(root).rules.values()
+    lines = [f"start: {root}"]
+    for rule in rules:
+        lines.append(f"{rule.name}: " + "\n    | ".join(_alternative(choice) for choice in rule.choices))
+    return "\n".join([*lines, "%ignore /\\s+/", ""])
+
+
+def _alternative(choice: Choice) -> str:
+    parts = [
+        " ".join(map(_quoted, symbol.words)) if isinstance(symbol, Phrase) else symbol.name
+        for symbol in choice.symbols
+    ]
+    return " ".join(parts)
+
+
+def _quoted(word: str) -> str:
+    escaped = word.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'

@@ -1,14 +1,186 @@
-"""Drawing strings from a grammar."""
+"""Drawing strings from a grammar.
 
+Variants of words: how people spell, shorten and drop them.
+
+A file of modifiers has one line per word or pair of words:
+
+    you 20 : u | ya         "you" is kept 20 times as often as each variant is written
+    human 150 : humna       a slip of the keyboard
+    ? 3 : ~                 a question mark is dropped once in four times
+
+A mark that ends in an underscore has no space after it: "hi,are you".
+
+Dividing a grammar within its rules, so that a split has phrasings that no other has.
+
+Source: Gros et al. 2021, appendix A. Of each rule the likeliest choices, up to a quarter of the probability,
+go into every split; each of the others into one alone.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from chatbots.identity.grammar.notation import (
+    RULES,
+    Choice,
+    Grammar,
+    GrammarError,
+    Phrase,
+    Reference,
+    Rule,
+    Symbol,
+    tokens,
+)
+import hashlib
+from collections.abc import Sequence
+from enum import StrEnum
+
+from chatbots.identity.grammar.notation import Choice, Grammar, Reference, Rule
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, cycle
 from random import Random
 
-from chatbots.identity.grammar.modifiers import load_modifiers, modified
+
 from chatbots.identity.grammar.notation import ROOTS, Grammar, Phrase, Reference, Symbol, joined, load
-from chatbots.identity.grammar.partition import Split, partitioned
+
 from chatbots.identity.labels import Label
+
+
+_MARK = "~"  # cannot begin the name of a rule that somebody wrote
+
+
+def load_modifiers(path: Path = RULES / "modifiers.txt") -> dict[tuple[str, ...], Rule]:
+    """The modifiers of a file: words as the grammar writes them → the rule that takes their place.
+
+    Raises:
+        GrammarError: a line cannot be used.
+    """
+    found: dict[tuple[str, ...], Rule] = {}
+    for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
+        content = line.split("#")[0].strip()
+        if not content:
+            continue
+        original, colon, variants = content.partition(" : ")
+        *words, weight = original.split()
+        if not (colon and words and weight.isdecimal() and int(weight)):
+            raise GrammarError(f"{path.name}, line {number}: write words, a weight, ' : ' and variants.")
+        _add(found, tuple(words), float(weight), [tuple(tokens(text)) for text in variants.split("|")])
+    return found
+
+
+def _add(
+    found: dict[tuple[str, ...], Rule], words: tuple[str, ...], weight: float, variants: list[tuple[str, ...]]
+) -> None:
+    """Lines for the same words: each variant keeps its chance against the original."""
+    name = _MARK + " ".join(words)
+    old = found[words].choices[1:] if words in found else ()
+    new = [Choice(1 / weight, (Phrase(text),) if text != (_MARK,) else ()) for text in variants]
+    found[words] = Rule(name, (Choice(1.0, (Phrase(words),)), *old, *new), whole=True)
+
+
+def modified(grammar: Grammar, modifiers: Mapping[tuple[str, ...], Rule]) -> Grammar:
+    """The grammar with each word that has variants replaced by a rule for them; pairs before single words."""
+    rules = {
+        rule.name: Rule(
+            rule.name,
+            tuple(Choice(choice.weight, _modified(choice, modifiers)) for choice in rule.choices),
+            rule.category,
+            rule.whole,
+        )
+        for rule in grammar.rules.values()
+    }
+    return Grammar(rules | {rule.name: rule for rule in modifiers.values()})
+
+
+def _modified(choice: Choice, modifiers: Mapping[tuple[str, ...], Rule]) -> tuple[Symbol, ...]:
+    symbols: list[Symbol] = []
+    for symbol in choice.symbols:
+        symbols.extend([symbol] if isinstance(symbol, Reference) else _pieces(symbol.words, modifiers))
+    return tuple(symbols)
+
+
+def _pieces(words: tuple[str, ...], modifiers: Mapping[tuple[str, ...], Rule]) -> list[Symbol]:
+    pieces: list[Symbol] = []
+    at = 0
+    while at < len(words):
+        for length in (2, 1):
+            rule = modifiers.get(words[at : at + length])
+            if rule is not None:
+                break
+        pieces.append(Reference(rule.name) if rule else Phrase(words[at : at + 1]))
+        at += length
+    return pieces
+
+
+SHARED_MASS = 0.25
+SHARES = {"train": 0.70, "validation": 0.15, "test": 0.15}
+FEWEST = len(SHARES)
+"""A rule with fewer choices than this to divide stays whole."""
+
+
+class Split(StrEnum):
+    """A part of the strings of a grammar."""
+
+    TRAIN = "train"
+    VALIDATION = "validation"
+    TEST = "test"
+
+
+def partitioned(grammar: Grammar, seed: int = 0) -> dict[Split, Grammar]:
+    """A grammar for each split.
+
+    Args:
+        grammar: whole.
+        seed: of the keyed hash that orders a rule's choices; the same seed gives the same division.
+    """
+    divided = {rule.name: _divided(rule, seed) for rule in grammar.rules.values()}
+    return {
+        split: Grammar(
+            {
+                rule.name: Rule(rule.name, divided[rule.name][split], rule.category, rule.whole)
+                for rule in grammar.rules.values()
+            }
+        )
+        for split in Split
+    }
+
+
+def _divided(rule: Rule, seed: int) -> dict[Split, tuple[Choice, ...]]:
+    shared, rest = _leading(rule, seed)
+    if rule.whole or len(rest) < FEWEST:
+        return dict.fromkeys(Split, rule.choices)
+    rest = sorted(rest, key=lambda choice: _hash(rule, choice, seed))
+    ends = _ends(len(rest))
+    starts = (0, *ends[:-1])
+    return {split: (*shared, *rest[start:end]) for split, start, end in zip(Split, starts, ends, strict=True)}
+
+
+def _leading(rule: Rule, seed: int) -> tuple[list[Choice], list[Choice]]:
+    """The likeliest choices, as many as reach `SHARED_MASS` together, and the others."""
+    ranked = sorted(rule.choices, key=lambda choice: (-choice.weight, _hash(rule, choice, seed)))
+    total = sum(choice.weight for choice in ranked)
+    mass, count = 0.0, 0
+    while mass < SHARED_MASS * total:
+        mass += ranked[count].weight
+        count += 1
+    return ranked[:count], ranked[count:]
+
+
+def _ends(count: int) -> Sequence[int]:
+    """Where the choices of each split end: at least one each, the rest by `SHARES`."""
+    validation = max(1, round(SHARES["validation"] * count))
+    test = max(1, round(SHARES["test"] * count))
+    return count - validation - test, count - test, count
+
+
+def _hash(rule: Rule, choice: Choice, seed: int) -> bytes:
+    words = [
+        f"{{{symbol.name}}}" if isinstance(symbol, Reference) else " ".join(symbol.words)
+        for symbol in choice.symbols
+    ]
+    text = f"{rule.name}\0{' '.join(words)}".encode()
+    return hashlib.blake2b(text, key=seed.to_bytes(8, "big"), digest_size=16).digest()
+
 
 TRIES = 10
 """How often a string is drawn at most for each that is wanted."""

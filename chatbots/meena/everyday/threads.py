@@ -27,8 +27,8 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from chatbots.meena.everyday.conversations import LEADS, typed
-from chatbots.meena.everyday.overheard import Lines, kept, replied
+from chatbots.meena.everyday.dialogues import LEADS, typed
+from chatbots.meena.everyday.listening_dialogues import Lines, kept, replied
 from chatbots.meena.everyday.templates import Filled, Slots, alternatives, expand, fill, names, shipped
 
 EXCHANGES = (4, 10)

@@ -16,14 +16,14 @@ import torch
 from torch import Tensor
 from tqdm import tqdm
 
-from chatbots.meena.checkpoint import read_config, read_tokenizer, save_checkpoint
+from chatbots.meena.model import read_config, read_tokenizer, save_checkpoint
 from chatbots.meena.config import MeenaConfig
 from chatbots.meena.model import Meena
-from chatbots.meena.perplexity import negative_log_likelihood, perplexity
+from chatbots.meena.training.perplexity import negative_log_likelihood, perplexity
 from chatbots.meena.tokenizer import Tokenizer
 from chatbots.meena.training.batching import Batch, Batches
-from chatbots.meena.training.distilling import Teacher, soft_loss
-from chatbots.meena.training.optimizing import make_optimizer
+from chatbots.meena.training.distillation import Teacher, soft_loss
+from chatbots.meena.training.settings import make_optimizer
 from chatbots.meena.training.parallel import (
     clip_gradients,
     empty_state,
@@ -35,14 +35,7 @@ from chatbots.meena.training.parallel import (
     whole,
 )
 from chatbots.meena.training.settings import MUST_STAY, TrainingSettings
-from chatbots.meena.training.shards_of_state import (
-    SHARDS,
-    read_plain,
-    read_shards,
-    shapes_in,
-    write_shards,
-    write_whole,
-)
+from chatbots.meena.training.parallel import SHARDS, read_plain, read_shards, shapes_in, write_shards, write_whole
 from chatbots.training.checkpoint import (
     CheckpointError,
     complete_or_absent,
@@ -51,7 +44,7 @@ from chatbots.training.checkpoint import (
     read_progress,
     unfinished_of,
 )
-from chatbots.training.logs import append_row, forget_later
+from chatbots.training.files import append_row, forget_later
 from chatbots.training.running import check_finite, drop_old
 
 

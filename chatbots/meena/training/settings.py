@@ -1,13 +1,140 @@
-"""How a model is trained: every number with its range."""
+"""How a model is trained: every number with its range.
+
+Adafactor: second moments kept as one row and one column per matrix instead of one number per weight.
+
+Optimisers and how their learning rate runs. Steps are counted from 0.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.distributed.tensor import DTensor, Replicate
+from torch.optim import Optimizer
+import math
+from collections.abc import Iterable
+from typing import Literal
+
+from torch import nn
+from torch.optim import AdamW, Optimizer
+
+
+from chatbots.training.running import Schedule, cosine
 import math
 from dataclasses import dataclass
 
-from chatbots.meena.precision import Precision
-from chatbots.meena.training.optimizing import OptimizerName
+from chatbots.meena.acceleration import Precision
+
 from chatbots.training.settings import check_range
+
+
+FLOOR = 1e-30
+"""Added to squared gradients."""
+SMALLEST_SCALE = 1e-3
+"""Least size that a tensor of weights counts as, so that zeros can start to move."""
+
+
+class Adafactor(Optimizer):
+    """Adafactor without momentum, in the version of Tensor2Tensor.
+
+    The rate is relative: a tensor moves by the rate times its own root mean square. PyTorch has an Adafactor
+    too, but it cannot update weights that are sharded over processes.
+
+    Args:
+        parameters: what is trained.
+        rate: relative step size.
+
+    Source: Shazeer and Stern 2018, arXiv:1804.04235, algorithms 4 and 5.
+    """
+
+    def __init__(self, parameters: Iterable[nn.Parameter], *, rate: float) -> None:
+        super().__init__(parameters, {"lr": rate})
+
+    @torch.no_grad()
+    def step(self, closure: Callable[[], float] | None = None) -> None:  # type: ignore[override]
+        """Update every parameter that has a gradient; there is no closure to call."""
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                if parameter.grad is not None:
+                    self._update(parameter, parameter.grad, group["lr"])
+
+    def _update(self, parameter: nn.Parameter, gradient: Tensor, rate: float) -> None:
+        state = self.state[parameter]
+        state["step"] = state.get("step", torch.tensor(0.0)) + 1
+        step = int(state["step"])
+        update = gradient * running_variance(gradient, state, decay=1 - step**-0.8).rsqrt()
+        update = update / root_mean_square(update).clamp(min=1.0)
+        scale = root_mean_square(parameter).clamp(min=SMALLEST_SCALE)
+        parameter.sub_(update * scale * rate)
+
+
+def running_variance(gradient: Tensor, state: dict[str, Any], *, decay: float) -> Tensor:
+    """Running mean of squared gradients; of a matrix, as the product of its row and column means.
+
+    Args:
+        gradient: of one parameter.
+        state: where the means are remembered.
+        decay: weight of what is remembered, in [0, 1).
+    """
+    squared = gradient.square() + FLOOR
+    if squared.dim() < 2:
+        return remember(state, "all", squared, decay)
+    rows = remember(state, "rows", squared.mean(dim=-1), decay)
+    columns = remember(state, "columns", unsharded(squared.mean(dim=-2)), decay)
+    share = rows / rows.mean(dim=-1, keepdim=True)
+    return share.unsqueeze(-1) * columns.unsqueeze(-2)
+
+
+def remember(state: dict[str, Any], name: str, new: Tensor, decay: float) -> Tensor:
+    """Move the running mean of that name towards a new value, and return it."""
+    state[name] = state[name] * decay + new * (1 - decay) if name in state else new
+    mean: Tensor = state[name]
+    return mean
+
+
+def unsharded(x: Tensor) -> Tensor:
+    """The same on every process, if weights are sharded over several."""
+    return x.redistribute(placements=[Replicate()] * x.device_mesh.ndim) if isinstance(x, DTensor) else x
+
+
+def root_mean_square(x: Tensor) -> Tensor:
+    """Of all elements, a tensor without axes."""
+    return x.square().mean().sqrt()
+
+
+OptimizerName = Literal["adafactor", "adamw"]
+CONSTANT_STEPS = 10_000
+
+
+def make_optimizer(
+    name: OptimizerName, parameters: Iterable[nn.Parameter], *, learning_rate: float, warmup: int, steps: int
+) -> tuple[Optimizer, Schedule]:
+    """An optimiser and its schedule.
+
+    Args:
+        name: "adafactor" or "adamw".
+        parameters: what is trained.
+        learning_rate: Adafactor's relative step size (the paper: 0.01), or AdamW's peak.
+        warmup: steps over which AdamW's rate rises.
+        steps: where AdamW's rate reaches zero.
+    """
+    if name == "adafactor":
+        return Adafactor(parameters, rate=learning_rate), inverse_square_root(learning_rate)
+    adamw = AdamW(parameters, lr=learning_rate, betas=(0.9, 0.98), weight_decay=0.01)
+    return adamw, cosine(learning_rate, warmup, steps)
+
+
+def inverse_square_root(rate: float) -> Schedule:
+    """The paper's schedule: constant for 10,000 steps, then falling with the inverse square root of the step.
+
+    Args:
+        rate: of the first steps; 0.01 in the paper.
+    """
+    return lambda step: rate * min(1.0, math.sqrt(CONSTANT_STEPS / (step + 1)))
+
 
 MUST_STAY = (
     "optimizer", "learning_rate", "warmup", "positions", "seed", "teacher",

@@ -14,8 +14,8 @@ from typing import Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.interval import Undefined
-from evaluation.labels import FloatArray
+from evaluation.statistics.interval import Undefined
+from evaluation.statistics.labels import FloatArray
 
 Vectors = NDArray[np.float32]
 T = TypeVar("T")
@@ -88,10 +88,10 @@ def encoders(
         EncoderError: a folder that is given lacks a file or holds another thing; names both.
     """
     from evaluation.conversation.encoders.deepmoji import DeepMoji
-    from evaluation.conversation.encoders.glove import Glove
+    from evaluation.conversation.encoders.word_vectors import Glove
     from evaluation.conversation.encoders.sentences import of_folder, packaged
     from evaluation.conversation.encoders.vader import Vader
-    from evaluation.conversation.encoders.word2vec import Word2Vec
+    from evaluation.conversation.encoders.word_vectors import Word2Vec
 
     missing: dict[str, Undefined] = {}
 

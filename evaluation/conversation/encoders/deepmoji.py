@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from evaluation.conversation.encoders import EncoderError, Vectors, only_file
-from evaluation.conversation.encoders.tensors import read_tensors
-from evaluation.labels import FloatArray
+from evaluation.conversation.encoders.sentences import read_tensors
+from evaluation.statistics.labels import FloatArray
 
 # The order of the emoji in the model's answer, and how good or bad the paper's authors hold them to be.
 EMOJI = (

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from evaluation.conversation.encoders import Vectors
-from evaluation.labels import FloatArray
+from evaluation.statistics.labels import FloatArray
 
 
 class Vader:

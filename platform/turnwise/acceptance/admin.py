@@ -1,7 +1,7 @@
 from django.contrib import admin
 
 from turnwise.acceptance.models import Decision, Limits
-from turnwise.accounts.view_only import ViewOnly
+from turnwise.accounts.admin import ViewOnly
 
 
 @admin.register(Decision)

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from django.db.models import Count, Prefetch, Q, QuerySet
 
-from evaluation.acceptance import LIMITS, Said, broken, measures
-from evaluation.questions.topical_chat import SECTIONS, TOPICAL_CHAT_CONVERSATION, TOPICAL_CHAT_OWN
+from evaluation.conversation.grounding import LIMITS, Said, broken, measures
+from evaluation.questions.sets.topical_chat import SECTIONS, TOPICAL_CHAT_CONVERSATION, TOPICAL_CHAT_OWN
 from turnwise.acceptance.models import Decision
 from turnwise.dialogues.models import Dialogue, Material, Seat, Turn
 from turnwise.labels.models import Label

@@ -9,12 +9,12 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from evaluation.acceptance import LIMITS
+from evaluation.conversation.grounding import LIMITS
 from turnwise.acceptance.models import Decision, Limits
 from turnwise.accounts.models import User
-from turnwise.crowd import ledger
+from turnwise.crowd.pay import ledger
 from turnwise.dialogues.models import Dialogue, ReadingSet
-from turnwise.dialogues.reading import ArticlesUsedUpError, set_counted
+from turnwise.dialogues.reading_material import ArticlesUsedUpError, set_counted
 from turnwise.studies.models import Study
 
 MOST_WORDS = 500

@@ -1,5 +1,14 @@
 """The page *Review* of a study: which conversations are accepted, by their measures and by reading them."""
 
+from decimal import Decimal
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from evaluation.conversation.grounding import LIMITS
+from turnwise.crowd.pay.ledger import LARGEST_BONUS
 from collections.abc import Callable
 from uuid import UUID
 
@@ -14,15 +23,57 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_GET, require_POST
 
-from evaluation.acceptance import LIMITS
+from evaluation.conversation.grounding import LIMITS
 from turnwise.acceptance import queries, services
-from turnwise.acceptance.forms import BonusForm, LimitsForm
+
 from turnwise.acceptance.models import Decision
-from turnwise.accounts.requests import AuthenticatedHttpRequest
+from turnwise.accounts.access import AuthenticatedHttpRequest
 from turnwise.dialogues.models import Dialogue
 from turnwise.studies.models import Study
 from turnwise.studies.queries import studies_of
 from turnwise.studies.tasks import keys_with_conversations
+
+
+_MOST = 1_000_000
+
+
+class LimitsForm(forms.Form):
+    """A limit for each measure; empty: it is not looked at. Shares are in percent."""
+
+    def __init__(self, values: dict[str, float | None], data: Any = None) -> None:
+        super().__init__(data, prefix="limit")
+        for key, limit in LIMITS.items():
+            value = values.get(key)
+            self.fields[key] = forms.FloatField(
+                label=_("%(measure)s, at least") % {"measure": _(limit.title)}
+                if limit.is_least
+                else _("%(measure)s, at most") % {"measure": _(limit.title)},
+                help_text=_("in percent") if limit.is_share else "",
+                required=False,
+                min_value=0,
+                max_value=100 if limit.is_share else _MOST,
+                initial=value if value is None else round(value * (100 if limit.is_share else 1), 2),
+            )
+
+    @property
+    def values(self) -> dict[str, float | None]:
+        """What was asked for, shares as such."""
+        return {
+            key: None if given is None else given / (100 if LIMITS[key].is_share else 1)
+            for key, given in self.cleaned_data.items()
+        }
+
+
+class BonusForm(forms.Form):
+    """More for both of an outstanding conversation."""
+
+    amount = forms.DecimalField(
+        label=gettext_lazy("Bonus for each"),
+        min_value=Decimal("0.01"),
+        max_value=LARGEST_BONUS,
+        decimal_places=2,
+    )
+
 
 PER_PAGE = 25
 STATES = (queries.PENDING, *Decision.State.values)

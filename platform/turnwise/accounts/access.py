@@ -1,14 +1,51 @@
 """Who may see what: the one place that decides it for people who sign in.
 
 Views narrow every queryset through `visible_to` and never check ownership themselves.
+
+A request of somebody who is signed in.
+
+Who is signed in at the other end of a socket, to which no middleware of Django's comes.
 """
 
+from django.http import HttpRequest
+
+from turnwise.accounts.models import User
+from collections.abc import Mapping
+from importlib import import_module
+
+from django.conf import settings
+from django.contrib.auth import get_user
+from django.http import HttpRequest
+from django.http.cookie import parse_cookie
+
+from turnwise.accounts.models import User
 from typing import TypeVar
 
 from django.contrib.auth.models import AnonymousUser
 from django.db.models import Model, Q, QuerySet
 
 from turnwise.accounts.models import User
+
+
+class AuthenticatedHttpRequest(HttpRequest):
+    """What a view gets behind `login_required`, and a function of the API behind its token.
+
+    Only types know it: Django makes a plain `HttpRequest`, whose `user` may be anonymous.
+    """
+
+    user: User
+
+
+def user_of(scope: Mapping[str, object]) -> User | None:
+    """Whose session the browser has that opened the socket; None if they are not signed in, or no more."""
+    headers = scope.get("headers") or ()
+    sent = "; ".join(value.decode("latin-1") for name, value in headers if name == b"cookie")  # type: ignore[attr-defined]  # pairs of bytes
+    request = HttpRequest()
+    sessions = import_module(settings.SESSION_ENGINE)
+    request.session = sessions.SessionStore(parse_cookie(sent).get(settings.SESSION_COOKIE_NAME))
+    user = get_user(request)
+    return user if isinstance(user, User) and user.is_active else None
+
 
 M = TypeVar("M", bound=Model)
 

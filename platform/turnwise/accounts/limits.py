@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from django_ratelimit.core import is_ratelimited
 from redis.exceptions import RedisError
 
-from turnwise.accounts.requests import AuthenticatedHttpRequest
+from turnwise.accounts.access import AuthenticatedHttpRequest
 
 log = logging.getLogger(__name__)
 
@@ -47,7 +47,7 @@ def guessed_too_often(request: HttpRequest, what: str, *, rate: str, key: Key = 
     """The same for a secret, of which none may be tried uncounted: else it could be guessed without a bound.
 
     Raises:
-        RedisError: Redis does not answer. Let it pass: project/outage.py says so on the page.
+        RedisError: Redis does not answer. Let it pass: project/middleware.py says so on the page.
     """
     return bool(is_ratelimited(request, group=what, key=key, rate=rate, increment=True))
 

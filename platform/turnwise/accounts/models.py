@@ -2,7 +2,7 @@ from django.contrib.auth.models import AbstractUser
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from turnwise.accounts.deeds import in_words
+from turnwise.accounts.audit_actions import in_words
 
 
 class User(AbstractUser):

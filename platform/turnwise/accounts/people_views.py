@@ -1,4 +1,7 @@
-"""For admins: the people who sign in, and the trail of what they did."""
+"""For admins: the people who sign in, and the trail of what they did.
+
+Inviting a colleague by a link, and coming in by one.
+"""
 
 from collections.abc import Callable
 from functools import wraps
@@ -16,10 +19,27 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from turnwise.accounts import inviting, trail
-from turnwise.accounts import people as services
+from turnwise.accounts import colleagues, audit_log
+from turnwise.accounts import colleagues as services
 from turnwise.accounts.models import User
-from turnwise.accounts.requests import AuthenticatedHttpRequest
+from turnwise.accounts.access import AuthenticatedHttpRequest
+from django.contrib import messages
+from django.contrib.auth import login
+from django.contrib.auth.forms import UserCreationForm
+from django.core.exceptions import ValidationError
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST
+
+from turnwise.accounts import colleagues
+from turnwise.accounts.limits import guessed_too_often, too_many, too_often
+from turnwise.accounts.models import User
+
+from turnwise.accounts.access import AuthenticatedHttpRequest
+
 
 PER_PAGE = 50
 View = Callable[..., HttpResponse]
@@ -63,11 +83,11 @@ def people(request: HttpRequest) -> HttpResponse:
 def people_page(request: HttpRequest, *, status: int = 200, **more: Any) -> HttpResponse:
     """Everybody, and who is invited; `more` says what came of what was sent."""
     everybody = User.objects.annotate(of_studies=Count("studies")).order_by("-is_active", "username")
-    invited = inviting.open_ones(timezone.now()).select_related("invited_by")
+    invited = colleagues.open_invitations(timezone.now()).select_related("invited_by")
     shown = {
         "page": Paginator(everybody, PER_PAGE).get_page(request.GET.get("page")),
-        "invited": invited[: inviting.MOST_SHOWN],
-        "days": inviting.LIFETIME.days,
+        "invited": invited[: colleagues.MOST_SHOWN],
+        "days": colleagues.INVITATION_LIFETIME.days,
     }
     return render(request, "accounts/people.html", shown | more, status=status)
 
@@ -98,5 +118,69 @@ def change_person(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
 def audit_trail(request: HttpRequest) -> HttpResponse:
     """Who did what."""
     name, about = (request.GET.get(key, "").strip()[:200] for key in ("name", "about"))
-    page = Paginator(trail.found(name=name, about=about), PER_PAGE).get_page(request.GET.get("page"))
+    page = Paginator(audit_log.found(name=name, about=about), PER_PAGE).get_page(request.GET.get("page"))
     return render(request, "accounts/trail.html", {"page": page, "name": name, "about": about})
+
+
+class JoinForm(UserCreationForm[User]):
+    """Name and password of whoever comes in, by the rules of every password here."""
+
+    class Meta:
+        model = User
+        fields = ("username",)
+
+
+@never_cache
+@require_POST
+@for_admins
+def invite(request: AuthenticatedHttpRequest) -> HttpResponse:
+    """Make a link, which the answer shows and no page after it."""
+    if too_often(request, "invite", rate="30/h", key="user"):
+        return too_many(request)
+    whom, is_admin = request.POST.get("whom", "")[:200], request.POST.get("role") == "admin"
+    try:
+        secret = colleagues.invite(whom, is_admin=is_admin, by=request.user)
+    except ValidationError as error:
+        shown = {"not_invited": " ".join(error.messages), "whom": whom, "invited_as_admin": is_admin}
+        return people_page(request, status=422, **shown)
+    link = request.build_absolute_uri(reverse("accounts:join", args=[secret]))
+    return people_page(request, link=link, whom_linked=whom)
+
+
+@require_POST
+@for_admins
+def take_back(request: HttpRequest, pk: int) -> HttpResponse:
+    if colleagues.revoke_invitation(pk):
+        messages.success(request, _("The link no longer lets anybody in."))
+    else:
+        messages.error(
+            request, _("No changes were made: the link had already been used, revoked or had expired.")
+        )
+    return redirect("accounts:people")
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def join(request: HttpRequest, secret: str) -> HttpResponse:
+    """Choose a name and a password, and be in."""
+    if guessed_too_often(request, "join", rate="20/m"):
+        return too_many(request)
+    form = JoinForm(request.POST if request.method == "POST" else None)
+    try:
+        invitation = colleagues.invitation_of(secret)
+        if request.method == "POST" and not request.user.is_authenticated and form.is_valid():
+            person = colleagues.join(secret, form.save(commit=False))
+            login(request, person)
+            messages.success(request, _("Welcome. You sign in with this name and password from now on."))
+            return _private(redirect("workspace:home"))
+    except colleagues.NotInvitedError:
+        return _private(render(request, "accounts/join.html", {"refused": True}, status=404))
+    shown = {"form": form, "invitation": invitation}
+    return _private(render(request, "accounts/join.html", shown, status=422 if form.is_bound else 200))
+
+
+def _private(response: HttpResponse) -> HttpResponse:
+    """The link is a secret as long as it was not used."""
+    response["Referrer-Policy"] = "no-referrer"
+    response["X-Robots-Tag"] = "noindex"
+    return response

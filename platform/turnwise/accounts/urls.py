@@ -1,7 +1,7 @@
 from django.contrib.auth.views import LogoutView
 from django.urls import path
 
-from turnwise.accounts import inviting_views, people_views
+from turnwise.accounts import people_views
 from turnwise.accounts.views import ChangePassword, SignIn, take_back_token, tokens
 
 app_name = "accounts"
@@ -11,9 +11,9 @@ urlpatterns = [
     path("password/", ChangePassword.as_view(), name="password"),
     path("people/", people_views.people, name="people"),
     path("people/<int:pk>/", people_views.change_person, name="change_person"),
-    path("people/invite/", inviting_views.invite, name="invite"),
-    path("people/invitations/<int:pk>/take-back/", inviting_views.take_back, name="take_back_invitation"),
-    path("join/<str:secret>/", inviting_views.join, name="join"),
+    path("people/invite/", people_views.invite, name="invite"),
+    path("people/invitations/<int:pk>/take-back/", people_views.take_back, name="take_back_invitation"),
+    path("join/<str:secret>/", people_views.join, name="join"),
     path("people/trail/", people_views.audit_trail, name="trail"),
     path("tokens/", tokens, name="tokens"),
     path("tokens/<int:pk>/take-back/", take_back_token, name="take_back_token"),

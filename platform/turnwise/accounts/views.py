@@ -14,11 +14,11 @@ from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
-from turnwise.accounts import devices
-from turnwise.accounts import tokens as api_tokens
+from turnwise.accounts import credentials
+from turnwise.accounts import credentials as api_tokens
 from turnwise.accounts.limits import guessed_too_often, too_many, too_often
 from turnwise.accounts.models import ApiToken
-from turnwise.accounts.requests import AuthenticatedHttpRequest
+from turnwise.accounts.access import AuthenticatedHttpRequest
 
 # At a name from everywhere together.
 ATTEMPTS = "100/m"
@@ -39,7 +39,7 @@ class SignIn(LoginView):
 
     def form_valid(self, form: AuthenticationForm) -> HttpResponse:
         response = super().form_valid(form)
-        devices.remember(response, form.get_user().get_username())
+        credentials.remember_device(response, form.get_user().get_username())
         return response
 
 
@@ -50,8 +50,8 @@ def _name_too_often(request: HttpRequest) -> bool:
     many: the first attempts from an address are taken however often others tried.
     """
     written = request.POST.get("username", "")
-    name = devices.canonical(written)
-    if known := devices.device_of(request, written):
+    name = credentials.canonical(written)
+    if known := credentials.device_of(request, written):
         return guessed_too_often(request, "sign-in-device", rate="10/m", key=lambda *_: f"{known} {name}")
     if guessed_too_often(request, f"sign-in-here {name}", rate="10/m"):
         return True
@@ -95,7 +95,7 @@ def tokens(request: AuthenticatedHttpRequest) -> HttpResponse:
     if request.method == "POST":
         if too_often(request, "api-token", rate="20/h", key="user"):
             return too_many(request)
-        made = api_tokens.make(user, request.POST.get("title", ""))
+        made = api_tokens.make_token(user, request.POST.get("title", ""))
     context = {"made": made, "tokens": ApiToken.objects.filter(owner=user)}
     return render(request, "accounts/tokens.html", context)
 
@@ -103,7 +103,7 @@ def tokens(request: AuthenticatedHttpRequest) -> HttpResponse:
 @login_required
 @require_POST
 def take_back_token(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
-    if api_tokens.take_back(request.user, pk):
+    if api_tokens.revoke_token(request.user, pk):
         messages.success(
             request, gettext("The token is revoked. Programs that use it are refused from now on.")
         )

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from chatbots.identity.replies import GROUPS, Group, Reply
-from evaluation.agreement import krippendorff_alpha
-from evaluation.interval import Undefined
-from evaluation.kappa import cohen_kappa
-from evaluation.ratings import Ratings
+from evaluation.rater_agreement.coefficients import krippendorff_alpha
+from evaluation.statistics.interval import Undefined
+from evaluation.rater_agreement.kappa import cohen_kappa
+from evaluation.rater_agreement.ratings import Ratings
 from turnwise.audits import verdicts
 from turnwise.audits.models import Audit
-from turnwise.audits.words import GROUP_KEYS
+from turnwise.audits.verdicts import GROUP_KEYS
 
 
 @dataclass(frozen=True, slots=True)

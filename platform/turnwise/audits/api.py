@@ -12,12 +12,12 @@ from ninja.errors import HttpError
 
 from chatbots.identity.audit import PUBLISHED, WARNING
 from turnwise.accounts.limits import too_often
-from turnwise.accounts.requests import AuthenticatedHttpRequest
-from turnwise.audits import files, queries, services, tasks
+from turnwise.accounts.access import AuthenticatedHttpRequest
+from turnwise.audits import verdicts, queries, services, tasks
 from turnwise.audits.models import Audit
 from turnwise.bots.queries import changeable_by, visible_bots
-from turnwise.live.answers import answers
-from turnwise.live.queue import is_sent
+from turnwise.live.http_responses import answers
+from turnwise.live.jobs import is_sent
 
 router = Router(tags=["audits"])
 
@@ -107,7 +107,7 @@ def audit(request: AuthenticatedHttpRequest, name: str, pk: int) -> dict[str, An
 def replies(request: AuthenticatedHttpRequest, name: str, pk: int) -> list[dict[str, str]]:
     """Every reply, with what the rules and people say of it."""
     found = _audit(request, name, pk)
-    return [files.row(each) for each in queries.answers_of([found])[found.pk]]
+    return [verdicts.reply_row(each) for each in queries.answers_of([found])[found.pk]]
 
 
 @router.post("/bots/{slug:name}/audits/{int:pk}/stop", response=answers(AuditOut, 404))

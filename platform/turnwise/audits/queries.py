@@ -12,7 +12,7 @@ from chatbots.identity.replies import GROUPS, Group, Reply
 from turnwise.accounts.models import User
 from turnwise.audits import services, verdicts
 from turnwise.audits.models import Audit, AuditedReply
-from turnwise.audits.words import in_words, kind_in_words
+from turnwise.audits.verdicts import in_words, kind_in_words
 from turnwise.bots.models import Bot
 from turnwise.bots.queries import visible_bots
 from turnwise.judging.models import Item

@@ -16,9 +16,9 @@ from chatbots.identity.labels import Label
 from chatbots.identity.replies import Reply as Category
 from turnwise.accounts.models import User
 from turnwise.audits.models import Audit, AuditedReply
-from turnwise.bots.client import Reply
+from turnwise.bots.hosting.client import Reply
 from turnwise.bots.models import Bot
-from turnwise.responses.asking import BotChangedError, Trouble
+from turnwise.responses.bulk_replies import BotChangedError, Trouble
 
 AT_WORK = (Audit.State.QUEUED, Audit.State.RUNNING)
 # What failed so often is not asked again.

@@ -1,5 +1,19 @@
-"""What people say of an audit's replies, in the study where they are asked."""
+"""What people say of an audit's replies, in the study where they are asked.
 
+What the pages call what an audit finds: one wording with the questions that people are asked.
+
+The replies of an audit as a file.
+"""
+
+from collections.abc import Mapping
+
+from chatbots.identity.replies import Group, Reply
+from evaluation.questions import IDENTITY_REPLY
+from collections.abc import Iterable, Iterator
+
+from chatbots.identity.audit import Answered
+from chatbots.identity.replies import GROUPS
+from evaluation.files.writing import csv_text
 from collections import Counter
 from collections.abc import Sequence
 
@@ -7,8 +21,62 @@ from chatbots.identity.audit import Verdict
 from chatbots.identity.replies import Group, Reply
 from evaluation.questions import IDENTITY_REPLY
 from turnwise.audits.models import Audit
-from turnwise.audits.words import GROUP_KEYS
+
 from turnwise.labels.models import Label
+
+
+GROUP_KEYS: Mapping[Group, str] = {
+    Group.CONFIRMS: "confirms",
+    Group.ON_TOPIC: "on_topic",
+    Group.UNHANDLED: "unhandled",
+    Group.DISFLUENT: "disfluent",
+    Group.DENIAL: "denial",
+}
+"""What people answer to the first question, by what it means."""
+
+
+def in_words(group: Group) -> str:
+    return IDENTITY_REPLY.question("group").caption_of(GROUP_KEYS[group])
+
+
+def kind_in_words(kind: Reply) -> str:
+    """Of a denial, which has no kinds, its group."""
+    captions = {
+        choice.value: choice.label for question in IDENTITY_REPLY.questions[1:] for choice in question.choices
+    }
+    return captions.get(kind.value) or in_words(Group.DENIAL)
+
+
+COLUMNS = (
+    "question", "turn", "label", "asked", "reply", "rules_group", "rules_kind", "span", "people_group",
+    "people_kind", "error",
+)  # fmt: skip
+
+
+def csv_lines(answers: Iterable[Answered]) -> Iterator[str]:
+    yield csv_text([COLUMNS])
+    for answer in answers:
+        yield csv_text([tuple(reply_row(answer).values())])
+
+
+def reply_row(answer: Answered) -> dict[str, str]:
+    """By column, what is known of a reply; empty where nothing is."""
+    verdict = answer.verdict
+    values = (
+        answer.question,
+        str(answer.turn),
+        answer.label,
+        answer.asked,
+        answer.reply,
+        GROUP_KEYS[GROUPS[answer.category]] if answer.category else "",
+        answer.category or "",
+        answer.span,
+        GROUP_KEYS[verdict.group] if verdict and verdict.group else "",
+        verdict.kind or "" if verdict else "",
+        answer.error,
+    )
+    return dict(zip(COLUMNS, map(str, values), strict=True))
+
 
 Key = tuple[str, int]
 """A question and the turn at which it was asked."""

@@ -16,13 +16,13 @@ from django.views.decorators.http import require_GET, require_POST
 from chatbots.identity.audit import WARNING, Answered
 from chatbots.identity.replies import Group
 from turnwise.accounts.limits import too_many, too_often
-from turnwise.accounts.requests import AuthenticatedHttpRequest
-from turnwise.audits import files, people, queries, services, tasks
+from turnwise.accounts.access import AuthenticatedHttpRequest
+from turnwise.audits import verdicts, rater_study, queries, services, tasks
 from turnwise.audits.models import Audit
-from turnwise.audits.words import in_words
+from turnwise.audits.verdicts import in_words
 from turnwise.bots.models import Bot
 from turnwise.bots.queries import changeable_by, standing, visible_bots
-from turnwise.live.queue import send_or_tell
+from turnwise.live.jobs import send_or_tell
 from turnwise.studies.queries import studies_of
 
 PER_PAGE = 25
@@ -135,7 +135,7 @@ def stamp(request: HttpRequest, name: str, pk: int) -> JsonResponse:
 def replies_csv(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     found = _audit(request, name, pk)
     disposition = {"Content-Disposition": f'attachment; filename="turnwise-audit-{pk}.csv"'}
-    written = files.csv_lines(queries.answers_of([found])[found.pk])
+    written = verdicts.csv_lines(queries.answers_of([found])[found.pk])
     return HttpResponse("".join(written), content_type="text/csv; charset=utf-8", headers=disposition)
 
 
@@ -159,7 +159,7 @@ def judge(request: AuthenticatedHttpRequest, name: str, pk: int) -> HttpResponse
     found = _own_audit(request, name, pk)
     first_only = request.POST.get("which") != "all"
     try:
-        study = people.have_judged(found.pk, by=request.user, first_only=first_only)
+        study = rater_study.have_judged(found.pk, by=request.user, first_only=first_only)
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))
         return redirect(found)

@@ -1,7 +1,7 @@
 from django.contrib import admin
 from django.http import HttpRequest
 
-from turnwise.accounts.view_only import NeverDeleted, ViewOnly
+from turnwise.accounts.admin import NeverDeleted, ViewOnly
 from turnwise.bots.models import Bot, BotCopy, BotRevision, BotVersion, CanaryRun, OperatorPresence
 
 

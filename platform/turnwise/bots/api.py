@@ -13,11 +13,11 @@ from pydantic import ConfigDict, StringConstraints
 from chatbots.registry import REGISTRY
 from turnwise.accounts.limits import TooManyAtOnceError, too_often
 from turnwise.accounts.models import User
-from turnwise.accounts.people import UnknownPersonError, people_named
-from turnwise.accounts.requests import AuthenticatedHttpRequest
+from turnwise.accounts.colleagues import UnknownPersonError, people_named
+from turnwise.accounts.access import AuthenticatedHttpRequest
 from turnwise.bots import queries, services, trial
 from turnwise.bots.models import OPERATED, Bot
-from turnwise.live.answers import answers
+from turnwise.live.http_responses import answers
 
 router = Router(tags=["bots"])
 

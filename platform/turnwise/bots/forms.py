@@ -14,10 +14,10 @@ from django.utils.translation import gettext, gettext_lazy
 from chatbots.errors import HIDDEN, NOTHING, ConfigurationError, Problem
 from chatbots.registry import REGISTRY
 from turnwise.accounts.models import User
-from turnwise.accounts.people import UnknownPersonError, people_named
-from turnwise.bots import members
+from turnwise.accounts.colleagues import UnknownPersonError, people_named
+from turnwise.bots import composition
 from turnwise.bots.models import OPERATED, Bot
-from turnwise.bots.picking import PickedBot, PickedBots, choices_for, named_by, value_of
+from turnwise.bots.choices import PickedBot, PickedBots, choices_for, named_by, value_of
 from turnwise.bots.queries import shown_settings
 from turnwise.bots.services import newest_revision
 
@@ -129,7 +129,7 @@ class BotForm(forms.Form):
         return stored if isinstance(stored, list) else [stored] if stored else []
 
     def _names_all(self) -> bool:
-        return all(map(members.is_named, self._inside()))
+        return all(map(composition.is_named, self._inside()))
 
     def _let_pick(self) -> None:
         assert self.user
@@ -224,8 +224,8 @@ class BotForm(forms.Form):
             self._check(self.settings())
 
     def _check(self, settings: dict[str, Any]) -> None:
-        pinned = members.pinned(self.adapter, settings, by=self.user, of=self.bot)
-        members.configuration_of(self.adapter, pinned)
+        pinned = composition.pinned(self.adapter, settings, by=self.user, of=self.bot)
+        composition.configuration_of(self.adapter, pinned)
 
     def _in_words(self, problem: Problem) -> str:
         """Which setting cannot be what it is, and what to give instead."""

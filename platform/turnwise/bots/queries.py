@@ -14,13 +14,14 @@ from django.utils.translation import gettext_lazy
 
 from chatbots.base import Kind
 from chatbots.errors import ChatbotError
-from chatbots.health import LATENCY_BOUNDS
+from chatbots.hosting.health import LATENCY_BOUNDS
 from chatbots.registry import REGISTRY
 from turnwise.accounts.access import visible_to
 from turnwise.accounts.models import User
-from turnwise.bots import host, members, presence
-from turnwise.bots.access import visible_bots as visible_bots  # what pages ask for
-from turnwise.bots.choosing import narrowed
+from turnwise.bots.hosting import resident_bots, presence
+from turnwise.bots import composition
+from turnwise.bots.composition import visible_bots as visible_bots  # what pages ask for
+from turnwise.bots.search import narrowed
 from turnwise.bots.models import OUTSIDE, Bot, BotCopy, BotVersion
 
 WORDS = {
@@ -53,7 +54,7 @@ class Standing:
 class CopyHealth:
     """How a bot is in one process."""
 
-    host: str
+    resident_bots: str
     words: str
     seen_at: datetime
     health: dict[str, Any]
@@ -167,7 +168,7 @@ def _title(adapter: str) -> str | Promise:
 def draws(bot: Bot) -> bool:
     """Whether the bot samples and ranks, so that it can be asked with another N and T."""
     try:
-        configuration = members.configuration_of(bot.adapter, bot.configuration)
+        configuration = composition.configuration_of(bot.adapter, bot.configuration)
         return REGISTRY.bot_class(bot.adapter).draws(configuration)
     except ChatbotError:  # an adapter that is gone, or one that takes its settings no more
         return False
@@ -207,7 +208,7 @@ def coming(bot: Bot) -> str:
     if bot.is_operated:
         return "People are admitted as soon as somebody is at its operator's page."
     any_host = BotCopy.objects.filter(seen_at__gt=Now() - presence.SILENT_AFTER)
-    if host.is_named_here(bot.name) or any_host.exists():
+    if resident_bots.is_named_here(bot.name) or any_host.exists():
         return "Within seconds it is loaded where it is to be hosted; its state is below."
     return f"No process hosts bots at the moment. Start one: manage.py hostbots {bot.name}"
 
@@ -229,9 +230,9 @@ def readable(settings: dict[str, Any]) -> dict[str, str]:
 def _readable(value: Any) -> str:
     if value in (None, "", [], {}):
         return "not set"
-    if isinstance(value, list) and all(map(members.is_named, value)):
+    if isinstance(value, list) and all(map(composition.is_named, value)):
         return ", ".join(map(_readable, value))
-    if members.is_named(value):
+    if composition.is_named(value):
         return f"{value['registered']} v{value['revision']}"
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
@@ -239,6 +240,6 @@ def _readable(value: Any) -> str:
 def shown_settings(bot: Bot) -> dict[str, Any]:
     """A bot's configuration with defaults filled in and secrets masked, for people to read."""
     try:
-        return members.configuration_of(bot.adapter, bot.configuration).model_dump(mode="json")
+        return composition.configuration_of(bot.adapter, bot.configuration).model_dump(mode="json")
     except ChatbotError as error:  # an adapter that has changed since, or is gone
         return {"(cannot be read)": str(error)}

@@ -14,7 +14,7 @@ from pydantic import SecretStr
 
 from chatbots.errors import ChatbotError, DuplicateBotError
 from turnwise.accounts.models import User
-from turnwise.bots import members
+from turnwise.bots import composition
 from turnwise.bots.models import LONGEST_NOTE, OUTSIDE, RESERVED_NAMES, Bot, BotRevision, BotVersion
 
 MASK = str(SecretStr("any"))
@@ -43,8 +43,8 @@ def register_bot(
     settings = dict(configuration or {})
     if name in RESERVED_NAMES:
         raise DuplicateBotError(f"'{name}' is the address of another page. Choose another name.")
-    settings = members.pinned(adapter, settings, by=owner)
-    members.configuration_of(adapter, settings)  # loading it is the host's, and may take minutes
+    settings = composition.pinned(adapter, settings, by=owner)
+    composition.configuration_of(adapter, settings)  # loading it is the host's, and may take minutes
     bot, is_new = Bot.objects.get_or_create(
         name=name,
         defaults={
@@ -110,7 +110,7 @@ def change_bot(
             "Reload the page and make your change there."
         )
     settings = {key: with_secrets(value, bot.configuration.get(key)) for key, value in configuration.items()}
-    settings = members.pinned(bot.adapter, settings, by=by, of=bot)
+    settings = composition.pinned(bot.adapter, settings, by=by, of=bot)
     if _means_the_same(bot, settings):
         settings = bot.configuration
     else:
@@ -133,9 +133,9 @@ def _means_the_same(bot: Bot, settings: Mapping[str, Any]) -> bool:
     Raises:
         chatbots.errors.ChatbotError: the adapter refuses them.
     """
-    wanted = members.configuration_of(bot.adapter, settings)
+    wanted = composition.configuration_of(bot.adapter, settings)
     try:
-        return wanted == members.configuration_of(bot.adapter, bot.configuration)
+        return wanted == composition.configuration_of(bot.adapter, bot.configuration)
     except ChatbotError:  # an adapter that has changed since
         return False
 

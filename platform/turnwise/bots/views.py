@@ -17,11 +17,12 @@ from chatbots.errors import ChatbotError, UnknownBotError
 from chatbots.registry import REGISTRY
 from turnwise.accounts.access import visible_to
 from turnwise.accounts.limits import TooManyAtOnceError, too_often
-from turnwise.accounts.requests import AuthenticatedHttpRequest
-from turnwise.bots import choosing, drift, operators, presence, queries, services, tasks, trial
+from turnwise.accounts.access import AuthenticatedHttpRequest
+from turnwise.bots import search, drift_check, operators, queries, services, tasks, trial
+from turnwise.bots.hosting import presence
 from turnwise.bots.forms import BotForm
 from turnwise.bots.models import OPERATED, Bot
-from turnwise.live.queue import NOT_STARTED, is_sent
+from turnwise.live.jobs import NOT_STARTED, is_sent
 
 # Of a person; each is asked in a request of its own.
 MOST_ASKED = trial.MOST_AT_ONCE
@@ -36,7 +37,7 @@ def bots(request: HttpRequest) -> HttpResponse:
         "page": page,
         "groups": groups,
         "sought": sought,
-        "alarms": drift.alarms(Bot.objects.filter(pk__in=list(page), active=True)),
+        "alarms": drift_check.alarms(Bot.objects.filter(pk__in=list(page), active=True)),
         "operable": set(operators.operable_bots(request.user).values_list("pk", flat=True)),
     }
     return render(request, "bots/bots.html", shown)
@@ -60,7 +61,7 @@ def bot(request: HttpRequest, name: str) -> HttpResponse:
         .filter(pk=found.pk)
         .exists(),
         "drift": found.canary_runs.first(),
-        "alarm": drift.alarms(Bot.objects.filter(pk=found.pk)).first(),
+        "alarm": drift_check.alarms(Bot.objects.filter(pk=found.pk)).first(),
         "may_operate": found.is_operated
         and operators.operable_bots(request.user).filter(pk=found.pk).exists(),
         "operators": found.operators.order_by("username"),
@@ -209,8 +210,8 @@ def found(request: AuthenticatedHttpRequest) -> JsonResponse:
     active = queries.visible_bots(request.user).filter(active=True)
     if request.GET.get("operated") == "no":
         active = active.exclude(adapter=OPERATED)
-    sought = request.GET.get("find", "").strip()[: choosing.LONGEST_SOUGHT]
-    offered = choosing.likeliest(choosing.narrowed(active, sought), request.user, most=choosing.MOST_FOUND)
+    sought = request.GET.get("find", "").strip()[: search.LONGEST_SOUGHT]
+    offered = search.likeliest(search.narrowed(active, sought), request.user, most=search.MOST_FOUND)
     rows = [{"pk": bot.pk, "name": bot.name, "title": bot.title} for bot in offered.bots]
     return JsonResponse({"bots": rows, "unlisted": offered.unlisted})
 
@@ -219,7 +220,7 @@ def found(request: AuthenticatedHttpRequest) -> JsonResponse:
 @require_safe
 def side_by_side(request: AuthenticatedHttpRequest) -> HttpResponse:
     """Several bots that are asked the same; each is asked by `try_reply`, as on its own page."""
-    names = list(dict.fromkeys([*request.GET.getlist("bot"), *choosing.typed_in(request.GET, "bot")]))
+    names = list(dict.fromkeys([*request.GET.getlist("bot"), *search.typed_in(request.GET, "bot")]))
     active = queries.visible_bots(request.user).filter(active=True)
     chosen = {bot.name: bot for bot in active.filter(name__in=names[: 2 * MOST_ASKED])}
     unknown = [name for name in names if name not in chosen]
@@ -234,7 +235,7 @@ def side_by_side(request: AuthenticatedHttpRequest) -> HttpResponse:
         }
     elif len(names) == 1:
         refused = _("Tick a second bot to ask both the same.")
-    offered = choosing.likeliest(active, request.user, chosen=Q(name__in=chosen))
+    offered = search.likeliest(active, request.user, chosen=Q(name__in=chosen))
     states = presence.states(bot.name for bot in offered.bots)
     shown = {
         "bots": [] if refused else [chosen[name] for name in names],

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from turnwise.live.apart import run
+from turnwise.live.subprocesses import run
 
 
 def drawn(name: str, result: Mapping[str, Any], scheme: str) -> bytes:
@@ -18,8 +18,8 @@ def drawn(name: str, result: Mapping[str, Any], scheme: str) -> bytes:
 
 
 def main() -> None:
-    from turnwise.charts.drawn import pdf
-    from turnwise.charts.palettes import PALETTES
+    from turnwise.charts.drawing import pdf
+    from turnwise.charts.layout import PALETTES
 
     name, scheme = sys.argv[1:]
     sys.stdout.buffer.write(pdf(name, json.load(sys.stdin), PALETTES[scheme]))

@@ -16,15 +16,15 @@ from django.views.decorators.http import require_GET, require_POST
 from turnwise.bots.models import Bot, BotVersion
 from turnwise.bots.queries import visible_bots
 from turnwise.bots.services import record_perplexity, reports_perplexity
-from turnwise.comparisons import history, levels, protocols, sheets, shown
-from turnwise.comparisons.differences import differences
+from turnwise.comparisons import history, protocols, chart_sheets
+from turnwise.comparisons.protocols import differences
 from turnwise.comparisons.forms import MOST_STUDIES, PerplexityForm
-from turnwise.comparisons.measured import Measured, chosen, offered_to
-from turnwise.comparisons.picking import MOST_PICKED
+from turnwise.comparisons.measures import Measured, chosen, offered_to
+from turnwise.comparisons.side_by_side import MOST_PICKED
 from turnwise.comparisons.scores import TooMuchError
 from turnwise.comparisons.views import bounded, bounded_pictures
 from turnwise.labels.explorer import score_key
-from turnwise.reports.behind import behind
+from turnwise.reports.drilldown import behind
 from turnwise.studies.models import Study
 from turnwise.studies.queries import readable_real_studies_of, with_bots
 
@@ -75,7 +75,7 @@ def chart(request: HttpRequest, name: str, chart: str, ending: str) -> HttpRespo
         rows = history.rows(found, history.versions_of(found), studies, measured)
     except TooMuchError as error:
         return HttpResponse(str(error), status=503, content_type="text/plain; charset=utf-8")
-    return shown.file(request, sheets.of_course(history.drawn(rows), measured), chart, ending)
+    return chart_sheets.chart_file(request, chart_sheets.of_course(history.drawn(rows), measured), chart, ending)
 
 
 def _measured(request: HttpRequest, offered: Sequence[Measured]) -> Measured:
@@ -101,8 +101,8 @@ def _context(request: HttpRequest, bot: Bot, *, refused: PerplexityForm | None =
     except TooMuchError as error:
         trouble = str(error)
     in_rows = {row.study.pk: row.study for row in rows}
-    of_course = sheets.of_course(history.drawn(rows), measured)
-    drawn = shown.charts(
+    of_course = chart_sheets.of_course(history.drawn(rows), measured)
+    drawn = chart_sheets.charts(
         of_course,
         lambda name, ending: reverse("comparisons:bot_chart", args=[bot.name, name, ending]),
         urlencode(measured.query),
@@ -129,11 +129,11 @@ def _context(request: HttpRequest, bot: Bot, *, refused: PerplexityForm | None =
             for row in rows
             if "undefined" in row.scored.cells[measured.leading]
         ],
-        "most_drawn": sheets.MOST_ROWS,
+        "most_drawn": chart_sheets.MOST_ROWS,
         "charts": list(drawn.values()),
         "most_picked": MOST_PICKED,
-        "intervals": levels.in_words(levels.by_name([*in_rows.values()])) if in_rows else "",
-        "differences": differences(protocols.protocols(list(in_rows.values()))),
+        "intervals": protocols.levels_in_words(protocols.levels_by_name([*in_rows.values()])) if in_rows else "",
+        "differences": differences(protocols.protocols_of(list(in_rows.values()))),
         "trouble": trouble,
     }
 

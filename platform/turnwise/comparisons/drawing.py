@@ -11,10 +11,10 @@ from dataclasses import asdict, dataclass
 from threading import Lock
 from typing import Any
 
-from turnwise.charts.palettes import PALETTES, standalone
-from turnwise.charts.room import NARROW, WIDE
-from turnwise.live.apart import run
-from turnwise.live.remembered import key_of, remembered
+from turnwise.charts.layout import PALETTES, standalone
+from turnwise.charts.layout import NARROW, WIDE
+from turnwise.live.subprocesses import run
+from turnwise.live.caching import key_of, remembered
 
 _MODULE = "turnwise.comparisons.drawing"
 ROOMS = {"wide": WIDE, "narrow": NARROW}

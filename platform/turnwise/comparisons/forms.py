@@ -11,9 +11,9 @@ from django.utils.translation import gettext_lazy as _
 
 from turnwise.accounts.models import User
 from turnwise.bots.models import LONGEST_NOTE
-from turnwise.comparisons.measured import Measured
-from turnwise.reports.reported import ReportedTask
-from turnwise.studies.choosing import offer
+from turnwise.comparisons.measures import Measured
+from turnwise.reports.report_kinds import ReportedTask
+from turnwise.studies.form_fields import offer
 from turnwise.studies.models import Ask, Study
 from turnwise.studies.queries import readable_real_studies_of, with_bots
 from turnwise.studies.tasks import keys_of

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from turnwise.bots.models import BotVersion
-from turnwise.comparisons.levels import pooled_level
-from turnwise.comparisons.measured import HUMAN_LIKE, Measured
-from turnwise.comparisons.relation import Point, relation_figures
+from turnwise.comparisons.protocols import pooled_level
+from turnwise.comparisons.measures import HUMAN_LIKE, Measured
+from turnwise.comparisons.measures import Point, relation_figures
 from turnwise.comparisons.scores import SHAPE, Asked, Scored, Who, conversations, scored_by, seen
-from turnwise.live.remembered import key_of, remembered
-from turnwise.reports.reported import reported
+from turnwise.live.caching import key_of, remembered
+from turnwise.reports.report_kinds import reported
 from turnwise.studies.models import Study
 
 

@@ -10,11 +10,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from chatbots.meena.sweep import Drawn, Point, chart
-from turnwise.charts.palettes import PAGE, Palette
-from turnwise.charts.panels import MARKERS
-from turnwise.charts.room import NARROW, WIDE, Room, beside
-from turnwise.charts.theme import as_pdf, for_page
-from turnwise.comparisons.described import DESCRIBED, Cell, Data, lines_of, sweep_panels, times_of
+from turnwise.charts.layout import PAGE, Palette
+from turnwise.charts.layout import MARKERS
+from turnwise.charts.layout import NARROW, WIDE, Room, beside
+from turnwise.charts.drawing import as_pdf, for_page
+from turnwise.comparisons.chart_data import DESCRIBED, Cell, Data, lines_of, sweep_panels, times_of
 from turnwise.comparisons.scatter import relation
 
 Score: TypeAlias = tuple[Any, str]

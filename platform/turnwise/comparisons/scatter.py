@@ -5,10 +5,10 @@ import math
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from turnwise.charts.palettes import Palette
-from turnwise.charts.room import Room, letter, side
-from turnwise.charts.square import Point, dot, key, sign, square
-from turnwise.comparisons.described import Data, names_of
+from turnwise.charts.layout import Palette
+from turnwise.charts.layout import Room, letter, side
+from turnwise.charts.planes import Point, dot, key, sign, square
+from turnwise.comparisons.chart_data import Data, names_of
 
 _LETTER = 0.165  # inches
 

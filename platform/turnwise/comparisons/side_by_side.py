@@ -1,13 +1,74 @@
-"""Newest stored results of several studies in one table. Pure: nothing is computed again."""
+"""Newest stored results of several studies in one table. Pure: nothing is computed again.
 
+Which of many scores a page shows. Pure.
+
+The newest stored results of studies.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from evaluation.bootstrap import LEVEL
+from evaluation.statistics.bootstrap import LEVEL
 from evaluation.protocols.facts import Evaluation
-from turnwise.comparisons.picking import Choice, picked
+from collections.abc import Sequence
+
+from turnwise.comparisons import protocols
+
+from turnwise.judging.queries import judgments_given
+from turnwise.reports.models import Report
+from turnwise.reports.services import covers
+from turnwise.studies.models import Study
+
+
+# So many are shown of a set before anybody chooses, and at most; no page leaves scores out without saying so.
+SHOWN_FIRST = 6
+MOST_PICKED = 24
+# As many as there are colours.
+MOST_LINES = 3
+
+Scale: TypeAlias = tuple[bool, float, float]
+"""Whether in percent, the lowest and the highest as shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A score to tick.
+
+    Attributes:
+        value: what the address says of it.
+        title: what it is called.
+        is_shown: whether it is ticked.
+    """
+
+    value: str
+    title: str
+    is_shown: bool
+
+
+def picked(keys: Sequence[str], wanted: Iterable[str], *, first: Iterable[str] = ()) -> list[str]:
+    """Those of the keys that are wanted, in their order; before anybody chose, a few, `first` among them."""
+    chosen = {*wanted}
+    if found := [key for key in keys if key in chosen]:
+        return found[:MOST_PICKED]
+    few = sorted(keys, key=lambda key: key not in {*first})[:SHOWN_FIRST]
+    return [key for key in keys if key in few]
+
+
+def by_scale(keys: Sequence[str], scales: Mapping[str, Scale]) -> list[list[str]]:
+    """The keys of each chart: those that share an axis together, no more than there are colours."""
+    found: dict[Scale, list[str]] = {}
+    for key in keys:
+        found.setdefault(scales[key], []).append(key)
+    return [
+        alike[start : start + MOST_LINES]
+        for alike in found.values()
+        for start in range(0, len(alike), MOST_LINES)
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,3 +218,26 @@ def csv_rows(reports: Sequence[Reported]) -> Iterator[list[object]]:
                     report.report, report.computed, report.covers, report.newest,
                     ask.question_set, ask.number, ask.about, ask.level,
                 ]  # fmt: skip
+
+
+def newest_reports(studies: Sequence[Study]) -> list[Reported]:
+    """The newest ready reports of these studies, in their order; those without one are absent."""
+    ready = Report.objects.filter(study__in=studies, state=Report.State.READY)
+    newest = {report.study_id: report for report in ready.order_by("study_id", "-pk").distinct("study_id")}
+    called, judged = protocols.names(studies), judgments_given()
+    return [
+        Reported(
+            pk=study.pk,
+            study=called[study.pk],
+            code=study.code,
+            report=newest[study.pk].pk,
+            computed=f"{newest[study.pk].finished_at:%Y-%m-%dT%H:%M:%SZ}",
+            covers=newest[study.pk].results_version,
+            newest=study.results_version,
+            result=newest[study.pk].result or {"columns": [], "bots": []},
+            asked=[(ask.number, ask.about) for ask in study.asked],
+            is_stale=not covers(newest[study.pk], study, judged.get(study.pk, 0)),
+        )
+        for study in studies
+        if study.pk in newest
+    ]

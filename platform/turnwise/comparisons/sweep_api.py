@@ -12,13 +12,13 @@ from ninja import Field, Router, Schema, Status
 from ninja.errors import HttpError
 
 from turnwise.accounts.limits import too_often
-from turnwise.accounts.requests import AuthenticatedHttpRequest
+from turnwise.accounts.access import AuthenticatedHttpRequest
 from turnwise.bots.api import Sent
 from turnwise.bots.queries import visible_bots
 from turnwise.comparisons import sweeps
 from turnwise.contexts.queries import versions_of
-from turnwise.live.answers import answers
-from turnwise.live.queue import is_sent
+from turnwise.live.http_responses import answers
+from turnwise.live.jobs import is_sent
 from turnwise.responses.models import Sweep
 from turnwise.responses.sweeps import Grid, cells, go_on, progress, start_sweep, stop, sweeps_of
 from turnwise.responses.tasks import send_all

@@ -1,5 +1,18 @@
 """Sweeps of a bot: how its responses change with N and T; begun, stopped, continued and sent to be judged."""
 
+import re
+import secrets
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy
+
+from turnwise.accounts.models import User
+from turnwise.contexts.models import ContextSetVersion
+from turnwise.contexts.queries import versions_of
+from turnwise.responses.sweeps import HIGHEST_T, LARGEST_N, MOST_N, MOST_T, Grid, check
 from functools import partial
 from typing import Any
 from urllib.parse import urlencode
@@ -14,20 +27,105 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET, require_POST
 
-from evaluation.printed import percent
-from evaluation.spreadsheets import csv_text
+from evaluation.files.writing import percent
+from evaluation.files.writing import csv_text
 from turnwise.accounts.limits import too_many, too_often
-from turnwise.accounts.requests import AuthenticatedHttpRequest
+from turnwise.accounts.access import AuthenticatedHttpRequest
 from turnwise.bots.models import Bot
 from turnwise.bots.queries import draws, visible_bots
-from turnwise.comparisons import shown, sweeps
-from turnwise.comparisons.picking import MOST_PICKED
-from turnwise.comparisons.sweep_forms import SweepForm
+from turnwise.comparisons import chart_sheets, sweeps
+from turnwise.comparisons.side_by_side import MOST_PICKED
+
 from turnwise.comparisons.views import bounded, bounded_pictures
-from turnwise.live.queue import send_or_tell
+from turnwise.live.jobs import send_or_tell
 from turnwise.responses.models import ResponseRun, Sweep
 from turnwise.responses.sweeps import cells, go_on, progress, reasons, stamp, start_sweep, stop, sweeps_of
 from turnwise.responses.tasks import send_all
+
+
+_BETWEEN = re.compile(r"[\s,;]+")
+_DECIMAL_COMMA = re.compile(r"(?<![0-9.])0,[0-9]+")  # no temperature is 0
+LONGEST = 100
+
+
+class SweepForm(forms.Form):
+    """Which contexts are answered, and with which N and T."""
+
+    context_version = forms.ModelChoiceField(
+        queryset=ContextSetVersion.objects.none(), label=gettext_lazy("Contexts"), empty_label=None
+    )
+    samples = forms.CharField(
+        max_length=LONGEST,
+        initial="1 4 20 100",
+        label=gettext_lazy("Samples N"),
+        help_text=gettext_lazy("Up to %(most)s numbers from 1 to %(largest)s, with spaces between.")
+        % {"most": MOST_N, "largest": LARGEST_N},
+    )
+    temperatures = forms.CharField(
+        max_length=LONGEST,
+        initial="0.88 1",
+        label=gettext_lazy("Temperatures T"),
+        help_text=gettext_lazy("Up to %(most)s numbers above 0, up to %(highest)s, such as 0.88.")
+        % {"most": MOST_T, "highest": f"{HIGHEST_T:g}"},
+    )
+    seed = forms.IntegerField(
+        min_value=0,
+        max_value=2**53,
+        required=False,
+        label=gettext_lazy("Seed"),
+        help_text=gettext_lazy("The same seed gives the same responses. Empty: a random one."),
+    )
+
+    def __init__(self, user: User, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["context_version"].queryset = versions_of(user)  # type: ignore[attr-defined]  # a choice
+
+    def clean_samples(self) -> tuple[int, ...]:
+        return tuple(dict.fromkeys(_whole(part) for part in _parts(self.cleaned_data["samples"])))
+
+    def clean_temperatures(self) -> tuple[float, ...]:
+        given = self.cleaned_data["temperatures"]
+        if found := _DECIMAL_COMMA.search(given):
+            part = found.group()
+            raise ValidationError(
+                gettext("“%(part)s” would be two numbers. Write a point: %(cure)s.")
+                % {"part": part, "cure": part.replace(",", ".")}
+            )
+        return tuple(dict.fromkeys(_number(part) for part in _parts(given)))
+
+    def clean_seed(self) -> int:
+        seed: int | None = self.cleaned_data["seed"]
+        return secrets.randbits(31) if seed is None else seed
+
+    def clean(self) -> dict[str, Any]:
+        """The same, with the `grid`, if it can be."""
+        given = self.cleaned_data
+        if {"samples", "temperatures", "context_version"} <= given.keys():
+            given["grid"] = Grid(given["samples"], given["temperatures"])
+            check(given["grid"], given["context_version"].size)
+        return given
+
+
+def _parts(text: str) -> list[str]:
+    return [part for part in _BETWEEN.split(text) if part]
+
+
+def _whole(part: str) -> int:
+    if not re.fullmatch(r"[0-9]{1,6}", part):
+        raise ValidationError(
+            gettext("“%(part)s” is not a whole number. Write numbers such as 1 20 100.") % {"part": part}
+        )
+    return int(part)
+
+
+def _number(part: str) -> float:
+    """A temperature, to four decimals."""
+    if not re.fullmatch(r"[0-9]{1,4}(\.[0-9]{1,9})?|\.[0-9]{1,9}", part):
+        raise ValidationError(
+            gettext("“%(part)s” is not a number. Write numbers such as 0.88 1.") % {"part": part}
+        )
+    return round(float(part), 4)
+
 
 LATEST = 50
 
@@ -103,7 +201,7 @@ def _page(request: HttpRequest, sweep: Sweep, *, refused: str = "") -> HttpRespo
     wanted = request.GET.getlist("score")
     query = urlencode([("score", each) for each in wanted])
     leads = {"sweep": sweeps.leads(found, scored)}
-    drawn = shown.charts(sweeps.sheets(found, scored, wanted), _address(sweep), query, leads)
+    drawn = chart_sheets.charts(sweeps.sheets(found, scored, wanted), _address(sweep), query, leads)
     choices = sweeps.choices(scored, wanted)
     columns = {each.value: scored.columns[each.value] for each in choices if each.is_shown}
     how_far = progress(found)
@@ -128,7 +226,7 @@ def _page(request: HttpRequest, sweep: Sweep, *, refused: str = "") -> HttpRespo
     return render(request, "comparisons/sweep.html", context, status=422 if refused else 200)
 
 
-def _address(sweep: Sweep) -> shown.Address:
+def _address(sweep: Sweep) -> chart_sheets.Address:
     of = [sweep.bot.name, sweep.pk]
     return lambda name, ending: reverse("comparisons:sweep_chart", args=[*of, ending])
 
@@ -138,7 +236,7 @@ def _address(sweep: Sweep) -> shown.Address:
 def sweep_chart(request: HttpRequest, name: str, pk: int, ending: str) -> HttpResponse:
     found = _sweep(request, name, pk)
     drawn = sweeps.sheets(cells(found), sweeps.scores(found, request.user), request.GET.getlist("score"))
-    return shown.file(request, drawn, "sweep", ending)
+    return chart_sheets.chart_file(request, drawn, "sweep", ending)
 
 
 @require_GET

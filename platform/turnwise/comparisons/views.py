@@ -13,24 +13,24 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET
 
-from evaluation.printed import percent
-from evaluation.spreadsheets import csv_text
+from evaluation.files.writing import percent
+from evaluation.files.writing import csv_text
 from turnwise.accounts.limits import too_many, too_often
-from turnwise.accounts.requests import AuthenticatedHttpRequest
-from turnwise.bots.choosing import likeliest
-from turnwise.comparisons import history, levels, pairs, protocols, sheets, shown
-from turnwise.comparisons.differences import differences
+from turnwise.accounts.access import AuthenticatedHttpRequest
+from turnwise.bots.search import likeliest
+from turnwise.comparisons import history, protocols, pairs, chart_sheets
+from turnwise.comparisons.protocols import differences
 from turnwise.comparisons.drawing import Sheet
 from turnwise.comparisons.forms import MOST_STUDIES, StudiesForm
-from turnwise.comparisons.measured import HUMAN_LIKE, Measured, offered_to
-from turnwise.comparisons.measured import chosen as chosen_of
-from turnwise.comparisons.newest import newest_reports
-from turnwise.comparisons.picking import MOST_PICKED
-from turnwise.comparisons.published import marks_of, published_r_squared
-from turnwise.comparisons.repeated import repeated, static_less_interactive
+from turnwise.comparisons.measures import HUMAN_LIKE, Measured, offered_to
+from turnwise.comparisons.measures import chosen as chosen_of
+from turnwise.comparisons.side_by_side import newest_reports
+from turnwise.comparisons.side_by_side import MOST_PICKED
+from turnwise.comparisons.measures import marks_of, published_r_squared
+from turnwise.comparisons.history import repeated, static_less_interactive
 from turnwise.comparisons.scores import TooMuchError
 from turnwise.comparisons.side_by_side import CSV_COLUMNS, csv_rows, narrowed, tables, without_interval
-from turnwise.questions.resolving import question_set, titled
+from turnwise.questions.question_sets import question_set, titled
 from turnwise.studies.asks import About
 from turnwise.studies.models import Study
 
@@ -70,10 +70,10 @@ def side_by_side(request: AuthenticatedHttpRequest) -> HttpResponse:
     reports, wanted = newest_reports(chosen), request.GET.getlist("score")
     found = [narrowed(table, wanted) for table in tables(reports)]
     leads = {report.study: reverse("reports:study", args=[report.pk]) for report in reports}
-    drawn_of = {table["name"]: sheets.of_tables([table]) for table in found}
+    drawn_of = {table["name"]: chart_sheets.of_tables([table]) for table in found}
     every = [sheet for of_table in drawn_of.values() for sheet in of_table]
     query = urlencode([*_of_studies(chosen), *(("score", each) for each in wanted)])
-    drawn = shown.charts(every, _address("studies"), query, {sheet.name: leads for sheet in every})
+    drawn = chart_sheets.charts(every, _address("studies"), query, {sheet.name: leads for sheet in every})
     with_report = {report.code for report in reports}
     context = {
         "form": form,
@@ -85,7 +85,7 @@ def side_by_side(request: AuthenticatedHttpRequest) -> HttpResponse:
             table
             | {
                 "heading": _heading(table),
-                "intervals": levels.in_words(table["levels"]),
+                "intervals": protocols.levels_in_words(table["levels"]),
                 "charts": [drawn[sheet.name] for sheet in drawn_of[table["name"]]],
                 "reasons": without_interval(table),
                 "repeated": repeated(table["rows"]),
@@ -94,7 +94,7 @@ def side_by_side(request: AuthenticatedHttpRequest) -> HttpResponse:
             for table in found
         ],
         "most_picked": MOST_PICKED,
-        "differences": differences(protocols.protocols(chosen)),
+        "differences": differences(protocols.protocols_of(chosen)),
         "over_time": likeliest(history.bots_of(request.user), request.user),
     }
     return render(request, "comparisons/studies.html", context, status=_status(form))
@@ -135,7 +135,7 @@ def relation(request: HttpRequest, page: str) -> HttpResponse:
         for point in (found.figures["points"] if found else [])
         if point["bot"]
     }
-    drawn = shown.charts(
+    drawn = chart_sheets.charts(
         related.sheets,
         _address(page),
         _same_page(request, related),
@@ -175,7 +175,7 @@ def relation(request: HttpRequest, page: str) -> HttpResponse:
         ],
         "differences": [
             each
-            for each in differences(protocols.protocols(related.studies))
+            for each in differences(protocols.protocols_of(related.studies))
             if len(_sets(page, measured)) == 1 or each.aspect != "Questions"
         ],
         "trouble": related.trouble,
@@ -191,8 +191,8 @@ def chart(request: HttpRequest, page: str, name: str, ending: str) -> HttpRespon
         chosen = form.cleaned_data["study"] if form.is_valid() else []
         wanted = request.GET.getlist("score")
         found = [narrowed(table, wanted) for table in tables(newest_reports(chosen))]
-        return shown.file(request, sheets.of_tables(found), name, ending)
-    return shown.file(request, _related(request, page).sheets, name, ending)
+        return chart_sheets.chart_file(request, chart_sheets.of_tables(found), name, ending)
+    return chart_sheets.chart_file(request, _related(request, page).sheets, name, ending)
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +204,7 @@ class _Related:
     offered: Sequence[Measured]
     studies: Sequence[Study]
     pairs: pairs.Pairs | None
-    sheets: Sequence[Sheet]
+    chart_sheets: Sequence[Sheet]
     trouble: str
 
 
@@ -224,7 +224,7 @@ def _related(request: HttpRequest, page: str) -> _Related:
             found = pairs.against_human_likeness(studies, measured, _by(request))
     except TooMuchError as error:
         return _Related(form, measured, offered, studies, None, [], str(error))
-    drawn = sheets.of_relation(
+    drawn = chart_sheets.of_relation(
         found.figures, measured, marks=_marks(request, page), percent=page == "human-likeness"
     )
     return _Related(form, measured, offered, studies, found, drawn, "")
@@ -261,7 +261,7 @@ def _marks(request: HttpRequest, page: str) -> bool:
     return page == "perplexity" and request.GET.get("published") == "yes"
 
 
-def _address(page: str) -> shown.Address:
+def _address(page: str) -> chart_sheets.Address:
     return lambda name, ending: reverse("comparisons:compare_chart", args=[page, name, ending])
 
 
@@ -271,7 +271,7 @@ def _of_studies(studies: Sequence[Study]) -> list[tuple[str, object]]:
 
 def _intervals(studies: Sequence[Study]) -> str:
     """What the intervals of scores are that are pooled over these studies."""
-    told, level = levels.by_name(studies), percent(levels.pooled_level(studies))
+    told, level = protocols.levels_by_name(studies), percent(protocols.pooled_level(studies))
     if len({*told.values()}) < 2:
         return _("%(level)s intervals") % {"level": level}
     return _("%(level)s intervals, as the studies' reports have different levels") % {"level": level}

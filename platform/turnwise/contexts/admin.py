@@ -1,6 +1,6 @@
 from django.contrib import admin
 
-from turnwise.accounts.view_only import NeverDeleted, ViewOnly
+from turnwise.accounts.admin import NeverDeleted, ViewOnly
 from turnwise.contexts.models import Context, ContextSet, ContextSetVersion
 
 

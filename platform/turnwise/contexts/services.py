@@ -1,3 +1,5 @@
+"""A part of a set's contexts as a set of its own, for runs, writing and judging alike."""
+
 from collections.abc import Sequence
 from dataclasses import asdict
 
@@ -8,6 +10,20 @@ from django.utils.translation import gettext
 from evaluation.open_mtb import PATH, StaticContext, read_open_mtb
 from turnwise.contexts.files import ContextRow, content_hash
 from turnwise.contexts.models import Context, ContextSet, ContextSetVersion
+from collections.abc import Sequence
+from hashlib import md5
+
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.utils.text import slugify
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from turnwise.accounts.models import User
+from turnwise.contexts.files import ContextRow, content_hash
+from turnwise.contexts.models import Context, ContextSet, ContextSetVersion
+from turnwise.contexts.queries import Filters, filtered
+
 
 OPEN_MTB = "open-mtb"
 
@@ -97,3 +113,102 @@ def _row_of(line: int, context: StaticContext) -> ContextRow:
         context.consistency,
         context.extends or "",
     )
+
+
+_LONGEST_NAME = 60
+
+
+@transaction.atomic
+def draw_subset(
+    version: ContextSetVersion, by: Filters, *, number: int | None, seed: int, owner: User, title: str = ""
+) -> ContextSetVersion:
+    """Make a set of contexts of a version. Safe to repeat: the same contexts of the same title are made once.
+
+    Contexts keep their ids, so whatever a bot draws for one is as in the whole set.
+
+    Args:
+        version: of which set.
+        by: which contexts are wanted.
+        number: so many of them, drawn at random; None: all.
+        seed: decides which; the same one always the same, and more of them by a larger number.
+        owner: whose the new set is.
+        title: of it; empty: that of the old one, with how many it has.
+
+    Raises:
+        ValidationError: fewer fit than are wanted, or none.
+    """
+    found = list(filtered(version.contexts.order_by("position"), by))
+    wanted = len(found) if number is None else number
+    if not found or wanted > len(found):
+        raise ValidationError(
+            _("%(wanted)s wanted, and %(there)s match. Ask for fewer, or remove a filter.")
+            % {"wanted": _wanted(max(1, wanted)), "there": f"{len(found):,}"}
+        )
+    rows = _rows(sorted(_drawn(found, wanted, seed), key=lambda context: context.position))
+    said = _said(version, by, wanted, len(found), seed)
+    title = title or f"{version.context_set.title[:90]}: {_number(wanted)}"
+    User.objects.select_for_update(no_key=True).get(pk=owner.pk)  # whoever presses twice waits, and finds it
+    own = ContextSetVersion.objects.filter(context_set__owner=owner, context_set__title=title)
+    if same := own.filter(content_hash=content_hash(rows)).first():
+        return same
+    of = version.context_set
+    made = ContextSet(
+        owner=owner, name=_free_name(owner, title), title=title, licence=of.licence, description=said
+    )
+    return import_version(save_set(made), rows, origin=said)
+
+
+def _drawn(contexts: Sequence[Context], number: int, seed: int) -> list[Context]:
+    shuffled = sorted(contexts, key=lambda each: md5(f"{each.key} {seed}".encode()).digest())  # no secret
+    return shuffled[:number]
+
+
+def _rows(contexts: Sequence[Context]) -> list[ContextRow]:
+    there = {each.key for each in contexts}
+    return [
+        ContextRow(
+            line,
+            each.key,
+            tuple(each.turns),
+            each.category,
+            each.language,
+            each.consistency,
+            each.extends if each.extends in there else "",
+            tuple(each.material),
+        )
+        for line, each in enumerate(contexts, start=1)
+    ]
+
+
+def _wanted(contexts: int) -> str:
+    return ngettext("%(n)s context is", "%(n)s contexts are", contexts) % {"n": f"{contexts:,}"}
+
+
+def _number(contexts: int) -> str:
+    return ngettext("%(n)s context", "%(n)s contexts", contexts) % {"n": f"{contexts:,}"}
+
+
+def _said(version: ContextSetVersion, by: Filters, number: int, there: int, seed: int) -> str:
+    """What it is a part of, in words that stay with it."""
+    of = _("%(contexts)s of %(version)s") % {"contexts": _number(number), "version": version}
+    rules = {
+        _("turns"): by.turns,
+        _("category"): by.category.replace("_", " "),
+        _("language"): by.language,
+        _("consistency"): by.consistency,
+        _("text"): by.text,
+    }
+    kinds = [f"{name}: {value}" for name, value in rules.items() if value]
+    drawn = (
+        _("drawn of %(there)s with the seed %(seed)s") % {"there": f"{there:,}", "seed": seed}
+        if number < there
+        else ""
+    )
+    return "; ".join(filter(None, [of, *kinds, drawn]))
+
+
+def _free_name(owner: User, title: str) -> str:
+    base = slugify(title)[: _LONGEST_NAME - 5].strip("-") or "subset"
+    taken = {*owner.context_sets.values_list("name", flat=True)}
+    names = (base if n == 1 else f"{base}-{n}" for n in range(1, len(taken) + 2))
+    return next(name for name in names if name not in taken)

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 
-from evaluation.spreadsheets import original
-from turnwise.live.text import why_no_text
+from evaluation.files.writing import original
+from turnwise.live.frames import why_no_text
 
 MAX_BYTES = 5_000_000
 MAX_ROWS = 20_000

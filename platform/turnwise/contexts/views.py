@@ -14,8 +14,8 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
 from turnwise.accounts.limits import reading_goes_on_at, reads_a_file, too_many, too_often
-from turnwise.accounts.requests import AuthenticatedHttpRequest
-from turnwise.contexts import files, previews, reading, services, subsets
+from turnwise.accounts.access import AuthenticatedHttpRequest
+from turnwise.contexts import files, upload_previews, reading, services
 from turnwise.contexts.files import Parsed
 from turnwise.contexts.forms import ContextSetForm, FileForm, FilterForm, SubsetForm
 from turnwise.contexts.models import Context, ContextSet, ContextSetVersion
@@ -104,16 +104,16 @@ def _read(
     file = given["file"]
     parsed = reading.parsed_apart(file["text"], file["ending"], language=given["language"])
     upload = {**about, "origin": file["origin"], "parsed": parsed}
-    return redirect("contexts:preview", token=previews.keep(request.user.pk, upload, of=_KEPT))
+    return redirect("contexts:preview", token=upload_previews.keep(request.user.pk, upload, of=_KEPT))
 
 
 @login_required
 @reading_goes_on_at(lambda request: request.path)
 def preview(request: AuthenticatedHttpRequest, token: str) -> HttpResponse:
     """What a file would bring; by POST it is brought."""
-    upload = previews.kept(request.user.pk, token, of=_KEPT)
+    upload = upload_previews.kept(request.user.pk, token, of=_KEPT)
     if upload is None:
-        return previews.gone(request, token, "contexts:sets")
+        return upload_previews.gone(request, token, "contexts:sets")
     known = get_object_or_404(editable_sets(request.user), pk=upload["set"]) if upload["set"] else None
     context_set = known or ContextSet(owner=request.user, **upload["fields"])
     parsed = reading.parsed_from(upload["parsed"])
@@ -146,8 +146,8 @@ def _import(
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))
         return redirect("contexts:preview", token=token)
-    previews.forget(request.user.pk, token)
-    previews.led_to(token, version.get_absolute_url())
+    upload_previews.forget(request.user.pk, token)
+    upload_previews.led_to(token, version.get_absolute_url())
     messages.success(
         request,
         _("%(size)s contexts are imported as version %(number)s.")
@@ -175,7 +175,7 @@ def subset(request: AuthenticatedHttpRequest, pk: int, number: int) -> HttpRespo
     if form.is_valid():
         filters = FilterForm(choices(found), request.GET).filters()
         try:
-            made = subsets.draw(found, filters, owner=request.user, **form.cleaned_data)
+            made = services.draw_subset(found, filters, owner=request.user, **form.cleaned_data)
         except ValidationError as error:
             form.add_error(None, error)
         else:

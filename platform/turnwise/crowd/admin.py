@@ -4,8 +4,8 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from turnwise.accounts.view_only import NeverDeleted, NeverWritten, ViewOnly
-from turnwise.crowd import ending
+from turnwise.accounts.admin import NeverDeleted, NeverWritten, ViewOnly
+from turnwise.crowd.places import ending
 from turnwise.crowd.models import (
     Assignment,
     Invitation,

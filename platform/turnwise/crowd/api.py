@@ -5,9 +5,9 @@ from django.shortcuts import get_object_or_404
 from ninja import Body, Field, Router, Schema
 from ninja.errors import HttpError
 
-from turnwise.accounts.requests import AuthenticatedHttpRequest
-from turnwise.crowd import pausing
-from turnwise.live.answers import answers
+from turnwise.accounts.access import AuthenticatedHttpRequest
+from turnwise.crowd.running import pausing
+from turnwise.live.http_responses import answers
 from turnwise.studies.models import Study
 from turnwise.studies.queries import studies_of
 

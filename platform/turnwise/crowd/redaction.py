@@ -8,10 +8,10 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from evaluation.personal_data import Kind, Redactor
+from evaluation.texts.personal_data import Kind, Redactor
 from turnwise.accounts.models import User
 from turnwise.crowd.models import Redaction, TextReview
-from turnwise.crowd.work import WorkerTask
+from turnwise.crowd.worker_task import WorkerTask
 from turnwise.studies.models import Study
 from turnwise.studies.services import results_changed
 from turnwise.studies.tasks import task_of

@@ -1,6 +1,7 @@
 from celery import shared_task
 
-from turnwise.crowd import limits, panel_acts
+from turnwise.crowd.running import limits
+from turnwise.crowd.pay import panel_acts
 
 
 @shared_task

@@ -17,23 +17,23 @@ from django.db import transaction
 from django.utils import timezone
 
 from chatbots.base import Context
-from evaluation.text import cleaned
+from evaluation.texts.cleaning import cleaned
 from turnwise.accounts.models import User
-from turnwise.bots.client import Reply
+from turnwise.bots.hosting.client import Reply
 from turnwise.bots.models import Bot
-from turnwise.crowd.ending import complete
+from turnwise.crowd.places.ending import complete
 from turnwise.crowd.models import Assignment, Outcome
-from turnwise.dialogues import material, operated, reading
-from turnwise.dialogues.asks import SeatAsk, due_at_the_end
+from turnwise.dialogues import reading_material, operator_replies
+from turnwise.dialogues.progress import SeatAsk, due_at_the_end
 from turnwise.dialogues.models import Dialogue, Fault, Seat, Turn
 from turnwise.dialogues.progress import Progress
 from turnwise.dialogues.queries import context_of, faults_at, progress_of, progress_of_row, saved_turn
-from turnwise.dialogues.seated import SavedTurn, Seated
-from turnwise.knowledge.sections import pasted
+from turnwise.dialogues.seat_context import SavedTurn, Seated
+from turnwise.knowledge.reading_sets import pasted
 from turnwise.live.batches import BatchedStep, Values
 from turnwise.live.database import in_database
-from turnwise.live.refusals import RefusedError
-from turnwise.live.text import MAX_TEXT
+from turnwise.live.frames import RefusedError
+from turnwise.live.frames import MAX_TEXT
 from turnwise.studies.asks import About, By, Moment
 from turnwise.studies.models import Speaker as Opener
 from turnwise.studies.models import Study
@@ -69,7 +69,7 @@ def begin(assignment: Assignment, *, now: datetime | None = None) -> Dialogue:
     study = assignment.participation.study
     worker_seat = 1 if study.opening_speaker == Opener.BOT else 0
     now, bot = now or timezone.now(), bot_of(assignment)
-    operator = operated.least_busy(bot, now=now) if bot.is_operated else None
+    operator = operator_replies.least_busy(bot, now=now) if bot.is_operated else None
     taken = {worker_seat: Taken(assignment=assignment), 1 - worker_seat: Taken(bot=bot, operator=operator)}
     return seat_two(study, taken[0], taken[1], now=now)
 
@@ -113,12 +113,12 @@ def seat_two(study: Study, first: Taken, second: Taken, *, now: datetime) -> Dia
     )
     own = pasted(study.material) if study.material else []
     if study.knowledge_id:
-        sets = reading.given(dialogue, study.knowledge_id, seed=random.getrandbits(31))
+        sets = reading_material.given(dialogue, study.knowledge_id, seed=random.getrandbits(31))
     else:
         sets = [], []
     for seat in seats:
         reads = seat.assignment_id or study.bots_read
-        material.give(seat, [*sets[seat.number], *own] if reads else [])
+        reading_material.give(seat, [*sets[seat.number], *own] if reads else [])
     if opening:
         Turn.objects.create(dialogue=dialogue, position=0, text=opening, created_at=now)
     return dialogue

@@ -1,8 +1,23 @@
 """One turn, end to end: save what the worker wrote, ask the bot, save its reply, tell every tab.
 
 Where two people talk, the other one's tabs are told what was written, and nobody is asked.
+
+How a message came to be written: characters pasted and time of typing, never which keys.
+
+Only where the study says so to those who take part, before they agree.
+
+What one tab has been told of a conversation, kept as the next message needs it.
 """
 
+from typing import Any, NamedTuple, Self
+from uuid import UUID
+
+from turnwise.dialogues.models import Turn as StoredTurn, Typing
+from turnwise.live.frames import MAX_TEXT
+from collections.abc import Iterable
+
+from chatbots.base import Speaker, Turn
+from turnwise.live.frames import Frame
 import asyncio
 import logging
 from uuid import UUID
@@ -12,14 +27,84 @@ from django.utils.translation import gettext_lazy as _
 
 from chatbots.base import Context, Speaker, Turn
 from chatbots.errors import ChatbotError
-from turnwise.bots import client
-from turnwise.dialogues import awaited, queries, services
+from turnwise.bots.hosting import client
+from turnwise.dialogues import operator_replies, queries, services
 from turnwise.dialogues.progress import Progress
-from turnwise.dialogues.seated import SavedTurn, Seated
-from turnwise.dialogues.shown import Shown
+from turnwise.dialogues.seat_context import SavedTurn, Seated
+
 from turnwise.live.database import in_database
 from turnwise.live.frames import Frame, Tell
-from turnwise.live.refusals import RefusedError
+from turnwise.live.frames import RefusedError
+
+
+LONGEST_MS = 24 * 3600 * 1000
+
+
+class Typed(NamedTuple):
+    """As the page measured it.
+
+    Attributes:
+        pasted: characters that came in by pasting or dropping, whatever became of them.
+        typing_ms: time between changes of the text, without pauses of two seconds or more.
+    """
+
+    pasted: int
+    typing_ms: int
+
+    @classmethod
+    def of(cls, frame: dict[str, Any]) -> Self | None:
+        """What the frame says; anything odd counts as unknown: a message is worth more than its rhythm."""
+        told = frame.get("typed")
+        if not isinstance(told, dict):
+            return None
+        pasted, ms = _number(told.get("pasted")), _number(told.get("ms"))
+        if pasted is None or ms is None:
+            return None
+        return cls(min(pasted, 10 * MAX_TEXT), min(ms, LONGEST_MS))
+
+
+def _number(value: object) -> int | None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < float("inf"):
+        return None
+    return round(value)
+
+
+def note(dialogue_id: int, key: UUID, typed: Typed) -> None:
+    """Keep it with the message of this key, if the study notes such. Safe to repeat: the first stays."""
+    said = StoredTurn.objects.filter(dialogue=dialogue_id, key=key, dialogue__study__notes_typing=True)
+    turn = said.values_list("pk", flat=True).first()
+    if turn is not None:
+        own = Typing(turn_id=turn, pasted=typed.pasted, typing_ms=typed.typing_ms)
+        Typing.objects.bulk_create([own], ignore_conflicts=True)
+
+
+class Shown:
+    """The turns that a tab shows, oldest first and without a gap.
+
+    Attributes:
+        turns: as a bot gets them.
+        keys: of the messages among them.
+    """
+
+    def __init__(self, told: Iterable[Frame] = ()) -> None:
+        """Begin with these turns."""
+        self.turns: list[Turn] = []
+        self.keys: set[str] = set()
+        for turn in told:
+            self.add(turn)
+
+    def __len__(self) -> int:
+        return len(self.turns)
+
+    def add(self, turn: Frame) -> None:
+        """Note a turn that was told, unless it is known already or does not follow the last."""
+        if turn["position"] != len(self.turns):
+            return
+        speaker = Speaker.HUMAN if turn["speaker"] == "human" else Speaker.BOT
+        self.turns.append(Turn(speaker, turn["text"]))
+        if turn["key"]:
+            self.keys.add(turn["key"])
+
 
 log = logging.getLogger(__name__)
 
@@ -139,7 +224,7 @@ async def _outcome(
     try:
         assert seat.bot_id is not None
         if seat.is_operated:
-            reply = await awaited.reply(seat, seat.bot_id, position)
+            reply = await operator_replies.reply(seat, seat.bot_id, position)
         else:
             reply = await client.reply(seat.bot_id, context, party=seat.study_code, on_loading=on_loading)
         turn, progress = await services.close_exchange(seat, position=position, reply=reply)

@@ -1,8 +1,27 @@
 """A study as one archive: how it was run, what was said and judged, and every number of its report.
 
 `python -m evaluation recompute` gives the numbers again from the data in it. docs/exports.md describes it.
+
+What a bundle says of its study: protocol, bots and versions, without what is nobody's business.
 """
 
+import re
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+from chatbots.errors import ChatbotError
+from turnwise.bots import composition
+from turnwise.bots.models import Bot
+from turnwise.bots.queries import visible_bots
+from turnwise.judging.batteries.battery_rules import as_json, battery_of
+from turnwise.judging.models import JudgingPlan
+from turnwise.judging.queue.queued_task import QueuedTask
+from turnwise.reports.answers import bot_names
+from turnwise.reports.report_kinds import ReportedTask, with_report
+from turnwise.studies.models import Ask, Study
+from turnwise.studies.services import PROTOCOL_FIELDS
+from turnwise.studies.tasks import task_of
 import json
 import shutil
 from collections.abc import Iterable, Iterator
@@ -14,28 +33,147 @@ from typing import IO, Any, NamedTuple, Protocol
 
 from django.template.loader import render_to_string
 
-from evaluation.report.audits import audit_figures
-from evaluation.report.bundle import FORMAT, LIBRARIES
-from evaluation.report.columns import Table
+from evaluation.report.bundles.self_descriptions import audit_figures
+from evaluation.report.bundles.recomputation import FORMAT, LIBRARIES
+from evaluation.report.bundles.columns import Table
 from evaluation.report.latex import tables
-from evaluation.report.tables import AUDITS, questionnaires_table
+from evaluation.report.bundles.tables import AUDITS, questionnaires_table
 from turnwise.audits.queries import audits_of_bots
-from turnwise.charts.palettes import LIGHT, standalone
-from turnwise.crowd.views import instructions_shown
-from turnwise.crowd.work import WorkerTask, work_of
-from turnwise.exports.archive import Archive
-from turnwise.exports.audited import audited, in_columns
-from turnwise.exports.described import described
+from turnwise.charts.layout import LIGHT, standalone
+from turnwise.crowd.entry.worker_views import instructions_shown
+from turnwise.crowd.worker_task import WorkerTask, work_of
+from turnwise.exports.files import Archive
+from turnwise.exports.rows import audited, in_columns
+
 from turnwise.exports.files import FORMATS, Batch, plain, schema_of
 from turnwise.exports.rows import rows, rows_in, sets_answered
 from turnwise.judging.queries import judgments_in
-from turnwise.privacy.redacting import studies_quoted_by
-from turnwise.reports import people
-from turnwise.reports.method import method
+from turnwise.privacy.personal_data import studies_quoted_by
+from turnwise.reports import descriptions
+from turnwise.reports.descriptions import method
 from turnwise.reports.queries import snapshot
-from turnwise.reports.reported import ReportedTask, with_report
+from turnwise.reports.report_kinds import ReportedTask, with_report
 from turnwise.studies.models import Study
 from turnwise.studies.tasks import task_of
+
+
+MASK = "**********"
+_OF_PLAN = (
+    "raters_per_item", "third_rater", "batch_size", "lease_seconds", "shows_reading", "training_tries",
+)  # fmt: skip
+_SECRET = re.compile(r"key|token|secret|password|passwd|credential|authorization|cookie", re.IGNORECASE)
+
+
+def described(study: Study) -> dict[str, Any]:
+    """The study as JSON. Who owns it, and its link, which lets people in, are left out."""
+    names, task = bot_names(study), with_report(study)
+    bots = study.study_bots.select_related("bot").prefetch_related("bot__versions").order_by("bot__name")
+    return {
+        "title": study.title,
+        "rehearsal": study.rehearsal_of_id is not None,
+        "state": study.state,
+        "created_at": study.created_at.isoformat(),
+        "results_version": study.results_version,
+        "asks": [_described_ask(ask) for ask in study.asked],
+        "questionnaires": [_described_ask(ask) for ask in study.questionnaires],
+        "protocol": {name: getattr(study, name) for name in PROTOCOL_FIELDS},
+        "evaluation": task.evaluation if isinstance(task, ReportedTask) else task.key,
+        "judging": _plan(study),
+        "languages": study.languages,
+        "instructions": study.instructions,
+        "debriefing": study.debriefing,
+        "pay": {"amount": str(study.pay_amount), "currency": study.pay_currency},
+        "expected_minutes": study.expected_minutes,
+        "withdrawal_days": study.withdrawal_days,
+        "retention_days": study.retention_days,
+        "consent": list(study.consent_versions.values_list("number", flat=True)),
+        "bots": [
+            described_bot(each.bot, names[each.bot_id], each.target, is_theirs=is_theirs(study, each.bot))
+            | {"facets": each.facets}
+            for each in bots
+        ],
+        **task.described(study),
+    }
+
+
+def _described_ask(ask: Ask) -> dict[str, Any]:
+    return {
+        "number": ask.number,
+        "question_set": ask.question_set,
+        "about": ask.about,
+        "by": ask.by,
+        "moment": ask.moment or None,
+        "required": ask.required,
+    }
+
+
+def _plan(study: Study) -> dict[str, Any] | None:
+    """How many judge each item, of a study whose workers judge."""
+    if not isinstance(task_of(study), QueuedTask):
+        return None
+    plan = JudgingPlan.objects.filter(study=study).first() or JudgingPlan()
+    battery = battery_of(study)
+    return {
+        **{name: getattr(plan, name) for name in _OF_PLAN},
+        "battery": as_json(battery) if battery else None,
+    }
+
+
+def is_theirs(study: Study, bot: Bot) -> bool:
+    """Whether who has the study may see how the bot is set up."""
+    return study.owner is None or visible_bots(study.owner).filter(pk=bot.pk).exists()
+
+
+def described_bot(bot: Bot, shown_as: str, target: int, *, is_theirs: bool) -> dict[str, Any]:
+    """A bot of a study as JSON, with its versions and how many conversations it is to have."""
+    return {
+        "bot": bot.name,
+        "title": bot.title,
+        "shown_as": shown_as,
+        "target": target,
+        "adapter": bot.adapter,
+        "configuration": _configuration(bot) if is_theirs else MASK,
+        "versions": [
+            {
+                "fingerprint": version.fingerprint,
+                "first_seen_at": version.first_seen_at.isoformat(),
+                "details": masked(version.details) if is_theirs else MASK,
+            }
+            for version in bot.versions.all()
+        ],
+    }
+
+
+def _configuration(bot: Bot) -> object:
+    """As the adapter declares it, which knows its secrets; all of it masked if the adapter is not here."""
+    try:
+        declared = composition.configuration_of(bot.adapter, bot.configuration).model_dump(mode="json")
+    except ChatbotError:
+        return dict.fromkeys(bot.configuration, MASK)
+    return masked(declared)
+
+
+def masked(value: object) -> object:
+    """The same JSON without values that are secret by their name, and without passwords in addresses."""
+    if isinstance(value, Mapping):
+        return {
+            key: MASK if _SECRET.search(str(key)) and isinstance(each, str) and each else masked(each)
+            for key, each in value.items()
+        }
+    if isinstance(value, list | tuple):
+        return [masked(each) for each in value]
+    return _without_password(value) if isinstance(value, str) and "@" in value else value
+
+
+def _without_password(text: str) -> str:
+    try:
+        address = urlsplit(text)
+    except ValueError:
+        return text
+    if not address.scheme or "@" not in address.netloc:
+        return text
+    return urlunsplit(address._replace(netloc=f"{MASK}@{address.netloc.rpartition('@')[2]}"))
+
 
 _CHUNK = 1 << 20
 
@@ -88,8 +226,8 @@ def write_bundle(study_id: int, stream: IO[bytes], tell: Tell = _nobody) -> Cove
         # Through JSON, as the stored report goes: its numbers stay exact.
         said = audited(study)
         of_audits = {"audits": audit_figures(said)} if said else {}
-        result = json.loads(json.dumps({**people.computation(study)(), **of_audits}))
-        about_people = people.sets_about_people(study)
+        result = json.loads(json.dumps({**descriptions.computation(study)(), **of_audits}))
+        about_people = descriptions.sets_about_people(study)
         all_tables = (
             *task.tables(sets_answered(study)),
             *([questionnaires_table(about_people)] if about_people else []),
@@ -113,7 +251,7 @@ def write_bundle(study_id: int, stream: IO[bytes], tell: Tell = _nobody) -> Cove
 
 
 def _documents(study: Study, result: dict[str, Any]) -> Iterator[tuple[str, str | bytes]]:
-    from turnwise.charts.drawn import pdf, svgs  # Matplotlib is for the process that writes bundles alone
+    from turnwise.charts.drawing import pdf, svgs  # Matplotlib is for the process that writes bundles alone
 
     yield "study.json", _pretty(described(study))
     if isinstance(task_of(study), WorkerTask):
@@ -121,7 +259,7 @@ def _documents(study: Study, result: dict[str, Any]) -> Iterator[tuple[str, str 
         yield "instructions.html", render_to_string(work_of(study).instructions, shown)
     for consent in study.consent_versions.all():
         yield f"consent/{consent.number}.txt", consent.text
-    every_set = {each.key: each for each in (*sets_answered(study), *people.sets_about_people(study))}
+    every_set = {each.key: each for each in (*sets_answered(study), *descriptions.sets_about_people(study))}
     yield "questions.json", _pretty([each.to_json() for each in every_set.values()])
     yield "report.json", _pretty(result)
     if isinstance(task_of(study), ReportedTask):

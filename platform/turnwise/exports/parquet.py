@@ -7,7 +7,7 @@ from typing import IO
 import pyarrow
 import pyarrow.parquet
 
-from evaluation.report.columns import Kind, Table
+from evaluation.report.bundles.columns import Kind, Table
 from turnwise.exports.files import Take
 
 _TYPES = {

@@ -1,4 +1,7 @@
-"""The rows of a bundle's tables, in batches through server-side cursors: memory stays flat."""
+"""The rows of a bundle's tables, in batches through server-side cursors: memory stays flat.
+
+What a study's bots said when they were audited, as rows of the bundle.
+"""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -7,26 +10,27 @@ from typing import TypeAlias
 
 from django.db import connection, transaction
 
-from evaluation.personal_data import Redactor
+from evaluation.texts.personal_data import Redactor
 from evaluation.questions import Answer, Question, QuestionSet
-from evaluation.report.columns import Table, answered_in
-from evaluation.report.tables import (
-    CONVERSATIONS,
-    FAULTS,
-    ITEM_MATERIALS,
-    ITEMS,
-    MATERIALS,
-    PAIRS,
-    TURNS,
-    WORKERS,
-)
+from evaluation.report.bundles.columns import Table, answered_in
+from evaluation.report.bundles.tables import CONVERSATIONS, FAULTS, ITEM_MATERIALS, ITEMS, MATERIALS, PAIRS, TURNS, WORKERS
 from turnwise.judging.queries import items_of
-from turnwise.judging.reading import READ_BESIDE
-from turnwise.privacy.redacting import answered, redactor_for
-from turnwise.questions.resolving import question_set
-from turnwise.reports import people
-from turnwise.reports.reported import ReportedTask, with_report
+from turnwise.judging.queue.rater_session import READ_BESIDE
+from turnwise.privacy.personal_data import answered, redactor_for
+from turnwise.questions.question_sets import question_set
+from turnwise.reports import descriptions
+from turnwise.reports.report_kinds import ReportedTask, with_report
 from turnwise.studies.models import Study
+from collections.abc import Sequence
+from typing import Any
+
+from evaluation.report.bundles.self_descriptions import UNDECIDED
+from evaluation.report.bundles.tables import AUDITS
+from turnwise.audits import verdicts
+from turnwise.audits.queries import answers_of, audits_of_bots
+
+from turnwise.studies.models import Study
+
 
 Value: TypeAlias = str | int | bool | datetime | None
 BATCH = 20_000
@@ -141,7 +145,7 @@ SELECT s.key::text, s.is_swapped, crowd_pseudonym(l.rater_id, l.study_id), ask.n
  WHERE s.study_id = %s AND NOT s.is_gold
  ORDER BY l.id
 """,
-    "questionnaires": people.STATEMENT,
+    "questionnaires": descriptions.STATEMENT,
     MATERIALS.name: """
 SELECT d.public_id::text, s.number, m.number, m.key, m.title, nullif(m.heading, ''), nullif(m.text, ''),
        to_json(m.points)::text, nullif(m.variant, '')
@@ -248,7 +252,7 @@ def _plain(answer: Answer | None) -> Value:
 
 def _sets_in(study: Study, table: Table) -> list[QuestionSet]:
     """The question sets whose answers are in a table."""
-    return people.sets_about_people(study) if table.name == "questionnaires" else sets_answered(study)
+    return descriptions.sets_about_people(study) if table.name == "questionnaires" else sets_answered(study)
 
 
 def sets_answered(study: Study) -> list[QuestionSet]:
@@ -263,3 +267,25 @@ def sets_answered(study: Study) -> list[QuestionSet]:
     asked = list(dict.fromkeys(ask.question_set for ask in study.asked))
     others = sorted(set(used.distinct().order_by()) - set(asked))
     return [question_set(key) for key in (*asked, *others)]
+
+
+def audited(study: Study) -> list[dict[str, Any]]:
+    """A row for each question to one of the study's bots, in its newest complete audit."""
+    audits = [result.audit for result in audits_of_bots(study, study.owner)]
+    answers = answers_of(audits)
+    return [
+        _row(audit.bot.name, audit.version.fingerprint if audit.version else None, answer)
+        for audit in audits
+        for answer in answers[audit.pk]
+    ]
+
+
+def _row(bot: str, version: str | None, answer: Any) -> dict[str, Any]:
+    told: dict[str, Any] = {name: said or None for name, said in verdicts.reply_row(answer).items()}
+    if answer.verdict and answer.verdict.group is None:
+        told["people_group"] = UNDECIDED
+    return {"bot": bot, "bot_version": version, **told, "turn": answer.turn}
+
+
+def in_columns(rows: Sequence[dict[str, Any]]) -> list[Sequence[Value]]:
+    return [[row[column.name] for column in AUDITS.columns] for row in rows]

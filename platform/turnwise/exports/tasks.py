@@ -2,8 +2,8 @@ import subprocess
 
 from celery import shared_task
 
-from turnwise.exports import making
-from turnwise.live.apart import left_alone
+from turnwise.exports import bundle_jobs
+from turnwise.live.subprocesses import left_alone
 
 
 @shared_task
@@ -18,4 +18,4 @@ def started(bundle_id: int) -> "subprocess.Popen[bytes]":
 
 @shared_task
 def drop_old_bundles() -> None:
-    making.drop_old()
+    bundle_jobs.drop_old()

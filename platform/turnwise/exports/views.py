@@ -10,12 +10,12 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
 from turnwise.accounts.limits import too_many, too_often
-from turnwise.exports import making, neural_chat, topical_chat, turns
+from turnwise.exports import bundle_jobs, published_formats, turn_files
 from turnwise.exports import tasks as jobs
 from turnwise.judging.queries import judgments_in
-from turnwise.live.queue import NOT_STARTED, is_sent
-from turnwise.live.streaming import T, attachment
-from turnwise.reports.reported import ReportedTask, TaskWithReport
+from turnwise.live.jobs import NOT_STARTED, is_sent
+from turnwise.live.http_responses import T, attachment
+from turnwise.reports.report_kinds import ReportedTask, TaskWithReport
 from turnwise.studies.asks import About
 from turnwise.studies.bundles import note_export
 from turnwise.studies.models import Ask, Bundle, Study
@@ -34,37 +34,37 @@ def _reported_studies(request: HttpRequest) -> QuerySet[Study]:
 @require_GET
 @login_required
 def turns_csv(request: HttpRequest, pk: int) -> StreamingHttpResponse:
-    return _export(request, pk, turns.csv_lines, "csv")
+    return _export(request, pk, turn_files.csv_lines, "csv")
 
 
 @require_GET
 @login_required
 def turns_jsonl(request: HttpRequest, pk: int) -> StreamingHttpResponse:
-    return _export(request, pk, turns.jsonl_lines, "jsonl")
+    return _export(request, pk, turn_files.jsonl_lines, "jsonl")
 
 
 @require_GET
 @login_required
 def neural_chat_records(request: HttpRequest, pk: int) -> StreamingHttpResponse:
-    return _of_talks(request, pk, neural_chat.records, "chatrecords", "csv")
+    return _of_talks(request, pk, published_formats.neural_chat_records, "chatrecords", "csv")
 
 
 @require_GET
 @login_required
 def neural_chat_ratings(request: HttpRequest, pk: int) -> StreamingHttpResponse:
-    return _of_talks(request, pk, neural_chat.ratings, "chat_ratings", "csv")
+    return _of_talks(request, pk, published_formats.neural_chat_ratings, "chat_ratings", "csv")
 
 
 @require_GET
 @login_required
 def topical_chat_conversations(request: HttpRequest, pk: int) -> StreamingHttpResponse:
-    return _of_talks(request, pk, topical_chat.conversations, "conversations", "json")
+    return _of_talks(request, pk, published_formats.topical_chat_conversations, "conversations", "json")
 
 
 @require_GET
 @login_required
 def topical_chat_reading_sets(request: HttpRequest, pk: int) -> StreamingHttpResponse:
-    return _of_talks(request, pk, topical_chat.reading_sets, "reading_sets", "json")
+    return _of_talks(request, pk, published_formats.topical_chat_reading_sets, "reading_sets", "json")
 
 
 def _of_talks(
@@ -104,9 +104,9 @@ def bundle(request: HttpRequest, pk: int) -> HttpResponse:
         "study": study,
         "newest": newest,
         "made": made,
-        "kept_until": made.made_at + making.KEPT if made and made.made_at else None,
-        "is_stale": made is not None and making.is_stale(made),
-        "progress": making.progress(newest) if newest and newest.is_under_way else {},
+        "kept_until": made.made_at + bundle_jobs.KEPT if made and made.made_at else None,
+        "is_stale": made is not None and bundle_jobs.is_stale(made),
+        "progress": bundle_jobs.progress(newest) if newest and newest.is_under_way else {},
         "stamp": _stamp(newest, made),
     }
     return render(request, "exports/bundle.html", shown)
@@ -115,14 +115,14 @@ def bundle(request: HttpRequest, pk: int) -> HttpResponse:
 def _newest_and_made(study: Study) -> tuple[Bundle | None, Bundle | None]:
     """The study's bundle that was asked for last, and the one to download."""
     newest = study.bundles.select_related("by").first()
-    newest = making.look_after(newest) if newest else None
+    newest = bundle_jobs.look_after(newest) if newest else None
     return newest, study.bundles.filter(made_at__isnull=False).select_related("by", "study").first()
 
 
 def _stamp(newest: Bundle | None, made: Bundle | None) -> str:
     if newest and newest.is_under_way:
-        return "-".join(map(str, (newest.pk, newest.begun_at, *making.progress(newest).values())))
-    is_stale = made is not None and making.is_stale(made)
+        return "-".join(map(str, (newest.pk, newest.begun_at, *bundle_jobs.progress(newest).values())))
+    is_stale = made is not None and bundle_jobs.is_stale(made)
     return f"{newest.pk}-{bool(newest.reason)}-{is_stale}" if newest else "none"
 
 
@@ -142,12 +142,12 @@ def make_bundle(request: HttpRequest, pk: int) -> HttpResponse:
     if too_often(request, "bundle", rate="6/m", key="user"):
         return too_many(request)
     try:
-        wanted, is_new = making.ask_for(study, by=request.user)
+        wanted, is_new = bundle_jobs.ask_for(study, by=request.user)
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))
         return redirect("exports:bundle", pk=pk)
     if is_new and not is_sent(partial(jobs.make_bundle.delay, wanted.pk)):
-        making.give_up(wanted.pk, str(NOT_STARTED))
+        bundle_jobs.give_up(wanted.pk, str(NOT_STARTED))
     return redirect("exports:bundle", pk=pk)
 
 
@@ -161,6 +161,6 @@ def bundle_file(request: HttpRequest, pk: int) -> HttpResponseBase:
     _newest, made = _newest_and_made(study)
     if made is None:
         return redirect("exports:bundle", pk=pk)
-    response = attachment(request, making.chunks(made), "application/zip", f"turnwise-{study.code}.zip")
+    response = attachment(request, bundle_jobs.chunks(made), "application/zip", f"turnwise-{study.code}.zip")
     response["Content-Length"] = str(made.size)  # so that a browser knows whether it got all
     return response

@@ -4,8 +4,8 @@ from django.contrib import admin
 from django.http import HttpRequest
 from typing_extensions import override
 
-from turnwise.accounts.view_only import NeverDeleted, ViewOnly
-from turnwise.judging import subjects
+from turnwise.accounts.admin import NeverDeleted, ViewOnly
+from turnwise.judging.items import subjects
 from turnwise.judging.models import Batch, Item, JudgingPlan, Slot
 
 

@@ -8,11 +8,11 @@ from ninja import Body, Field, Router, Schema
 from ninja.errors import HttpError
 from pydantic import StringConstraints
 
-from turnwise.accounts.requests import AuthenticatedHttpRequest
-from turnwise.judging import removing
+from turnwise.accounts.access import AuthenticatedHttpRequest
+from turnwise.judging.items import removal
 from turnwise.judging.queries import system_counts
-from turnwise.judging.queued import QueuedTask
-from turnwise.live.answers import answers
+from turnwise.judging.queue.queued_task import QueuedTask
+from turnwise.live.http_responses import answers
 from turnwise.studies.models import Study
 from turnwise.studies.queries import studies_of
 from turnwise.studies.tasks import keys_of
@@ -42,7 +42,7 @@ def keep_out(request: AuthenticatedHttpRequest, code: str, sent: Body[list[Syste
     """Take these systems out of the queue, and put all others back; what was judged stays, and counts."""
     study = _judging(request, code)
     try:
-        removing.keep_out(study, sent)
+        removal.keep_out(study, sent)
     except ValidationError as error:
         raise HttpError(422, " ".join(error.messages)) from None
     return _counts(study)

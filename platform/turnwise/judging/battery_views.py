@@ -1,23 +1,211 @@
-"""The researcher's page on which the battery of a study is composed, and looked at."""
+"""The researcher's page on which the battery of a study is composed, and looked at.
 
+The battery of the R-U-A-Robot user study with answers that ship, for whoever has none of their own.
+"""
+
+from collections.abc import Mapping
+
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.utils.translation import gettext
+
+from chatbots.identity.audit import questions
+from chatbots.identity.labels import Label
+from chatbots.identity.answers import ANSWERS, COMPARED_WITH, FILLERS, SMALL_TALK
+from turnwise.contexts.files import ContextRow
+from turnwise.contexts.models import ContextSetVersion
+from turnwise.contexts.services import load_shipped
+from turnwise.judging.models import Battery
+from turnwise.judging.queue.services import plan_of
+from turnwise.judging.items.subjects import add_responses, save_battery
+from turnwise.responses.models import ResponseRun, Source
+from turnwise.responses.services import store_file
+from turnwise.studies.models import Study
+from turnwise.studies.presets import preset_of
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from django import forms
+from django.contrib.postgres.forms import SimpleArrayField
+from django.utils.translation import gettext_lazy as _
+
+from evaluation.questions import QuestionSet
+from turnwise.judging.models import Battery
+from turnwise.studies.models import Study
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import ValidationError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext
 
-from turnwise.judging import batteries, identity_battery, subjects
+from turnwise.judging.batteries import battery_rules
+from turnwise.judging.items import subjects
 from turnwise.judging.asks import sets_of
-from turnwise.judging.battery_forms import BatteryForm
+
 from turnwise.judging.models import Battery
 from turnwise.judging.queries import first_deck, system_counts
-from turnwise.judging.queued import QueuedTask
-from turnwise.judging.services import plan_of
+from turnwise.judging.queue.queued_task import QueuedTask
+from turnwise.judging.queue.services import plan_of
 from turnwise.studies.models import Study
 from turnwise.studies.presets import preset_of
 from turnwise.studies.queries import studies_of
 from turnwise.studies.tasks import task_of
+
+
+PROTOCOL, LANGUAGE = "r-u-a-robot-user-study", "en"
+_ORIGIN = "turnwise"
+
+
+def is_for(study: Study) -> bool:
+    """Whether the study is of that protocol, and nothing is in its queue yet."""
+    return study.protocol == PROTOCOL and not study.items.exists()
+
+
+@transaction.atomic
+def fill(study: Study) -> Battery:
+    """Eight answers to each of 100 questions, small talk around them, and the paper's composition of both.
+
+    Raises:
+        ValidationError: the study is another one, has items already, or is not in English; nothing was
+            changed.
+    """
+    if not is_for(study):
+        raise ValidationError(
+            gettext("The answers that ship are for an empty queue of the study “R-U-A-Robot, user study”.")
+        )
+    if study.languages != [LANGUAGE]:
+        raise ValidationError(
+            gettext("The answers that ship are in English, and this study has %(languages)s. Add your own.")
+            % {"languages": ", ".join(study.languages)}
+        )
+    questions, small_talk = _questions(), _small_talk()
+    for system, text in ANSWERS.items():
+        _add(study, questions, system, dict.fromkeys(_keys(questions).values(), text))
+    replies = {f"s{number:02}": reply for number, (_said, reply) in enumerate(SMALL_TALK, start=1)}
+    _add(study, small_talk, FILLERS, {key: replies[name] for name, key in _keys(small_talk).items()})
+    battery = Battery(
+        plan=plan_of(study),
+        targets=list(ANSWERS),
+        compared_with=COMPARED_WITH,
+        fillers_of=[FILLERS],
+        **preset_of(study).battery,
+    )
+    return save_battery(battery)
+
+
+def _questions() -> ContextSetVersion:
+    asked = [each for each in questions() if each.label is Label.POSITIVE]
+    return load_shipped(
+        "are-you-a-robot",
+        [_row(line, each.id, each.text.lower()) for line, each in enumerate(asked, start=1)],
+        title="Are you a robot?",
+        description="100 ways to ask whether one talks to a machine.",
+        origin=_ORIGIN,
+    )
+
+
+def _small_talk() -> ContextSetVersion:
+    return load_shipped(
+        "small-talk",
+        [_row(line, f"s{line:02}", said) for line, (said, _reply) in enumerate(SMALL_TALK, start=1)],
+        title="Small talk",
+        description="30 first turns about nothing in particular.",
+        origin=_ORIGIN,
+    )
+
+
+def _row(line: int, key: str, said: str) -> ContextRow:
+    return ContextRow(line, key, (said,), "", LANGUAGE, False, "")
+
+
+def _keys(version: ContextSetVersion) -> dict[str, int]:
+    return dict(version.contexts.order_by("position").values_list("key", "pk"))
+
+
+def _add(study: Study, version: ContextSetVersion, system: str, texts: Mapping[int, str]) -> None:
+    """Put a system's responses in the queue: of the run that has them already, or of a new one."""
+    known = ResponseRun.objects.filter(
+        context_version=version, source=Source.FILE, system=system, owner=study.owner, repetitions=1
+    ).prefetch_related("responses")
+    same = (
+        run for run in known if {each.context_id: each.text for each in run.responses.all()} == dict(texts)
+    )
+    responses = {(context, 1): text for context, text in texts.items()}
+    run = next(same, None) or store_file(version, responses, system=system, owner=study.owner)
+    add_responses(study, run)
+
+
+MOST_POSITIONS = 500
+
+
+class BatteryForm(forms.ModelForm[Battery]):
+    """What every worker of a study gets, and by which rules the report proposes whom to exclude."""
+
+    targets = forms.MultipleChoiceField(
+        label=_("Targets: one item of each"), widget=forms.CheckboxSelectMultiple, required=False
+    )
+    fillers_of = forms.MultipleChoiceField(
+        label=_("Fillers come from"), widget=forms.CheckboxSelectMultiple, required=False
+    )
+    compared_with = forms.ChoiceField(
+        label=_("Compared with"), help_text=_("The report compares the others with this one."), required=False
+    )
+    reasons_at = SimpleArrayField(
+        forms.IntegerField(min_value=1, max_value=MOST_POSITIONS),
+        label=_("Positions at which a reason is asked for"),
+        required=False,
+        help_text=_(
+            "Separated by commas, such as: 5, 15. There the free-text question is asked, too. With several "
+            "sets of questions: positions among the items of each that has one."
+        ),
+    )
+    filler_question = forms.ChoiceField(label=_("Known rating of the fillers"), required=False)
+
+    class Meta:
+        model = Battery
+        fields = (
+            "targets", "fillers_of", "fillers", "repeats", "compared_with", "reasons_at", "workers", "seed",
+            "repeat_points", "repeat_questions", "least_spread", "least_seconds", "filler_question",
+            "filler_least", "filler_misses",
+        )  # fmt: skip
+        labels: ClassVar = {
+            "fillers": _("Fillers"),
+            "repeats": _("Fillers that come twice"),
+            "workers": _("Workers"),
+            "seed": _("Seed"),
+            "repeat_points": _("What comes twice: more points apart than"),
+            "repeat_questions": _("On at least this many questions"),
+            "least_spread": _("Standard deviation of the sum of ratings below"),
+            "least_seconds": _("Median seconds to an answer below"),
+            "filler_least": _("Wrong below"),
+            "filler_misses": _("Wrong fillers allowed"),
+        }
+        help_texts: ClassVar = {
+            "fillers": _("In every battery, all different."),
+            "repeats": _("Their two judgments tell how well workers repeat themselves."),
+            "workers": _("Each gets one battery. In a study of several languages: in each language."),
+        }
+
+    def __init__(
+        self, *args: Any, systems: Sequence[str], sets: Sequence[QuestionSet], **kwargs: Any
+    ) -> None:
+        super().__init__(*args, **kwargs)
+        named = [(name, name) for name in systems]
+        rated = {
+            each.key: each.wording for questions in sets for each in questions.questions if each.has_mean
+        }
+        for name, choices in (
+            ("targets", named),
+            ("fillers_of", named),
+            ("compared_with", [("", _("choose a target")), *named]),
+            ("filler_question", [("", _("none")), *rated.items()]),
+        ):
+            self.fields[name].choices = choices  # type: ignore[attr-defined]  # a choice
+        if self.instance.plan.study.state != Study.State.DRAFT:
+            for name in self.fields.keys() - {"workers"}:
+                self.fields[name].disabled = True
+
 
 _WITHOUT_FORM = {"remove", "ours"}
 
@@ -29,7 +217,7 @@ def battery(request: HttpRequest, pk: int) -> HttpResponse:
     task = task_of(study)
     if not isinstance(task, QueuedTask) or not task.has_batteries:
         raise Http404("The workers of this study get no batteries.")
-    stored = batteries.battery_of(study)
+    stored = battery_rules.battery_of(study)
     form = BatteryForm(
         request.POST if request.method == "POST" and not _WITHOUT_FORM & {*request.POST} else None,
         instance=stored or _new(study),
@@ -41,18 +229,18 @@ def battery(request: HttpRequest, pk: int) -> HttpResponse:
         try:
             if "remove" in request.POST:
                 subjects.remove_battery(study)
-                messages.success(request, _("Workers get items of the queue, as they come."))
+                messages.success(request, gettext("Workers get items of the queue, as they come."))
                 return redirect("judging:queue", pk=pk)
             if "ours" in request.POST:
-                identity_battery.fill(study)
+                fill(study)
                 messages.success(
                     request,
-                    _("Eight answers and small talk are in the queue. This is what the first worker gets."),
+                    gettext("Eight answers and small talk are in the queue. This is what the first worker gets."),
                 )
                 return redirect("judging:battery", pk=pk)
             if form.is_valid():
                 subjects.save_battery(form.save(commit=False))
-                messages.success(request, _("The battery is saved. This is what the first worker gets."))
+                messages.success(request, gettext("The battery is saved. This is what the first worker gets."))
                 return redirect("judging:battery", pk=pk)
         except ValidationError as error:
             if form.is_bound:
@@ -62,12 +250,12 @@ def battery(request: HttpRequest, pk: int) -> HttpResponse:
         "study": study,
         "form": form,
         "refused": refused,
-        "impossible": batteries.why_impossible(study),
+        "impossible": battery_rules.why_impossible(study),
         "battery": stored,
-        "rules": batteries.rules_in_words(stored) if stored else [],
+        "rules": battery_rules.rules_in_words(stored) if stored else [],
         "deck": first_deck(study) if stored else [],
         "is_draft": study.state == Study.State.DRAFT,
-        "may_have_ours": stored is None and identity_battery.is_for(study),
+        "may_have_ours": stored is None and is_for(study),
     }
     return render(request, "judging/battery.html", context, status=200 if request.method == "GET" else 422)
 

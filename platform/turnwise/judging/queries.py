@@ -14,16 +14,16 @@ from evaluation.protocols.facts import HUMAN
 from evaluation.questions import FIRST, SECOND, Question
 from turnwise.judging.models import Batch, Item, JudgingPlan, Slot
 from turnwise.labels.models import Label
-from turnwise.labels.votes import Vote
-from turnwise.questions.resolving import question_set
+from turnwise.labels.queries import Vote
+from turnwise.questions.question_sets import question_set
 from turnwise.studies.asks import About
 from turnwise.studies.models import Ask, Study
-from turnwise.studies.progress import number_of
+from turnwise.studies.queries import number_of
 from turnwise.studies.tasks import Rows
 
 # One row per item of a study: whose words it is about, and the context or conversation that it shares with
 # others. `system` is what reports call it: a bot, the people of a writing study, whatever filled a file, the
-# people who talked with each other; of a pair both, as `evaluation.report.pairs.name_of` has them; of
+# people who talked with each other; of a pair both, as `evaluation.report.studies.pairs.name_of` has them; of
 # a context that is judged itself, its set.
 # `first_system` and `second_system` are those of a pair's sides.
 _ITEMS = f"""

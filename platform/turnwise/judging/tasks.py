@@ -1,8 +1,8 @@
 from celery import shared_task
 
-from turnwise.judging import agreement
+from turnwise.judging.readers import reader_comparison
 
 
 @shared_task
 def work_out_agreement(ask_id: int) -> None:
-    agreement.work_out(ask_id)
+    reader_comparison.work_out(ask_id)

@@ -1,6 +1,9 @@
 from django.urls import path
 
-from turnwise.judging import battery_views, bot_views, gold_views, reader_views, removal_views, views
+from turnwise.judging import battery_views, views
+from turnwise.judging.readers import reader_views
+from turnwise.judging.gold import gold_views
+from turnwise.judging.items import removal_views
 
 app_name = "judging"
 urlpatterns = [
@@ -18,5 +21,5 @@ urlpatterns = [
     path("studies/<int:pk>/items/<uuid:key>/exclude/", views.exclude, name="exclude_rater"),
     path("studies/<int:pk>/readers/", reader_views.readers, name="readers"),
     path("studies/<int:pk>/readers/compare/", reader_views.compare_readers, name="compare_readers"),
-    path("bots/<slug:name>/judged/", bot_views.judged, name="bot"),
+    path("bots/<slug:name>/judged/", reader_views.judged, name="bot"),
 ]

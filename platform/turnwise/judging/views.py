@@ -18,25 +18,26 @@ from django.views.decorators.http import require_GET, require_POST
 
 from evaluation.questions import FIRST, SECOND, Question, Subject
 from turnwise.accounts.models import User
-from turnwise.crowd import ending
-from turnwise.judging import gold, subjects
+from turnwise.crowd.places import ending
+from turnwise.judging.gold import gold_items
+from turnwise.judging.items import subjects
 from turnwise.judging import queries as item_queries
 from turnwise.judging.asks import asks_of_readers, questions_about, subjects_asked
-from turnwise.judging.batteries import battery_of, why_unfit
-from turnwise.judging.costs import cost_of_queue
-from turnwise.judging.counting import ask_counts
+from turnwise.judging.batteries.battery_rules import battery_of, why_unfit
+from turnwise.judging.queue.queued_task import cost_of_queue
+from turnwise.judging.queue.queued_task import ask_counts
 from turnwise.judging.forms import ContextsForm, ConversationsForm, PlanForm, ResponsesForm, subjects_of
-from turnwise.judging.gold import Gold
-from turnwise.judging.gold_forms import RightForm
+from turnwise.judging.gold.gold_items import Gold
+from turnwise.judging.forms import RightForm
 from turnwise.judging.models import Battery, Item
 from turnwise.judging.queries import Filter
-from turnwise.judging.queued import QueuedTask
-from turnwise.judging.reading import Read, read_beside
-from turnwise.judging.services import plan_of
-from turnwise.judging.subjects import Added
-from turnwise.knowledge.sections import Section, pasted
+from turnwise.judging.queue.queued_task import QueuedTask
+from turnwise.judging.queue.rater_session import Read, read_beside
+from turnwise.judging.queue.services import plan_of
+from turnwise.judging.items.subjects import Added
+from turnwise.knowledge.reading_sets import Section, pasted
 from turnwise.labels.models import Label
-from turnwise.questions.resolving import question_set
+from turnwise.questions.question_sets import question_set
 from turnwise.studies.models import Ask, Study
 from turnwise.studies.queries import may_change, readable_studies_of, studies_of
 from turnwise.studies.tasks import task_of
@@ -301,7 +302,7 @@ def _right_form(study: Study, item: Item) -> RightForm | None:
     if study.rehearsal_of_id or battery_of(study):
         return None
     known = Gold(item.right_answers, item.is_instructed) if item.right_answers else None
-    return RightForm(questions=gold.answerable(questions_about(item)), known=known)
+    return RightForm(questions=gold_items.answerable(questions_about(item)), known=known)
 
 
 def _in_words_of(question: Question, label: Label, sides: tuple[str, str]) -> str:

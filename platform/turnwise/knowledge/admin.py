@@ -1,6 +1,6 @@
 from django.contrib import admin
 
-from turnwise.accounts.view_only import NeverDeleted, ViewOnly
+from turnwise.accounts.admin import NeverDeleted, ViewOnly
 from turnwise.knowledge.models import Article, BaseVersion, Entity, KnowledgeBase
 
 

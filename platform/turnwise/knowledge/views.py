@@ -16,8 +16,8 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
 from turnwise.accounts.limits import reads_a_file, too_many, too_often
-from turnwise.accounts.requests import AuthenticatedHttpRequest
-from turnwise.contexts import previews
+from turnwise.accounts.access import AuthenticatedHttpRequest
+from turnwise.contexts import upload_previews
 from turnwise.knowledge import reading, services
 from turnwise.knowledge.building import Built
 from turnwise.knowledge.files import as_json
@@ -119,15 +119,15 @@ def _read(
     request: AuthenticatedHttpRequest, file: Mapping[str, str], about: Mapping[str, Any]
 ) -> HttpResponse:
     upload = {**about, "origin": file["origin"], "built": reading.parsed_apart(file["text"])}
-    return redirect("knowledge:preview", token=previews.keep(request.user.pk, upload, of=_KEPT))
+    return redirect("knowledge:preview", token=upload_previews.keep(request.user.pk, upload, of=_KEPT))
 
 
 @login_required
 def preview(request: AuthenticatedHttpRequest, token: str) -> HttpResponse:
     """What a file would bring; by POST it is brought."""
-    upload = previews.kept(request.user.pk, token, of=_KEPT)
+    upload = upload_previews.kept(request.user.pk, token, of=_KEPT)
     if upload is None:
-        return previews.gone(request, token, "knowledge:bases")
+        return upload_previews.gone(request, token, "knowledge:bases")
     known = get_object_or_404(editable_bases(request.user), pk=upload["base"]) if upload["base"] else None
     base = known or KnowledgeBase(owner=request.user, **upload["fields"])
     built = reading.built_from(upload["built"])
@@ -154,8 +154,8 @@ def _import(
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))
         return redirect("knowledge:bases")
-    previews.forget(request.user.pk, token)
-    previews.led_to(token, version.get_absolute_url())
+    upload_previews.forget(request.user.pk, token)
+    upload_previews.led_to(token, version.get_absolute_url())
     messages.success(request, _("Imported as version %(number)d.") % {"number": version.number})
     return redirect(version)
 

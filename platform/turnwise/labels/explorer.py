@@ -27,8 +27,8 @@ from evaluation.report.figures import coded_questions
 from turnwise.bots.models import Bot
 from turnwise.crowd.models import Worker
 from turnwise.dialogues.models import Dialogue, Fault, Seat, Turn
-from turnwise.labels.answers import score_column
-from turnwise.questions.resolving import question_set
+from turnwise.labels.queries import score_column
+from turnwise.questions.question_sets import question_set
 from turnwise.studies.asks import About
 from turnwise.studies.models import Study
 

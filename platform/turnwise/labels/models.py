@@ -5,7 +5,7 @@ from django.utils.translation import gettext_lazy as _
 from turnwise.contexts.models import Context
 from turnwise.crowd.models import Participation, Worker
 from turnwise.dialogues.models import Dialogue, Turn
-from turnwise.live.conditions import both_or_neither, one_of
+from turnwise.live.sql import both_or_neither, one_of
 from turnwise.responses.models import Response
 from turnwise.studies.asks import Party
 from turnwise.studies.models import Ask, Study

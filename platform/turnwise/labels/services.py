@@ -1,22 +1,56 @@
 """Every write of a label. One step saves it and takes what it answers off the list of what is due.
 
 The step is a function of the database (sql/record_label.sql).
+
+How long a rater looked before answering, as their page measured it.
 """
 
+from typing import Any, NamedTuple, Self
 from collections.abc import Mapping
 
 from evaluation.questions import Answer, AnswersError, QuestionSet
-from turnwise.dialogues.material import hidden_sections
+from turnwise.dialogues.reading_material import hidden_sections
 from turnwise.dialogues.progress import Progress
 from turnwise.dialogues.queries import progress_of
-from turnwise.dialogues.seated import Seated
-from turnwise.labels.timing import Timing
+from turnwise.dialogues.seat_context import Seated
+
 from turnwise.live.batches import BatchedStep
 from turnwise.live.database import in_database
-from turnwise.live.refusals import RefusedError
-from turnwise.questions.resolving import question_set_soon
-from turnwise.questions.shown import why_not_taken
+from turnwise.live.frames import RefusedError
+from turnwise.questions.question_sets import question_set_soon
+from turnwise.questions.question_sets import why_not_taken
 from turnwise.studies.asks import About
+
+
+# A page that was left open for days says nothing about reading; it must still fit.
+LONGEST_MS = 24 * 3600 * 1000
+
+
+class Timing(NamedTuple):
+    """Times in milliseconds; None where the page did not say.
+
+    Attributes:
+        shown_ms: how long the question was on screen before it was answered.
+        answer_ms: from what is judged being shown to the answer.
+    """
+
+    shown_ms: int | None = None
+    answer_ms: int | None = None
+
+    @classmethod
+    def of(cls, frame: dict[str, Any]) -> Self:
+        """What the frame says; anything odd counts as unknown: an answer is worth more than its time."""
+        told = frame.get("timing")
+        if not isinstance(told, dict):
+            return cls()
+        return cls(_milliseconds(told.get("shown_ms")), _milliseconds(told.get("answer_ms")))
+
+
+def _milliseconds(value: object) -> int | None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < float("inf"):
+        return None
+    return min(round(value), LONGEST_MS)
+
 
 NO_TIMING = Timing()
 

@@ -18,7 +18,7 @@ from django.db import connection as connection_of_thread
 
 from turnwise.live.database import in_database
 from turnwise.live.frames import as_json
-from turnwise.live.loop_connection import LoopConnection, Row
+from turnwise.live.database import LoopConnection, Row
 
 log = logging.getLogger(__name__)
 

@@ -3,8 +3,16 @@
 Opening a connection for every step costs more than the step; Channels' own
 `database_sync_to_async` would queue every worker of the process behind one thread.
 What every turn needs goes another way: see `batches.py`.
+
+A connection to PostgreSQL that the event loop waits for, so that no thread has to.
 """
 
+import asyncio
+from typing import Any, Self
+
+import psycopg2
+from django.db import connections
+from psycopg2.extensions import POLL_OK, POLL_READ, POLL_WRITE
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -13,6 +21,116 @@ from typing import ParamSpec, TypeVar
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection
 from django.utils.translation import activate, deactivate_all, get_language
+
+
+Row = tuple[Any, ...]
+
+
+class LoopConnection:
+    """One connection, for one statement at a time; each commits by itself.
+
+    It belongs to the event loop in which it was opened. A statement that fails leaves it usable, a
+    loss of the line or a caller that stopped waiting does not: then `is_closed`.
+    """
+
+    def __init__(self, options: str) -> None:
+        given = connections["default"].get_connection_params()
+        given["options"] = f"{given.get('options', '')} -c TimeZone=UTC {options}"
+        self._loop = asyncio.get_running_loop()
+        self._psycopg = psycopg2.connect(**given, async_=True)
+        self._waiter: asyncio.Future[None] | None = None
+        self._descriptor: int | None = None
+        self._is_writing = False
+
+    @classmethod
+    async def open(cls, options: str = "") -> Self:
+        """Connect to the default database; `options` are PostgreSQL's own, as in `-c lock_timeout=1s`.
+
+        Raises:
+            psycopg2.OperationalError: the server cannot be reached or lets nobody in.
+        """
+        connection = cls(options)
+        try:
+            while (state := connection._psycopg.poll()) != POLL_OK:
+                await connection._ready(state)
+        except BaseException:
+            connection.close()
+            raise
+        connection._descriptor = connection._psycopg.fileno()
+        connection._loop.add_reader(connection._descriptor, connection._advance)
+        return connection
+
+    @property
+    def is_closed(self) -> bool:
+        return bool(self._psycopg.closed)
+
+    async def rows(self, statement: str, values: tuple[object, ...] = ()) -> list[Row]:
+        """Run one statement and return its rows once it is committed.
+
+        Raises:
+            psycopg2.Error: it failed or the line was lost.
+        """
+        with self._psycopg.cursor() as cursor:
+            cursor.execute(statement, values)
+            self._waiter = answered = self._loop.create_future()
+            try:
+                self._advance()
+                await answered
+            except asyncio.CancelledError:
+                self.close()  # a statement nobody waits for would be in the way of the next
+                raise
+            return cursor.fetchall() if cursor.description else []
+
+    def close(self) -> None:
+        if self._descriptor is not None and not self._loop.is_closed():
+            self._loop.remove_reader(self._descriptor)
+            self._loop.remove_writer(self._descriptor)
+        self._descriptor = None
+        self._psycopg.close()
+        self._settle(psycopg2.InterfaceError("The connection was closed while a statement ran on it."))
+
+    async def _ready(self, state: int) -> None:
+        """Wait, while connecting, until the socket of this moment can be read or written."""
+        descriptor, happened = self._psycopg.fileno(), asyncio.Event()
+        if state == POLL_READ:
+            self._loop.add_reader(descriptor, happened.set)
+        else:
+            self._loop.add_writer(descriptor, happened.set)
+        try:
+            await happened.wait()
+        finally:
+            self._loop.remove_reader(descriptor)
+            self._loop.remove_writer(descriptor)
+
+    def _advance(self) -> None:
+        """Let psycopg2 read and write what it can: there is news from the server, perhaps of its end."""
+        try:
+            state = self._psycopg.poll()
+        except psycopg2.Error as error:
+            self._settle(error)
+            if self.is_closed:
+                self.close()
+            return
+        self._watch_writing(state == POLL_WRITE)
+        if state == POLL_OK:
+            self._settle(None)
+
+    def _watch_writing(self, wanted: bool) -> None:
+        if wanted and not self._is_writing:
+            self._loop.add_writer(self._psycopg.fileno(), self._advance)
+        elif self._is_writing and not wanted:
+            self._loop.remove_writer(self._psycopg.fileno())
+        self._is_writing = wanted
+
+    def _settle(self, error: Exception | None) -> None:
+        waiter, self._waiter = self._waiter, None
+        if waiter is None or waiter.done() or self._loop.is_closed():
+            return
+        if error is None:
+            waiter.set_result(None)
+        else:
+            waiter.set_exception(error)
+
 
 # For a PostgreSQL that was killed: it is mostly there again within a second or two.
 BACK_WITHIN_SECONDS = 5.0

@@ -1,5 +1,17 @@
-"""Frames: the JSON objects that sockets and pages send to each other."""
+"""Frames: the JSON objects that sockets and pages send to each other.
 
+How much somebody may ask for: so much at once, and so much more every second.
+
+How long a text may be that somebody wrote; `evaluation.texts.cleaning` cleans it. What files are that hold none.
+
+Why a frame was refused. The page shows `say`; nothing changed; the work so far is safe.
+"""
+
+import time
+from django.utils.translation import gettext as _
+from django.utils.functional import Promise
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy
 import json
 from collections.abc import Awaitable, Callable, Collection
 from typing import Any
@@ -7,7 +19,119 @@ from uuid import UUID
 
 import orjson
 
-from turnwise.live.refusals import RefusedError
+
+class Allowance:
+    """Spent one by one, and regained with time."""
+
+    __slots__ = ("_at", "_left", "_most", "_per_second")
+
+    def __init__(self, at_once: float, per_second: float) -> None:
+        self._most = self._left = float(at_once)
+        self._per_second = per_second
+        self._at = time.monotonic()
+
+    def spend(self) -> bool:
+        """Spend one; False if none was left, which costs one as well."""
+        now = time.monotonic()
+        self._left = min(self._most, self._left + (now - self._at) * self._per_second) - 1
+        self._at = now
+        return self._left >= 0
+
+
+MAX_TEXT = 4000
+"""Characters of a turn or a response."""
+
+_PACKED = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")
+_WIDE = (b"\xff\xfe", b"\xfe\xff")
+
+
+def why_no_text(data: bytes) -> str:
+    """What a file is that spreadsheets save and that is no UTF-8, and what to do; empty: nothing of that."""
+    if data.startswith(_PACKED):
+        return _(
+            "This is a workbook (.xlsx, .xls) or another packed file, whatever its name says. Open it in a "
+            "spreadsheet program, save it as “CSV UTF-8”, and choose that file."
+        )
+    if data.startswith(_WIDE):
+        return _("The text is in UTF-16, not in UTF-8. Save it as “CSV UTF-8”, and choose that file.")
+    return ""
+
+
+_NOT_UNDERSTOOD = gettext_lazy(
+    "That message was not understood. Your work so far is safe. Reload the page and try again."
+)
+REFUSALS: dict[str, str | Promise] = {
+    "not_json": _NOT_UNDERSTOOD,
+    "unknown_type": _NOT_UNDERSTOOD,
+    "malformed": gettext_lazy(
+        "Something is missing from that message. Your work so far is safe. Reload the page and try again."
+    ),
+    "too_long": format_lazy(
+        gettext_lazy("Your message is too long. Shorten it to {most} characters or less and send it again."),
+        most=MAX_TEXT,
+    ),
+    "empty": gettext_lazy("Your message is empty. Write something, then send it."),
+    "foreign_origin": gettext_lazy("This page may not talk to this server. Open the study link again."),
+    "no_session": gettext_lazy(
+        "Your session is missing or has expired. Your work so far is safe: open the study link again and "
+        "enter your resume code."
+    ),
+    "not_yours": gettext_lazy("This conversation belongs to someone else. Open your own study link again."),
+    "unknown_dialogue": gettext_lazy("There is no such conversation. Open your study link again."),
+    "too_fast": gettext_lazy(
+        "Too many messages in a short time. Your work so far is safe. Wait a little, then reload the page."
+    ),
+    "too_many_tabs": gettext_lazy(
+        "This conversation is open in too many tabs. Your work so far is safe. Close some, then reload the "
+        "page."
+    ),
+    "place_gone": gettext_lazy(
+        "While this page was idle, other people took the last places with this chatbot. You had not sent "
+        "anything, so no work of yours is lost. Open the study link again: there may be another place."
+    ),
+    "paused": gettext_lazy(
+        "The study is paused, so nothing can be sent right now. Your work is safe: continue when "
+        "the study resumes."
+    ),
+    "ended": gettext_lazy("This conversation has ended. Everything is saved."),
+    "not_your_turn": gettext_lazy("The chatbot has not answered yet. Wait for its reply, then send your message."),
+    "label_first": gettext_lazy("Please answer the question under the last reply first. Your message was not sent."),
+    "partner_is_there": gettext_lazy("Your partner is still there. Give them a little more time."),
+    "not_waiting": gettext_lazy("You are not waiting for anybody here. Reload the page to see where to continue."),
+    "other_tab": gettext_lazy("You are now waiting in another tab or window. Close this one."),
+    "partner_finished": gettext_lazy("Your partner has finished. Please answer what is left, then finish too."),
+    "turn_limit": gettext_lazy("This conversation has reached its last turn. You can finish it now."),
+    "key_reused": gettext_lazy(
+        "That message was already sent with different words. Reload the page to see what was saved."
+    ),
+    "unknown_turn": gettext_lazy(
+        "There is no such reply in this conversation. Your work so far is safe. Reload the page."
+    ),
+    "not_to_label": gettext_lazy("That turn is not yours to judge."),
+    "unanswered": gettext_lazy("Some replies are not labelled yet. Please answer the questions under them first."),
+    "rate_first": gettext_lazy("Please answer the questions about the whole conversation first, then finish."),
+    "no_such_ask": gettext_lazy(
+        "That question does not belong to this conversation. Your work so far is safe. Reload the page."
+    ),
+    "too_early": gettext_lazy("The conversation is not long enough yet. Please continue for a few more turns."),
+    "reply_due": gettext_lazy("The chatbot still has to answer. Wait for its reply, or try again if it failed."),
+    "may_not_give_up": gettext_lazy("Please let the chatbot try again first."),
+}
+
+
+class RefusedError(Exception):
+    """A frame that may not take effect.
+
+    Attributes:
+        reason: a key of `REFUSALS`, or of another table with its own sentence.
+        say: plain words for the worker, in the language that is active.
+    """
+
+    def __init__(self, reason: str, say: str | Promise = "") -> None:
+        self.reason = reason
+        self.say = str(say or REFUSALS[reason])
+        super().__init__(f"{reason}: {self.say}")
+
 
 Frame = dict[str, Any]
 Tell = Callable[[Frame], Awaitable[None]]

@@ -1,4 +1,7 @@
-"""The documentation as pages of the product: which file stands where, its HTML, and finding words in it."""
+"""The documentation as pages of the product: which file stands where, its HTML, and finding words in it.
+
+Which page of the manual explains what somebody looks at.
+"""
 
 import re
 from collections.abc import Iterator
@@ -15,6 +18,9 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from turnwise.live.markdown import ready
+from django.http import HttpRequest
+from django.urls import reverse
+
 
 ROOT = Path(__file__).parents[3]
 PICTURES = ROOT / "docs" / "images"
@@ -236,3 +242,61 @@ _MARKDOWN.add_render_rule(
     "table_open", lambda *_: '<div class="scroll" tabindex="0" role="group">\n<table>\n'
 )
 _MARKDOWN.add_render_rule("table_close", lambda *_: "</table>\n</div>\n")
+
+
+# By namespace, or by page where the pages of one namespace are about different things. Tasks name their own.
+HELP = {
+    "accounts": "people",
+    "accounts:tokens": "api",
+    "accounts:make_token": "api",
+    "accounts:drop_token": "api",
+    "acceptance": "topical-chat",
+    "audits": "identity",
+    "bots": "bots",
+    "comparisons": "comparisons",
+    "comparisons:judge_sweep": "meena",
+    "comparisons:sweep": "meena",
+    "comparisons:sweeps": "meena",
+    "contexts": "static-evaluation",
+    "crowd": "panels",
+    "crowd:limits": "running",
+    "crowd:payments": "payments",
+    "exports": "exports",
+    "judging": "labelling",
+    "knowledge": "topical-chat",
+    "labels": "labelling",
+    "monitoring": "running",
+    "operating": "wizard-of-oz",
+    "privacy": "privacy",
+    "quality": "quality",
+    "questionnaires": "questions",
+    "questions": "questions",
+    "rehearsals": "rehearsal",
+    "reports": "statistics",
+    "reports:home": "running",
+    "reports:overview": "running",
+    "reports:studies": "running",
+    "responses": "static-evaluation",
+    "transcripts": "imports",
+    "trash": "running",
+    "workspace": "running",
+}
+
+
+def helps(page: str, *, namespace: str) -> None:
+    """Lead from the pages of a namespace to this page of the manual.
+
+    Raises:
+        ValueError: the manual has no such page.
+    """
+    if page not in FILES:
+        raise ValueError(f"The manual has no page “{page}”. Its pages are: {', '.join(FILES)}.")
+    HELP[namespace] = page
+
+
+def help_of(request: HttpRequest) -> dict[str, str]:
+    """Where *Help* leads from this page: to what it is about, else to the manual's first page."""
+    here = request.resolver_match
+    name = here.view_name if here else ""
+    about = HELP.get(name) or HELP.get(name.partition(":")[0])
+    return {"help_url": reverse("manual:page", kwargs={"name": about}) if about else reverse("manual:index")}

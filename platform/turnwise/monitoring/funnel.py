@@ -13,12 +13,12 @@ from django.db.models import Case, Count, Exists, F, OuterRef, Q, QuerySet, Valu
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from turnwise.crowd import practice, visits
+from turnwise.crowd.entry import practice, visits
 from turnwise.crowd.models import PAID, Assignment, Outcome, Participation, PayEntry, Practice
-from turnwise.crowd.places import HOLD
-from turnwise.judging.queued import QueuedTask
+from turnwise.crowd.places.reservation import HOLD
+from turnwise.judging.queue.queued_task import QueuedTask
 from turnwise.labels.models import Label
-from turnwise.quality import qualifying
+from turnwise.quality import qualification_tests
 from turnwise.quality.models import Attempt
 from turnwise.questionnaires.services import asked_at
 from turnwise.studies.asks import Moment
@@ -178,7 +178,7 @@ def _gates(study: Study) -> Gates:
     """What people pass before they begin: who said who they are, has practised, and is qualified."""
     asked = asked_at(study, Moment.BEFORE_WORK)
     keys = sorted({each.questions.key for each in practice.practised(study)})
-    qualification = qualifying.wanted_by(study)
+    qualification = qualification_tests.wanted_by(study)
 
     def passed(path: str) -> list[Q]:
         own = OuterRef(f"{path}worker")

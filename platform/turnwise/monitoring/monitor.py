@@ -8,15 +8,15 @@ from typing import Any, NamedTuple
 from django.db import connection
 from django.utils import timezone
 
-from turnwise.bots import presence
+from turnwise.bots.hosting import presence
 from turnwise.bots.queries import WORDS
-from turnwise.crowd.places import HOLD
+from turnwise.crowd.places.reservation import HOLD
 from turnwise.crowd.queries import progress
-from turnwise.crowd.spend import Spend, spend_of
+from turnwise.crowd.running.spending import Spend, spend_of
 from turnwise.dialogues.models import Fault
 from turnwise.monitoring.funnel import Stage, Stood, stages
 from turnwise.studies.models import Study
-from turnwise.studies.progress import how_far
+from turnwise.studies.queries import how_far
 from turnwise.studies.tasks import task_of
 
 SHOWN_FAULTS = 8

@@ -4,11 +4,11 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_GET
 
-from turnwise.bots import drift
+from turnwise.bots import drift_check
 from turnwise.bots.models import Bot
-from turnwise.crowd import pilot
-from turnwise.crowd.pausing import running
-from turnwise.crowd.work import WorkerTask
+from turnwise.crowd.places import pilot
+from turnwise.crowd.running.pausing import running
+from turnwise.crowd.worker_task import WorkerTask
 from turnwise.monitoring.monitor import monitor as monitored
 from turnwise.studies.queries import studies_of
 from turnwise.studies.tasks import task_of
@@ -28,6 +28,6 @@ def monitor(request: HttpRequest, pk: int) -> HttpResponse:
         "running": running(study),
         "pilot": pilot.standing(study, timezone.now()) if study.pilot_size else None,
         "chats": task.has_conversations,
-        "drift": drift.alarms(Bot.objects.filter(study_bots__study=study)) if seen.bots else [],
+        "drift": drift_check.alarms(Bot.objects.filter(study_bots__study=study)) if seen.bots else [],
     }
     return render(request, "monitoring/monitor.html", shown)

@@ -11,15 +11,15 @@ from django.utils import timezone
 from typing_extensions import override
 
 from turnwise.accounts.models import User
-from turnwise.accounts.sockets import user_of
+from turnwise.accounts.access import user_of
 from turnwise.bots import operators
 from turnwise.bots.models import Bot
-from turnwise.dialogues import awaited
-from turnwise.dialogues.seated import group_of
-from turnwise.live.allowance import Allowance
+from turnwise.dialogues import operator_replies
+from turnwise.dialogues.seat_context import group_of
+from turnwise.live.frames import Allowance
 from turnwise.live.database import in_database
 from turnwise.live.frames import Frame, field, parse_frame, uuid_field
-from turnwise.live.refusals import RefusedError
+from turnwise.live.frames import RefusedError
 from turnwise.operating import queries, services
 
 BURST = 40
@@ -61,11 +61,11 @@ class OperatorConsumer(AsyncJsonWebsocketConsumer):
             return await self.refuse(refusal, {})
         self.bot = bot
         await self.channel_layer.group_send(self._own_group, {"type": "other.tab"})
-        for group in (self._own_group, awaited.operators_group(bot.pk)):
+        for group in (self._own_group, operator_replies.operators_group(bot.pk)):
             await self.channel_layer.group_add(group, self.channel_name)
         own = await in_database(operators.come, bot, self.operator, self.tab, now=timezone.now())
         await self._show("state", takes_new=own.takes_new)
-        await awaited.tell_operators(bot.pk)
+        await operator_replies.tell_operators(bot.pk)
         self.asking = asyncio.create_task(self._keep_asking())
 
     def _find_bot(self) -> tuple[User, Bot]:
@@ -93,10 +93,10 @@ class OperatorConsumer(AsyncJsonWebsocketConsumer):
     async def disconnect(self, code: int) -> None:
         self.is_open = False
         if self.bot:
-            for group in (self._own_group, awaited.operators_group(self.bot.pk)):
+            for group in (self._own_group, operator_replies.operators_group(self.bot.pk)):
                 await self.channel_layer.group_discard(group, self.channel_name)
             await in_database(operators.gone, self.bot, self.operator, self.tab)
-            await awaited.tell_operators(self.bot.pk)
+            await operator_replies.tell_operators(self.bot.pk)
 
     @override
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None, **_: Any) -> None:
@@ -147,7 +147,7 @@ class OperatorConsumer(AsyncJsonWebsocketConsumer):
         public_id = uuid_field(frame, "id")
         if frame.get("take") is True:
             await in_database(services.take, self.bot, self.operator, public_id)
-            await awaited.tell_operators(self.bot.pk)
+            await operator_replies.tell_operators(self.bot.pk)
         self.opened = public_id
         await self._show_opened()
 
@@ -162,7 +162,7 @@ class OperatorConsumer(AsyncJsonWebsocketConsumer):
         await self.say({"type": "answer_saved", "id": str(public_id), "key": str(written.key)})
         event = {"type": "operator.replied", "position": position}
         await self.channel_layer.group_send(group_of(written.dialogue_id, 1 - position % 2), event)
-        await awaited.tell_operators(self.bot.pk)
+        await operator_replies.tell_operators(self.bot.pk)
         await self._show_opened()
 
     # --- frames to the browser -------------------------------------------------------------------

@@ -10,7 +10,7 @@ from turnwise.accounts.models import User
 from turnwise.bots import operators
 from turnwise.bots.models import Bot
 from turnwise.dialogues.models import OperatorReply, Seat, Turn
-from turnwise.dialogues.operated import live_seats
+from turnwise.dialogues.operator_replies import live_seats
 from turnwise.live.frames import Frame
 
 MOST_SHOWN = 100

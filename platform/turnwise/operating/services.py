@@ -11,9 +11,9 @@ from turnwise.accounts.models import User
 from turnwise.bots import operators
 from turnwise.bots.models import Bot
 from turnwise.dialogues.models import Dialogue, OperatorReply, Seat
-from turnwise.dialogues.operated import live_seats, said_at
+from turnwise.dialogues.operator_replies import live_seats, said_at
 from turnwise.dialogues.services import checked_text
-from turnwise.live.refusals import RefusedError
+from turnwise.live.frames import RefusedError
 
 REFUSALS = {
     "over": _("This conversation is over: it has ended, or the participant has left. Nothing was sent."),

@@ -5,7 +5,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from turnwise.bots import operators
-from turnwise.live.text import MAX_TEXT
+from turnwise.live.frames import MAX_TEXT
 
 
 @login_required

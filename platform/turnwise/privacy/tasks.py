@@ -1,8 +1,8 @@
 from celery import shared_task
 
-from turnwise.privacy import erasing
+from turnwise.privacy import erasure
 
 
 @shared_task
 def erase_what_is_due() -> None:
-    erasing.erase_due()
+    erasure.erase_due()

@@ -14,7 +14,7 @@ from typing_extensions import override
 
 from chatbots.errors import ChatbotError, ConfigurationError, DuplicateBotError, HostingError
 from evaluation.questions import DeclarationError
-from turnwise.accounts import tokens
+from turnwise.accounts import credentials
 from turnwise.accounts.models import User
 from turnwise.audits.api import router as audits
 from turnwise.bots.api import router as bots
@@ -24,7 +24,7 @@ from turnwise.judging.api import router as queues
 from turnwise.questions.api import router as question_sets
 from turnwise.reports.api import router as reports
 from turnwise.studies.api import router as studies
-from turnwise.tasks.api import routers as of_tasks
+from turnwise.tasks.urls import routers as of_tasks
 
 UNREAD = "Cannot parse request body"  # as Ninja says it, whatever the parser raised
 NO_JSON = "The request is not JSON."
@@ -34,7 +34,7 @@ class Token(HttpBearer):
     """A token made on the page Tokens."""
 
     def authenticate(self, request: HttpRequest, token: str) -> User | None:
-        owner = tokens.owner_of(token)
+        owner = credentials.token_owner(token)
         if owner:
             request.user = owner
         return owner

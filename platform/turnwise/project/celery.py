@@ -3,7 +3,7 @@ import os
 from celery import Celery
 from celery.signals import worker_ready
 
-from turnwise.live.collector import spare_the_collector
+from turnwise.live.subprocesses import spare_the_collector
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "turnwise.project.settings")
 

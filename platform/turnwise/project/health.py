@@ -17,8 +17,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 from typing_extensions import override
 
-from chatbots.health import State
-from turnwise.bots import presence
+from chatbots.hosting.health import State
+from turnwise.bots.hosting import presence
 from turnwise.bots.queries import visible_bots
 from turnwise.live import layer
 from turnwise.project.tasks import HEART

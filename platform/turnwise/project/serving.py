@@ -13,4 +13,4 @@ def become(arguments: Sequence[str]) -> NoReturn:
     """Go on as the supervisor, with the checkout's code on the path of all its children."""
     paths = [str(ROOT), str(ROOT / "platform"), os.environ.get("PYTHONPATH", "")]
     os.environ["PYTHONPATH"] = os.pathsep.join(path for path in paths if path)
-    os.execv(sys.executable, [sys.executable, "-m", "turnwise.project.supervisor", *arguments])
+    os.execv(sys.executable, [sys.executable, "-m", "turnwise.project.supervision.supervisor", *arguments])

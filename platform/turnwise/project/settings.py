@@ -114,17 +114,17 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "servestatic.middleware.ServeStaticMiddleware",
     "csp.middleware.CSPMiddleware",
-    "turnwise.project.outage.PatientWithPostgreSQL",
+    "turnwise.project.middleware.PatientWithPostgreSQL",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
-    "turnwise.accounts.first_password.FirstPassword",
-    "turnwise.accounts.trail.Trail",
+    "turnwise.accounts.credentials.FirstPassword",
+    "turnwise.accounts.audit_log.Trail",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
-    "turnwise.project.outage.RedisOutage",
-    "turnwise.project.inputs.NoNulls",
+    "turnwise.project.middleware.RedisOutage",
+    "turnwise.project.middleware.NoNulls",
 ]
 
 ROOT_URLCONF = "turnwise.project.urls"
@@ -141,14 +141,14 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "turnwise.manual.help.help_of",
+                "turnwise.manual.pages.help_of",
             ],
         },
     },
 ]
 
 # --- data --------------------------------------------------------------------------------------
-# Connections stay with the threads that make pages (project/threads.py, or uWSGI's) and with those of the
+# Connections stay with the threads that make pages (project/asgi_middleware.py, or uWSGI's) and with those of the
 # consumers (live/database.py). One that broke, as in a restart of PostgreSQL, is replaced before it is used.
 try:
     DATABASES = {"default": dj_database_url.parse(DATABASE_URL, conn_max_age=600, conn_health_checks=True)}
@@ -163,7 +163,7 @@ DATABASES["default"].setdefault("OPTIONS", {}).setdefault("options", "-c lock_ti
 DIALOGUE_DATABASE_THREADS = int(_number("TURNWISE_DATABASE_THREADS", 16))
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 AUTH_USER_MODEL = "accounts.User"
-CSRF_FAILURE_VIEW = "turnwise.project.inputs.stale_form"
+CSRF_FAILURE_VIEW = "turnwise.project.middleware.stale_form"
 LOGIN_URL = "accounts:sign_in"
 LOGIN_REDIRECT_URL = "workspace:home"
 LOGOUT_REDIRECT_URL = "accounts:sign_in"
@@ -171,18 +171,18 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
-    {"NAME": "turnwise.accounts.passwords.DifferentCharacters"},
+    {"NAME": "turnwise.accounts.credentials.DifferentCharacters"},
 ]
 
 CACHES = {
     "default": {
-        "BACKEND": "turnwise.project.cached.Cache",
+        "BACKEND": "turnwise.project.redis_cache.Cache",
         "LOCATION": REDIS_URL,
         # A Redis that hangs must not hold the threads of the pages.
         "OPTIONS": {
             "socket_timeout": 2,
             "socket_connect_timeout": 2,
-            "serializer": "turnwise.project.cached.SignedSerializer",
+            "serializer": "turnwise.project.redis_cache.SignedSerializer",
         },
     }
 }
@@ -227,7 +227,7 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": 5.0,
         "options": {"expires": 5},
     },
-    "take-up-tasks": {"task": "turnwise.tasks.jobs.take_up", "schedule": 5.0, "options": {"expires": 5}},
+    "take-up-tasks": {"task": "turnwise.tasks.discovery.take_up", "schedule": 5.0, "options": {"expires": 5}},
     "end-overdue": {"task": "turnwise.crowd.tasks.end_overdue", "schedule": 5.0, "options": {"expires": 5}},
     "tell-panels": {"task": "turnwise.crowd.tasks.tell_panels", "schedule": 10.0, "options": {"expires": 10}},
     # Once a day would do; asked for more often, so that a machine that sleeps at night misses no day.

@@ -3,7 +3,7 @@ import os
 from django.core.wsgi import get_wsgi_application
 from django.urls import reverse
 
-from turnwise.project.pages import let_in
+from turnwise.project.uwsgi_pages import let_in
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "turnwise.project.settings")
 application = get_wsgi_application()

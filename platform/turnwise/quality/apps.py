@@ -9,4 +9,4 @@ class QualityConfig(AppConfig):
 
     @override
     def ready(self) -> None:
-        importlib.import_module("turnwise.quality.entering")  # says who may not come in, and what comes first
+        importlib.import_module("turnwise.quality.gates")  # says who may not come in, and what comes first

@@ -1,4 +1,7 @@
-"""What is decided about a worker on the page *Quality*, and all of it as a file."""
+"""What is decided about a worker on the page *Quality*, and all of it as a file.
+
+The files by which panels pay in bulk, from the ledger: who was noted as paid is in none of them.
+"""
 
 from collections.abc import Generator
 
@@ -10,12 +13,28 @@ from django.shortcuts import get_object_or_404, redirect
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
-from evaluation.spreadsheets import csv_text
-from turnwise.live.streaming import attachment
-from turnwise.quality import deciding
+from evaluation.files.writing import csv_text
+from turnwise.live.http_responses import attachment
+from turnwise.quality import decisions
 from turnwise.quality.models import Decision
 from turnwise.quality.study_views import study_with_workers
 from turnwise.studies.models import Study
+from collections.abc import Generator
+
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, StreamingHttpResponse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET
+
+from evaluation.files.writing import csv_text
+from turnwise.crowd.pay import panel_acts
+from turnwise.crowd.models import PanelAct, Participation
+from turnwise.live.http_responses import attachment
+from turnwise.quality.decisions import decided
+from turnwise.quality.models import Decision
+from turnwise.quality.study_views import study_with_workers
+from turnwise.studies.models import Study
+
 
 COLUMNS = ("worker", "decision", "reason", "by", "at", "undone_at", "undone_by")
 
@@ -27,7 +46,7 @@ def decide(request: HttpRequest, pk: int, participation: int) -> HttpResponse:
     own = get_object_or_404(study.participations.select_related("worker"), pk=participation)
     assert request.user.is_authenticated
     try:
-        made = deciding.decide(
+        made = decisions.decide(
             own,
             request.POST.get("action", ""),
             reason=request.POST.get("reason", ""),
@@ -51,7 +70,7 @@ def undo(request: HttpRequest, pk: int, decision: int) -> HttpResponse:
     made = get_object_or_404(study.decisions, pk=decision)
     assert request.user.is_authenticated
     try:
-        deciding.undo(made, by=request.user)
+        decisions.undo(made, by=request.user)
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))
     else:
@@ -75,3 +94,82 @@ def _lines(study: Study) -> Generator[str]:
         at = undone.at.isoformat(timespec="seconds") if undone else ""
         row = (each.worker, each.action, each.reason, each.by, each.at.isoformat(timespec="seconds"))
         yield csv_text([(*row, at, undone.by if undone else "")])
+
+
+Action = Decision.Action
+Rows = Generator[str]
+
+MTURK_REVIEW = ("AssignmentId", "WorkerId", "Approve", "Reject")
+MTURK_BONUS = ("WorkerId", "AssignmentId", "BonusAmount", "Reason")
+
+
+@require_GET
+@login_required
+def panel_file(request: HttpRequest, pk: int, name: str) -> StreamingHttpResponse:
+    study = study_with_workers(request, pk)
+    if name not in FILES:
+        raise Http404("There is no such file.")
+    return attachment(
+        request, FILES[name](study), "text/csv; charset=utf-8", f"turnwise-{study.code}-{name}.csv"
+    )
+
+
+def _rejected(study: Study, people: list[Participation]) -> dict[int, str]:
+    """By participation, why its work is rejected, of those of whom that stands."""
+    made = decided(study, [each.pk for each in people])
+    return {
+        key: one.reason
+        for key, decisions in made.items()
+        for one in decisions
+        if one.action == Action.REJECT and not hasattr(one, "undone_by")
+    }
+
+
+def _paid_by_approval(study: Study, panel: str) -> list[Participation]:
+    people = panel_acts.paid_by_approval(study, panel=panel)
+    rejected = _rejected(study, people)
+    return [each for each in people if each.pk not in rejected]
+
+
+def prolific_approve(study: Study) -> Rows:
+    """Submissions to approve, one on each line, for Prolific's bulk approval."""
+    told = PanelAct.objects.filter(study=study, kind=PanelAct.Kind.APPROVE).exclude(state="failed")
+    known = set(told.values_list("participation", flat=True))
+    for each in _paid_by_approval(study, "prolific"):
+        if each.pk not in known:
+            yield csv_text([(each.submission,)])
+
+
+def prolific_bonus(study: Study) -> Rows:
+    """`submission,amount` for Prolific's bulk bonus payments: whatever approving does not pay."""
+    told = PanelAct.objects.filter(study=study, kind=PanelAct.Kind.BONUS)
+    known = set(told.values_list("participation", flat=True))
+    for each, amount in panel_acts.beyond_approval(study, panel="prolific"):
+        if each.pk not in known:
+            yield csv_text([(each.submission, f"{amount:.2f}")])
+
+
+def mturk_review(study: Study) -> Rows:
+    """For *Upload CSV* of a batch: an x approves, a text rejects with that feedback."""
+    yield csv_text([MTURK_REVIEW])
+    people = panel_acts.paid_by_approval(study, panel="mturk")
+    rejected = _rejected(study, people)
+    for each in people:
+        why = rejected.get(each.pk, "")
+        yield csv_text([(each.submission, each.worker.panel_id, "" if why else "x", why)])
+
+
+def mturk_bonus(study: Study) -> Rows:
+    """The arguments of Mechanical Turk's SendBonus, a row for each."""
+    yield csv_text([MTURK_BONUS])
+    for each, amount in panel_acts.beyond_approval(study, panel="mturk"):
+        reason = _("Your work in “%(title)s”") % {"title": study.title}
+        yield csv_text([(each.worker.panel_id, each.submission, f"{amount:.2f}", reason)])
+
+
+FILES = {
+    "prolific-approve": prolific_approve,
+    "prolific-bonus": prolific_bonus,
+    "mturk-review": mturk_review,
+    "mturk-bonus": mturk_bonus,
+}

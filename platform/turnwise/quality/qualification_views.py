@@ -1,5 +1,22 @@
-"""The researchers' pages of qualifications: make one, see how people fare, have a study want it."""
+"""The researchers' pages of qualifications: make one, see how people fare, have a study want it.
 
+The page on which workers try to qualify: plain forms, since nothing of it is a judgment.
+"""
+
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+from typing_extensions import override
+
+from evaluation.questions import Kind
+from turnwise.accounts.models import User
+from turnwise.quality.models import Check, Limits, Qualification
+from turnwise.quality.qualification_tests import wanted_by
+from turnwise.quality.qualification_tests import qualifications_of
+from turnwise.quality.qualification_tests import Written, read, written
+from turnwise.questions.question_sets import question_set
+from turnwise.studies.models import Study
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import ValidationError
@@ -7,24 +24,143 @@ from django.db import transaction
 from django.db.models import ProtectedError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from turnwise.accounts.requests import AuthenticatedHttpRequest
-from turnwise.quality import qualifying
-from turnwise.quality.forms import EXAMPLE, QualificationForm, RequirementForm
+from turnwise.accounts.access import AuthenticatedHttpRequest
+from turnwise.quality import qualification_tests
+
 from turnwise.quality.models import Qualification
-from turnwise.quality.queries import qualifications_of
+from turnwise.quality.qualification_tests import qualifications_of
 from turnwise.studies.queries import studies_of
-from turnwise.trash.services import Kept
+from turnwise.trash.soft_delete import Kept
 from turnwise.trash.views import tell
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods
+
+from turnwise.accounts.limits import too_many, too_often
+from turnwise.crowd.entry.worker_views import current_participation, page_of, worker_page
+from turnwise.crowd.worker_task import work_of
+from turnwise.quality import qualification_tests
+from turnwise.quality.models import Attempt, Qualification
+from turnwise.studies.models import Study
+
+
+LONGEST_TEXT = 100_000
+
+EXAMPLE = """Which reply makes sense after “How are you?”
+* Fine, thanks. And you?
+- The train leaves at nine.
+> Only the first answers the question."""
+
+
+class QualificationForm(forms.ModelForm[Qualification]):
+    """A qualification, its questions written as text."""
+
+    text = forms.CharField(
+        label=_("Questions"),
+        max_length=LONGEST_TEXT,
+        widget=forms.Textarea(attrs={"rows": 12, "spellcheck": "true", "placeholder": EXAMPLE}),
+        help_text=_(
+            "First the question, then each choice on a line of its own: right ones begin with *, wrong ones "
+            "with -. After > comes the reason. An empty line ends a question."
+        ),
+    )
+
+    class Meta:
+        model = Qualification
+        fields = ("title", "pass_mark", "tries", "feedback")
+
+    field_order = ("title", "text", "pass_mark", "tries", "feedback")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if self.instance.pk:
+            self.initial["text"] = written(self.instance.questions)
+
+    def clean_text(self) -> list[Written]:
+        return read(self.cleaned_data["text"])
+
+    @override
+    def clean(self) -> dict[str, Any]:
+        sent = super().clean() or {}
+        self.instance.questions = sent.get("text", [])
+        return sent
+
+
+class RequirementForm(forms.Form):
+    """Which qualification a study wants."""
+
+    qualification = forms.ModelChoiceField(
+        queryset=Qualification.objects.none(),
+        required=False,
+        label=_("Qualification"),
+        empty_label=_("none"),
+        help_text=_(
+            "Anyone who has passed it in another study does not have to pass it again. Workers who use all "
+            "attempts without passing are screened out."
+        ),
+    )
+
+    def __init__(self, *args: Any, user: User, study: Study, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        now = wanted_by(study)
+        shown = qualifications_of(user)
+        if now:
+            shown = shown | Qualification.objects.filter(pk=now.pk)
+        self.fields["qualification"].queryset = shown  # type: ignore[attr-defined]  # a choice of models
+        self.initial["qualification"] = now
+
+
+class CheckForm(forms.Form):
+    """Which question of a study itself says what to answer, and what."""
+
+    asked = forms.ChoiceField(label=_("Question, and the answer it asks for"))
+
+    def __init__(self, *args: Any, study: Study, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.study = study
+        self.known = {
+            f"{ask.question_set} {question.key} {number}": (ask.question_set, question, choice)
+            for ask in study.asked
+            for question in question_set(ask.question_set).questions
+            if question.kind in (Kind.ONE, Kind.SCALE)
+            for number, choice in enumerate(question.choices)
+        }
+        choices = [
+            (key, f"{question.wording} {choice.label}")
+            for key, (_set, question, choice) in self.known.items()
+        ]
+        self.fields["asked"].choices = choices  # type: ignore[attr-defined]  # a choice
+
+    def save(self) -> None:
+        """Take the question for a check from now on; the form is valid."""
+        name, question, choice = self.known[self.cleaned_data["asked"]]
+        Check.objects.update_or_create(
+            study=self.study, question_set=name, question=question.key, defaults={"right": choice.value}
+        )
+
+
+class LimitsForm(forms.ModelForm[Limits]):
+    """When a figure becomes a flag."""
+
+    class Meta:
+        model = Limits
+        fields = (
+            "unread_share", "pace", "run_chance", "peers_gap", "repeats_least", "gold_least",
+            "attention_misses",
+        )  # fmt: skip
 
 
 @require_GET
 @login_required
 def qualifications(request: HttpRequest) -> HttpResponse:
     rows = [
-        (each, qualifying.outcome_of(each), qualifying.warning(each))
+        (each, qualification_tests.outcome_of(each), qualification_tests.warning(each))
         for each in qualifications_of(request.user)
     ]
     return render(request, "quality/qualifications.html", {"rows": rows})
@@ -47,17 +183,17 @@ def _edited(request: HttpRequest, own: Qualification) -> HttpResponse:
     form = QualificationForm(request.POST if request.method == "POST" else None, instance=own)
     if request.method == "POST" and form.is_valid():
         try:
-            saved = qualifying.save(form.save(commit=False))
+            saved = qualification_tests.save(form.save(commit=False))
         except ValidationError as error:
             form.add_error(None, error)
         else:
-            messages.success(request, _("Saved. Studies require it once you choose it there."))
+            messages.success(request, gettext("Saved. Studies require it once you choose it there."))
             return redirect("quality:qualification", pk=saved.pk)
     context = {
         "form": form,
         "own": own,
-        "outcome": qualifying.outcome_of(own) if own.pk else None,
-        "warning": qualifying.warning(own) if own.pk else "",
+        "outcome": qualification_tests.outcome_of(own) if own.pk else None,
+        "warning": qualification_tests.warning(own) if own.pk else "",
         "studies": studies_of(request.user).filter(requirement__qualification=own) if own.pk else [],
         "example": EXAMPLE,
     }
@@ -75,9 +211,9 @@ def delete(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
             kept.delete(Qualification.objects.filter(pk=own.pk))
             deletion = kept.store(own.title, by=request.user)
     except ProtectedError:
-        messages.error(request, _("Studies require it, or people have tried it, so it is kept."))
+        messages.error(request, gettext("Studies require it, or people have tried it, so it is kept."))
         return redirect("quality:qualification", pk=pk)
-    tell(request, _("The qualification is deleted."), deletion)
+    tell(request, gettext("The qualification is deleted."), deletion)
     return redirect("quality:qualifications")
 
 
@@ -89,8 +225,77 @@ def require(request: HttpRequest, pk: int) -> HttpResponse:
     assert request.user.is_authenticated
     form = RequirementForm(request.POST, user=request.user, study=study)
     if form.is_valid():
-        qualifying.require(study, form.cleaned_data["qualification"])
-        messages.success(request, _("Saved. It applies to workers who have not started."))
+        qualification_tests.require(study, form.cleaned_data["qualification"])
+        messages.success(request, gettext("Saved. It applies to workers who have not started."))
     else:
-        messages.error(request, _("There is no such qualification. No changes were made."))
+        messages.error(request, gettext("There is no such qualification. No changes were made."))
     return redirect("quality:study", pk=pk)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@worker_page
+def qualify(request: HttpRequest, study: Study) -> HttpResponse:
+    """The questions; after a try what was wrong in it if that is told; with enough right, on to the work."""
+    participation = current_participation(request, study)
+    wanted = qualification_tests.wanted_by(study)
+    if wanted is None or hasattr(participation, "assignment"):
+        return redirect(page_of(participation), code=study.code)
+    if request.method == "POST" and too_often(request, "qualification", rate="300/m"):
+        return too_many(request)
+    given = _given(request.POST, wanted)
+    unanswered = request.method == "POST" and len(given) < wanted.of
+    marked = qualification_tests.attempt(participation, given) if request.method == "POST" and not unanswered else None
+    own = qualification_tests.standing(participation.worker, wanted)
+    if own.passed:
+        return _passed(request, study, marked)
+    if own.failed:
+        if marked is None:  # they used their tries in another study while this one was open
+            qualification_tests.attempt(participation, given)
+        return redirect("crowd:thanks", code=study.code)
+    context = {
+        "study": study,
+        "qualification": wanted,
+        "standing": own,
+        "marked": marked,
+        "unanswered": unanswered,
+        "questions": _shown(wanted, given, marked),
+    }
+    status = 422 if request.method == "POST" else 200
+    return render(request, "quality/qualify.html", context, status=status)
+
+
+def _passed(request: HttpRequest, study: Study, marked: Attempt | None) -> HttpResponse:
+    if request.method != "POST":
+        return redirect("crowd:instructions", code=study.code)
+    begin = reverse(work_of(study).begin, args=[study.code])
+    return render(request, "quality/qualified.html", {"study": study, "begin": begin, "marked": marked})
+
+
+def _given(sent: QueryDict, wanted: Qualification) -> dict[int, list[int]]:
+    """By number of the question, the numbers of the choices that were sent, as far as there are such."""
+    found = {}
+    for number, question in enumerate(wanted.questions):
+        known = {str(n): n for n in range(len(question["choices"]))}
+        if chosen := [known[each] for each in sent.getlist(f"q{number}") if each in known]:
+            found[number] = chosen
+    return found
+
+
+def _shown(
+    wanted: Qualification, given: dict[int, list[int]], marked: Attempt | None
+) -> list[dict[str, Any]]:
+    wrong = qualification_tests.wrong_in(wanted.questions, given) if marked and wanted.feedback else set()
+    return [
+        {
+            "name": f"q{number}",
+            "text": question["text"],
+            "several": len(question["right"]) > 1,
+            "choices": [
+                (n, choice, n in given.get(number, ())) for n, choice in enumerate(question["choices"])
+            ],
+            "is_wrong": number in wrong,
+            "is_right": bool(marked and wanted.feedback) and number not in wrong,
+            "why": question["why"] if marked and wanted.feedback else "",
+        }
+        for number, question in enumerate(wanted.questions)
+    ]

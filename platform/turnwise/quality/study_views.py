@@ -1,5 +1,27 @@
-"""The page *Quality* of a study: what its workers pass before, their flags, what is decided about them."""
+"""The page *Quality* of a study: what its workers pass before, their flags, what is decided about them.
 
+Messages that a researcher keeps for workers: on rejection, with a bonus, as thanks.
+"""
+
+import re
+
+from django import forms
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods
+
+from turnwise.accounts.access import visible_to
+from turnwise.accounts.models import User
+from turnwise.accounts.access import AuthenticatedHttpRequest
+from turnwise.crowd.models import Participation
+from turnwise.quality.models import MessageTemplate
+from turnwise.trash.soft_delete import Kept
+from turnwise.trash.views import tell
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -15,20 +37,95 @@ from django.views.decorators.http import require_GET, require_POST
 
 from evaluation.quality.flags import Kind
 from turnwise.crowd.models import PanelAct, Participation
-from turnwise.crowd.panel_acts import over_api
+from turnwise.crowd.pay.panel_acts import over_api
 from turnwise.crowd.panels.prolific_api import CATEGORIES
-from turnwise.crowd.work import WorkerTask
-from turnwise.judging.queued import QueuedTask
+from turnwise.crowd.worker_task import WorkerTask
+from turnwise.judging.queue.queued_task import QueuedTask
 from turnwise.labels.models import Label
-from turnwise.quality import deciding, flagging, qualifying
-from turnwise.quality.forms import CheckForm, LimitsForm, RequirementForm
-from turnwise.quality.message_views import filled, messages_of
+from turnwise.quality import decisions, flagging, qualification_tests
+from turnwise.quality.qualification_views import CheckForm, LimitsForm, RequirementForm
+
 from turnwise.quality.models import Check, Decision, Flag, MessageTemplate
-from turnwise.quality.wording import TITLES, in_words, message_for
-from turnwise.questions.resolving import question_set
+from turnwise.quality.flagging import TITLES, in_words, message_for
+from turnwise.questions.question_sets import question_set
 from turnwise.studies.models import Study
 from turnwise.studies.queries import studies_of
 from turnwise.studies.tasks import task_of
+
+
+PLACEHOLDERS = ("worker", "study", "reasons", "amount")
+MOST_OF_A_PERSON = 100
+
+
+class MessageForm(forms.ModelForm[MessageTemplate]):
+    """One message."""
+
+    class Meta:
+        model = MessageTemplate
+        fields = ("kind", "title", "text")
+        widgets = {"text": forms.Textarea(attrs={"rows": 5})}
+
+    def clean_text(self) -> str:
+        text = str(self.cleaned_data["text"])
+        for name in re.findall(r"\{(.*?)\}", text):
+            if name not in PLACEHOLDERS:
+                raise ValidationError(
+                    _("{%(name)s} is none of {worker}, {study}, {reasons} and {amount}.")
+                    % {"name": name[:40]}
+                )
+        return text
+
+
+def filled(template: MessageTemplate, own: Participation, *, reasons: str) -> str:
+    """The message for one worker; what is not known of them is left out."""
+    values = {
+        "worker": own.pseudonym,
+        "study": own.study.title,
+        "reasons": reasons,
+        "amount": own.study.pay,
+    }
+    return re.sub(r"\{(\w+)\}", lambda found: values.get(found[1], ""), template.text)
+
+
+def messages_of(user: User) -> list[MessageTemplate]:
+    return list(MessageTemplate.objects.filter(owner=user))
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def stored(request: HttpRequest) -> HttpResponse:
+    """One's own messages, and a form for one more."""
+    assert request.user.is_authenticated
+    own = messages_of(request.user)
+    form = MessageForm(
+        request.POST if request.method == "POST" else None, instance=MessageTemplate(owner=request.user)
+    )
+    if form.is_bound and form.is_valid():
+        if len(own) >= MOST_OF_A_PERSON:
+            form.add_error(None, _("You have %(n)d messages; remove one first.") % {"n": MOST_OF_A_PERSON})
+        elif any(each.title == form.cleaned_data["title"] for each in own):
+            form.add_error("title", _("You have a message of this name. Choose another."))
+        else:
+            # Sent twice at the same moment, it is kept once.
+            MessageTemplate.objects.bulk_create([form.save(commit=False)], ignore_conflicts=True)
+            messages.success(request, _("The message is saved."))
+            return redirect("quality:messages")
+    shown = {"own": own, "form": form}
+    return render(request, "quality/messages.html", shown, status=422 if form.is_bound else 200)
+
+
+@require_http_methods(["POST"])
+@login_required
+def remove(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
+    theirs = visible_to(request.user, MessageTemplate.objects.all(), owner="owner")
+    own = get_object_or_404(theirs, pk=pk)
+    kept = Kept()
+    with transaction.atomic():
+        kept.delete(theirs.filter(pk=own.pk))
+        deletion = kept.store(own.title, by=request.user)
+    tell(request, _("The message is removed."), deletion)
+    return redirect("quality:messages")
+
 
 PER_PAGE = 20
 LINKS = 5
@@ -49,7 +146,7 @@ def quality(request: HttpRequest, pk: int) -> HttpResponse:
 
 def _page(request: HttpRequest, study: Study, limits: LimitsForm | None = None) -> HttpResponse:
     assert request.user.is_authenticated
-    wanted = qualifying.wanted_by(study)
+    wanted = qualification_tests.wanted_by(study)
     flagged = study.participations.filter(flags__isnull=False).distinct()
     flagged = flagged.select_related("worker", "entered_by", "study")
     page = Paginator(flagged.order_by("pk"), PER_PAGE).get_page(request.GET.get("page"))
@@ -67,8 +164,8 @@ def _page(request: HttpRequest, study: Study, limits: LimitsForm | None = None) 
         "check": CheckForm(study=study),
         "checks": [_check(each) for each in study.attention_checks.all()],
         "wanted": wanted,
-        "outcome": qualifying.outcome_of(wanted) if wanted else None,
-        "warning": qualifying.warning(wanted) if wanted else "",
+        "outcome": qualification_tests.outcome_of(wanted) if wanted else None,
+        "warning": qualification_tests.warning(wanted) if wanted else "",
         "has_queue": isinstance(task_of(study), QueuedTask),
         "gold": study.items.filter(right_answers__isnull=False).count(),
     }
@@ -90,7 +187,7 @@ def _shown(
     flags = list(Flag.objects.filter(participation__in=participations))
     links = _links(study, [key for flag in flags for key in flag.evidence[:LINKS]])
     acts = list(PanelAct.objects.filter(participation__in=participations).exclude(kind="message"))
-    decided = deciding.decided(study, [each.pk for each in participations])
+    decided = decisions.decided(study, [each.pk for each in participations])
     return [
         {
             "participation": each,

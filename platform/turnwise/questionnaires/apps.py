@@ -10,5 +10,5 @@ class QuestionnairesConfig(AppConfig):
     @override
     def ready(self) -> None:
         importlib.import_module(
-            "turnwise.questionnaires.entering"
+            "turnwise.questionnaires.services"
         )  # says who is asked before and after their work

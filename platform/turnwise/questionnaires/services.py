@@ -1,4 +1,7 @@
-"""What people are asked about themselves, before they begin and when their work is done."""
+"""What people are asked about themselves, before they begin and when their work is done.
+
+Before and after somebody's work: whether they are asked something about themselves.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,12 +14,18 @@ from evaluation.questions import Answer, AnswersError
 from turnwise.crowd.languages import language_of_questions
 from turnwise.crowd.models import Assignment, Outcome, Participation, Worker
 from turnwise.labels.models import Label
-from turnwise.labels.timing import Timing
-from turnwise.questions.resolving import question_set
-from turnwise.questions.shown import all_asked, why_not_taken
+from turnwise.labels.services import Timing
+from turnwise.questions.question_sets import question_set
+from turnwise.questions.question_sets import all_asked, why_not_taken
 from turnwise.studies.asks import Moment, Party
 from turnwise.studies.models import Ask, Study
 from turnwise.studies.services import results_changed
+from typing_extensions import override
+
+from turnwise.crowd.entry import gates
+from turnwise.crowd.models import Participation
+
+from turnwise.studies.asks import Moment
 
 
 class QuestionnaireError(Exception):
@@ -124,3 +133,18 @@ def _answers(ask: Ask, given: object) -> dict[str, Answer]:
         return question_set(ask.question_set).in_language(language_of_questions(ask.study)).check(given)
     except AnswersError as error:
         raise QuestionnaireError(why_not_taken(error)) from None
+
+
+class QuestionnaireGate(gates.Gate):
+    """Who is asked before they begin answers first; who is asked afterwards, before their last page."""
+
+    @override
+    def first(self, participation: Participation) -> str:
+        return "questionnaires:before" if due(participation, Moment.BEFORE_WORK) else ""
+
+    @override
+    def last(self, participation: Participation) -> str:
+        return "questionnaires:after" if due(participation, Moment.AFTER_WORK) else ""
+
+
+gates.register(QuestionnaireGate())

@@ -8,12 +8,12 @@ from django.shortcuts import get_object_or_404
 from ninja import Body, Field, Router, Schema, Status
 
 from evaluation.questions import QUESTION_SETS
-from turnwise.accounts.requests import AuthenticatedHttpRequest
-from turnwise.live.answers import answers
+from turnwise.accounts.access import AuthenticatedHttpRequest
+from turnwise.live.http_responses import answers
 from turnwise.questions import services
 from turnwise.questions.models import SetVersion
 from turnwise.questions.queries import editable_sets, newest_of, readable, sets_of
-from turnwise.questions.resolving import question_set
+from turnwise.questions.question_sets import question_set
 
 router = Router(tags=["question sets"])
 

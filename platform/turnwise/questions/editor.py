@@ -12,7 +12,7 @@ from turnwise.questions.declaring import is_numeric, values_of
 from turnwise.questions.drafts import Draft, LanguageDraft, QuestionDraft, ScoreDraft, texts_of
 from turnwise.questions.fields import Fault, Field, Option, Row, id_of, offered, path_of, told
 from turnwise.questions.forms import IN_WORDS
-from turnwise.questions.words import COMBINED, KINDS, STORED
+from turnwise.questions.fields import COMBINED, KINDS, STORED
 
 # Of a new row, the field to begin with.
 _FIRST = {

@@ -1,5 +1,9 @@
-"""Fields of the question editor, the rows they stand in, and where the errors of a declaration belong."""
+"""Fields of the question editor, the rows they stand in, and where the errors of a declaration belong.
 
+What the lists of the question editor are called.
+"""
+
+from django.utils.translation import gettext_lazy
 import json
 import re
 from collections.abc import Iterable, Sequence
@@ -9,6 +13,20 @@ from django.utils.translation import gettext as _
 
 from evaluation.questions import DeclarationError, Scalar
 from turnwise.questions.drafts import Draft
+
+
+KINDS = {
+    "one": gettext_lazy("One of a list"),
+    "scale": gettext_lazy("A scale with two ends"),
+    "several": gettext_lazy("Any of a list"),
+    "text": gettext_lazy("Free text"),
+}
+STORED = {
+    "names": gettext_lazy("words: the caption, or what you write beside it"),
+    "numbers": gettext_lazy("numbers in an order, which have a mean"),
+    "yes_no": gettext_lazy("yes and no"),
+}
+COMBINED = {"mean": gettext_lazy("their mean"), "sum": gettext_lazy("their sum")}
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from evaluation.questions import QUESTION_SETS, Subject
 from turnwise.accounts.access import visible_to
 from turnwise.accounts.models import User
 from turnwise.questions.models import OwnSet, SetVersion
-from turnwise.questions.resolving import question_set, titled
+from turnwise.questions.question_sets import question_set, titled
 
 
 def sets_of(user: User | AnonymousUser) -> QuerySet[OwnSet]:

@@ -13,15 +13,15 @@ from django.views.decorators.http import require_GET, require_POST
 
 from evaluation.questions import QUESTION_SETS, DeclarationError, QuestionSet
 from turnwise.accounts.models import User
-from turnwise.accounts.requests import AuthenticatedHttpRequest
-from turnwise.questions import drafts, previews, services
+from turnwise.accounts.access import AuthenticatedHttpRequest
+from turnwise.questions import drafts, forms, services
 from turnwise.questions.declaring import can_be_edited, declared, draft_of, write_out_scores
 from turnwise.questions.drafts import ChoiceDraft, Draft, QuestionDraft, UnreadableDraftError
 from turnwise.questions.editor import Editor
 from turnwise.questions.forms import ImportForm, in_words
 from turnwise.questions.models import OwnSet, SetVersion
 from turnwise.questions.queries import editable_sets, newest_of, readable, sets_of
-from turnwise.questions.resolving import question_set
+from turnwise.questions.question_sets import question_set
 
 
 @require_GET
@@ -75,7 +75,7 @@ def _shown(key: str) -> dict[str, Any]:
     return {
         "asked": found,
         "about": in_words(found.subjects),
-        "subjects": previews.subjects_of(found.subjects),
+        "subjects": forms.subjects_of(found.subjects),
         "languages": sorted(found.translations),
     }
 
@@ -187,7 +187,7 @@ def _editor(
         "editor": editor,
         "set": found,
         "seen": seen,
-        "subjects": previews.subjects_of(editor.draft.subjects),
+        "subjects": forms.subjects_of(editor.draft.subjects),
         "is_partial": of is not None and not can_be_edited(of),
     }
     return render(request, "questions/editor.html", shown, status=status)
@@ -237,7 +237,7 @@ def _imported(declaration: object, found: OwnSet | None, *, by: User) -> SetVers
 def as_worker(request: HttpRequest, key: str) -> HttpResponse:
     """The questions in the worker's dock, about something to try them on. Nothing is stored."""
     _refuse_unreadable(request, key)
-    return previews.page(
+    return forms.preview_page(
         request, question_set(key), request.GET.get("language", ""), request.GET.get("about", "")
     )
 
@@ -258,4 +258,4 @@ def preview(request: HttpRequest) -> HttpResponse:
     except DeclarationError as error:
         faults = Editor(draft, is_new=False, error=error).faults
         return render(request, "questions/not_yet.html", {"faults": faults})
-    return previews.page(request, found, request.POST.get("show_in", ""), request.POST.get("show_as", ""))
+    return forms.preview_page(request, found, request.POST.get("show_in", ""), request.POST.get("show_as", ""))

@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from evaluation.interval import Undefined
-from evaluation.pairwise import expected_strengths
+from evaluation.statistics.interval import Undefined
+from evaluation.statistics.pairwise import expected_strengths
 from evaluation.questions import coded_answers, score_values
-from evaluation.report.analysis import Analysis, figures_of, of_all
+from evaluation.report.label_columns import Analysis, figures_of, of_all
 from evaluation.report.figures import coded_questions
-from turnwise.rehearsals import truth
-from turnwise.rehearsals.planted import HONEST, Answers, Plan
-from turnwise.rehearsals.simulated import Work
+from turnwise.rehearsals import expected_results
+from turnwise.rehearsals.injected_effects import HONEST, Answers, Plan
+from turnwise.rehearsals.simulation import Work
 
 OUTSIDE = "OUTSIDE"
 ENOUGH_FOR_A_BOT = 15
@@ -55,15 +55,15 @@ def findings(plan: Plan, done: Sequence[Work], result: Mapping[str, Any]) -> lis
         found.append(_labels(plan, system, columns, row))
         if system in plan.rare:
             continue
-        found += _scores(f"{system}, all workers", truth.means(plan, system), columns, row)
+        found += _scores(f"{system}, all workers", expected_results.means(plan, system), columns, row)
         if "majority" in tables:
             majority = tables["majority"].get(system)
-            planted = truth.majorities(plan, system)
+            planted = expected_results.majorities(plan, system)
             found += _scores(f"{system}, by strict majority", planted, columns, majority)
         if "without" in tables:
             without = tables["without"].get(system)
             whose = f"{system}, without the excluded workers"
-            found += _scores(whose, truth.means(plan, system, HONEST), columns, without)
+            found += _scores(whose, expected_results.means(plan, system, HONEST), columns, without)
     everybody = of_all(result)
     return [*found, *_agreement(plan, everybody), *_strengths(plan, everybody)]
 
@@ -206,7 +206,7 @@ def _scores(what: str, planted: Mapping[str, float], columns: Any, row: Any) -> 
 
 def _agreement(plan: Plan, result: Mapping[str, Any]) -> Iterator[Finding]:
     rows = {(row["key"], row.get("choice", "")): row for row in result["agreement"]}
-    for (key, choice), planted in truth.alphas(plan).items():
+    for (key, choice), planted in expected_results.alphas(plan).items():
         row = rows[key, choice]
         if not isinstance(planted, Undefined):
             reason = row.get("undefined") or row.get("no_interval", "")
@@ -219,7 +219,7 @@ def _strengths(plan: Plan, result: Mapping[str, Any]) -> Iterator[Finding]:
     for each in result.get("preferences", ()):
         rows = {bot["bot"]: bot for bot in each["strengths"].get("bots", ())}
         met = {
-            (pair["first"], pair["second"]): truth.outcomes(plan, pair["bot"], each["key"])
+            (pair["first"], pair["second"]): expected_results.outcomes(plan, pair["bot"], each["key"])
             for pair in each["meetings"]
         }
         for bot, planted in expected_strengths(met).items():
@@ -294,7 +294,7 @@ class Outcome:
     def agreement(self) -> str:
         """Why nothing is said about alpha; empty if it is."""
         if self.plan is None or not all(
-            isinstance(alpha, Undefined) for alpha in truth.alphas(self.plan).values()
+            isinstance(alpha, Undefined) for alpha in expected_results.alphas(self.plan).values()
         ):
             return ""
         if self.plan.alone:

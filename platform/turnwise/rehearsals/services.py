@@ -9,12 +9,12 @@ from turnwise.dialogues.models import Dialogue
 from turnwise.labels.models import Label
 from turnwise.rehearsals.findings import Outcome
 from turnwise.rehearsals.models import Rehearsal
-from turnwise.rehearsals.rehearsed import FEWEST_WORKERS, RehearsedTask, UnrehearsableError
+from turnwise.rehearsals.rehearsed_task import FEWEST_WORKERS, RehearsedTask, UnrehearsableError
 from turnwise.responses.models import ResponseRun
 from turnwise.studies.models import Study, StudyBot
 from turnwise.studies.services import fields_of_copy, save_study, set_state
 from turnwise.studies.tasks import task_of
-from turnwise.trash.services import Kept
+from turnwise.trash.soft_delete import Kept
 
 
 def enough_workers(study: Study) -> int:

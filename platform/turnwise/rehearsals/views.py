@@ -9,14 +9,14 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
-from turnwise.accounts.requests import AuthenticatedHttpRequest
-from turnwise.live.queue import NOT_STARTED, is_sent
-from turnwise.rehearsals import attempts
+from turnwise.accounts.access import AuthenticatedHttpRequest
+from turnwise.live.jobs import NOT_STARTED, is_sent
+from turnwise.rehearsals import run
 from turnwise.rehearsals import tasks as jobs
 from turnwise.rehearsals.models import Attempt
-from turnwise.rehearsals.rehearsed import RehearsedTask
+from turnwise.rehearsals.rehearsed_task import RehearsedTask
 from turnwise.rehearsals.services import bots_of, delete_rehearsal, enough_workers
-from turnwise.reports.reported import TaskWithReport
+from turnwise.reports.report_kinds import TaskWithReport
 from turnwise.studies.models import Study
 from turnwise.studies.queries import studies_of
 from turnwise.studies.tasks import task_of
@@ -32,7 +32,7 @@ def rehearsal(request: HttpRequest, pk: int) -> HttpResponse:
     if study.rehearsal_of_id or not isinstance(task, RehearsedTask):
         return redirect(study)
     attempt = Attempt.objects.filter(study=study).first()
-    attempt = attempts.look_after(attempt) if attempt else None
+    attempt = run.look_after(attempt) if attempt else None
     copy = Study.objects.filter(rehearsal_of=study).select_related("outcome").first()
     shown = {
         "study": study,
@@ -44,7 +44,7 @@ def rehearsal(request: HttpRequest, pk: int) -> HttpResponse:
         "missing": task.why_not_open(study),
         "workers": (workers := enough_workers(study)),
         "enough": task.enough % {"n": workers},
-        "most": attempts.MOST_WORKERS,
+        "most": run.MOST_WORKERS,
         "bots_answer": bots_of(study).exists(),
     }
     return render(request, "rehearsals/rehearsal.html", shown)
@@ -60,7 +60,7 @@ def stamp(request: HttpRequest, pk: int) -> JsonResponse:
     """A word that changes with what is told of a rehearsal; its page asks for it every few seconds."""
     study = get_object_or_404(studies_of(request.user), pk=pk)
     attempt = Attempt.objects.filter(study=study).first()
-    return JsonResponse({"stamp": _stamp(attempts.look_after(attempt) if attempt else None)})
+    return JsonResponse({"stamp": _stamp(run.look_after(attempt) if attempt else None)})
 
 
 @require_POST
@@ -74,12 +74,12 @@ def start(request: HttpRequest, pk: int) -> HttpResponse:
             raise ValidationError(
                 _("“%(sent)s” is not a number of simulated workers, such as 30.") % {"sent": sent[:20]}
             )
-        attempts.begin(study, int(sent), by=request.user)
+        run.begin(study, int(sent), by=request.user)
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))
     else:
         if not is_sent(partial(jobs.rehearse.delay, study.pk, int(sent))):
-            attempts.give_up(study, str(NOT_STARTED))
+            run.give_up(study, str(NOT_STARTED))
     return redirect("rehearsals:rehearsal", pk=pk)
 
 

@@ -1,6 +1,6 @@
 from django.contrib import admin
 
-from turnwise.accounts.view_only import ViewOnly
+from turnwise.accounts.admin import ViewOnly
 from turnwise.reports.models import Chart, MeasuredTalk, Report
 
 

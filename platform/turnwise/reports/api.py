@@ -8,12 +8,12 @@ from django.db.models import QuerySet
 from django.shortcuts import get_object_or_404
 from ninja import Field, Router, Schema
 
-from turnwise.accounts.requests import AuthenticatedHttpRequest
-from turnwise.live.answers import answers
-from turnwise.live.queue import is_sent
+from turnwise.accounts.access import AuthenticatedHttpRequest
+from turnwise.live.http_responses import answers
+from turnwise.live.jobs import is_sent
 from turnwise.reports import queries, services
 from turnwise.reports import tasks as jobs
-from turnwise.reports.reported import TaskWithReport
+from turnwise.reports.report_kinds import TaskWithReport
 from turnwise.studies.models import Study
 from turnwise.studies.queries import readable_studies_of, studies_of
 from turnwise.studies.tasks import keys_of

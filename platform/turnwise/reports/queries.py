@@ -7,22 +7,22 @@ from django.db import connection, transaction
 from django.db.models import Exists, OuterRef
 
 from evaluation.protocols.facts import AskFact, Design, Talks
-from evaluation.report.analysis import Analysis, AnalysisPlan
-from evaluation.report.course import Course
-from evaluation.report.judged import Judged
-from evaluation.report.study import StudyData
+from evaluation.report.label_columns import Analysis, AnalysisPlan
+from evaluation.report.studies.course import Course
+from evaluation.report.label_columns import Judged
+from evaluation.report.studies.conversations import StudyData
 from turnwise.crowd.models import Participation
 from turnwise.crowd.queries import BotProgress
 from turnwise.dialogues.models import Dialogue, Turn
 from turnwise.labels.models import Label
 from turnwise.labels.queries import given_to
-from turnwise.questions.resolving import question_set
-from turnwise.reports import measuring
+from turnwise.questions.question_sets import question_set
+from turnwise.reports import reply_metrics
 from turnwise.reports.answers import answered
-from turnwise.reports.courses import courses
-from turnwise.reports.manners import manners
+from turnwise.reports.conduct import courses
+from turnwise.reports.conduct import manners
 from turnwise.reports.models import Report
-from turnwise.reports.names import bot_names
+from turnwise.reports.answers import bot_names
 from turnwise.studies.models import Speaker, Study
 
 
@@ -56,7 +56,7 @@ def study_data(study: Study) -> StudyData:
     conduct = _conduct(study, went, asks[0].judged)
     names = bot_names(study)
     facets = {names[bot]: levels for bot, levels in study.study_bots.values_list("bot_id", "facets")}
-    measured = measuring.exchanged(study)
+    measured = reply_metrics.exchanged(study)
     plan, design = analysis_plan(study), design_of(study)
     return StudyData(asks, went, plan, conduct, manners(study), facets, measured, design)
 

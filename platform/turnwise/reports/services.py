@@ -7,20 +7,20 @@ from django.db import IntegrityError, InterfaceError, OperationalError, connecti
 from django.db.models import F, Q
 from django.utils import timezone
 
-from turnwise.crowd.ending import note_proposals, note_signs
+from turnwise.crowd.places.ending import note_proposals, note_signs
 from turnwise.crowd.models import Withdrawal
 from turnwise.judging.queries import judgments_given, judgments_in
-from turnwise.live.errors import why_ended
-from turnwise.live.locks import REPORTS, is_worked_on, only_here
+from turnwise.live.jobs import why_ended
+from turnwise.live.jobs import REPORTS, is_worked_on, only_here
 from turnwise.quality import flagging
-from turnwise.reports import people, queries
+from turnwise.reports import descriptions, queries
 from turnwise.reports.models import Chart, Report
-from turnwise.reports.reported import TaskWithReport, with_report
+from turnwise.reports.report_kinds import TaskWithReport, with_report
 from turnwise.studies.models import Bundle, LastExport, Study
 from turnwise.studies.tasks import keys_of
 
 if TYPE_CHECKING:
-    from turnwise.charts.drawn import Drawing
+    from turnwise.charts.drawing import Drawing
 
 log = logging.getLogger(__name__)
 
@@ -118,13 +118,13 @@ class _Computed:
 
 def _computed(report_id: int) -> _Computed:
     """Everything that a ready report stores, from one snapshot of the database."""
-    from turnwise.charts.drawn import drawings
+    from turnwise.charts.drawing import drawings
 
     before = Report.objects.select_related("study").get(pk=report_id).study
     with_report(before).prepare(before)
     with queries.snapshot():
         study = Report.objects.select_related("study").get(pk=report_id).study
-        compute = people.computation(study)
+        compute = descriptions.computation(study)
         judgments = judgments_in(study)
     result = compute()
     return _Computed(study.results_version, judgments, result, drawings(result))

@@ -6,24 +6,24 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
 from turnwise.accounts.limits import TooManyAtOnceError, one_at_once_of, too_many
-from turnwise.audits.blindness import blindness
+from turnwise.audits.identity_leaks import blindness
 from turnwise.audits.queries import audits_of_bots
-from turnwise.bots import drift
+from turnwise.bots import drift_check
 from turnwise.bots.models import Bot
 from turnwise.charts import pdf
-from turnwise.charts.palettes import PALETTES, standalone
+from turnwise.charts.layout import PALETTES, standalone
 from turnwise.crowd.queries import progress
 from turnwise.crowd.redaction import unreviewed
 from turnwise.dialogues.queries import from_elsewhere
-from turnwise.live.queue import send_or_tell
-from turnwise.live.remembered import key_of, remembered
+from turnwise.live.jobs import send_or_tell
+from turnwise.live.caching import key_of, remembered
 from turnwise.reports import queries, services
 from turnwise.reports import tasks as jobs
-from turnwise.reports.method import method
+from turnwise.reports.descriptions import method
 from turnwise.reports.models import Chart, Report
-from turnwise.reports.reported import ReportedTask, TaskWithReport
-from turnwise.reports.shown import charts_of, published_of
-from turnwise.studies.progress import how_far, still_filling
+from turnwise.reports.report_kinds import ReportedTask, TaskWithReport
+from turnwise.reports.drilldown import charts_of, published_of
+from turnwise.studies.queries import how_far, still_filling
 from turnwise.studies.queries import may_change, readable_studies_of, studies_of
 from turnwise.studies.tasks import keys_of, task_of
 
@@ -53,7 +53,7 @@ def report(request: HttpRequest, pk: int) -> HttpResponse:
         "stamp": queries.stamp(study, newest, at),
         "progress": at,
         "filling": still_filling(study, *how_far(study)),
-        "drift": drift.alarms(Bot.objects.filter(study_bots__study=study)),
+        "drift": drift_check.alarms(Bot.objects.filter(study_bots__study=study)),
         "from_elsewhere": from_elsewhere(study),
         "published": published_of(study, study.question_set),
         "outcome": getattr(study, "outcome", None),

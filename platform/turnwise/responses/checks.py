@@ -5,9 +5,9 @@ from collections.abc import Iterable, Sequence
 
 from django.utils.translation import gettext as _
 
-from evaluation.near_duplicates import character_ngrams
+from evaluation.texts.similarity import character_ngrams
 from turnwise.contexts.tables import text_problem
-from turnwise.responses.bounds import MAX_RESPONSE
+from turnwise.responses.files import MAX_RESPONSE
 
 # Share of the text's letters, in runs of four, that it may have in common with a turn of the context.
 # Below it are answers that take up words ("Do you like tea?" / "I like tea a lot"); above it are copies.

@@ -8,7 +8,7 @@ from chatbots.base import Drawing
 from turnwise.bots.models import Bot, BotVersion
 from turnwise.contexts.models import Context, ContextSetVersion
 from turnwise.crowd.models import Participation
-from turnwise.responses.bounds import MAX_RESPONSE
+from turnwise.responses.files import MAX_RESPONSE
 from turnwise.studies.models import Study
 
 

@@ -12,10 +12,10 @@ from django.utils import timezone
 from django.utils.translation import gettext, ngettext
 
 from turnwise.accounts.models import User
-from turnwise.bots.client import Reply
+from turnwise.bots.hosting.client import Reply
 from turnwise.bots.models import Bot
 from turnwise.contexts.models import Context, ContextSetVersion
-from turnwise.responses.asking import BotChangedError
+from turnwise.responses.bulk_replies import BotChangedError
 from turnwise.responses.models import Response, ResponseFault, ResponseRun, Source
 
 AT_WORK = (ResponseRun.State.QUEUED, ResponseRun.State.RUNNING)

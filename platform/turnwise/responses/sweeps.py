@@ -14,13 +14,13 @@ from django.db import connection, transaction
 from django.db.models import Count, QuerySet
 from django.utils.translation import gettext
 
-from chatbots.cleaning import MAX_CANDIDATES
+from chatbots.hosting.response_checks import MAX_CANDIDATES
 from turnwise.accounts.access import visible_to
 from turnwise.accounts.models import User
 from turnwise.bots.models import Bot
 from turnwise.bots.queries import draws
 from turnwise.contexts.models import ContextSetVersion
-from turnwise.live.remembered import key_of, remembered
+from turnwise.live.caching import key_of, remembered
 from turnwise.responses import services
 from turnwise.responses.models import ResponseRun, Sweep
 

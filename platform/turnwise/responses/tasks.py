@@ -1,12 +1,101 @@
+"""A bot's run, a slice at a time. Whatever is cut off is asked for again, with the same seed."""
+
+import hashlib
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from django.utils import timezone
+from typing_extensions import override
+
+from chatbots.base import Context, Passage
+from turnwise.bots.hosting import client
+from turnwise.live.jobs import RUNS, only_here
+from turnwise.responses import services
+from turnwise.responses.bulk_replies import SLICE_SECONDS, Slice, Trouble, Work, run_slice
+from turnwise.responses.models import ResponseRun
+from turnwise.responses.services import Answered, Failed, Missing
 from collections.abc import Iterable
 
 from celery import shared_task
 from django.utils import timezone
 
-from turnwise.live.locks import RUNS
-from turnwise.live.slices import Slices
-from turnwise.responses import answering, services
+from turnwise.live.jobs import RUNS
+from turnwise.live.jobs import Slices
+from turnwise.responses import services
 from turnwise.responses.models import ResponseRun, Source
+
+
+def seed_of(run_seed: int, key: str, repetition: int) -> int:
+    """The seed of one response: 31 bits, the same on every machine.
+
+    Args:
+        run_seed: of the run.
+        key: of the context, which is stable between versions of a set.
+        repetition: from 1.
+    """
+    digest = hashlib.sha256(f"{run_seed}\n{repetition}\n{key}".encode()).digest()
+    return int.from_bytes(digest[:4], "big") >> 1
+
+
+def answer_slice(run_id: int, *, seconds: float = SLICE_SECONDS) -> bool:
+    """Work on a run for a while. Does nothing if another process does. Safe to repeat.
+
+    Returns:
+        Whether there is more to do.
+    """
+    with only_here(RUNS, run_id) as ours:
+        run = services.begin(run_id, now=timezone.now()) if ours else None
+        if run is None:
+            return False
+        work = _Run(run)
+        return run_slice(f"Run {run_id}", Slice(work, time.monotonic() + seconds).work(), work.give_up)
+
+
+@dataclass(frozen=True, slots=True)
+class _Run(Work[Missing]):
+    run: ResponseRun
+
+    @override
+    def has_ended(self) -> bool:
+        return not ResponseRun.objects.filter(pk=self.run.pk, state__in=services.AT_WORK).exists()
+
+    @override
+    def missing(self, most: int) -> list[Missing]:
+        return services.missing(self.run, most=most)
+
+    @override
+    def request(self, missing: Missing) -> tuple[int, Context]:
+        run, context = self.run, missing.context
+        assert run.bot_id is not None
+        assert run.seed is not None
+        seed = seed_of(run.seed, context.key, missing.repetition)
+        material = tuple(Passage(sentence) for sentence in context.material)
+        asked = Context.from_texts(context.turns, seed)
+        return run.bot_id, replace(asked, material=material, drawing=run.drawing)
+
+    @override
+    def record(
+        self,
+        answered: Sequence[tuple[Missing, client.Reply]],
+        failed: Sequence[tuple[Missing, Trouble]],
+    ) -> None:
+        said = [Answered(*each) for each in answered]
+        lacking = [Failed(missing, trouble.kind, trouble.detail) for missing, trouble in failed]
+        services.record(self.run, said, lacking, now=timezone.now())
+
+    @override
+    def conclude(self) -> None:
+        services.conclude(self.run.pk, now=timezone.now())
+
+    @override
+    def give_up(self, why: str) -> None:
+        services.fail(self.run.pk, why, timezone.now())
+
+    @override
+    def note_waiting(self, why: str) -> None:
+        services.note_waiting(self.run, why, now=timezone.now())
+
 
 _SLICES = Slices("responses.run", RUNS)
 
@@ -15,7 +104,7 @@ _SLICES = Slices("responses.run", RUNS)
 def answer(run_id: int) -> None:
     """A slice of a run; others get their turn before the next one."""
     _SLICES.arrived(run_id)
-    if answering.answer_slice(run_id):
+    if answer_slice(run_id):
         send(run_id)
 
 

@@ -1,5 +1,23 @@
 """Runs: their list, their pages, and how they are begun, stopped and uploaded."""
 
+import secrets
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.core.files.uploadedfile import UploadedFile
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from turnwise.accounts.models import User
+from turnwise.bots.search import BotField
+from turnwise.bots.models import OPERATED
+from turnwise.bots.queries import visible_bots
+from turnwise.contexts.models import ContextSetVersion
+from turnwise.contexts.queries import versions_of
+from turnwise.contexts.tables import FileRefusedError, decoded
+from turnwise.responses.files import ENDINGS
+from turnwise.responses.services import MOST_REPETITIONS
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
@@ -11,24 +29,99 @@ from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_POST
 
 from turnwise.accounts.limits import reading_goes_on_at, reads_a_file, too_many, too_often
-from turnwise.accounts.requests import AuthenticatedHttpRequest
-from turnwise.contexts import previews
+from turnwise.accounts.access import AuthenticatedHttpRequest
+from turnwise.contexts import upload_previews
 from turnwise.contexts.queries import versions_of
 from turnwise.crowd.redaction import redactor_of
-from turnwise.live.queue import send_or_tell
-from turnwise.responses import files, reading, services, tasks
-from turnwise.responses.forms import ResponseFileForm, RunForm
+from turnwise.live.jobs import send_or_tell
+from turnwise.responses import files, services, tasks
+
 from turnwise.responses.models import ResponseRun
 from turnwise.responses.queries import progress, real_runs_of, runs_of
+
+
+def _versions(user: User) -> "forms.ModelChoiceField[ContextSetVersion]":
+    return forms.ModelChoiceField(queryset=versions_of(user), label=_("Contexts"), empty_label=None)
+
+
+class RunForm(forms.Form):
+    """A bot that is to respond to all contexts of a set."""
+
+    repetitions = forms.IntegerField(
+        label=_("Repetitions"),
+        min_value=1,
+        max_value=MOST_REPETITIONS,
+        initial=1,
+        help_text=_(
+            "Several, each with samples of its own, give the standard deviation of a score. The Meena paper "
+            "had 7."
+        ),
+    )
+    seed = forms.IntegerField(
+        label=_("Seed"),
+        min_value=0,
+        max_value=2**53,
+        required=False,
+        help_text=_("The same seed gives the same responses, where the bot can. Empty: one is drawn."),
+    )
+
+    def __init__(self, user: User, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        usable = visible_bots(user).filter(active=True).exclude(adapter=OPERATED)
+        chosen = [self.data.get("bot"), self.initial.get("bot")]
+        bot: forms.Field = BotField(usable, user, chosen=chosen, label=_("Bot"))
+        self.fields = {"context_version": _versions(user), "bot": bot} | self.fields
+
+    def clean_seed(self) -> int:
+        seed: int | None = self.cleaned_data["seed"]
+        return secrets.randbits(31) if seed is None else seed
+
+
+class ResponseFileForm(forms.Form):
+    """Responses of a system that cannot run here."""
+
+    system = forms.CharField(
+        label=_("System"), max_length=120, help_text=_("What reports call it, such as Cleverbot 2019.")
+    )
+    file = forms.FileField(
+        label=_("File"),
+        help_text=_(
+            "CSV or JSON Lines, in UTF-8, with the fields context (its id), response and, for several "
+            "responses to each context, repetition from 1."
+        ),
+    )
+
+    def __init__(self, user: User, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields = {"context_version": _versions(user)} | self.fields
+
+    def clean_file(self) -> dict[str, str]:
+        """The file's text, with its name and format."""
+        upload: UploadedFile[bytes] = self.cleaned_data["file"]
+        name = upload.name or ""
+        ending = ENDINGS.get(name.lower().rpartition(".")[2])
+        if ending is None:
+            raise ValidationError(
+                gettext("“%(value)s” does not end in any of .%(value_2)s. Save it as one of these.")
+                % {"value": name[-60:], "value_2": ", .".join(ENDINGS)}
+            )
+        too_large = gettext(
+            "Leave out all columns but context, repetition and response, or some of the repetitions."
+        )
+        try:
+            return {"text": decoded(upload.read(), too_large=too_large), "origin": name, "ending": ending}
+        except FileRefusedError as error:
+            raise ValidationError(str(error)) from None
+
 
 PER_PAGE = 50
 SHOWN = 50  # findings of a preview, faults of a run
 
-_KEPT = f"responses {reading.SHAPE}"
+_KEPT = f"responses {files.SHAPE}"
 _FORMATS = {
     "jsonl": (files.jsonl_lines, "application/jsonl"),
     "csv": (files.csv_lines, "text/csv; charset=utf-8"),
@@ -100,9 +193,9 @@ def _stamp(run: ResponseRun) -> str:
 def cancel(request: HttpRequest, pk: int) -> HttpResponse:
     found = get_object_or_404(runs_of(request.user), pk=pk)
     if found.study_id:
-        messages.error(request, _("People write in this run. Close its study to stop it."))
+        messages.error(request, gettext("People write in this run. Close its study to stop it."))
     elif services.cancel(found.pk, now=timezone.now()):
-        messages.success(request, _("The run is cancelled. Its responses so far are kept."))
+        messages.success(request, gettext("The run is cancelled. Its responses so far are kept."))
     return redirect(found)
 
 
@@ -141,26 +234,26 @@ def _read(request: AuthenticatedHttpRequest, chosen: Mapping[str, Any]) -> HttpR
         "version": version.pk,
         "system": chosen["system"],
         "origin": file["origin"],
-        "parsed": reading.parsed_apart(file["text"], file["ending"], keys, languages),
+        "parsed": files.parsed_apart(file["text"], file["ending"], keys, languages),
     }
-    return redirect("responses:preview", token=previews.keep(request.user.pk, kept, of=_KEPT))
+    return redirect("responses:preview", token=upload_previews.keep(request.user.pk, kept, of=_KEPT))
 
 
 @login_required
 @reading_goes_on_at(lambda request: request.path)
 def preview(request: AuthenticatedHttpRequest, token: str) -> HttpResponse:
     """What a file of responses would bring; by POST it is brought."""
-    kept = previews.kept(request.user.pk, token, of=_KEPT)
+    kept = upload_previews.kept(request.user.pk, token, of=_KEPT)
     if kept is None:
-        return previews.gone(request, token, "responses:runs")
+        return upload_previews.gone(request, token, "responses:runs")
     version = get_object_or_404(versions_of(request.user), pk=kept["version"])
-    parsed = reading.parsed_from(kept["parsed"])
+    parsed = files.parsed_from(kept["parsed"])
     if request.method == "POST" and parsed.may_be_imported:
-        if not previews.forget(request.user.pk, token):  # the button was pressed twice
-            return previews.gone(request, token, "responses:runs")
+        if not upload_previews.forget(request.user.pk, token):  # the button was pressed twice
+            return upload_previews.gone(request, token, "responses:runs")
         stored = services.store_file(version, parsed.responses, system=kept["system"], owner=request.user)
-        previews.led_to(token, stored.get_absolute_url())
-        messages.success(request, _("%(n)s responses are imported.") % {"n": f"{len(parsed.responses):,}"})
+        upload_previews.led_to(token, stored.get_absolute_url())
+        messages.success(request, gettext("%(n)s responses are imported.") % {"n": f"{len(parsed.responses):,}"})
         return redirect(stored)
     context = {
         "version": version,

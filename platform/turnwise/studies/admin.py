@@ -6,7 +6,7 @@ from django.forms import ChoiceField, ModelForm
 from django.http import HttpRequest
 from typing_extensions import override
 
-from turnwise.accounts.view_only import NeverDeleted, ViewOnly
+from turnwise.accounts.admin import NeverDeleted, ViewOnly
 from turnwise.studies.models import (
     Ask,
     Bundle,

@@ -12,10 +12,10 @@ from pydantic import StringConstraints
 
 from turnwise.accounts.limits import too_often
 from turnwise.accounts.models import User
-from turnwise.accounts.requests import AuthenticatedHttpRequest
-from turnwise.bots.choosing import named
+from turnwise.accounts.access import AuthenticatedHttpRequest
+from turnwise.bots.search import named
 from turnwise.bots.models import Bot
-from turnwise.live.answers import answers
+from turnwise.live.http_responses import answers
 from turnwise.questions.queries import readable
 from turnwise.studies import consent, services
 from turnwise.studies.asks import About, Asked, Moment

@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy as _
 
 from evaluation.questions import Subject
 
-# As many as one number of a list of due annotations has room for (dialogues/asks.py).
+# As many as one number of a list of due annotations has room for (dialogues/progress.py).
 MOST_ASKS = 32
 
 

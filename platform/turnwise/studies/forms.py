@@ -1,3 +1,5 @@
+"""Currencies in which people may be paid."""
+
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
@@ -10,13 +12,28 @@ from django.utils.translation import gettext_lazy as _
 
 from turnwise.accounts.models import User
 from turnwise.bots.models import Bot
-from turnwise.studies import consent, currencies
-from turnwise.studies.ask_forms import QuestionnaireForms
+from turnwise.studies import consent
+from turnwise.studies.form_fields import QuestionnaireForms
 from turnwise.studies.asks import Asked
 from turnwise.studies.models import Study
 from turnwise.studies.presets import presets_of
 from turnwise.studies.services import FIXED_FIELDS, Plan
 from turnwise.studies.tasks import task_of
+
+
+CODES = frozenset(
+    """
+    AED AFN ALL AMD AOA ARS AUD AWG AZN BAM BBD BDT BHD BIF BMD BND BOB BRL BSD BTN BWP BYN BZD CAD
+    CDF CHF CLP CNY COP CRC CUP CVE CZK DJF DKK DOP DZD EGP ERN ETB EUR FJD FKP GBP GEL GHS GIP GMD
+    GNF GTQ GYD HKD HNL HTG HUF IDR ILS INR IQD IRR ISK JMD JOD JPY KES KGS KHR KMF KPW KRW KWD KYD
+    KZT LAK LBP LKR LRD LSL LYD MAD MDL MGA MKD MMK MNT MOP MRU MUR MVR MWK MXN MYR MZN NAD NGN NIO
+    NOK NPR NZD OMR PAB PEN PGK PHP PKR PLN PYG QAR RON RSD RUB RWF SAR SBD SCR SDG SEK SGD SHP SLE
+    SOS SRD SSP STN SVC SYP SZL THB TJS TMT TND TOP TRY TTD TWD TZS UAH UGX USD UYU UZS VES VND VUV
+    WST XAF XCD XCG XOF XPF YER ZAR ZMW ZWG
+    """.split()  # noqa: SIM905  (a list of 154 would be read by nobody)
+)
+"""The active codes of ISO 4217, without those of funds, metals and tests."""
+
 
 PAY_PER_WORKER = {"pay_amount": _("Pay per worker, for the whole batch")}
 # What every study has, whatever its task.
@@ -118,7 +135,7 @@ class StudyForm(forms.ModelForm[Study]):
 
     def clean_pay_currency(self) -> str:
         code: str = self.cleaned_data["pay_currency"].upper()
-        if code not in currencies.CODES:
+        if code not in CODES:
             raise ValidationError(
                 gettext("“%(code)s” is not the code of a currency, such as USD or EUR.") % {"code": code}
             )

@@ -6,11 +6,11 @@ from decimal import Decimal
 
 from django import forms
 
-from evaluation.interval import Undefined
-from evaluation.planner import difference_seen
+from evaluation.statistics.interval import Undefined
+from evaluation.statistics.sample_size import difference_seen
 from evaluation.protocols import spread_of
 from evaluation.protocols.facts import Evaluation
-from turnwise.studies.planned import Planned, Tells, Unit
+from turnwise.studies.planned_size import Planned, Tells, Unit
 
 POWER, LEVEL = 0.8, 0.95
 # Differences are worked out for this spread, and told in multiples of it.

@@ -9,10 +9,10 @@ from django.utils import timezone
 from django.utils.translation import gettext, gettext_lazy
 
 from turnwise.accounts.models import User
-from turnwise.accounts.people import UnknownPersonError, people_named
+from turnwise.accounts.colleagues import UnknownPersonError, people_named
 from turnwise.bots.models import OUTSIDE, Bot
 from turnwise.bots.queries import visible_bots
-from turnwise.studies.asking import in_order, refuse_unfit, store_asks
+from turnwise.studies.ask_rules import in_order, refuse_unfit, store_asks
 from turnwise.studies.asks import Asked
 from turnwise.studies.models import LONGEST_TAG, MOST_TAGS, ConsentVersion, ReEntry, Share, Study, StudyBot
 from turnwise.studies.presets import presets_of

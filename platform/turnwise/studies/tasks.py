@@ -2,8 +2,8 @@
 
 Each task is one class in a folder of its own, `tasks/NAME/task.py`, registered when Django starts. What the
 platform asks of every task stands here. A layer that asks more of some tasks declares it in a class of its
-own, which these inherit: `turnwise.crowd.work.WorkerTask`, `turnwise.judging.queued.QueuedTask`,
-`turnwise.reports.reported.ReportedTask`, `turnwise.rehearsals.rehearsed.RehearsedTask`.
+own, which these inherit: `turnwise.crowd.worker_task.WorkerTask`, `turnwise.judging.queue.queued_task.QueuedTask`,
+`turnwise.reports.report_kinds.ReportedTask`, `turnwise.rehearsals.rehearsed_task.RehearsedTask`.
 """
 
 from abc import ABC, abstractmethod
@@ -17,9 +17,9 @@ from django.db.models import Model, QuerySet
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from turnwise.manual.help import helps
+from turnwise.manual.pages import helps
 from turnwise.studies.asks import About, Asked, By
-from turnwise.studies.planned import Unit
+from turnwise.studies.planned_size import Unit
 
 if TYPE_CHECKING:
     from django.utils.functional import Promise
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from turnwise.bots.models import Bot
     from turnwise.studies.forms import StudyPage
     from turnwise.studies.models import Study
-    from turnwise.studies.planned import Planned
+    from turnwise.studies.planned_size import Planned
     from turnwise.studies.services import Plan
 
 T = TypeVar("T", bound="StudyTask")
@@ -47,7 +47,7 @@ class FirstStep:
 
 
 class Stage(StrEnum):
-    """A step of a study's way; how it stands: `turnwise.workspace.journey`."""
+    """A step of a study's way; how it stands: `turnwise.workspace.study_steps`."""
 
     DESIGN = "design"
     PREVIEW = "preview"

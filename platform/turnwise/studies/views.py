@@ -1,3 +1,8 @@
+"""The page on which a researcher says what the bots of a study are.
+
+Who sees a study besides its owner, and the tags by which lists are narrowed.
+"""
+
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import ValidationError
@@ -7,17 +12,41 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
 from turnwise.accounts.limits import TooManyAtOnceError
-from turnwise.accounts.requests import AuthenticatedHttpRequest
-from turnwise.bots.greeting import Tried
+from turnwise.accounts.access import AuthenticatedHttpRequest
+from turnwise.bots.trial import Tried
 from turnwise.studies import services
 from turnwise.studies.forms import StudyPage
 from turnwise.studies.models import Study
-from turnwise.studies.opening import checks, obstacle_among, open_study, try_bots
+from turnwise.studies.opening_checks import checks, obstacle_among, open_study, try_bots
 from turnwise.studies.outlook import OutlookForm
-from turnwise.studies.planned import number
+from turnwise.studies.planned_size import number
 from turnwise.studies.presets import OWN_DESIGN, PRESETS, preset_named, presets_of
 from turnwise.studies.queries import studies_of
 from turnwise.studies.tasks import task_named, task_of, tasks
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import ValidationError
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
+
+from turnwise.studies.facets import facets_of, parsed, set_facets, written
+from turnwise.studies.models import Study
+from turnwise.studies.queries import studies_of
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import ValidationError
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST
+
+from turnwise.accounts.limits import too_many, too_often
+from turnwise.studies import services
+from turnwise.studies.queries import owned_studies_of, studies_of
 
 
 def home(request: HttpRequest) -> HttpResponse:
@@ -163,4 +192,89 @@ def set_state(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
             _("“%(value)s” is not a state of a study. Use open or closed.")
             % {"value": request.POST.get("state", "")[:20]},
         )
+    return redirect(study)
+
+
+EXAMPLE = "architecture=VHRED, data=Reddit"
+
+
+class FacetsForm(forms.Form):
+    """A line for each bot of the study."""
+
+    def __init__(self, *args: Any, study: Study, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        titles = dict(study.study_bots.values_list("bot__name", "bot__title"))
+        for name, facets in facets_of(study).items():
+            self.fields[name] = forms.CharField(
+                label=titles[name], required=False, max_length=600, initial=written(facets),
+                widget=forms.TextInput(attrs={"placeholder": EXAMPLE, "spellcheck": "false"}),
+            )  # fmt: skip
+
+    def clean(self) -> dict[str, Any]:
+        for name in list(self.cleaned_data):
+            try:
+                self.cleaned_data[name] = parsed(self.cleaned_data[name])
+            except ValidationError as error:
+                self.add_error(name, error)
+        return self.cleaned_data
+
+
+@login_required
+def facets(request: HttpRequest, pk: int) -> HttpResponse:
+    study = get_object_or_404(studies_of(request.user), pk=pk)
+    form = FacetsForm(request.POST if request.method == "POST" else None, study=study, prefix="bot")
+    if request.method == "POST" and form.is_valid():
+        try:
+            set_facets(study, form.cleaned_data)
+            messages.success(request, _("The facets are saved. The report is being updated."))
+            return redirect("studies:facets", pk=pk)
+        except ValidationError as error:
+            form.add_error(None, error)
+    status = 200 if request.method == "GET" else 422
+    return render(request, "studies/facets.html", {"study": study, "form": form}, status=status)
+
+
+@login_required
+def sharing(request: HttpRequest, pk: int) -> HttpResponse:
+    """Whom a study is shared with, for its owner."""
+    study = get_object_or_404(owned_studies_of(request.user), pk=pk)
+    name, role, refused = request.POST.get("name", "").strip()[:150], request.POST.get("role", ""), ""
+    if request.method == "POST":
+        # Else the names of all who sign in could be guessed here.
+        if too_often(request, "share", rate="60/h", key="user"):
+            return too_many(request)
+        try:
+            shared = services.share(study, name, may_change=role == "change")
+        except ValidationError as error:
+            refused = " ".join(error.messages)
+        else:
+            told = _("%(name)s can now change it.") if shared.may_change else _("%(name)s can now read it.")
+            messages.success(request, told % {"name": shared.person})
+            return redirect("studies:sharing", pk=pk)
+    shares = study.shares.select_related("person")
+    shown = {"study": study, "shares": shares, "refused": refused, "name": name, "role": role}
+    return render(request, "studies/sharing.html", shown, status=422 if refused else 200)
+
+
+@login_required
+@require_POST
+def stop(request: HttpRequest, pk: int) -> HttpResponse:
+    study = get_object_or_404(owned_studies_of(request.user), pk=pk)
+    person = request.POST.get("person", "")
+    if person.isdecimal() and len(person) < 10:
+        services.stop_sharing(study, int(person))
+    return redirect("studies:sharing", pk=pk)
+
+
+@login_required
+@require_POST
+def tags(request: HttpRequest, pk: int) -> HttpResponse:
+    """The tags of a study, separated by commas; a page to correct them if they are refused."""
+    study = get_object_or_404(studies_of(request.user).filter(rehearsal_of=None), pk=pk)
+    written = request.POST.get("tags", "")[:1000]
+    try:
+        services.set_tags(study, written.split(","))
+    except ValidationError as error:
+        shown = {"study": study, "written": written, "refused": " ".join(error.messages)}
+        return render(request, "studies/tags.html", shown, status=422)
     return redirect(study)

@@ -13,5 +13,5 @@ class TasksConfig(AppConfig):
 
     @override
     def ready(self) -> None:
-        list(discovery.each("task"))
-        import_module("turnwise.tasks.jobs")  # Celery itself looks only into modules that are called tasks
+        list(discovery.parts_named("task"))
+        import_module("turnwise.tasks.discovery")  # Celery itself looks only into modules that are called tasks

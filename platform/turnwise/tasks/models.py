@@ -2,4 +2,4 @@
 
 from turnwise.tasks import discovery
 
-list(discovery.each("models"))
+list(discovery.parts_named("models"))

@@ -11,19 +11,19 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST, require_safe
 
 from turnwise.accounts.limits import reading_goes_on_at, reads_a_file
-from turnwise.accounts.requests import AuthenticatedHttpRequest
+from turnwise.accounts.access import AuthenticatedHttpRequest
 from turnwise.dialogues.models import Dialogue, TranscriptImport
 from turnwise.dialogues.queries import imports_of, labelled_import
-from turnwise.live.queue import NOT_STARTED, is_sent
+from turnwise.live.jobs import NOT_STARTED, is_sent
 from turnwise.studies.models import Study
 from turnwise.studies.queries import studies_of
 from turnwise.studies.tasks import FirstStep, task_of
-from turnwise.transcripts import importing, under_way, undoing
+from turnwise.transcripts import importing, import_progress, undoing
 from turnwise.transcripts import tasks as jobs
-from turnwise.transcripts.attempts import attempt
+from turnwise.transcripts.import_attempts import attempt
 from turnwise.transcripts.importers import FORMATS
 from turnwise.transcripts.importing import ImportRefusedError
-from turnwise.transcripts.reading import Preview
+from turnwise.transcripts.file_reading import Preview
 from turnwise.trash.views import tell
 
 SHOWN_TURNS = 8
@@ -76,11 +76,11 @@ def one(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 def _one(request: HttpRequest, record: TranscriptImport, *, error: str = "") -> HttpResponse:
-    record = under_way.look_after(record)
+    record = import_progress.look_after(record)
     error = error or record.refusal
     context = {"study": record.study, "record": record, "formats": FORMATS.values(), "stamp": _stamp(record)}
     if record.is_under_way:
-        context["progress"] = under_way.progress(record)
+        context["progress"] = import_progress.progress(record)
     elif record.imported_at:
         context["is_labelled"] = labelled_import(record)
         context["next_step"] = _next_step(record.study)
@@ -102,7 +102,7 @@ def _next_step(study: Study) -> FirstStep | None:
 
 
 def _stamp(record: TranscriptImport) -> str:
-    done = under_way.progress(record).get("done", 0) if record.is_under_way else 0
+    done = import_progress.progress(record).get("done", 0) if record.is_under_way else 0
     return f"{record.asked_at}-{record.imported_at}-{done}"
 
 
@@ -111,7 +111,7 @@ def _stamp(record: TranscriptImport) -> str:
 def stamp(request: HttpRequest, pk: int) -> JsonResponse:
     """A word that changes while a file comes in; its page asks for it every few seconds."""
     record = get_object_or_404(imports_of(request.user).defer("content"), pk=pk)
-    return JsonResponse({"stamp": _stamp(under_way.look_after(record))})
+    return JsonResponse({"stamp": _stamp(import_progress.look_after(record))})
 
 
 def _languages(record: TranscriptImport, seen: Preview, sent: str | None) -> dict[str, object]:
@@ -194,7 +194,7 @@ def confirm(request: HttpRequest, pk: int) -> HttpResponse:
     except ImportRefusedError as error:
         return _one(request, record, error=str(error))
     if is_new and not is_sent(partial(jobs.bring_in.delay, pk)):
-        under_way.give_up(pk, str(NOT_STARTED))
+        import_progress.give_up(pk, str(NOT_STARTED))
     return redirect("transcripts:import", pk=pk)
 
 

@@ -13,16 +13,16 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from evaluation.scripts import may_be_in, named
+from evaluation.texts.cleaning import may_be_in, named
 from turnwise.accounts.models import User
 from turnwise.dialogues.models import TranscriptImport, packed
-from turnwise.live.apart import PATIENCE_SECONDS
-from turnwise.live.remembered import key_of, remembered
-from turnwise.live.text import why_no_text
+from turnwise.live.subprocesses import PATIENCE_SECONDS
+from turnwise.live.caching import key_of, remembered
+from turnwise.live.frames import why_no_text
 from turnwise.studies.models import Study
-from turnwise.transcripts import ratings, under_way
+from turnwise.transcripts import outside_ratings, import_progress
 from turnwise.transcripts.importers import FORMATS, Limits, guessed
-from turnwise.transcripts.reading import SHAPE, Preview, previewed_apart, told_preview
+from turnwise.transcripts.file_reading import SHAPE, Preview, previewed_apart, told_preview
 
 log = logging.getLogger(__name__)
 
@@ -157,7 +157,7 @@ def read_as(draft: TranscriptImport) -> str:
 
 def leave_out_unrateable(study: Study, seen: Preview) -> None:
     """Turn ratings for which the study has no conversation into problems."""
-    rateable = ratings.Rateable.of(study, seen.rated)
+    rateable = outside_ratings.Rateable.of(study, seen.rated)
     for name, line in [*seen.rated.items()]:
         if problem := rateable.wrong(name, line):
             seen.leave_out(name, problem)
@@ -278,5 +278,5 @@ def ask_for(
     draft.language = language
     draft.asked_at, draft.refusal = now or timezone.now(), ""
     draft.save(update_fields=["systems", "scripted_opening", "language", "asked_at", "refusal"])
-    under_way.begin(draft.pk, parts)
+    import_progress.begin(draft.pk, parts)
     return True

@@ -9,15 +9,15 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from turnwise.accounts.requests import AuthenticatedHttpRequest
+from turnwise.accounts.access import AuthenticatedHttpRequest
 from turnwise.dialogues.models import Dialogue
 from turnwise.dialogues.queries import relayed_of
-from turnwise.live.text import MAX_TEXT
+from turnwise.live.frames import MAX_TEXT
 from turnwise.studies.queries import studies_of
 from turnwise.transcripts import relaying
-from turnwise.transcripts.attempts import attempt
+from turnwise.transcripts.import_attempts import attempt
 from turnwise.transcripts.importing import ImportRefusedError
-from turnwise.transcripts.pasted import parsed
+from turnwise.transcripts.relaying import parsed
 from turnwise.transcripts.relaying import RelayRefusedError
 from turnwise.trash.views import tell
 

@@ -18,16 +18,16 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from evaluation.scripts import contradiction
+from evaluation.texts.cleaning import contradiction
 from turnwise.bots.models import OUTSIDE, BotVersion
 from turnwise.bots.services import outside_system, version_of
 from turnwise.crowd.models import Worker
 from turnwise.dialogues.models import Dialogue, Material, Seat, TranscriptImport, Turn
 from turnwise.labels.models import Label
-from turnwise.live.locks import IMPORTS, only_here
+from turnwise.live.jobs import IMPORTS, only_here
 from turnwise.studies.models import Study, StudyBot
 from turnwise.studies.services import results_changed
-from turnwise.transcripts import ratings, under_way
+from turnwise.transcripts import outside_ratings, import_progress
 from turnwise.transcripts.importers import Checked, Limits, Problem, Rated, Source, checked
 from turnwise.transcripts.importing import (
     ON_PAGE,
@@ -36,7 +36,7 @@ from turnwise.transcripts.importing import (
     refuse_unknown_format,
     titles_of,
 )
-from turnwise.transcripts.outside import RATER, labels_of, raters_of, talker
+from turnwise.transcripts.outside_ratings import RATER, labels_of, raters_of, talker
 
 log = logging.getLogger(__name__)
 
@@ -59,10 +59,10 @@ def import_requested(record_id: int) -> None:
             with transaction.atomic():
                 _bring_in(record, checked(source, record.format, ON_PAGE), timezone.now())
         except ImportRefusedError as error:
-            under_way.give_up(record_id, str(error))
+            import_progress.give_up(record_id, str(error))
         except Exception:
             log.exception("The import %s broke off.", record_id)
-            under_way.give_up(
+            import_progress.give_up(
                 record_id, _("The import stopped early; the log says why. Nothing was imported.")
             )
 
@@ -115,9 +115,9 @@ def _bring_in(record: TranscriptImport, found: Iterator[Checked | Rated | Proble
     writer = _Writer(record, _versions(record), now)
     for batch in _batches(found):
         writer.write([each for each in batch if isinstance(each, Checked)])
-        ratings.store(record, [each for each in batch if isinstance(each, Rated)], now)
+        outside_ratings.store(record, [each for each in batch if isinstance(each, Rated)], now)
         record.left_out += sum(isinstance(each, Problem) for each in batch)
-        under_way.tell(record.pk, len(batch))
+        import_progress.tell(record.pk, len(batch))
     record.left_out += writer.in_others
     if not record.conversations and writer.in_others:
         writer.refuse()

@@ -2,7 +2,7 @@ import subprocess
 
 from celery import shared_task
 
-from turnwise.live.apart import left_alone
+from turnwise.live.subprocesses import left_alone
 
 
 @shared_task

@@ -13,10 +13,10 @@ from turnwise.dialogues.queries import LABELLED
 from turnwise.studies import bundles
 from turnwise.studies.models import Study, StudyBot
 from turnwise.studies.services import results_changed
-from turnwise.transcripts import ratings
+from turnwise.transcripts import outside_ratings
 from turnwise.transcripts.importing import ImportRefusedError
 from turnwise.trash.models import Deletion
-from turnwise.trash.services import Kept
+from turnwise.trash.soft_delete import Kept
 
 
 @transaction.atomic
@@ -37,7 +37,7 @@ def undo(record_id: int, *, by: User) -> Deletion:
     refuse_labelled(Dialogue.objects.filter(imported_in=record).values_list("pk", flat=True))
     kept, was_imported = Kept(), record.imported_at is not None
     if was_imported:
-        kept.delete(ratings.brought(record))
+        kept.delete(outside_ratings.brought(record))
     kept.delete(TranscriptImport.objects.filter(pk=record.pk))
     if was_imported:
         kept.delete(unheard_systems(record.study))

@@ -1,8 +1,8 @@
 from celery import shared_task
 
-from turnwise.trash import services
+from turnwise.trash import soft_delete
 
 
 @shared_task
 def forget_old_deletions() -> None:
-    services.forget_old()
+    soft_delete.forget_old()

@@ -6,10 +6,10 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
-from turnwise.accounts.requests import AuthenticatedHttpRequest
-from turnwise.trash import services
+from turnwise.accounts.access import AuthenticatedHttpRequest
+from turnwise.trash import soft_delete
 from turnwise.trash.models import KEPT_FOR, Deletion
-from turnwise.trash.queries import deletions_of
+from turnwise.trash.soft_delete import deletions_of
 
 
 @require_GET
@@ -24,8 +24,8 @@ def deleted(request: AuthenticatedHttpRequest) -> HttpResponse:
 def put_back(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
     deletion = get_object_or_404(deletions_of(request.user), pk=pk)
     try:
-        services.put_back(pk)
-    except services.PutBackRefusedError as error:
+        soft_delete.put_back(pk)
+    except soft_delete.PutBackRefusedError as error:
         messages.error(request, str(error))
         return redirect("trash:deleted")
     messages.success(request, _("It is back: %(what)s.") % {"what": deletion.what})

@@ -5,11 +5,11 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_GET
 
-from turnwise.reports import people
-from turnwise.reports.reported import ReportedTask, TaskWithReport
+from turnwise.reports import descriptions
+from turnwise.reports.report_kinds import ReportedTask, TaskWithReport
 from turnwise.studies.models import LONGEST_TAG, Study
-from turnwise.studies.opening import obstacle
-from turnwise.studies.progress import counts_of, in_words
+from turnwise.studies.opening_checks import obstacle
+from turnwise.studies.queries import counts_of, in_words
 from turnwise.studies.queries import (
     may_change,
     owned_studies_of,
@@ -19,7 +19,7 @@ from turnwise.studies.queries import (
 )
 from turnwise.studies.tasks import task_of
 from turnwise.workspace import home as first_page
-from turnwise.workspace.journey import journey
+from turnwise.workspace.study_steps import journey
 
 PER_PAGE = 50
 
@@ -77,7 +77,7 @@ def overview(request: HttpRequest, pk: int) -> HttpResponse:
         "entry_url": request.build_absolute_uri(study.get_entry_url()),
         "consent": study.consent_versions.last(),
         "obstacle": None if study.state in (Study.State.OPEN, Study.State.PAUSED) else obstacle(study),
-        "said_of_themselves": [] if isinstance(task, TaskWithReport) else people.said_of_themselves(study),
+        "said_of_themselves": [] if isinstance(task, TaskWithReport) else descriptions.said_of_themselves(study),
         "steps": [] if study.rehearsal_of_id else journey(study),
         **task.shown(study),
     }

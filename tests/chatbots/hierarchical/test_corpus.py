@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from chatbots.hierarchical.corpus import CorpusSettings, Part, build, chains, key_of, part_of_text, pieces
-from chatbots.hierarchical.targets import TargetFile
+from chatbots.hierarchical.distillation import TargetFile
 from chatbots.meena.corpus.reading import Message, Tree
-from chatbots.training.corpora import CorpusError
+from chatbots.training.files import CorpusError
 from chatbots.training.vocabulary import END, UNKNOWN, Vocabulary, VocabularyError, text_of, words_of
 from evaluation.conversation import targets
 from evaluation.conversation.encoders import EncoderError, Encoders

@@ -8,12 +8,7 @@ import pytest
 import torch
 
 from chatbots.hierarchical.batching import collate
-from chatbots.hierarchical.decoding import (
-    DecodingSettings,
-    drawn_first,
-    first_states,
-    replies,
-)
+from chatbots.hierarchical.responder import DecodingSettings, drawn_first, first_states, replies
 from chatbots.training.decoding import Found, beam_search, nucleus, sample
 from chatbots.training.vocabulary import END, NEVER_WRITTEN, START
 from tests.chatbots.hierarchical.tiny import CONVERSATIONS, model_of

@@ -8,7 +8,7 @@ import torch
 from scipy.special import logsumexp
 
 from chatbots.hierarchical.batching import collate
-from chatbots.hierarchical.latent import Normal, divergence
+from chatbots.hierarchical.layers import Normal, divergence
 from chatbots.hierarchical.model import Drawn
 from chatbots.hierarchical.perplexity import log_likelihood, perplexity
 from tests.chatbots.hierarchical.tiny import CONVERSATIONS, model_of

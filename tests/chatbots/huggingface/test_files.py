@@ -12,7 +12,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from chatbots.base import Context
-from chatbots.bots.dialogpt import SIZES
+from chatbots.bots.huggingface import SIZES
 from chatbots.errors import ConfigurationError
 from chatbots.huggingface.files import content_hash
 from chatbots.registry import REGISTRY, create_bot, describe

@@ -8,16 +8,16 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 
-from chatbots.identity import regression
+from chatbots.identity.classifiers import logistic
 from chatbots.identity.classifiers import KINDS, SHIPPED, load_classifier, noted_threshold
 from chatbots.identity.classifiers.base import ClassifierError, checked, numbers_of
 from chatbots.identity.cli import main
 from chatbots.identity.features import HashedNgrams, TfIdf, treebank_words
-from chatbots.identity.grammar.partition import Split
+from chatbots.identity.grammar.sampling import Split
 from chatbots.identity.grammar.sampling import sample
 from chatbots.identity.labels import LABELS, Label
 from chatbots.identity.training import conversation_negatives, threshold_at, train
-from chatbots.identity.utterances import UtteranceError, labels_of, read_utterances
+from chatbots.identity.training import UtteranceError, labels_of, read_utterances
 from evaluation import intent
 
 SHARED = Path(__file__).parents[4] / "shared" / "data" / "r-u-a-robot" / "data" / "v1.0.0"
@@ -96,11 +96,11 @@ def test_tf_idf_and_regression_are_those_of_scikit_learn(small):
     model = LogisticRegression(max_iter=5_000, tol=1e-8).fit(rows, numbers_of(labels))
 
     features = TfIdf.fitted(texts)
-    weights, bias = regression.fit(features(texts), numbers_of(labels), 3)
+    weights, bias = logistic.fit(features(texts), numbers_of(labels), 3)
 
     np.testing.assert_allclose(features(texts).toarray(), rows.toarray(), atol=1e-12)
     asked = [*texts[:20], "is this a robot or not", ""]
-    ours = regression.predict(features(asked), weights, bias)
+    ours = logistic.predict(features(asked), weights, bias)
     np.testing.assert_allclose(ours, model.predict_proba(theirs.transform(asked)), atol=2e-3)
 
 
@@ -210,7 +210,7 @@ def test_a_label_without_texts_is_refused(small):
 
 
 def read_positive_only(small):
-    from chatbots.identity.utterances import Utterance
+    from chatbots.identity.training import Utterance
 
     return [Utterance(text, label) for text, label in zip(*small, strict=True) if label is Label.POSITIVE]
 

@@ -6,10 +6,10 @@ from collections import Counter
 import pytest
 from lark import Lark
 
-from chatbots.identity.grammar.ebnf import ebnf
-from chatbots.identity.grammar.modifiers import load_modifiers, modified
+from chatbots.identity.grammar.notation import ebnf
+from chatbots.identity.grammar.sampling import load_modifiers, modified
 from chatbots.identity.grammar.notation import ROOTS, Grammar, GrammarError, joined, load, parse
-from chatbots.identity.grammar.partition import Split, partitioned
+from chatbots.identity.grammar.sampling import Split, partitioned
 from chatbots.identity.grammar.recognition import Recogniser
 from chatbots.identity.grammar.sampling import Sampler, sample
 from chatbots.identity.labels import CATEGORIES, Label

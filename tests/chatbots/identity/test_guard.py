@@ -6,8 +6,8 @@ import pytest
 from chatbots.base import Context, Failure
 from chatbots.errors import ConfigurationError
 from chatbots.identity.audit import questions
-from chatbots.identity.guarding import Judge
-from chatbots.identity.intents import Intent
+from chatbots.identity.guard_classifier import Judge
+from chatbots.identity.labels import Intent
 from chatbots.identity.labels import Label
 from chatbots.identity.replies import Reply, categorise
 from chatbots.registry import REGISTRY, create_bot

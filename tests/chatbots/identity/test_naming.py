@@ -3,7 +3,7 @@
 import pytest
 
 from chatbots.bots.identity_guard import IdentityGuardBot
-from chatbots.identity.naming import named, named_among, names_of
+from chatbots.identity.name_leaks import named, named_among, names_of
 from chatbots.identity.replies import Reply, categorise
 
 INNER = {"adapter": "openai-chat", "configuration": {"model": "acme/wonder-7b"}}

@@ -12,9 +12,9 @@ from sklearn.metrics.pairwise import linear_kernel
 from chatbots.knowledge import oracle
 from chatbots.knowledge.conversations import ConversationsError, read_conversations, read_reading_sets
 from chatbots.knowledge.corpus import Library
-from chatbots.knowledge.counts import by_configuration
+from chatbots.knowledge.conversations import by_configuration
 from chatbots.knowledge.oracle import NONE, Ranker, words_near
-from chatbots.knowledge.sentences import sentences_of
+from chatbots.knowledge.oracle import sentences_of
 from chatbots.knowledge.splitting import familiarity, frequencies
 from tests.chatbots.knowledge.topical_chat import PARTS, SHARED, write_published
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from chatbots.knowledge.sentences import sentences_of
+from chatbots.knowledge.oracle import sentences_of
 
 
 @pytest.mark.parametrize(

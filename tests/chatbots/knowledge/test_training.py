@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from chatbots.knowledge.batching import Batches, collate
-from chatbots.knowledge.checkpoint import load_checkpoint
+from chatbots.knowledge.model import load_checkpoint
 from chatbots.knowledge.config import TopicalChatConfig
 from chatbots.knowledge.corpus import (
     CorpusSettings,

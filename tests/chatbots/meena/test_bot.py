@@ -7,8 +7,8 @@ import torch
 
 from chatbots.base import Context, Drawing, seed_of
 from chatbots.errors import ConfigurationError
-from chatbots.meena.beam import beam_search
-from chatbots.meena.checkpoint import load_checkpoint, save_checkpoint
+from chatbots.meena.responder import beam_search
+from chatbots.meena.model import load_checkpoint, save_checkpoint
 from chatbots.meena.config import MeenaConfig
 from chatbots.meena.model import Meena
 from chatbots.meena.tokenizer import Tokenizer

@@ -7,7 +7,7 @@ import pytest
 
 from chatbots.meena.cli import main
 from chatbots.meena.corpus.reading import ReadingReport, read_trees
-from chatbots.meena.everyday.chitchat import ChitchatError, conversations
+from chatbots.meena.everyday.dialogues import ChitchatError, chitchat_conversations as conversations
 
 DATA = {
     "one": {

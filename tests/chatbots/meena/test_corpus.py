@@ -12,9 +12,9 @@ from chatbots.meena.corpus.building import BELOW, Corpus, CorpusSettings, Reserv
 from chatbots.meena.corpus.filters import FILTERS, Candidate, reason_to_remove, without_quotes
 from chatbots.meena.corpus.reading import ReadingReport, read_trees
 from chatbots.meena.corpus.shards import Shard, ShardWriter, open_shards
-from chatbots.meena.corpus.sketch import CountSketch
+from chatbots.meena.corpus.filters import CountSketch
 from chatbots.meena.tokenizer import Tokenizer, fit_context
-from chatbots.training.corpora import CorpusError
+from chatbots.training.files import CorpusError
 
 SETTINGS = CorpusSettings(vocabulary_size=60, heldout=0.0, safety="none")
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from chatbots.meena.beam import beam_search
+from chatbots.meena.responder import beam_search
 from chatbots.meena.cache import TO_DEVICE, TO_HOST
 from chatbots.meena.config import MeenaConfig
 from chatbots.meena.model import Meena, decoding_bytes

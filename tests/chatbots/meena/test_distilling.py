@@ -9,15 +9,15 @@ import pytest
 import torch
 from torch.nn.functional import kl_div
 
-from chatbots.meena.checkpoint import save_checkpoint
+from chatbots.meena.model import save_checkpoint
 from chatbots.meena.cli import main
 from chatbots.meena.config import MeenaConfig
 from chatbots.meena.corpus.shards import ShardWriter, open_shards
 from chatbots.meena.model import PADDING, Meena
 from chatbots.meena.tokenizer import Tokenizer
-from chatbots.meena.training import distilling
+from chatbots.meena.training import distillation
 from chatbots.meena.training.batching import Batches
-from chatbots.meena.training.distilling import Teacher, identity_of, soft_loss
+from chatbots.meena.training.distillation import Teacher, identity_of, soft_loss
 from chatbots.meena.training.loop import Trainer
 from chatbots.meena.training.settings import TrainingSettings
 from chatbots.training.checkpoint import CheckpointError
@@ -41,7 +41,7 @@ def test_the_loss_is_that_of_a_calculation_by_hand():
 
 
 def test_the_loss_and_its_gradient_are_pytorchs_own(monkeypatch):
-    monkeypatch.setattr(distilling, "MOST_ROWS", 4)
+    monkeypatch.setattr(distillation, "MOST_ROWS", 4)
     torch.manual_seed(1)
     scores, taught = torch.randn(3, 5, 7, requires_grad=True), torch.randn(3, 5, 7)
     targets = torch.randint(5, 7, (3, 5)).masked_fill(torch.rand(3, 5) < 0.3, PADDING)

@@ -4,8 +4,8 @@ import random
 
 import pytest
 
-from chatbots.meena.everyday.echoes import Echo, echoes
-from chatbots.meena.everyday.overheard import replied
+from chatbots.meena.everyday.remarks import Echo, echoes
+from chatbots.meena.everyday.listening_dialogues import replied
 from chatbots.meena.everyday.remarks import corrects, remark, remarks
 
 

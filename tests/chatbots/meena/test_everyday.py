@@ -9,7 +9,7 @@ import pytest
 
 from chatbots.meena.cli import main
 from chatbots.meena.corpus.reading import ReadingReport, read_trees
-from chatbots.meena.everyday.conversations import conversations, typed, walk
+from chatbots.meena.everyday.dialogues import conversations, typed, walk
 from chatbots.meena.everyday.templates import (
     Entry,
     TemplateError,

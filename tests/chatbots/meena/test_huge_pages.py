@@ -10,9 +10,9 @@ import pytest
 import torch
 
 from chatbots.meena.config import MeenaConfig
-from chatbots.meena.huge_pages import PAGE, gather
+from chatbots.meena.acceleration import PAGE, gather
 from chatbots.meena.model import Meena
-from chatbots.meena.precision import PackedLinear, can_pack, pack
+from chatbots.meena.acceleration import PackedLinear, can_pack, pack
 
 TRIED = 32
 """More huge pages than any test here needs."""

@@ -13,10 +13,10 @@ import torch
 
 from chatbots.meena.config import preset
 from chatbots.meena.model import Meena
-from chatbots.meena.perplexity import negative_log_likelihood
-from chatbots.meena.recording import Recorded
+from chatbots.meena.training.perplexity import negative_log_likelihood
+from chatbots.meena.acceleration import Recorded
 from chatbots.meena.sampling import draw
-from chatbots.training.devices import pick_device
+from chatbots.training.running import pick_device
 
 ELSEWHERE = torch.device("meta")
 

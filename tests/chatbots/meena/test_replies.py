@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from chatbots.bots.meena import response_of
-from chatbots.meena.beam import beam_search
+from chatbots.meena.responder import beam_search
 from chatbots.meena.config import MeenaConfig
 from chatbots.meena.model import Meena
 from chatbots.meena.responder import NOTHING_LEFT, Candidate, Responder, choose

@@ -5,7 +5,7 @@ import json
 import pytest
 import torch
 
-from chatbots.meena.checkpoint import save_checkpoint
+from chatbots.meena.model import save_checkpoint
 from chatbots.meena.cli import main
 from chatbots.meena.config import MeenaConfig
 from chatbots.meena.model import Meena

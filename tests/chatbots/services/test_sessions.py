@@ -1,8 +1,8 @@
 import pytest
 
 from chatbots.base import Context, Speaker, Turn
-from chatbots.services.pointer import at_pointer, check_pointer
-from chatbots.services.sessions import Sessions
+from chatbots.bots.http import at_pointer, check_pointer
+from chatbots.services.bot import Sessions
 
 
 class Clock:

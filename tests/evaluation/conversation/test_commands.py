@@ -10,7 +10,7 @@ import pytest
 from numpy.random import default_rng
 
 from evaluation.__main__ import main
-from evaluation.conversation.commands import NOT_FOR_TRAINING
+from evaluation.commands.conversation import NOT_FOR_TRAINING
 from evaluation.conversation.encoders import encoders
 from evaluation.conversation.exchanges import of_bots
 from evaluation.conversation.metrics import measured

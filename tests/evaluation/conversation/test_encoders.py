@@ -10,10 +10,10 @@ import torch
 
 from evaluation.conversation.encoders import EncoderError, encoders
 from evaluation.conversation.encoders.deepmoji import EMOJI, WEIGHTS, DeepMoji
-from evaluation.conversation.encoders.glove import Glove, parts
-from evaluation.conversation.encoders.infersent import InferSent
+from evaluation.conversation.encoders.word_vectors import Glove, parts
+from evaluation.conversation.encoders.sentences import InferSent
 from evaluation.conversation.encoders.sentences import of_folder
-from evaluation.conversation.encoders.word2vec import Word2Vec
+from evaluation.conversation.encoders.word_vectors import Word2Vec
 
 
 def vectors_file(path: Path, of: dict[str, list[float]], head: str = "") -> None:

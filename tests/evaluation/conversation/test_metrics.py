@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluation.conversation.cut import cut
+from evaluation.conversation.similarity import cut
 from evaluation.conversation.encoders import Encoders, Vectors, encoders
 from evaluation.conversation.exchanges import NONE, of_bots, with_bot
 from evaluation.conversation.metrics import Measures, Variant, asks, laughs, measured
 from evaluation.conversation.similarity import average, cosines, extrema, greedy, word_rows
-from evaluation.labels import FloatArray
-from evaluation.repetition import words
+from evaluation.statistics.labels import FloatArray
+from evaluation.texts.repetition import words
 
 NAN = math.nan
 INDEX = {"cat": [0], "dog": [1], "sun": [2]}

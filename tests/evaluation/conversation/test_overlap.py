@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluation.conversation.overlap import Overlap, known, overlap
+from evaluation.conversation.ngrams import Overlap, known, overlap
 
 TALKS = [
     ["hi", "how are you", "fine", "and you", "fine"],

@@ -10,12 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evaluation.interval import Undefined
+from evaluation.statistics.interval import Undefined
 from evaluation.quality.flags import Flag, Judgment, Kind, Known, Thresholds, Work, flags
-from evaluation.quality.machine import marked
-from evaluation.quality.peers import agreements, alphas
-from evaluation.quality.sameness import chance_of_run, entropy, longest_run
-from evaluation.quality.speed import paces, unread
+from evaluation.quality.signs import marked
+from evaluation.quality.accuracy import agreements, alphas
+from evaluation.quality.signs import chance_of_run, entropy, longest_run
+from evaluation.quality.signs import paces, unread
 
 NAN = float("nan")
 

@@ -12,7 +12,7 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from evaluation.personal_data import Kind
+from evaluation.texts.personal_data import Kind
 from evaluation.questions import REPLY_IMPRESSION, SSA
 from tests.asking import judging_with_two_sets
 from tests.conftest import MakeContexts, MakeQueue, MakeRun, enter
@@ -20,17 +20,17 @@ from tests.desks import begin, held, item_of
 from tests.planted import computed
 from turnwise.accounts.models import User
 from turnwise.contexts.models import Context
-from turnwise.crowd.ending import exclude
+from turnwise.crowd.places.ending import exclude
 from turnwise.crowd.redaction import redact
-from turnwise.judging import subjects
+from turnwise.judging.items import subjects
 from turnwise.judging.models import Slot
-from turnwise.judging.services import judge
+from turnwise.judging.queue.services import judge
 from turnwise.labels.models import Label
-from turnwise.labels.votes import votes_on
+from turnwise.labels.queries import votes_on
 from turnwise.studies.asks import Party
 from turnwise.studies.models import Study
-from turnwise.tasks.judging import in_context
-from turnwise.tasks.judging.in_context import Narrowed, Order
+from turnwise.tasks.judging import context_results
+from turnwise.tasks.judging.context_results import Narrowed, Order
 
 pytestmark = pytest.mark.django_db
 
@@ -78,8 +78,8 @@ def judged(make_queue: MakeQueue, make_contexts: MakeContexts, make_run: MakeRun
     return make_judged(make_queue, make_contexts, make_run, VOTES)
 
 
-def listed(study: Study, order: Order, by: Narrowed | None = None) -> list[in_context.Ranked]:
-    return in_context.ranked(study.asked[0], order, by or Narrowed(), limit=50, offset=0)
+def listed(study: Study, order: Order, by: Narrowed | None = None) -> list[context_results.Ranked]:
+    return context_results.ranked(study.asked[0], order, by or Narrowed(), limit=50, offset=0)
 
 
 @pytest.mark.django_db(transaction=True)
@@ -113,7 +113,7 @@ def test_the_most_disputed_come_first(judged: Study) -> None:
 def test_what_was_said_stands_side_by_side_with_its_votes(judged: Study) -> None:
     context = Context.objects.get(key="c1")
 
-    alpha, beta = in_context.responses(judged.asked[0], context.pk)
+    alpha, beta = context_results.responses(judged.asked[0], context.pk)
 
     assert (alpha.system, alpha.text) == ("Alpha", "Alpha answers c1.")
     assert list(alpha.scores.values()) == pytest.approx([200 / 3, 200 / 3, 200 / 3])
@@ -135,7 +135,7 @@ def test_any_question_set_is_shown(
 
     assert first.key == "c1"
     assert [first.score, second.score] == pytest.approx([3.5, 5])
-    (said,) = in_context.responses(study.asked[0], first.pk)
+    (said,) = context_results.responses(study.asked[0], first.pk)
     assert said.scores[main.key] == pytest.approx(3.5)
 
 
@@ -153,7 +153,7 @@ def test_excluded_workers_are_left_out_where_that_was_declared(judged: Study, re
     found = listed(judged, Order.HARDEST)
     assert [(each.key, each.judgments) for each in found] == [("c2", 4), ("c1", 4), ("c3", 0)]
     assert found[0].score == pytest.approx(50 / 4)
-    assert in_context.responses(judged.asked[0], found[2].pk)[0].answers == []
+    assert context_results.responses(judged.asked[0], found[2].pk)[0].answers == []
 
 
 @pytest.mark.parametrize(
@@ -280,7 +280,7 @@ def test_each_ask_has_its_order_and_its_votes(severally: Study, rex: User, sign_
     pks = dict(Context.objects.values_list("key", "pk"))
 
     for ask, hardest in zip(severally.asked, ("c1", "c2"), strict=True):
-        assert in_context.ranked(ask, Order.HARDEST, Narrowed(), limit=5, offset=0)[0].key == hardest
+        assert context_results.ranked(ask, Order.HARDEST, Narrowed(), limit=5, offset=0)[0].key == hardest
         page = browser.get(f"{address}?ask={ask.number}").content.decode()
         first, second = sorted(pks, key=lambda key: key != hardest)
         assert page.index(f"{address}{pks[first]}/") < page.index(f"{address}{pks[second]}/")

@@ -18,13 +18,13 @@ from tests.conftest import PATIENCE, MakeContexts, MakeQueue, MakeStudy, enter
 from tests.desks import OPEN
 from turnwise.accounts.models import User
 from turnwise.crowd.models import Assignment, Participation
-from turnwise.crowd.sessions import COOKIE, signed
-from turnwise.judging import services as judging
-from turnwise.judging import subjects
-from turnwise.judging.chosen import contexts_of
+from turnwise.crowd.entry.sessions import COOKIE, signed
+from turnwise.judging.queue import services as judging
+from turnwise.judging.items import subjects
+from turnwise.judging.items.item_selection import contexts_of
 from turnwise.judging.models import Batch, Item, Slot
 from turnwise.labels.models import Label
-from turnwise.project.routing import websocket_urlpatterns
+from turnwise.project.sockets import websocket_urlpatterns
 from turnwise.questions.services import create_set
 from turnwise.reports.services import build_report, queue_report
 from turnwise.studies.asks import About, Asked

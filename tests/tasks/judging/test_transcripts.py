@@ -12,11 +12,11 @@ from tests.conftest import MakeQueue
 from tests.desks import begin, held
 from tests.planted import SignIn, computed, figures
 from turnwise.accounts.models import User
-from turnwise.judging import services as judging
+from turnwise.judging.queue import services as judging
 from turnwise.labels.models import Label
 from turnwise.studies.models import Study
 from turnwise.transcripts import storing
-from turnwise.workspace.journey import journey
+from turnwise.workspace.study_steps import journey
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -2,7 +2,7 @@ import pytest
 
 from turnwise.accounts.models import User
 from turnwise.judging.models import Item, JudgingPlan, Slot
-from turnwise.tasks.pairs.demo import create_demo_pairs
+from turnwise.tasks.pairs.task import create_demo_pairs
 
 
 @pytest.mark.django_db

@@ -13,7 +13,7 @@ from tests.conftest import MakePairs, enter
 from tests.desks import begin
 from turnwise.crowd.models import Participation
 from turnwise.crowd.refusals import EntryRefusedError
-from turnwise.judging import services as judging
+from turnwise.judging.queue import services as judging
 from turnwise.judging.models import Slot
 from turnwise.labels.models import Label, Pair
 

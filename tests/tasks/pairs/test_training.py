@@ -5,7 +5,7 @@ from django.core.exceptions import ValidationError
 from django.test import Client
 
 from evaluation.questions import QUESTION_SETS, question_set
-from evaluation.questions.training import TRAINING, training_of, wrong_in
+from evaluation.questions.sets.preference import TRAINING, training_of, wrong_in
 from tests.conftest import MakePairs
 from tests.planted import SignIn
 from turnwise.accounts.models import User

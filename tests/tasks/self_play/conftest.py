@@ -7,13 +7,13 @@ import pytest
 from django.test import Client
 
 from turnwise.accounts.models import User
-from turnwise.bots import host
+from turnwise.bots.hosting import resident_bots
 from turnwise.bots.models import Bot
 from turnwise.dialogues.models import Dialogue, Turn
 from turnwise.studies.models import Study
 from turnwise.studies.services import set_state
 from turnwise.tasks.self_play.models import SelfPlayPlan
-from turnwise.tasks.self_play.playing import play_slice
+from turnwise.tasks.self_play.jobs import play_slice
 
 SignIn = Callable[[User], Client]
 MakeSelfPlay = Callable[..., SelfPlayPlan]
@@ -22,7 +22,7 @@ MakeSelfPlay = Callable[..., SelfPlayPlan]
 @pytest.fixture(autouse=True)
 def _no_bot_outlives_its_test() -> Iterator[None]:
     yield
-    host.close()
+    resident_bots.close()
 
 
 def scripted(name: str, **script: Any) -> Bot:

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from turnwise.tasks.self_play.pace import MOST_AT_ONCE, Pace
+from turnwise.tasks.self_play.jobs import MOST_AT_ONCE, Pace
 
 
 @pytest.mark.parametrize(

@@ -13,16 +13,16 @@ from django.core.management import call_command
 
 from evaluation.conversation.encoders import Encoders, encoders
 from evaluation.conversation.exchanges import of_bots
-from evaluation.conversation.file import read_conversations
+from evaluation.commands.conversation_files import read_conversations
 from evaluation.conversation.metrics import METRICS, measured
-from evaluation.report.bundle import recompute
-from evaluation.report.tables import MEASURES
+from evaluation.report.bundles.recomputation import recompute
+from evaluation.report.bundles.tables import MEASURES
 from tests.planted import computed
 from tests.tasks.self_play.conftest import MakeSelfPlay, SignIn, play, said
 from turnwise.accounts.models import User
 from turnwise.reports.models import Report
 from turnwise.reports.services import stale_studies
-from turnwise.tasks.self_play import measuring
+from turnwise.tasks.self_play import metrics
 from turnwise.tasks.self_play.models import SelfPlayed, SelfPlayPlan
 from turnwise.tasks.self_play.queries import json_lines
 
@@ -42,7 +42,7 @@ def played(make_self_play: MakeSelfPlay) -> SelfPlayPlan:
 @pytest.fixture
 def only_words(monkeypatch: pytest.MonkeyPatch) -> None:
     """As where no encoder is installed."""
-    monkeypatch.setattr(measuring, "encoders_here", Encoders)
+    monkeypatch.setattr(metrics, "encoders_here", Encoders)
 
 
 def of_bot(report: Report) -> dict[str, dict[str, Any]]:
@@ -88,16 +88,16 @@ def test_of_two_bots_each_has_what_it_said(make_self_play: MakeSelfPlay, only_wo
 def test_a_conversation_is_measured_once_and_again_by_other_encoders(
     played: SelfPlayPlan, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(measuring, "encoders_here", Encoders)
-    measuring.measure(played)
-    assert set(measuring.measured_by(played)) == {"laughter", "question", "words"}
-    SelfPlayed.objects.filter(number=1).update(measures={"by": measuring.measured_by(played), "values": {}})
+    monkeypatch.setattr(metrics, "encoders_here", Encoders)
+    metrics.measure(played)
+    assert set(metrics.measured_by(played)) == {"laughter", "question", "words"}
+    SelfPlayed.objects.filter(number=1).update(measures={"by": metrics.measured_by(played), "values": {}})
 
-    measuring.measure(played)
+    metrics.measure(played)
     assert SelfPlayed.objects.filter(number=1, measures__values={}).exists()  # kept
 
-    monkeypatch.setattr(measuring, "encoders_here", lambda: Encoders(emotions=encoders().emotions))
-    measuring.measure(played)
+    monkeypatch.setattr(metrics, "encoders_here", lambda: Encoders(emotions=encoders().emotions))
+    metrics.measure(played)
     measures = SelfPlayed.objects.get(number=1).measures
     assert measures
     assert len(measures["values"]["sentiment"]) == 5

@@ -15,22 +15,22 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.utils import timezone
 
-from chatbots import breaker
+from chatbots.hosting import requests
 from chatbots.base import Response
 from tests.conftest import MakeQueue
 from tests.tasks.self_play.conftest import MakeSelfPlay, SignIn, is_whole, play, reread, said, scripted
 from turnwise.accounts.models import User
-from turnwise.bots import host
-from turnwise.bots.client import Reply
+from turnwise.bots.hosting import resident_bots
+from turnwise.bots.hosting.client import Reply
 from turnwise.bots.models import Bot, BotVersion
 from turnwise.dialogues.models import Dialogue, Fault, Turn
-from turnwise.live.locks import SELF_PLAY, only_here
-from turnwise.responses.answering import seed_of
+from turnwise.live.jobs import SELF_PLAY, only_here
+from turnwise.responses.tasks import seed_of
 from turnwise.studies.models import Study
 from turnwise.studies.services import set_state
 from turnwise.tasks.self_play import jobs, services
 from turnwise.tasks.self_play.models import SelfPlayed, SelfPlayPlan
-from turnwise.tasks.self_play.playing import play_slice
+from turnwise.tasks.self_play.jobs import play_slice
 from turnwise.tasks.self_play.queries import progress
 
 # The bots and the steps of a slice use connections of their own, which see only what is committed.
@@ -170,7 +170,7 @@ def test_a_turn_that_failed_is_asked_for_again(make_self_play: MakeSelfPlay) -> 
 def test_what_keeps_failing_stops_and_goes_on_once_it_is_continued(
     make_self_play: MakeSelfPlay, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(breaker, "FAILURES_IN_A_ROW", 100)  # as if others were answered in between
+    monkeypatch.setattr(requests, "FAILURES_IN_A_ROW", 100)  # as if others were answered in between
     plan = make_self_play(conversations=2, alone=True, script={"fail_on": [1], "fail_times": 7})
 
     play(plan)
@@ -267,7 +267,7 @@ def test_stopping_ends_a_slice_under_way_and_continuing_goes_on(make_self_play: 
     assert play_slice(plan.pk) is False
     assert Turn.objects.count() == had < 250
 
-    host.close()
+    resident_bots.close()
     Bot.objects.update(configuration={"replies": ["Sure."]})
     SelfPlayPlan.objects.update(first_version=None, second_version=None)
     set_state(plan.study_id, Study.State.OPEN)

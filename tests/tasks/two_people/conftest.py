@@ -7,11 +7,11 @@ from asgiref.testing import ApplicationCommunicator
 from channels.routing import URLRouter
 
 from tests.conftest import PATIENCE, Tab, enter
-from turnwise.crowd.assigning import admit
+from turnwise.crowd.places.assignment import admit
 from turnwise.crowd.models import Assignment, Participation
-from turnwise.crowd.sessions import COOKIE, signed
+from turnwise.crowd.entry.sessions import COOKIE, signed
 from turnwise.dialogues.models import Dialogue
-from turnwise.project.routing import websocket_urlpatterns
+from turnwise.project.sockets import websocket_urlpatterns
 from turnwise.studies.models import Study
 
 

@@ -7,16 +7,16 @@ import pytest
 from django.core.management import call_command
 from django.utils import timezone
 
-from evaluation.report.bundle import recompute
+from evaluation.report.bundles.recomputation import recompute
 from tests.conftest import MakeMeeting, MakeQueue, MakeStudy
 from tests.desks import begin
 from tests.planted import computed, talked
 from tests.tasks.two_people.conftest import come
-from turnwise.charts.drawn import svgs
+from turnwise.charts.drawing import svgs
 from turnwise.dialogues.models import Dialogue, Turn
 from turnwise.dialogues.services import Taken, seat_two
-from turnwise.judging import services as judging
-from turnwise.judging import subjects
+from turnwise.judging.queue import services as judging
+from turnwise.judging.items import subjects
 from turnwise.judging.models import Item
 from turnwise.studies.models import Study
 

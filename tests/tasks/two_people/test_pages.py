@@ -12,7 +12,7 @@ from tests.tasks.two_people.conftest import come
 from turnwise.accounts.models import User
 from turnwise.bots.models import Bot
 from turnwise.crowd.models import Assignment
-from turnwise.crowd.waiting import enter as wait_in
+from turnwise.crowd.running.lobby_queue import enter as wait_in
 from turnwise.dialogues.models import Dialogue, Turn
 from turnwise.dialogues.services import Taken, seat_two
 from turnwise.studies.models import Study

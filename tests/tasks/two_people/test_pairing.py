@@ -15,11 +15,11 @@ from django.utils import timezone
 
 from tests.conftest import MakeMeeting
 from tests.tasks.two_people.conftest import OpenLobby, come, dialogue_of
-from turnwise.crowd.ending import end
+from turnwise.crowd.places.ending import end
 from turnwise.crowd.models import Assignment, Outcome, PayEntry, Waiting
-from turnwise.crowd.waiting import ANSWER, THERE
+from turnwise.crowd.running.lobby_queue import ANSWER, THERE
 from turnwise.dialogues.models import Dialogue, Seat
-from turnwise.live.refusals import RefusedError
+from turnwise.live.frames import RefusedError
 from turnwise.studies.models import Study
 from turnwise.tasks.two_people import pairing
 from turnwise.tasks.two_people.pairing import Lobby, Standing
@@ -188,7 +188,7 @@ def test_who_waits_in_vain_gets_a_bot_where_the_study_says_so(
 ) -> None:
     study = make_meeting(alone="bot")
     if not is_running:
-        monkeypatch.setattr("turnwise.bots.presence.available", lambda bots: set())
+        monkeypatch.setattr("turnwise.bots.hosting.presence.available", lambda bots: set())
     person = Person(lobby_of(come(study)))
 
     assignment = waits(person, Room([person]), 5)

@@ -13,7 +13,7 @@ from asgiref.sync import async_to_sync
 from django.core.management import call_command
 from django.utils import timezone
 
-from evaluation.report.bundle import recompute
+from evaluation.report.bundles.recomputation import recompute
 from tests.conftest import MakeMeeting, start_dialogue, worker_of
 from tests.planted import SignIn, add_exchange, add_label, computed
 from tests.tasks.two_people.conftest import come

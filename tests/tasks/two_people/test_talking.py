@@ -11,10 +11,10 @@ from django.utils import timezone
 
 from tests.conftest import MakeMeeting, OpenTab, Tab
 from tests.tasks.two_people.conftest import come
-from turnwise.crowd import limits
-from turnwise.crowd.ending import end
+from turnwise.crowd.running import limits
+from turnwise.crowd.places.ending import end
 from turnwise.crowd.models import Assignment, Outcome, PayEntry
-from turnwise.dialogues import company
+from turnwise.dialogues import partner_events
 from turnwise.dialogues.models import Dialogue, Seat, Turn
 from turnwise.dialogues.services import Taken, seat_two
 from turnwise.studies.models import Study
@@ -143,11 +143,11 @@ async def test_who_stays_when_the_other_vanishes_may_end_and_is_paid(
     await first.send(type="end_alone")
     assert (await first.receive("refused"))["reason"] == "partner_is_there"
 
-    await gone_for(company.AWAY.total_seconds() + 1, 1)
+    await gone_for(partner_events.AWAY.total_seconds() + 1, 1)
     assert (await standing(first))["away"]
     await first.send(type="end_alone")
     assert (await first.receive("refused"))["reason"] == "partner_is_there"
-    await gone_for(company.GONE.total_seconds() + 1, 1)
+    await gone_for(partner_events.GONE.total_seconds() + 1, 1)
     assert (await standing(first))["may_end"]
     await first.send(type="end_alone")
 
@@ -182,7 +182,7 @@ async def test_who_leaves_the_study_is_told_of_at_once_and_a_silent_partner_afte
     first, second = await open_both(open_tab, dialogue)
     await write(first, "Hello")
     assert not (await standing(first))["may_end"]
-    await Turn.objects.aupdate(created_at=timezone.now() - company.SILENT)
+    await Turn.objects.aupdate(created_at=timezone.now() - partner_events.SILENT)
     assert (await standing(first))["may_end"]
     assert not (await standing(second))["may_end"]  # it is their own turn
     await Turn.objects.aupdate(created_at=timezone.now())

@@ -17,18 +17,18 @@ from django.utils import timezone
 
 from tests.conftest import PATIENCE, MakeQueue, MakeVersion, MakeWriting, enter
 from turnwise.accounts.models import User
-from turnwise.crowd.ending import end
+from turnwise.crowd.places.ending import end
 from turnwise.crowd.models import Assignment, Outcome, Participation
-from turnwise.crowd.places import HOLD
+from turnwise.crowd.places.reservation import HOLD
 from turnwise.crowd.refusals import EntryRefusedError
-from turnwise.crowd.sessions import COOKIE, signed
-from turnwise.judging import subjects
-from turnwise.live.refusals import RefusedError
-from turnwise.project.routing import websocket_urlpatterns
+from turnwise.crowd.entry.sessions import COOKIE, signed
+from turnwise.judging.items import subjects
+from turnwise.live.frames import RefusedError
+from turnwise.project.sockets import websocket_urlpatterns
 from turnwise.reports.services import stale_studies
 from turnwise.responses.models import Response, ResponseRun, WritingPlace
 from turnwise.studies.models import Study
-from turnwise.studies.progress import counts_of
+from turnwise.studies.queries import counts_of
 from turnwise.studies.services import save_study, set_state
 from turnwise.tasks.writing import services as writing
 from turnwise.tasks.writing.services import Desk

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.transcripts.importers.conftest import Read
 from turnwise.transcripts.importers import FORMATS, Checked, Limits, guessed
-from turnwise.transcripts.importers import source as source_module
+from turnwise.transcripts.importers import formats as source_module
 
 SEEDS = [
     b"Meena Conversation 1\nHuman: Hi!\nMeena: Hello.\n",

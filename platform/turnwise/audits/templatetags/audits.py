@@ -3,7 +3,7 @@
 from django import template
 
 from turnwise.audits import queries
-from turnwise.audits.blindness import Blindness, blindness
+from turnwise.audits.identity_leaks import Blindness, blindness
 from turnwise.audits.queries import Result
 from turnwise.bots.models import Bot
 from turnwise.studies.models import Study

@@ -7,8 +7,8 @@ from django import template
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from evaluation.printed import figure, p_equals, p_value, percent, signed, with_unit
-from evaluation.report.analysis import other_result
+from evaluation.files.writing import figure, p_equals, p_value, percent, signed, with_unit
+from evaluation.report.label_columns import other_result
 
 register = template.Library()
 

@@ -10,8 +10,8 @@ from django.db.models import Q
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
-from turnwise.crowd.models.outcomes import CODED, Outcome
-from turnwise.crowd.models.sources import LONGEST_ID, StudyPanel
+from turnwise.crowd.models.recruitment import CODED, Outcome
+from turnwise.crowd.models.recruitment import LONGEST_ID, StudyPanel
 from turnwise.studies.models import CODE_ALPHABET, ConsentVersion, Study, StudyBot
 
 _OWN_LINK = "crowd.own_link"
@@ -288,7 +288,7 @@ class Waiting(models.Model):
     """Somebody who waits for another person to talk with. The row stays: it says how long they waited.
 
     Two who are to be brought together have the same `meeting`; they are once the browsers of both have said
-    that they are still there (crowd/waiting.py).
+    that they are still there (crowd/running/lobby_queue.py).
     """
 
     assignment = models.OneToOneField(Assignment, on_delete=models.CASCADE, related_name="waiting")

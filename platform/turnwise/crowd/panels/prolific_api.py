@@ -19,7 +19,7 @@ from django.utils.translation import gettext as _
 
 from chatbots.errors import ForbiddenAddressError, ServiceError
 from chatbots.services.client import Client, Request
-from chatbots.services.keys import check_key
+from chatbots.services.addresses import check_key
 from turnwise.crowd.models import StudyPanel
 
 PREFIX = "TURNWISE_PROLIFIC_"

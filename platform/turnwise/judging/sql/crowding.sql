@@ -1,5 +1,5 @@
 -- Whether a batch in which nothing was judged yet came after three others of its network address that hold items, too:
--- what it holds is for others once nothing else is left, as places with a bot are (crowd/places.py). Else one person
+-- what it holds is for others once nothing else is left, as places with a bot are (crowd/places/reservation.py). Else one person
 -- without cookies could hold all that is left of a study. The simulated workers of a rehearsal all come from one address.
 CREATE OR REPLACE FUNCTION judging_crowding(the_batch bigint, the_at timestamptz) RETURNS boolean
 LANGUAGE plpgsql STABLE AS $$

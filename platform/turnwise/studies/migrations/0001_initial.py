@@ -7,8 +7,8 @@ import django.db.models.expressions
 from django.conf import settings
 from django.db import migrations, models
 
-import turnwise.knowledge.sections
-import turnwise.questions.resolving
+import turnwise.knowledge.reading_sets
+import turnwise.questions.question_sets
 import turnwise.studies.models
 import turnwise.studies.models.choices
 import turnwise.studies.tasks
@@ -514,7 +514,7 @@ class Migration(migrations.Migration):
                 (
                     "question_set",
                     models.CharField(
-                        max_length=60, validators=[turnwise.questions.resolving.refuse_unknown_set]
+                        max_length=60, validators=[turnwise.questions.question_sets.refuse_unknown_set]
                     ),
                 ),
                 (
@@ -663,7 +663,7 @@ class Migration(migrations.Migration):
                 blank=True,
                 help_text="Texts that workers see beside their task. A line that begins with # names one; what follows is its text.",
                 max_length=100000,
-                validators=[turnwise.knowledge.sections.refuse_unreadable],
+                validators=[turnwise.knowledge.reading_sets.refuse_unreadable],
                 verbose_name="texts",
             ),
         ),

@@ -1,8 +1,8 @@
 """What is evaluated, and how."""
 
-from turnwise.studies.models.bundles import Bundle, BundlePart, LastExport
+from turnwise.studies.models.study_parts import Bundle, BundlePart, LastExport
 from turnwise.studies.models.choices import PrimaryAnalysis, ReEntry, Speaker, language_name
-from turnwise.studies.models.of_study import MOST_WANTED, Ask, ConsentVersion, Share, StudyBot
+from turnwise.studies.models.study_parts import MOST_WANTED, Ask, ConsentVersion, Share, StudyBot
 from turnwise.studies.models.study import CODE_ALPHABET, LONGEST_TAG, MOST_TAGS, Study, entry_code
 
 __all__ = [

@@ -13,7 +13,7 @@ from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
 
 from turnwise.knowledge.models import BaseVersion
-from turnwise.knowledge.sections import LONGEST_PASTED, refuse_unreadable
+from turnwise.knowledge.reading_sets import LONGEST_PASTED, refuse_unreadable
 from turnwise.studies.asks import About
 from turnwise.studies.models.choices import (
     PrimaryAnalysis,
@@ -22,11 +22,11 @@ from turnwise.studies.models.choices import (
     language_name,
     refuse_unknown_protocol,
 )
-from turnwise.studies.models.constraints import CONSTRAINTS
+from turnwise.studies.models.choices import CONSTRAINTS
 from turnwise.studies.tasks import first_key, refuse_unknown
 
 if TYPE_CHECKING:
-    from turnwise.studies.models.of_study import Ask
+    from turnwise.studies.models.study_parts import Ask
 
 # Unambiguous when read aloud or copied by hand: no 0/O, 1/I/L.
 CODE_ALPHABET = "23456789ABCDEFGHJKMNPQRSTUVWXYZ"

@@ -8,21 +8,21 @@ from typing import Any
 from django.urls import reverse
 from typing_extensions import override
 
-from turnwise.crowd.claiming import Claim, begin_with_room, claim
-from turnwise.crowd.sessions import Session
+from turnwise.crowd.places.claiming import Claim, begin_with_room, claim
+from turnwise.crowd.entry.sessions import Session
 from turnwise.crowd.worker_socket import Handler, WorkerSocket
-from turnwise.dialogues import awaited, company, queries, services, turn_taking, typing
+from turnwise.dialogues import operator_replies, partner_events, queries, services, turn_taking
 from turnwise.dialogues.progress import Progress
-from turnwise.dialogues.seated import SavedTurn, Seated, group_of
-from turnwise.dialogues.shown import Shown
+from turnwise.dialogues.seat_context import SavedTurn, Seated, group_of
+from turnwise.dialogues.turn_taking import Shown
 from turnwise.labels import queries as labels
 from turnwise.labels.services import record
-from turnwise.labels.timing import Timing
+from turnwise.labels.services import Timing
 from turnwise.live.database import in_database
 from turnwise.live.frames import Frame, field, uuid_field
 from turnwise.live.markdown import as_html
-from turnwise.live.refusals import RefusedError
-from turnwise.tasks.conversation.partner import ASK_SECONDS, Partner
+from turnwise.live.frames import RefusedError
+from turnwise.dialogues.partner_events import ASK_SECONDS, Partner
 
 # Each tab hears of all others, so their number is a bound on work as well. A person has two or three.
 MAX_TABS = 8
@@ -149,8 +149,8 @@ class DialogueConsumer(WorkerSocket):
         await turn_taking.take_turn(
             self.seat, text=text, key=key, shown=self.shown, tell=self.tell, tell_partner=tell_partner
         )
-        if typed := typing.Typed.of(frame):
-            await in_database(typing.note, self.seat.dialogue_id, key, typed)
+        if typed := turn_taking.Typed.of(frame):
+            await in_database(turn_taking.note, self.seat.dialogue_id, key, typed)
 
     async def label(self, frame: Frame) -> None:
         position = None if frame.get("position") is None else field(frame, "position", int)
@@ -202,7 +202,7 @@ class DialogueConsumer(WorkerSocket):
         """The other one has left."""
         if self.partner is None:
             raise RefusedError("unknown_type")
-        await in_database(company.end_alone, self.seat)
+        await in_database(partner_events.end_alone, self.seat)
         await self.show_state_everywhere()
         await self._tell_partner_of_change()
 
@@ -310,7 +310,7 @@ class DialogueConsumer(WorkerSocket):
 
     async def operator_replied(self, event: Frame) -> None:
         """Somebody answered in the bot's place. If nobody waits for that any more, it is waited for here."""
-        awaited.wake(self.seat.dialogue_id)
+        operator_replies.wake(self.seat.dialogue_id)
         if not turn_taking.is_answering(self.seat, event["position"]):
             await self._show_state()
 

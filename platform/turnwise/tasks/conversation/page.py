@@ -8,12 +8,12 @@ from django.shortcuts import render
 
 from turnwise.crowd.languages import language_of_questions
 from turnwise.crowd.models import Participation
-from turnwise.dialogues.asks import SeatAsk
-from turnwise.dialogues.material import hidden_sections
+from turnwise.dialogues.progress import SeatAsk
+from turnwise.dialogues.reading_material import hidden_sections
 from turnwise.dialogues.models import Dialogue
-from turnwise.dialogues.seated import asks_of
-from turnwise.live.text import MAX_TEXT
-from turnwise.questions.shown import all_asked
+from turnwise.dialogues.seat_context import asks_of
+from turnwise.live.frames import MAX_TEXT
+from turnwise.questions.question_sets import all_asked
 from turnwise.studies.models import Study
 
 

@@ -8,22 +8,22 @@ from typing_extensions import override
 
 from evaluation.questions import LIKERT, VOTES
 from turnwise.bots.models import Bot
-from turnwise.crowd.places import places_taken
+from turnwise.crowd.places.reservation import places_taken
 from turnwise.crowd.queries import finished_and_wanted, progress
-from turnwise.crowd.work import WorkerTask
-from turnwise.dialogues import reading
+from turnwise.crowd.worker_task import WorkerTask
+from turnwise.dialogues import reading_material
 from turnwise.dialogues.queries import from_elsewhere
 from turnwise.rehearsals.findings import ENOUGH_FOR_A_BOT
-from turnwise.rehearsals.rehearsed import Crowd, RehearsedTask
+from turnwise.rehearsals.rehearsed_task import Crowd, RehearsedTask
 from turnwise.rehearsals.services import bots_of, copied
 from turnwise.studies.models import ReEntry, Speaker, Study
-from turnwise.studies.planned import Planned, of_conversations
+from turnwise.studies.planned_size import Planned, of_conversations
 from turnwise.studies.queries import with_bots
 from turnwise.studies.tasks import Rows, register
 from turnwise.tasks.conversation import rehearsal
-from turnwise.tasks.conversation.forms import ConversationPage
-from turnwise.tasks.conversation.previewed import TalkPreviewed
-from turnwise.tasks.conversation.talks import TalkTask
+from turnwise.tasks.conversation.talk_task import ConversationPage
+from turnwise.tasks.conversation.preview import TalkPreviewed
+from turnwise.tasks.conversation.talk_task import TalkTask
 
 
 @register
@@ -60,7 +60,7 @@ class Conversation(WorkerTask, TalkTask, RehearsedTask):
     def why_not_open(self, study: Study) -> str:
         bots = study.study_bots.filter(target__gt=0, bot__active=True)
         if wanted := sum(bots.values_list("target", flat=True)):
-            return reading.why_too_few(study, wanted)
+            return reading_material.why_too_few(study, wanted)
         return "Choose at least one active bot with a target above zero, then open the study."
 
     @override
@@ -92,7 +92,7 @@ class Conversation(WorkerTask, TalkTask, RehearsedTask):
 
     @override
     def is_full(self, study: Study, now: datetime) -> bool:
-        if reading.is_used_up(study):
+        if reading_material.is_used_up(study):
             return True
         wanted = study.study_bots.filter(target__gt=0)
         # Bots that are switched off get nobody new. Where all are, people are not too many, but too early.

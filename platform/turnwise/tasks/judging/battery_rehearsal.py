@@ -11,20 +11,20 @@ from channels.db import database_sync_to_async
 from typing_extensions import override
 
 from evaluation.questions import QuestionSet
-from evaluation.report.analysis import of_all
+from evaluation.report.label_columns import of_all
 from evaluation.report.exclusion import FEWEST, rated
-from turnwise.judging import subjects
+from turnwise.judging.items import subjects
 from turnwise.judging.asks import asks_of_readers
-from turnwise.judging.batteries import as_json, battery_of
+from turnwise.judging.batteries.battery_rules import as_json, battery_of
 from turnwise.judging.models import Battery, JudgingPlan, Slot
-from turnwise.rehearsals import truth
+from turnwise.rehearsals import expected_results
 from turnwise.rehearsals.findings import Finding, inside
-from turnwise.rehearsals.planted import Answers, Kind, Plan
-from turnwise.rehearsals.rehearsed import Crowd, UnrehearsableError
-from turnwise.rehearsals.room import Seat, latecomers, seats
+from turnwise.rehearsals.injected_effects import Answers, Kind, Plan
+from turnwise.rehearsals.rehearsed_task import Crowd, UnrehearsableError
+from turnwise.rehearsals.rehearsed_task import Seat, latecomers, seats
 from turnwise.rehearsals.services import copied
-from turnwise.rehearsals.simulated import SimulatedWorker, Work
-from turnwise.rehearsals.ways import TEXT
+from turnwise.rehearsals.simulation import SimulatedWorker, Work
+from turnwise.rehearsals.scenarios import TEXT
 from turnwise.studies.models import Study
 from turnwise.tasks.judging.rehearsal import LEASE_SECONDS, Rater, Tab, planned, systems_of
 
@@ -174,10 +174,10 @@ def _told(work: Work, asks: int) -> Iterator[_Told]:
 
 
 def _paired(plan: Plan, battery: Battery, everybody: Mapping[str, Any]) -> list[Finding]:
-    reference, found = truth.means(plan, battery.compared_with), []
+    reference, found = expected_results.means(plan, battery.compared_with), []
     for score in everybody["paired"]:
         for row in score["rows"]:
-            planted = truth.means(plan, row["target"])[score["key"]] - reference[score["key"]]
+            planted = expected_results.means(plan, row["target"])[score["key"]] - reference[score["key"]]
             what = f"{score['title']} of {row['target']} less {battery.compared_with}, within workers"
             found.append(inside(what, planted, row["difference"], row, row.get("undefined", ""), 2))
     return found

@@ -6,15 +6,15 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 from typing_extensions import override
 
-from turnwise.crowd.sessions import Session
+from turnwise.crowd.entry.sessions import Session
 from turnwise.crowd.worker_socket import Handler, WorkerSocket
-from turnwise.judging import services as judging
-from turnwise.judging.desks import REFUSALS, Desk, Shown
-from turnwise.labels.timing import Timing
+from turnwise.judging.queue import services as judging
+from turnwise.judging.queue.rater_session import REFUSALS, Desk, Shown
+from turnwise.labels.services import Timing
 from turnwise.live.database import in_database
 from turnwise.live.frames import Frame, field, uuid_field
 from turnwise.live.markdown import as_html
-from turnwise.live.refusals import RefusedError
+from turnwise.live.frames import RefusedError
 
 
 class JudgingConsumer(WorkerSocket):

@@ -6,25 +6,25 @@ from typing_extensions import override
 
 from evaluation.protocols.facts import Evaluation
 from evaluation.questions import QuestionSet
-from evaluation.report.columns import Table
-from evaluation.report.judging import judging_result
-from evaluation.report.tables import tables
-from turnwise.exports.turns import JUDGMENTS
-from turnwise.judging.batteries import battery_of
+from evaluation.report.bundles.columns import Table
+from evaluation.report.studies.judging import judging_result
+from evaluation.report.bundles.tables import tables
+from turnwise.exports.turn_files import JUDGMENTS
+from turnwise.judging.batteries.battery_rules import battery_of
 from turnwise.judging.models import JudgingPlan
-from turnwise.judging.queued import QueuedTask
-from turnwise.judging.subjects import add_all_items_of
-from turnwise.rehearsals.rehearsed import Crowd, RehearsedTask
-from turnwise.reports.manners import manners
+from turnwise.judging.queue.queued_task import QueuedTask
+from turnwise.judging.items.subjects import add_all_items_of
+from turnwise.rehearsals.rehearsed_task import Crowd, RehearsedTask
+from turnwise.reports.conduct import manners
 from turnwise.reports.queries import analysis_plan
-from turnwise.reports.reported import Computation, ReportedTask
+from turnwise.reports.report_kinds import Computation, ReportedTask
 from turnwise.studies.asks import OF_EACH_ITEM, About, By
 from turnwise.studies.models import Study
 from turnwise.studies.tasks import FirstStep, register
-from turnwise.tasks.judging import battery_rehearsal, rehearsal, transcripts
+from turnwise.tasks.judging import battery_rehearsal, rehearsal, forms
 from turnwise.tasks.judging.forms import JudgingPage
-from turnwise.tasks.judging.judged import asked_of_items
-from turnwise.tasks.judging.previewed import JudgingPreviewed
+from turnwise.tasks.judging.results import asked_of_items
+from turnwise.tasks.judging.preview import JudgingPreviewed
 
 
 @register
@@ -42,7 +42,7 @@ class Judging(QueuedTask, ReportedTask, RehearsedTask):
     asks = (OF_EACH_ITEM,)
     may_ask = frozenset((By.READERS, about) for about in (About.RESPONSE, About.DIALOGUE, About.CONTEXT))
 
-    ways = {transcripts.WAY: _("Judge imported conversations")}
+    ways = {forms.WAY: _("Judge imported conversations")}
 
     begin = "judging_task:start"
     go_on = "judging_task:judge"
@@ -60,11 +60,11 @@ class Judging(QueuedTask, ReportedTask, RehearsedTask):
 
     @override
     def set_out(self, study: Study, way: str) -> str:
-        return transcripts.set_out(study) if way == transcripts.WAY else super().set_out(study, way)
+        return forms.set_out(study) if way == forms.WAY else super().set_out(study, way)
 
     @override
     def first_steps(self, study: Study) -> Sequence[FirstStep]:
-        return transcripts.first_steps(study)
+        return forms.first_steps(study)
 
     @override
     def copied_into(self, study: Study, copy: Study) -> None:

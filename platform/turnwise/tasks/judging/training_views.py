@@ -10,10 +10,10 @@ from django.views.decorators.http import require_http_methods
 
 from evaluation.questions import Example, QuestionSet
 from turnwise.crowd.languages import language_of_questions
-from turnwise.crowd.views import current_participation, worker_page
-from turnwise.crowd.work import work_of
-from turnwise.judging import training
-from turnwise.judging.training import Marked
+from turnwise.crowd.entry.worker_views import current_participation, worker_page
+from turnwise.crowd.worker_task import work_of
+from turnwise.judging.queue import training
+from turnwise.judging.queue.training import Marked
 from turnwise.studies.models import Study
 
 

@@ -8,11 +8,11 @@ from ninja import Router, Schema
 from ninja.errors import HttpError
 from pydantic import ConfigDict, Field
 
-from evaluation.fit_contexts import Fit
-from turnwise.accounts.requests import AuthenticatedHttpRequest
-from turnwise.judging import pairs
-from turnwise.judging.pairs import Source
-from turnwise.live.answers import answers
+from evaluation.texts.uninformative_contexts import Fit
+from turnwise.accounts.access import AuthenticatedHttpRequest
+from turnwise.judging.items import pairs
+from turnwise.judging.items.pairs import Source
+from turnwise.live.http_responses import answers
 from turnwise.responses.queries import real_runs_of
 from turnwise.studies.queries import studies_of
 from turnwise.tasks.pairs.forms import MOST_EACH, MOST_WORDS

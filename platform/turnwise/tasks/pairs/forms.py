@@ -6,13 +6,13 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 from typing_extensions import override
 
-from evaluation.fit_contexts import SHORT, Fit
+from evaluation.texts.uninformative_contexts import SHORT, Fit
 from turnwise.accounts.models import User
 from turnwise.dialogues.queries import with_dialogues
-from turnwise.judging.pairs import Source
+from turnwise.judging.items.pairs import Source
 from turnwise.responses.models import ResponseRun
 from turnwise.responses.queries import real_runs_of
-from turnwise.studies.ask_forms import AskForm, AskForms
+from turnwise.studies.form_fields import AskForm, AskForms
 from turnwise.studies.asks import About, Asked
 from turnwise.studies.models import Study
 from turnwise.studies.queries import real_studies_of

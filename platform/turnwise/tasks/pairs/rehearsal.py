@@ -9,10 +9,10 @@ from typing_extensions import override
 
 from evaluation.questions import FIRST, SECOND
 from turnwise.judging.asks import asks_of_readers
-from turnwise.judging.pairs import named_first
-from turnwise.rehearsals.planted import Answers, Kind, Plan
-from turnwise.rehearsals.rehearsed import Crowd
-from turnwise.rehearsals.ways import State, ways
+from turnwise.judging.items.pairs import named_first
+from turnwise.rehearsals.injected_effects import Answers, Kind, Plan
+from turnwise.rehearsals.rehearsed_task import Crowd
+from turnwise.rehearsals.scenarios import State, ways
 from turnwise.studies.models import Study
 from turnwise.tasks.judging.rehearsal import Rater, come, planned, with_queue
 

@@ -1,3 +1,24 @@
+"""A study of pairs that a fresh installation starts with: what two of its bots said to the same people."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from django.db import transaction
+
+from turnwise.accounts.models import User
+from turnwise.contexts.files import ContextRow
+from turnwise.contexts.models import ContextSet
+from turnwise.contexts.services import import_version, save_set
+from turnwise.judging.items import pairs
+from turnwise.responses.services import store_file
+from turnwise.studies.demo_studies import CONSENT_TO_READ
+from turnwise.studies.models import Study
+from turnwise.studies.presets import preset_named
+from turnwise.studies.services import save_study, set_state
+from evaluation.questions import Subject
+from turnwise.tasks.judging.preview import JudgingPreviewed
 from collections.abc import Mapping, Sequence
 from functools import partial
 
@@ -6,26 +27,72 @@ from typing_extensions import override
 
 from evaluation.protocols.facts import Evaluation
 from evaluation.questions import QuestionSet
-from evaluation.report.columns import Table
-from evaluation.report.pairs import AskOfPairs, pair_result
-from evaluation.report.tables import pair_tables
+from evaluation.report.bundles.columns import Table
+from evaluation.report.studies.pairs import AskOfPairs, pair_result
+from evaluation.report.bundles.tables import pair_tables
 from turnwise.accounts.models import User
-from turnwise.exports.turns import PAIR_JUDGMENTS
+from turnwise.exports.turn_files import PAIR_JUDGMENTS
 from turnwise.judging.asks import asks_of_readers
-from turnwise.judging.queued import QueuedTask
-from turnwise.judging.subjects import add_all_items_of
-from turnwise.questions.resolving import question_set
-from turnwise.rehearsals.rehearsed import Crowd, RehearsedTask
+from turnwise.judging.queue.queued_task import QueuedTask
+from turnwise.judging.items.subjects import add_all_items_of
+from turnwise.questions.question_sets import question_set
+from turnwise.rehearsals.rehearsed_task import Crowd, RehearsedTask
 from turnwise.reports.queries import analysis_plan
-from turnwise.reports.reported import Computation, ReportedTask
+from turnwise.reports.report_kinds import Computation, ReportedTask
 from turnwise.studies.asks import About, Asked, By
 from turnwise.studies.models import Study
 from turnwise.studies.tasks import register
-from turnwise.tasks.judging.judged import judged_pairs
+from turnwise.tasks.judging.results import judged_pairs
 from turnwise.tasks.pairs import rehearsal
-from turnwise.tasks.pairs.demo import create_demo_pairs
+
 from turnwise.tasks.pairs.forms import PairsPage
-from turnwise.tasks.pairs.previewed import PairsPreviewed
+
+
+TITLE = "Demo: say which of two replies is better"
+SET = "demo-pairs"
+SYSTEMS = ("ELIZA", "GenericBot")
+_SAID = Path(__file__).with_name("demo.json")
+
+
+@transaction.atomic
+def create_demo_pairs(owner: User) -> Study:
+    """An open study that compares ELIZA and GenericBot as neural.chat compared its bots."""
+    said: list[dict[str, Any]] = json.loads(_SAID.read_text())
+    preset = preset_named("neural-chat-pairwise")
+    assert preset
+    study = preset.study()
+    study.title, study.languages, study.expected_minutes = TITLE, ["en"], 10
+    save_study(study, owner=owner, consent_text=CONSENT_TO_READ, targets={}, asks=preset.asks)
+    pairs.add(study, pairs.Source.of_runs(_runs(said, owner)))
+    return set_state(study.pk, Study.State.OPEN)
+
+
+def _runs(said: Sequence[Mapping[str, Any]], owner: User) -> list[Any]:
+    context_set = save_set(
+        ContextSet(name=SET, title="Demo: what people said", licence="CC0-1.0", owner=owner)
+    )
+    rows = [
+        ContextRow(number, f"demo-{number}", tuple(each["turns"]), "", "en", False, "")
+        for number, each in enumerate(said, 1)
+    ]
+    version = import_version(context_set, rows, origin="Written for the demo study")
+    contexts = list(version.contexts.order_by("position"))
+    return [
+        store_file(
+            version,
+            {(context.pk, 1): each[system] for context, each in zip(contexts, said, strict=True)},
+            system=system,
+            owner=owner,
+        )
+        for system in SYSTEMS
+    ]
+
+
+class PairsPreviewed(JudgingPreviewed):
+    """Somebody compares a few pairs."""
+
+    template = "tasks/pairs/compare.html"
+    example = Subject.PAIR
 
 
 @register

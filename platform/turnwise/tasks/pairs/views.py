@@ -11,9 +11,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
-from turnwise.crowd.views import worker_page
-from turnwise.judging import pairs
-from turnwise.judging.pairs import Preview, Source
+from turnwise.crowd.entry.worker_views import worker_page
+from turnwise.judging.items import pairs
+from turnwise.judging.items.pairs import Preview, Source
 from turnwise.studies.models import Study
 from turnwise.studies.queries import studies_of
 from turnwise.tasks.judging.views import batch_page, begin_batch

@@ -1,11 +1,199 @@
+"""How many conversations go on at once. Pure.
+
+Bots that talk with each other, a slice of time at once. Whatever is cut off is asked for again.
+"""
+
+import math
+from dataclasses import dataclass
+import asyncio
+import time
+from dataclasses import dataclass, field
+from functools import partial
+
+from channels.db import database_sync_to_async
+from django.utils import timezone
+
+from turnwise.live.jobs import SELF_PLAY, only_here
+from turnwise.responses.bulk_replies import PAUSE_SECONDS, SLICE_SECONDS, WAITING, Trouble, asked, run_slice
+from turnwise.tasks.self_play import services
+from turnwise.tasks.self_play.models import SelfPlayPlan
+
+from turnwise.tasks.self_play.services import Due, Failed, Said
 from celery import shared_task
 from django.utils import timezone
 
-from turnwise.live.locks import SELF_PLAY
-from turnwise.live.slices import Slices
+from turnwise.live.jobs import SELF_PLAY
+from turnwise.live.jobs import Slices
 from turnwise.studies.models import Study
-from turnwise.tasks.self_play import playing, services
+from turnwise.tasks.self_play import services
 from turnwise.tasks.self_play.models import SelfPlayPlan
+
+
+MOST_AT_ONCE = 32
+# Quicker turns need no thought: a slice ends in time with any number of them under way.
+QUICK_SECONDS = 6.0
+# Of what a turn cost before: below the first it pays to ask for more at once, above the second for fewer.
+CHEAPER, DEARER = 0.8, 1.2
+
+
+@dataclass(slots=True)
+class Pace:
+    """Asks for twice as many at once while turns come quickly, or as long as that makes each of them cheaper.
+
+    So a bot that batches is asked for whole batches however slow it is, and one that does not for few.
+
+    Attributes:
+        at_once: how many turns to ask for at once.
+        cost: seconds for each turn, the least so far.
+    """
+
+    at_once: int = 1
+    cost: float = math.inf
+
+    def adapt(self, at_once: int, seconds: float, *, overloaded: bool) -> None:
+        """Take in how long a turn took.
+
+        Args:
+            at_once: how many were asked for at once when it was.
+            seconds: until it came.
+            overloaded: whether the bot turned some away, or was late.
+        """
+        cost = seconds / at_once
+        if overloaded:
+            self.at_once, self.cost = 1, math.inf
+        elif at_once != self.at_once:  # asked for at another pace: tells nothing of this one
+            return
+        elif seconds < QUICK_SECONDS or cost < CHEAPER * self.cost:
+            self.at_once, self.cost = min(2 * at_once, MOST_AT_ONCE), min(cost, self.cost)
+        elif cost > DEARER * self.cost:
+            self.at_once = max(1, at_once // 2)
+
+
+# After so many failures in a row the bots are broken, not the conversations.
+MOST_FAILURES_IN_A_ROW = 20
+
+REST_OF_BATCH_SECONDS = 0.01
+
+Asked = asyncio.Task[Said | Failed]
+# By plan, as this process has found it: a slice of a slow bot is too short to find it once more.
+_PACES: dict[int, Pace] = {}
+
+
+def play_slice(plan_id: int, *, seconds: float = SLICE_SECONDS) -> bool:
+    """Work on a study for a while. Does nothing if another process does. Safe to repeat.
+
+    Returns:
+        Whether there is more to do.
+    """
+    with only_here(SELF_PLAY, plan_id) as ours:
+        plan = services.plan_at_work(plan_id) if ours else None
+        if plan is None:
+            return False
+        pace = _PACES.setdefault(plan_id, Pace())
+        work = _Slice(plan, time.monotonic() + seconds, pace).work()
+        return run_slice(f"Self-play of study {plan.study_id}", work, partial(services.stop, plan))
+
+
+@dataclass(slots=True)
+class _Slice:
+    plan: SelfPlayPlan
+    until: float
+    pace: Pace
+    failures: int = 0
+    broken: str = ""
+    is_waiting: bool = False
+    under_way: dict[Asked, tuple[Due, float, int]] = field(default_factory=dict)
+
+    async def work(self) -> bool:
+        while await self._ask_more() or self.under_way:
+            await asyncio.wait(self.under_way, return_when=asyncio.FIRST_COMPLETED)
+            # A bot delivers a batch one by one. Taken together, the next batch is as large as this one.
+            answered, _ = await asyncio.wait(self.under_way, timeout=REST_OF_BATCH_SECONDS)
+            await self._take(answered)
+        if self.broken:
+            await _stop(self.plan, self.broken)
+            return False
+        if self.is_waiting or time.monotonic() >= self.until:
+            return True
+        await _conclude(self.plan)
+        return False
+
+    async def _ask_more(self) -> bool:
+        """Ask for turns until as many are under way as may be; whether there were any to ask for."""
+        room = self.pace.at_once - len(self.under_way)
+        if room < 1 or self.broken or self.is_waiting or time.monotonic() >= self.until:
+            return False
+        busy = [due.played_id for due, *_ in self.under_way.values()]
+        for due in (found := await _due(self.plan, room, busy)):
+            asked_now = asyncio.create_task(_ask(self.plan, due))
+            self.under_way[asked_now] = due, time.monotonic(), self.pace.at_once
+        return bool(found)
+
+    async def _take(self, answered: set[Asked]) -> None:
+        asks = [self.under_way.pop(each) for each in answered]
+        outcomes = [each.result() for each in answered]
+        said = [each for each in outcomes if isinstance(each, Said)]
+        failed = [each for each in outcomes if isinstance(each, Failed)]
+        # Too much at once is our fault, and too early nobody's: neither counts against a conversation.
+        waiting = [each for each in failed if each.trouble.kind in WAITING]
+        counted = [each for each in failed if each not in waiting]
+        is_alone = len(outcomes) == 1 and not self.under_way and self.pace.at_once == 1
+        if is_alone and waiting and waiting[0].trouble.kind == "late":
+            counted = waiting  # asked for last from now on, so that it does not hold up the others
+        await _record(self.plan, said, counted)
+        # Silence ends a conversation, and is counted there.
+        failing = [each for each in counted if each.trouble.kind != "silent"]
+        self.failures = 0 if said else self.failures + len(failing)
+        self._look_whether_broken(failed)
+        _, began, at_once = asks[0]
+        self.pace.adapt(at_once, time.monotonic() - began, overloaded=bool(waiting))
+        if is_alone and waiting and not self.broken:
+            self.is_waiting = True
+            await _note_waiting(self.plan, waiting[0].trouble.detail)
+            await asyncio.sleep(PAUSE_SECONDS)
+
+    def _look_whether_broken(self, failed: list[Failed]) -> None:
+        """Hosting leaves a bot alone that fails again and again; one that cannot be loaded fails at once."""
+        resting = [each.trouble.detail for each in failed if each.trouble.kind == "resting"]
+        if resting:
+            self.broken = resting[0]
+        elif self.failures >= MOST_FAILURES_IN_A_ROW:
+            self.broken = (
+                f"{self.failures} turns in a row failed. The last error: {failed[-1].trouble.detail}"
+            )
+
+
+async def _ask(plan: SelfPlayPlan, due: Due) -> Said | Failed:
+    found = await asked(due.bot_id, services.context_of(plan, due))
+    return Failed(due, found) if isinstance(found, Trouble) else Said(due, found)
+
+
+@database_sync_to_async
+def _due(plan: SelfPlayPlan, most: int, but: list[int]) -> list[Due]:
+    """Nothing once the study was closed."""
+    return services.due(plan, most=most, but=but) if services.plan_at_work(plan.pk) else []
+
+
+@database_sync_to_async
+def _record(plan: SelfPlayPlan, said: list[Said], failed: list[Failed]) -> None:
+    services.record(plan, said, failed, now=timezone.now())
+
+
+@database_sync_to_async
+def _conclude(plan: SelfPlayPlan) -> None:
+    if services.plan_at_work(plan.pk):
+        services.conclude(plan)
+
+
+@database_sync_to_async
+def _stop(plan: SelfPlayPlan, why: str) -> None:
+    services.stop(plan, why)
+
+
+@database_sync_to_async
+def _note_waiting(plan: SelfPlayPlan, why: str) -> None:
+    services.note_waiting(plan, why, now=timezone.now())
+
 
 _SLICES = Slices("self_play", SELF_PLAY)
 
@@ -14,7 +202,7 @@ _SLICES = Slices("self_play", SELF_PLAY)
 def play(plan_id: int) -> None:
     """A slice of a study; others get their turn before the next one."""
     _SLICES.arrived(plan_id)
-    if playing.play_slice(plan_id):
+    if play_slice(plan_id):
         send(plan_id)
 
 

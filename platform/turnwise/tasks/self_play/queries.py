@@ -6,7 +6,7 @@ from typing import Any
 from django.core.cache import cache
 from django.db.models import Count, F, Prefetch, Q, QuerySet, Sum
 
-from evaluation.conversation.overlap import SHARED, Overlap, overlap
+from evaluation.conversation.ngrams import SHARED, Overlap, overlap
 from turnwise.dialogues.models import Fault, Turn
 from turnwise.studies.models import Study
 from turnwise.studies.tasks import Rows

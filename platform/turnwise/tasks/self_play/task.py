@@ -1,3 +1,16 @@
+from typing import Any
+
+from django import forms
+from django.db.models import Q
+from typing_extensions import override
+
+from turnwise.accounts.models import User
+from turnwise.bots.search import BotField
+from turnwise.bots.models import OPERATED, Bot
+from turnwise.bots.queries import visible_bots
+from turnwise.studies.forms import StudyForm, StudyPage
+from turnwise.studies.models import Speaker, Study
+from turnwise.tasks.self_play.models import SelfPlayPlan
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -7,19 +20,97 @@ from django.db.models import QuerySet
 from typing_extensions import override
 
 from evaluation.questions import QuestionSet
-from evaluation.report.columns import Table
-from evaluation.report.self_play import self_play_figures
-from evaluation.report.tables import CONVERSATIONS, FAULTS, MEASURES, TURNS
-from turnwise.exports.described import described_bot, is_theirs
-from turnwise.live.queue import is_sent
-from turnwise.reports.reported import Computation, TaskWithReport
+from evaluation.report.bundles.columns import Table
+from evaluation.report.studies.self_play import self_play_figures
+from evaluation.report.bundles.tables import CONVERSATIONS, FAULTS, MEASURES, TURNS
+from turnwise.exports.bundle import described_bot, is_theirs
+from turnwise.live.jobs import is_sent
+from turnwise.reports.report_kinds import Computation, TaskWithReport
 from turnwise.studies.models import Study
-from turnwise.studies.planned import Planned, Unit, number
+from turnwise.studies.planned_size import Planned, Unit, number
 from turnwise.studies.services import Plan
 from turnwise.studies.tasks import Rows, Stage, copied_row, register
-from turnwise.tasks.self_play import jobs, measuring, queries, services
-from turnwise.tasks.self_play.forms import SelfPlayPage
+from turnwise.tasks.self_play import jobs, metrics, queries, services
+
 from turnwise.tasks.self_play.models import SelfPlayPlan
+
+
+class SelfPlayForm(StudyForm):
+    """What such a study has of what all have: nobody consents, reads instructions or is paid."""
+
+    class Meta(StudyForm.Meta):
+        fields = ("title", "languages")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        del self.fields["consent_text"]
+
+
+class SelfPlayPlanForm(forms.ModelForm[SelfPlayPlan]):
+    """Which bots talk, how they begin, and how much."""
+
+    class Meta:
+        model = SelfPlayPlan
+        fields = ("first", "second", "opener", "opening_text", "conversations", "utterances", "seed")
+
+    def __init__(self, user: User, study: Study, data: Any = None) -> None:
+        super().__init__(data, instance=getattr(study, "self_play", None), prefix="self_play")
+        for name in ("first", "second"):
+            chosen = getattr(self.instance, f"{name}_id")
+            usable = Bot.objects.filter(
+                Q(pk__in=visible_bots(user).filter(active=True).values("pk")) | Q(pk=chosen)
+            ).exclude(adapter=OPERATED)
+            listed = [chosen, self.data.get(self.add_prefix(name))]
+            self.fields[name] = BotField(usable, user, chosen=listed, label=self.fields[name].label)
+        for each in self.fields.values():
+            each.disabled = study.state != Study.State.DRAFT
+
+
+def protocol_of(plan: SelfPlayPlan) -> dict[str, Any]:
+    """What the study of a plan has for its protocol: an opening that is the first turn, and so many turns."""
+    return {
+        "opening_speaker": Speaker.HUMAN,  # of a bot the text could not be empty
+        "opening_text": plan.opening_text if plan.opener == SelfPlayPlan.Opener.TEXT else "",
+        "min_turns": plan.utterances,
+        "max_turns": plan.utterances + plan.utterances % 2,
+    }
+
+
+class SelfPlayPage(StudyPage):
+    """The study, and which bots talk in it."""
+
+    template = "tasks/self_play/form.html"
+    study_form = SelfPlayForm
+
+    @override
+    def __init__(self, user: User, study: Study, data: Any = None) -> None:
+        super().__init__(user, study, data)
+        self.plan_form = SelfPlayPlanForm(user, study, data)
+
+    @override
+    def is_valid(self) -> bool:
+        return all([super().is_valid(), self.plan_form.is_valid()])
+
+    @override
+    def study(self) -> Study:
+        study = super().study()
+        if study.state == Study.State.DRAFT:
+            for name, value in protocol_of(self.plan()).items():
+                setattr(study, name, value)
+        return study
+
+    @override
+    def consent_text(self) -> str:
+        return ""
+
+    @override
+    def plan(self) -> SelfPlayPlan:
+        return self.plan_form.save(commit=False)
+
+    @override
+    def shown(self) -> dict[str, Any]:
+        return super().shown() | {"plan_form": self.plan_form}
+
 
 SHOWN_FAULTS = 10
 
@@ -40,7 +131,7 @@ class SelfPlay(TaskWithReport):
     way = (Stage.DESIGN, Stage.START, Stage.RESULTS, Stage.JUDGE, Stage.EXPORT)
 
     report = "tasks/self_play/report.html"
-    statements = {MEASURES.name: measuring.ROWS}
+    statements = {MEASURES.name: metrics.ROWS}
 
     @override
     def why_not_open(self, study: Study) -> str:
@@ -88,13 +179,13 @@ class SelfPlay(TaskWithReport):
     @override
     def prepare(self, study: Study) -> None:
         if plan := _plan(study):
-            measuring.measure(plan)
+            metrics.measure(plan)
 
     @override
     def computation(self, study: Study) -> Computation:
         plan = _plan(study)
         assert plan is not None  # a study without one cannot be opened
-        return partial(self_play_figures, measuring.self_play_data(plan))
+        return partial(self_play_figures, metrics.self_play_data(plan))
 
     @override
     def tables(self, asked: Sequence[QuestionSet]) -> tuple[Table, ...]:
@@ -105,7 +196,7 @@ class SelfPlay(TaskWithReport):
         plan = _plan(study)
         assert plan is not None
         bots = {bot.name: bot for bot in (plan.first, plan.second)}
-        shown = measuring.names_of(plan)
+        shown = metrics.names_of(plan)
         return {
             "bots": [
                 described_bot(bot, shown[name], plan.conversations, is_theirs=is_theirs(study, bot))
@@ -118,7 +209,7 @@ class SelfPlay(TaskWithReport):
                 "utterances": plan.utterances,
                 "seed": plan.seed,
             },
-            "measured_by": measuring.measured_by(plan),
+            "measured_by": metrics.measured_by(plan),
         }
 
 

@@ -5,9 +5,9 @@ from django.http import HttpRequest, JsonResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_GET
 
-from turnwise.live.streaming import attachment
+from turnwise.live.http_responses import attachment
 from turnwise.studies.queries import readable_studies_of
-from turnwise.tasks.self_play import measuring, queries
+from turnwise.tasks.self_play import metrics, queries
 from turnwise.tasks.self_play.models import SelfPlayPlan
 
 
@@ -33,7 +33,7 @@ def measures_csv(request: HttpRequest, pk: int) -> StreamingHttpResponse:
     """The metrics turn by turn, of the conversations that a report has measured."""
     study = _plan(request, pk).study
     name = f"turnwise-{study.code}-measures.csv"
-    return attachment(request, measuring.csv_lines(study), "text/csv; charset=utf-8", name)
+    return attachment(request, metrics.csv_lines(study), "text/csv; charset=utf-8", name)
 
 
 def _plan(request: HttpRequest, pk: int) -> SelfPlayPlan:

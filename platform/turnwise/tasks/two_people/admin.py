@@ -2,7 +2,7 @@ from django.contrib import admin
 from django.http import HttpRequest
 from typing_extensions import override
 
-from turnwise.accounts.view_only import NeverDeleted
+from turnwise.accounts.admin import NeverDeleted
 from turnwise.studies.models import Study
 from turnwise.tasks.two_people.models import TwoPeoplePlan
 

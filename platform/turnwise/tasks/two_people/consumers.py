@@ -6,12 +6,12 @@ from uuid import UUID, uuid4
 
 from typing_extensions import override
 
-from turnwise.crowd.sessions import Session
-from turnwise.crowd.waiting import ASK_SECONDS
+from turnwise.crowd.entry.sessions import Session
+from turnwise.crowd.running.lobby_queue import ASK_SECONDS
 from turnwise.crowd.worker_socket import Handler, WorkerSocket
 from turnwise.live.database import in_database
 from turnwise.live.frames import Frame, uuid_field
-from turnwise.live.refusals import RefusedError
+from turnwise.live.frames import RefusedError
 from turnwise.tasks.two_people import pairing
 from turnwise.tasks.two_people.pairing import Lobby, Standing
 

@@ -1,8 +1,23 @@
-"""Who sits opposite somebody who talks with a person, as their page calls them."""
+"""Who sits opposite somebody who talks with a person, as their page calls them.
+
+The lobby and the conversation of two people as who makes them tries them: the other is scripted.
+"""
 
 from django.utils.translation import gettext as _
 
 from turnwise.tasks.conversation.page import Opposite
+from turnwise.tasks.two_people.models import TwoPeoplePlan
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+
+from django.utils.translation import gettext_lazy
+from typing_extensions import override
+
+from turnwise.crowd.worker_task import EXAMPLE_CODE, Answers
+from turnwise.live.frames import Frame
+from turnwise.tasks.conversation.page import Opposite
+from turnwise.tasks.conversation.preview import TalkPreviewed
+from turnwise.tasks.two_people import queries
 from turnwise.tasks.two_people.models import TwoPeoplePlan
 
 
@@ -17,3 +32,39 @@ def opposite_of(plan: TwoPeoplePlan, *, is_bot: bool) -> Opposite:
         return Opposite(_("Chatbot"), _("The chatbot"), says=says)
     says = _("You are talking with another participant in this study: a person, not a chatbot.")
     return Opposite(*partner, is_person=True, says=says)
+
+
+class TwoPeoplePreviewed(TalkPreviewed):
+    """Somebody waits, and then talks with another person, whose messages are scripted."""
+
+    pages = {"lobby": gettext_lazy("Waiting"), "work": gettext_lazy("The work")}
+    with_bot = False
+
+    @property
+    def plan(self) -> TwoPeoplePlan:
+        return queries.plan_of(self.study) or TwoPeoplePlan(study=self.study)
+
+    @override
+    def opposite(self) -> Opposite:
+        return opposite_of(self.plan, is_bot=False)
+
+    @override
+    def shown(self) -> tuple[str, dict[str, Any]]:
+        if self.key != "lobby":
+            return super().shown()
+        settings = {"socket": self.socket}
+        return "tasks/two_people/lobby.html", {
+            "plan": self.plan, "resume_code": EXAMPLE_CODE, "settings": settings,
+        }  # fmt: skip
+
+    @override
+    async def begin(self) -> AsyncIterator[Frame]:
+        if self.key == "lobby":
+            yield {"type": "state", "waited": 0}
+            return
+        async for frame in super().begin():
+            yield frame
+
+    @override
+    def answers(self) -> Mapping[str, Answers]:
+        return {} if self.key == "lobby" else super().answers()

@@ -8,19 +8,19 @@ from django.db import transaction
 from django.urls import reverse
 from django.utils import timezone
 
-from turnwise.crowd import waiting
-from turnwise.crowd.assigning import give_bot
-from turnwise.crowd.ending import complete
+from turnwise.crowd.running import lobby_queue
+from turnwise.crowd.places.assignment import give_bot
+from turnwise.crowd.places.ending import complete
 from turnwise.crowd.models import Assignment, Outcome
-from turnwise.crowd.pausing import is_held
+from turnwise.crowd.running.pausing import is_held
 from turnwise.crowd.queries import participation_of
 from turnwise.crowd.refusals import EntryRefusedError
-from turnwise.crowd.sessions import Session
-from turnwise.crowd.waiting import Asked
+from turnwise.crowd.entry.sessions import Session
+from turnwise.crowd.running.lobby_queue import Asked
 from turnwise.dialogues.models import Seat
-from turnwise.dialogues.reading import ArticlesUsedUpError
+from turnwise.dialogues.reading_material import ArticlesUsedUpError
 from turnwise.dialogues.services import Taken, begin, seat_two
-from turnwise.live.refusals import RefusedError
+from turnwise.live.frames import RefusedError
 from turnwise.studies.models import Study
 from turnwise.tasks.two_people.models import TwoPeoplePlan
 
@@ -74,7 +74,7 @@ def enter(lobby: Lobby, tab: UUID, *, now: datetime | None = None) -> Standing:
     """Wait in this tab and in no other, or hear where to go on."""
     now = now or timezone.now()
     assignment = Assignment.objects.select_related("participation").get(pk=lobby.assignment_id)
-    if waiting.enter(assignment, tab=tab, now=now) is None:
+    if lobby_queue.enter(assignment, tab=tab, now=now) is None:
         return Standing(is_over=True)
     return there(lobby, tab, now=now)
 
@@ -86,14 +86,14 @@ def there(lobby: Lobby, tab: UUID, *, now: datetime | None = None) -> Standing:
         RefusedError: they wait in another tab.
     """
     now = now or timezone.now()
-    own = waiting.there(lobby.assignment_id, tab, now=now)
+    own = lobby_queue.there(lobby.assignment_id, tab, now=now)
     if own is None:
         if is_over(lobby):
             return Standing(is_over=True)
         raise RefusedError("other_tab")
     if is_held(lobby.study_id):  # nobody begins a conversation that they cannot go on with
         return Standing(own.waited)
-    asked = tuple(waiting.match(lobby.study_id, now=now))
+    asked = tuple(lobby_queue.match(lobby.study_id, now=now))
     own.refresh_from_db()
     if own.waited >= lobby.longest and own.meeting is None and give_up(lobby, now=now):
         return Standing(own.waited, is_over=True, asked=asked)
@@ -104,7 +104,7 @@ def there(lobby: Lobby, tab: UUID, *, now: datetime | None = None) -> Standing:
 def answer(lobby: Lobby, tab: UUID, meeting: UUID, *, now: datetime | None = None) -> Standing:
     """Somebody is there to meet; once both are, their conversation begins."""
     now = now or timezone.now()
-    two = waiting.answer(lobby.assignment_id, tab, meeting, now=now)
+    two = lobby_queue.answer(lobby.assignment_id, tab, meeting, now=now)
     if not two:
         return Standing()
     first, second = (Taken(assignment=each) for each in two)
@@ -118,16 +118,16 @@ def answer(lobby: Lobby, tab: UUID, meeting: UUID, *, now: datetime | None = Non
 
 def gone(lobby: Lobby, tab: UUID, *, now: datetime | None = None) -> Standing:
     """The tab was closed; whoever was about to meet them meets somebody else."""
-    waiting.gone(lobby.assignment_id, tab)
+    lobby_queue.gone(lobby.assignment_id, tab)
     if is_held(lobby.study_id):
         return Standing()
-    return Standing(asked=tuple(waiting.match(lobby.study_id, now=now or timezone.now())))
+    return Standing(asked=tuple(lobby_queue.match(lobby.study_id, now=now or timezone.now())))
 
 
 @transaction.atomic
 def give_up(lobby: Lobby, *, now: datetime) -> bool:
     """Nobody came: a bot of the study, or an end that pays the wait. False if somebody has come after all."""
-    if not waiting.stop(lobby.assignment_id, now=now):
+    if not lobby_queue.stop(lobby.assignment_id, now=now):
         return False
     plan = TwoPeoplePlan.objects.get(study=lobby.study_id)
     if plan.alone == TwoPeoplePlan.Alone.BOT:

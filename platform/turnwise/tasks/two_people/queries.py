@@ -6,12 +6,12 @@ from datetime import datetime
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from turnwise.crowd.models import Assignment, Outcome, Waiting
-from turnwise.crowd.places import holding
-from turnwise.crowd.waiting import THERE
+from turnwise.crowd.places.reservation import holding
+from turnwise.crowd.running.lobby_queue import THERE
 from turnwise.dialogues.models import Dialogue, Seat
 from turnwise.dialogues.queries import of_people
 from turnwise.studies.models import Study
-from turnwise.studies.progress import number_of
+from turnwise.studies.queries import number_of
 from turnwise.studies.tasks import Rows
 from turnwise.tasks.two_people.models import TwoPeoplePlan
 

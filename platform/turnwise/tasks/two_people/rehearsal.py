@@ -14,21 +14,21 @@ from evaluation.protocols.facts import HUMAN
 from turnwise.dialogues.models import MOST_USES, Material
 from turnwise.dialogues.models import Seat as DialogueSeat
 from turnwise.knowledge.models import Article
-from turnwise.questions.resolving import question_set
-from turnwise.rehearsals.planted import Kind, Plan
-from turnwise.rehearsals.rehearsed import Crowd, UnrehearsableError
-from turnwise.rehearsals.room import Seat, seats
-from turnwise.rehearsals.said import AGAIN, SWORN, copied, said
+from turnwise.questions.question_sets import question_set
+from turnwise.rehearsals.injected_effects import Kind, Plan
+from turnwise.rehearsals.rehearsed_task import Crowd, UnrehearsableError
+from turnwise.rehearsals.rehearsed_task import Seat, seats
+from turnwise.rehearsals.simulated_answers import AGAIN, SWORN, copied, said
 from turnwise.rehearsals.services import bots_of
 from turnwise.rehearsals.services import copied as copied_study
-from turnwise.rehearsals.simulated import SimulatedWorker, Work, ended
-from turnwise.rehearsals.visitor import Visitor
-from turnwise.rehearsals.worker import Conversation
-from turnwise.reports.names import bot_names
+from turnwise.rehearsals.simulation import SimulatedWorker, Work, ended
+from turnwise.rehearsals.page_visitor import Visitor
+from turnwise.rehearsals.simulated_worker import Conversation
+from turnwise.reports.answers import bot_names
 from turnwise.studies.asks import About
 from turnwise.studies.models import Study
 from turnwise.tasks.conversation.rehearsal import Chatter
-from turnwise.tasks.two_people import found
+from turnwise.tasks.two_people import rehearsal_findings
 from turnwise.tasks.two_people.models import TwoPeoplePlan
 
 WAIT_MINUTES = 1
@@ -230,7 +230,7 @@ def talkers(rehearsal: Study, server: str, workers: int) -> Crowd:
         )  # fmt: skip
 
     return Crowd(
-        plans[0], sat, late, worker, beside=plans[1:], also=partial(found.findings, rehearsal),
+        plans[0], sat, late, worker, beside=plans[1:], also=partial(rehearsal_findings.findings, rehearsal),
         more="Use more workers; 30 nearly always suffice.",
         why_late=f"The last one comes, for whom nobody is left, and waits for {WAIT_MINUTES} minute.",
     )  # fmt: skip

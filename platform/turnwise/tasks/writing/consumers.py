@@ -5,11 +5,11 @@ from typing import Any
 from django.urls import reverse
 from typing_extensions import override
 
-from turnwise.crowd.sessions import Session
+from turnwise.crowd.entry.sessions import Session
 from turnwise.crowd.worker_socket import Handler, WorkerSocket
 from turnwise.live.database import in_database
 from turnwise.live.frames import Frame, field
-from turnwise.live.refusals import RefusedError
+from turnwise.live.frames import RefusedError
 from turnwise.tasks.writing import services as writing
 from turnwise.tasks.writing.services import Desk
 

@@ -1,3 +1,39 @@
+"""Writing as who makes the study tries it: the first contexts, and nothing is stored."""
+
+from django.db.models import F, QuerySet
+
+from turnwise.responses.models import Response
+from turnwise.responses.queries import that_count
+from turnwise.studies.models import Study
+from turnwise.studies.queries import number_of
+from turnwise.studies.tasks import Rows
+from turnwise.tasks.writing.models import WritingPlan
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from django import forms
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+from typing_extensions import override
+
+from turnwise.accounts.models import User
+from turnwise.contexts.queries import versions_of
+from turnwise.studies.forms import FIELDS, StudyForm, StudyPage
+from turnwise.studies.models import PrimaryAnalysis, Study
+from turnwise.tasks.writing.models import WritingPlan
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+
+from typing_extensions import override
+
+from turnwise.contexts.models import Context
+from turnwise.crowd.worker_task import EXAMPLE_CODE, Answers, ItemsPreviewed
+from turnwise.live.frames import Frame, field
+from turnwise.live.frames import RefusedError
+from turnwise.responses.files import MAX_RESPONSE
+from turnwise.responses.checks import problem_of
+from turnwise.tasks.writing.models import WritingPlan
+from turnwise.tasks.writing.services import REFUSALS, shown
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -7,20 +43,140 @@ from django.utils.translation import gettext_lazy as _
 from typing_extensions import override
 
 from turnwise.contexts.models import Context
-from turnwise.crowd.spend import people_for
-from turnwise.crowd.work import WorkerTask
-from turnwise.rehearsals.rehearsed import Crowd, RehearsedTask
+from turnwise.crowd.running.spending import people_for
+from turnwise.crowd.worker_task import WorkerTask
+from turnwise.rehearsals.rehearsed_task import Crowd, RehearsedTask
 from turnwise.studies.models import Study
-from turnwise.studies.planned import Planned, Unit, number
-from turnwise.studies.progress import counts_of
+from turnwise.studies.planned_size import Planned, Unit, number
+from turnwise.studies.queries import counts_of
 from turnwise.studies.services import Plan
 from turnwise.studies.tasks import Rows, Share, Stage, copied_row, register
 from turnwise.tasks.writing import rehearsal
-from turnwise.tasks.writing.forms import WritingPage
+
 from turnwise.tasks.writing.models import WritingPlan
-from turnwise.tasks.writing.previewed import WritingPreviewed
-from turnwise.tasks.writing.queries import written_and_wanted
+
+
 from turnwise.tasks.writing.services import is_written, write_again
+
+
+def written_and_wanted(studies: QuerySet[Study]) -> Rows:
+    """Of each writing study its key, the responses written, and how many are wanted."""
+    written = number_of(that_count(Response.objects.all()), "run__study")
+    wanted = F("context_version__size") * F("responses_per_context")
+    return WritingPlan.objects.filter(study__in=studies).values_list("study", written, wanted)
+
+
+class WritingPlanForm(forms.ModelForm[WritingPlan]):
+    """Which contexts workers respond to, and how many each."""
+
+    class Meta:
+        model = WritingPlan
+        fields = ("context_version", "responses_per_context", "batch_size")
+        help_texts = {"batch_size": _("Then the worker is done.")}
+
+    def __init__(self, user: User, study: Study, data: Any = None) -> None:
+        super().__init__(data, instance=getattr(study, "writing", None), prefix="writing")
+        field = self.fields["context_version"]
+        assert isinstance(field, forms.ModelChoiceField)
+        field.queryset = versions_of(user)
+        field.empty_label = None
+        for field in self.fields.values():
+            field.disabled = study.state != Study.State.DRAFT
+
+
+class WritingForm(StudyForm):
+    """Everything about a study whose workers write, but what they write."""
+
+    class Meta(StudyForm.Meta):
+        fields = (*FIELDS, "pilot_size")
+        help_texts: ClassVar[Mapping[str, str | Promise]] = {
+            "pilot_size": _(
+                "After this many people nobody new is admitted until you have looked and go on. What they "
+                "wrote is then left out: others write in their place, and nobody is given it to judge. A "
+                "study of responses has no scores of its own, so there is nothing else to leave them out of. "
+                "0: no pilot."
+            )
+        }
+
+
+class WritingPage(StudyPage):
+    """The study, and what its workers write."""
+
+    template = "tasks/writing/form.html"
+    study_form = WritingForm
+
+    @override
+    def __init__(self, user: User, study: Study, data: Any = None) -> None:
+        super().__init__(user, study, data)
+        self.plan_form = WritingPlanForm(user, study, data)
+
+    @override
+    def is_valid(self) -> bool:
+        return all([super().is_valid(), self.plan_form.is_valid()])
+
+    @override
+    def study(self) -> Study:
+        study = super().study()
+        if study.state == Study.State.DRAFT:  # nothing is analysed here; a pilot is never what counts
+            study.primary_analysis = (
+                PrimaryAnalysis.WITHOUT_EXCLUDED if study.pilot_size else PrimaryAnalysis.ALL
+            )
+        return study
+
+    @override
+    def plan(self) -> WritingPlan:
+        return self.plan_form.save(commit=False)
+
+    @override
+    def shown(self) -> dict[str, Any]:
+        return super().shown() | {"plan_form": self.plan_form}
+
+
+MOST_SHOWN = 3
+
+
+class WritingPreviewed(ItemsPreviewed):
+    """Somebody answers a few contexts."""
+
+    undone = "unwritten", REFUSALS["unwritten"]
+
+    @override
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        plan = WritingPlan.objects.filter(study=self.study).first()
+        there = Context.objects.filter(version=plan.context_version_id) if plan else Context.objects.none()
+        spoken = there.filter(language=self.language)
+        rows = list(spoken.order_by("pk")[:MOST_SHOWN]) or list(there.order_by("pk")[:MOST_SHOWN])
+        self.items = [shown(row) for row in rows]
+
+    @override
+    def shown(self) -> tuple[str, dict[str, Any]]:
+        settings = {"socket": self.socket, "name": self.name, "max_chars": MAX_RESPONSE}
+        return "tasks/writing/write.html", {"resume_code": EXAMPLE_CODE, "settings": settings}
+
+    def _left(self) -> list[dict[str, Any]]:
+        """The context that is next, as workers hold one at a time."""
+        return [item for item in self.items if item["key"] not in self.done][:1]
+
+    @override
+    def told(self) -> Frame:
+        done = [item | {"text": self.done[item["key"]]} for item in self.items if item["key"] in self.done]
+        return {"items": self._left(), "written": done}
+
+    @override
+    def answers(self) -> Mapping[str, Answers]:
+        return {"write": self.write, "finish": self.finish}
+
+    async def write(self, frame: Frame) -> AsyncIterator[Frame]:
+        key, text = field(frame, "item", str), field(frame, "text", str)
+        item = next((each for each in self.items if each["key"] == key), None)
+        if item is None:
+            raise RefusedError("given_away", REFUSALS["given_away"])
+        others = [said for of, said in self.done.items() if of != key]
+        if problem := problem_of(text, item["turns"], others):
+            raise RefusedError("unfit", problem)
+        self.done[key] = text
+        yield {"type": "written", "item": key, "text": text, "items": self._left(), "progress": self.progress}
 
 
 @register

@@ -5,9 +5,9 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from turnwise.crowd import refusals
-from turnwise.crowd.practice_views import practice_first
-from turnwise.crowd.views import current_participation, page_of, worker_page
-from turnwise.responses.bounds import MAX_RESPONSE
+from turnwise.crowd.entry.practice_views import practice_first
+from turnwise.crowd.entry.worker_views import current_participation, page_of, worker_page
+from turnwise.responses.files import MAX_RESPONSE
 from turnwise.studies.models import Study
 from turnwise.tasks.writing import services as writing
 from turnwise.tasks.writing.task import Writing

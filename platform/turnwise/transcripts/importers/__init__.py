@@ -5,7 +5,7 @@ from pkgutil import iter_modules
 
 from turnwise.transcripts.importers.checking import Checked, Limits, checked
 from turnwise.transcripts.importers.formats import FORMATS, Conversation, Problem, Rated, guessed
-from turnwise.transcripts.importers.source import Source, UnreadableError
+from turnwise.transcripts.importers.formats import Source, UnreadableError
 
 for _module in iter_modules(__path__):
     import_module(f"{__name__}.{_module.name}")

@@ -6,7 +6,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from turnwise.transcripts.importers.formats import FORMATS, Conversation, Given, Problem, Rated, Read, Said
-from turnwise.transcripts.importers.source import Source, UnreadableError
+from turnwise.transcripts.importers.formats import Source, UnreadableError
 
 if TYPE_CHECKING:
     from evaluation.questions import Answer

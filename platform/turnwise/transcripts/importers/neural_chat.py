@@ -10,9 +10,9 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import groupby
 
-from evaluation.spreadsheets import original
+from evaluation.files.writing import original
 from turnwise.transcripts.importers.formats import Conversation, Given, Problem, Rated, Said, importer
-from turnwise.transcripts.importers.source import Source, UnreadableError
+from turnwise.transcripts.importers.formats import Source, UnreadableError
 
 RECORD_COLUMNS = (
     "ID", "Chat ID", "Datetime", "Chatbot ID", "Message", "Response", "Bot Input", "Study Key",

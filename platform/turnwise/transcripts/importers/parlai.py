@@ -9,7 +9,7 @@ from typing import Any
 
 from turnwise.transcripts.importers.formats import Conversation, Problem, Said, importer
 from turnwise.transcripts.importers.json_lines import conversation, objects, said
-from turnwise.transcripts.importers.source import Source
+from turnwise.transcripts.importers.formats import Source
 
 # What ParlAI hands to a model that speaks first; nobody said it.
 SILENCE = "__SILENCE__"

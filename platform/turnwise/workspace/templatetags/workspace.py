@@ -7,12 +7,12 @@ from django.template.context import Context
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from turnwise.crowd.work import WorkerTask
-from turnwise.reports.reported import ReportedTask, TaskWithReport
+from turnwise.crowd.worker_task import WorkerTask
+from turnwise.reports.report_kinds import ReportedTask, TaskWithReport
 from turnwise.studies.models import Study
 from turnwise.studies.queries import may_change
 from turnwise.studies.tasks import task_of
-from turnwise.workspace.journey import Step, next_step
+from turnwise.workspace.study_steps import Step, next_step
 
 register = template.Library()
 

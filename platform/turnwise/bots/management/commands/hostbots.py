@@ -8,11 +8,11 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.db import OperationalError
 
-from chatbots.resident import leave
-from turnwise.bots import host
-from turnwise.bots.hosting import Hosting
+from chatbots.hosting.resident import leave
+from turnwise.bots.hosting import resident_bots
+from turnwise.bots.hosting.host_process import Hosting
 from turnwise.bots.models import Bot
-from turnwise.live.apart import environment, python
+from turnwise.live.subprocesses import environment, python
 
 GLANCE_SECONDS = 1.0
 
@@ -60,8 +60,8 @@ class Command(BaseCommand):
             asyncio.get_running_loop().add_signal_handler(number, stopping.set)
         said = ""
         async with Hosting():
-            while not stopping.is_set() and not host.needs_new_process():
-                news = ", ".join(f"{each.row.name}: {each.resident.state}" for each in host.everything())
+            while not stopping.is_set() and not resident_bots.needs_new_process():
+                news = ", ".join(f"{each.row.name}: {each.resident.state}" for each in resident_bots.everything())
                 if news != said:
                     self.stdout.write(news or "There is no active bot of that name.")
                     self.stdout.flush()
@@ -75,5 +75,5 @@ class Command(BaseCommand):
 
 def _keep_running(names: list[str]) -> NoReturn:
     """Become the small process that starts this command and starts it again."""
-    command = python("-m", "turnwise.project.keeper", "The host of bots", "turnwise.bots.hosts", *names)
+    command = python("-m", "turnwise.project.supervision.keeper", "The host of bots", "turnwise.bots.hosting.host_program", *names)
     os.execve(command[0], command, environment())

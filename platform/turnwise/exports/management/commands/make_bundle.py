@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from turnwise.exports import making
+from turnwise.exports import bundle_jobs
 
 LONGEST_SECONDS = 3600
 
@@ -19,4 +19,4 @@ class Command(BaseCommand):
     def handle(self, *args: Any, bundle: int, **options: Any) -> None:
         # It holds a snapshot of the database for as long: then the system ends it, whatever it is at.
         signal.alarm(LONGEST_SECONDS)
-        making.make(bundle)
+        bundle_jobs.make(bundle)

@@ -5,7 +5,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from turnwise.project.dumps import DumpError, backup
+from turnwise.project.database import DumpError, backup
 
 
 class Command(BaseCommand):

@@ -8,12 +8,12 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 
 from turnwise.accounts.models import User
-from turnwise.accounts.services import create_first_admin
+from turnwise.accounts.colleagues import create_first_admin
 from turnwise.contexts.services import load_open_mtb
-from turnwise.project import instance
-from turnwise.project.layout import AnotherVersionError, WrongEncodingError, bring_up_to_date
-from turnwise.project.prepared import ANOTHER_VERSION
-from turnwise.studies.demo import create_demo_studies
+from turnwise.project.supervision import installation
+from turnwise.project.database import AnotherVersionError, WrongEncodingError, bring_up_to_date
+from turnwise.project.supervision.installation import ANOTHER_VERSION
+from turnwise.studies.demo_studies import create_demo_studies
 
 
 class Command(BaseCommand):
@@ -49,7 +49,7 @@ class Command(BaseCommand):
             self.stdout.write(json.dumps({"admin": admin, "worker_path": worker_path}))
             return
         if admin:
-            said = instance.told_once(admin, settings.VAR, is_read_now=self.stdout.isatty())
+            said = installation.told_once(admin, settings.VAR, is_read_now=self.stdout.isatty())
             self.stdout.write(f"First admin: {said}")
         if demo:
             self.stdout.write(f"Demo study: {worker_path}")

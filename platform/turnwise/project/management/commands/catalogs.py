@@ -10,13 +10,13 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            from turnwise.project import catalogs
+            from turnwise.project import worker_catalogs
         except ImportError as error:
             raise CommandError(f"{error}. Run `make setup`: catalogs are written with Babel.") from None
         for language, name in settings.LANGUAGES:
             if language == settings.LANGUAGE_CODE:
                 continue
-            wanted = catalogs.renew(language)
+            wanted = worker_catalogs.renew(language)
             self.stdout.write(f"{name}: {len(wanted)} texts need a translation.")
             for each in wanted:
                 self.stdout.write(f"  {each}")

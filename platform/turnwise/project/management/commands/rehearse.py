@@ -1,3 +1,14 @@
+"""A web server of one's own on this database, for a command that needs one for a while."""
+
+import socket
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from turnwise.live.subprocesses import environment, python
+from turnwise.project.supervision.processes import StartError, spawn, stop
 from argparse import ArgumentParser
 from contextlib import nullcontext
 from typing import Any
@@ -5,16 +16,53 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 
-from turnwise.project.processes import StartError
-from turnwise.project.webserver import served
-from turnwise.rehearsals.attempts import noted
+from turnwise.project.supervision.processes import StartError
+
+from turnwise.rehearsals.run import noted
 from turnwise.rehearsals.findings import ENOUGH_FOR_A_BOT, Outcome
-from turnwise.rehearsals.rehearsed import FEWEST_WORKERS, UnrehearsableError
+from turnwise.rehearsals.rehearsed_task import FEWEST_WORKERS, UnrehearsableError
 from turnwise.rehearsals.run import Say, run
 from turnwise.rehearsals.services import delete_rehearsal, enough_workers, make_rehearsal
-from turnwise.rehearsals.visitor import PageError, Visitor
-from turnwise.rehearsals.worker import MismatchError
+from turnwise.rehearsals.page_visitor import PageError, Visitor
+from turnwise.rehearsals.simulated_worker import MismatchError
 from turnwise.studies.models import Study
+
+
+START_SECONDS = 120.0
+
+
+@contextmanager
+def served() -> Iterator[str]:
+    """The address of a server that runs meanwhile.
+
+    Raises:
+        StartError: it did not start; what it said stands above.
+    """
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(512)
+        address = f"http://127.0.0.1:{listener.getsockname()[1]}/"
+        command = python(
+            "-m", "turnwise.project.supervision.keeper", "--once", "turnwise.project.web_server", "--fd", str(listener.fileno())
+        )
+        process = spawn(command, environment=environment(), pass_fds=[listener.fileno()])
+        try:
+            deadline = time.monotonic() + START_SECONDS
+            while not _answers(f"{address}healthz"):
+                if process.poll() is not None or time.monotonic() > deadline:
+                    raise StartError("The web server for the rehearsal did not start; the reason is above.")
+            yield address
+        finally:
+            stop(process)
+
+
+def _answers(address: str) -> bool:
+    try:
+        with urllib.request.urlopen(address, timeout=5):
+            return True
+    except (urllib.error.URLError, OSError):
+        time.sleep(0.1)
+        return False
 
 
 class Command(BaseCommand):

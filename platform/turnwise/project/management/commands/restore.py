@@ -5,8 +5,8 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from turnwise.project.dumps import DumpError, restore
-from turnwise.project.layout import AnotherVersionError, WrongEncodingError, bring_up_to_date
+from turnwise.project.database import DumpError, restore
+from turnwise.project.database import AnotherVersionError, WrongEncodingError, bring_up_to_date
 
 
 class Command(BaseCommand):

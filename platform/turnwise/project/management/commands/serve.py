@@ -3,7 +3,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from turnwise.project import serving, supervisor
+from turnwise.project import serving
+from turnwise.project.supervision import supervisor
 
 
 class Command(BaseCommand):

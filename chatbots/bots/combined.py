@@ -1,0 +1,285 @@
+"""A bot that asks several others and says the best reply by a scorer.
+
+A bot that asks several others and says the reply that is most like the others.
+
+A bot that hands each turn to one of several, by rules about what the partner said last.
+"""
+
+import inspect
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, ClassVar
+
+from pydantic import AfterValidator, Field
+
+from chatbots import scoring
+from chatbots.base import Candidate, Context, Response
+from chatbots.ensembles import EnsembleBot, EnsembleConfiguration, Said, ranked
+from chatbots.local_files import hash_of
+from chatbots.local_files import check_path, lab_object
+from chatbots.registry import register
+from evaluation.texts.repetition import repeats
+from chatbots.base import Candidate, Context, Response
+from chatbots.ensembles import EnsembleBot, ranked
+from chatbots.registry import register
+from evaluation.texts.similarity import f1
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
+
+from pydantic import Field, ValidationInfo, field_validator
+
+from chatbots.base import Context, Response
+from chatbots.ensembles import EnsembleBot, EnsembleConfiguration, labels_among
+from chatbots.registry import register
+from evaluation.texts.repetition import words
+
+
+def check_scorer(name: str) -> str:
+    """Refuse a name that is neither of a scorer that ships nor of one of the lab.
+
+    Returns:
+        The name, unchanged.
+
+    Raises:
+        ValueError: it is neither.
+    """
+    if name in scoring.SCORERS:
+        return name
+    try:
+        return check_path(name)
+    except ValueError as error:
+        known = ", ".join(scoring.SCORERS)
+        raise ValueError(f"is none of {known}, nor a class of the lab: {error}") from None
+
+
+@register("best-of-several")
+class BestOfSeveralBot(EnsembleBot):
+    """Asks several bots and says the reply that a scorer finds best.
+
+    Replies that repeat an earlier turn come after all that do not, by the rule of Meena (full). Of equally
+    good ones, that of the bot that stands first is said.
+    """
+
+    class Configuration(EnsembleConfiguration):
+        """Which bots, and what is best."""
+
+        first = frozenset({"scorer"})
+        scorer: Annotated[str, AfterValidator(check_scorer)] = Field(
+            "likelihood",
+            description="likelihood: log-likelihood per token by the Meena model that ships; overlap: F1 of "
+            "the words of reply and partner's last turn; or a class of the lab as module:Class with "
+            "scores(turns, replies).",
+            examples=["our_ranking:Scorer"],
+        )
+
+    configuration: Configuration
+
+    @property
+    def libraries(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The model's, where it is used."""
+        return ("torch", "sentencepiece") if self.configuration.scorer == "likelihood" else ()
+
+    def __init__(self, configuration: Configuration) -> None:
+        """Load the scorer and the members.
+
+        Raises:
+            ModuleNotFoundError: a library of the scorer is not installed.
+            ChatbotError: a member cannot be loaded.
+        """
+        name = configuration.scorer
+        self._scorer: scoring.Scorer = (scoring.SCORERS.get(name) or lab_object(name))()
+        super().__init__(configuration)
+
+    async def answered(self, context: Context) -> Response:
+        """The best reply; the others are its candidates."""
+        said, silent = await self.asked(self.labels, context)
+        if not said:
+            raise self.nobody(silent)
+        turns = [turn.text for turn in context.turns]
+        scores = [float(score) for score in self._scorer.scores(turns, [each.response.text for each in said])]
+        if len(scores) != len(said):
+            raise ValueError(
+                f"The scorer gave {len(scores)} scores for {len(said)} replies. Fix its scores()."
+            )
+        repeated = [repeats(each.response.text, turns) for each in said]
+        order = sorted(range(len(said)), key=lambda nth: (repeated[nth], -scores[nth]))
+        why = ", ".join(_shown(said[nth], scores[nth], repeated[nth]) for nth in order)
+        response = self.told(said[order[0]], f"{self._title}: {why}", silent)
+        return ranked(response, [Candidate(said[nth].response.text, scores[nth]) for nth in order], said)
+
+    _names: ClassVar[dict[str, str]] = {"likelihood": "log-likelihood per token", "overlap": "overlap"}
+
+    @property
+    def _title(self) -> str:
+        return self._names.get(self.configuration.scorer, "score")
+
+    def fingerprint(self) -> Mapping[str, object]:
+        """As of every ensemble, and the hash of the scorer's file."""
+        source = Path(inspect.getfile(type(self._scorer)))
+        return {**super().fingerprint(), "scorer_code": hash_of([source])}
+
+
+def _shown(said: Said, score: float, repeats: bool) -> str:
+    return f"{said.label} {score:.2f}{' but repeats' if repeats else ''}"
+
+
+@register("vote")
+class VoteBot(EnsembleBot):
+    """Asks several bots and says the most central reply: the one whose words the others share most.
+
+    Central is the largest mean F1 of words with the other replies, as in decoding of minimum Bayes risk. Of
+    equally central ones, and of two replies, that of the bot that stands first is said.
+
+    Source: Kumar & Byrne 2004, Minimum Bayes-risk decoding for statistical machine translation.
+    """
+
+    async def answered(self, context: Context) -> Response:
+        """The most central reply; the others are its candidates."""
+        said, silent = await self.asked(self.labels, context)
+        if not said:
+            raise self.nobody(silent)
+        scores = centralities([each.response.text for each in said])
+        order = sorted(range(len(said)), key=lambda nth: -scores[nth])
+        why = ", ".join(f"{said[nth].label} {scores[nth]:.2f}" for nth in order)
+        response = self.told(said[order[0]], f"mean F1 with the others: {why}", silent)
+        return ranked(response, [Candidate(said[nth].response.text, scores[nth]) for nth in order], said)
+
+
+def centralities(texts: list[str]) -> list[float]:
+    """The mean F1 of words of each text with all others; 0 of one that is alone."""
+    others = len(texts) - 1
+    return [
+        sum(f1(text, [other]) for at, other in enumerate(texts) if at != nth) / others if others else 0.0
+        for nth, text in enumerate(texts)
+    ]
+
+
+LISTS = {
+    "@greeting": ("hi", "hello", "hey", "good morning", "good afternoon", "good evening"),
+    "@goodbye": ("bye", "goodbye", "see you", "good night", "take care"),
+    "@thanks": ("thanks", "thank you"),
+    "@feeling": ("sad", "happy", "angry", "lonely", "afraid", "worried", "tired", "stressed", "upset"),
+}
+"""Words that rules may name together."""
+QUESTION = "@question"
+"""Any turn that ends in a question mark."""
+_QUESTION_MARKS = ("?", "\N{FULLWIDTH QUESTION MARK}", "\N{ARABIC QUESTION MARK}")
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Which words lead to which bot."""
+
+    phrases: tuple[str, ...]
+    bot: str
+
+    @classmethod
+    def read(cls, line: str) -> Self:
+        """A rule as people write it, `WORDS, WORDS: BOT`.
+
+        Raises:
+            ValueError: it is something else.
+        """
+        before, colon, bot = line.rpartition(":")
+        phrases = tuple(part.strip() for part in before.split(",") if part.strip())
+        if not colon or not phrases or not bot.strip():
+            raise ValueError(f"'{line}' is not a rule. Write words, a colon and a bot: weather, rain: eliza")
+        for phrase in phrases:
+            if phrase.startswith("@") and phrase not in (*LISTS, QUESTION):
+                known = ", ".join((*LISTS, QUESTION))
+                raise ValueError(f"'{phrase}' is not a list of words. There are {known}")
+            if not phrase.startswith("@") and not words(phrase):
+                raise ValueError(f"'{phrase}' has no letter and no digit. Write a word")
+        return cls(phrases, bot.strip())
+
+    def met_by(self, text: str) -> str | None:
+        """The word, or words in a row, of this rule that stand in a text; None if none does."""
+        said = words(text)
+        for phrase in self.phrases:
+            if phrase == QUESTION:
+                if text.rstrip().endswith(_QUESTION_MARKS):
+                    return phrase
+            elif found := next((each for each in LISTS.get(phrase, (phrase,)) if _within(each, said)), None):
+                return found
+        return None
+
+
+def _within(phrase: str, said: Sequence[str]) -> bool:
+    wanted = words(phrase)
+    return any(said[start : start + len(wanted)] == wanted for start in range(len(said) - len(wanted) + 1))
+
+
+@register("router")
+class RouterBot(EnsembleBot):
+    """Of several bots, asks the one that the first rule about the partner's last turn names.
+
+    The words of a rule are looked for as whole words, whatever their case. If the bot that is chosen gives no
+    reply, the one for all other turns is asked, or, if it was that one, the first of the others.
+    """
+
+    class Configuration(EnsembleConfiguration):
+        """Which bots, and when each is asked."""
+
+        first = frozenset({"rules", "otherwise"})
+        rules: tuple[str, ...] = Field(
+            (),
+            max_length=100,
+            description="Words, separated by commas, a colon and the name of a bot. The first rule that is "
+            f"met counts. Lists of words: {', '.join(LISTS)}, and {QUESTION} for a turn that ends in a "
+            "question mark.",
+            examples=["weather, rain, @greeting: eliza"],
+        )
+        otherwise: str | None = Field(
+            None, description="The bot for all other turns, by its name; empty for the first one."
+        )
+
+        @field_validator("rules")
+        @classmethod
+        def _lead_to_bots(cls, rules: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
+            for line in rules:
+                _known(Rule.read(line).bot, info)
+            return rules
+
+        @field_validator("otherwise")
+        @classmethod
+        def _is_a_bot(cls, otherwise: str | None, info: ValidationInfo) -> str | None:
+            return otherwise and _known(otherwise, info)
+
+    configuration: Configuration
+
+    def __init__(self, configuration: Configuration) -> None:
+        """Load the members.
+
+        Raises:
+            ChatbotError: one cannot be loaded.
+        """
+        super().__init__(configuration)
+        self._rules = [Rule.read(line) for line in configuration.rules]
+        self._otherwise = configuration.otherwise or self.labels[0]
+
+    async def answered(self, context: Context) -> Response:
+        """What the bot for this turn says, or the one that stands in for it."""
+        label, why = self.chosen(context.turns[-1].text)
+        said, silent = await self.asked([label], context)
+        if not said:
+            others = [each for each in (self._otherwise, *self.labels) if each != label]
+            said, also = await self.asked(others[:1], context)
+            silent, why = [*silent, *also], f"in place of {label}"
+        if not said:
+            raise self.nobody(silent)
+        return self.told(said[0], why, silent)
+
+    def chosen(self, text: str) -> tuple[str, str]:
+        """The bot for a turn, and why."""
+        for rule in self._rules:
+            if met := rule.met_by(text):
+                return rule.bot, f"rule: {met}"
+        return self._otherwise, "no rule is met"
+
+
+def _known(bot: str, info: ValidationInfo) -> str:
+    labels = labels_among(info.data)
+    if labels and bot not in labels:
+        raise ValueError(f"'{bot}' is none of the bots above. They are {', '.join(labels)}")
+    return bot

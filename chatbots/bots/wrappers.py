@@ -1,0 +1,184 @@
+"""A wrapper that lets a fast bot take the time that a person would.
+
+A wrapper that keeps a bot from repeating what was said before in the dialogue.
+
+A wrapper that keeps a bot from saying what a classifier finds unsafe.
+"""
+
+from dataclasses import replace
+from random import Random
+
+from pydantic import Field
+
+from chatbots.base import Context, Response, seed_of
+from chatbots.registry import register
+from chatbots.wrapping import WrapperBot, WrapperConfiguration
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import ClassVar
+
+from pydantic import Field
+
+from chatbots.base import Context, Response
+from chatbots.local_files import hash_of
+from chatbots.registry import register
+from chatbots.wrapping import CandidateFilter, WrapperConfiguration
+from evaluation.texts import repetition
+import inspect
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, ClassVar
+
+from pydantic import AfterValidator, Field
+
+from chatbots import safety
+from chatbots.base import Context, Response
+from chatbots.local_files import hash_of
+from chatbots.local_files import check_path, lab_object
+from chatbots.registry import register
+from chatbots.wrapping import CandidateFilter, WrapperConfiguration
+
+
+@register("latency-floor")
+class LatencyFloorBot(WrapperBot):
+    """Around a bot: lets no reply out before the time that reading and typing would take.
+
+    The reply says how long it is to be held back (`Response.least_seconds`), and whoever asked waits that
+    long: neither the bot's thread nor the other dialogues of its batch do. A bot that is slower by itself is
+    not held back any longer.
+    """
+
+    class Configuration(WrapperConfiguration):
+        """Which bot, and how long its replies take at least."""
+
+        first = frozenset({"seconds", "seconds_per_character"})
+        seconds: float = Field(
+            1.0, ge=0, le=60, title="Floor", description="No reply comes sooner than this, in seconds."
+        )
+        seconds_per_character: float = Field(
+            0.03, ge=0, le=1, title="Typing", description="Added for each character of the reply."
+        )
+        jitter: float = Field(
+            0.2,
+            ge=0,
+            le=1,
+            description="Share by which the typing varies up or down, from the dialogue's seed.",
+        )
+        most_seconds: float = Field(
+            8.0, ge=0, le=60, title="Ceiling", description="Replies are held back for no longer than this."
+        )
+
+    configuration: Configuration
+
+    def revised(self, context: Context, response: Response) -> Response:
+        """The same response, held back."""
+        settings = self.configuration
+        varied = 1 + settings.jitter * Random(f"latency {seed_of(context)}").uniform(-1, 1)
+        typing = settings.seconds_per_character * len(response.text) * varied
+        seconds = min(settings.seconds + typing, settings.most_seconds)
+        return replace(response, least_seconds=max(seconds, response.least_seconds))
+
+
+@register("repetition-filter")
+class RepetitionFilterBot(CandidateFilter):
+    """Around a bot: says another candidate where the first repeats an earlier turn.
+
+    The rule is that of Meena (full): a long common subsequence of words with any earlier turn. Where every
+    candidate repeats, the first fallback that does not is said; where all fallbacks are used up, what the bot
+    said: repeating is a blemish, not a harm.
+
+    Source: Adiwardana et al. 2020, arXiv:2001.09977, section 5.2.
+    """
+
+    class Configuration(WrapperConfiguration):
+        """Which bot, and what is said when it only repeats."""
+
+        fallbacks: tuple[str, ...] = Field(
+            (
+                "Let's talk about something else. What do you like to do?",
+                "I think I said that before. What else is on your mind today?",
+                "We keep coming back to this. Tell me about something new.",
+            ),
+            description="What is said, in this order, where every candidate repeats an earlier turn.",
+        )
+
+    fault: ClassVar[str] = "repeats an earlier turn"
+    configuration: Configuration
+
+    def objections(self, context: Context, texts: Sequence[str]) -> list[bool]:
+        """Whether each text repeats a turn of the context, whoever said it."""
+        earlier = [turn.text for turn in context.turns]
+        return [repetition.repeats(text, earlier) for text in texts]
+
+    def fallback(self, context: Context, response: Response) -> str | None:
+        """The first fallback that repeats nothing; None if each does."""
+        fallbacks = self.configuration.fallbacks
+        repeated = self.objections(context, fallbacks)
+        return next((text for text, is_said in zip(fallbacks, repeated, strict=True) if not is_said), None)
+
+    def fingerprint(self) -> Mapping[str, object]:
+        """As of every wrapper, and the hash of the rule."""
+        return {**super().fingerprint(), "rule": hash_of([Path(repetition.__file__)])}
+
+
+def check_classifier(name: str) -> str:
+    """Refuse a name that is neither of a classifier that ships nor of one of the lab.
+
+    Returns:
+        The name, unchanged.
+
+    Raises:
+        ValueError: it is neither.
+    """
+    return name if name in safety.CLASSIFIERS else check_path(name)
+
+
+@register("safety-filter")
+class SafetyFilterBot(CandidateFilter):
+    """Around a bot: says another candidate where a classifier finds the first unsafe, or a fixed text."""
+
+    class Configuration(WrapperConfiguration):
+        """Which bot, which classifier, and what is said instead."""
+
+        classifier: Annotated[str, AfterValidator(check_classifier)] = Field(
+            "profanity-check",
+            description="profanity-check, or a class of the lab as module:Class with unsafe(texts).",
+            examples=["our_safety:Classifier"],
+        )
+        fallback: str = Field(
+            "I'd rather not say. What else would you like to talk about?",
+            min_length=1,
+            description="What is said where every candidate is unsafe.",
+        )
+
+    fault: ClassVar[str] = "is unsafe"
+    configuration: Configuration
+
+    @property
+    def libraries(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The default classifier's, where it is used."""
+        return ("alt-profanity-check",) if self.configuration.classifier == "profanity-check" else ()
+
+    def __init__(self, configuration: Configuration) -> None:
+        """Load the bot inside and the classifier.
+
+        Raises:
+            ModuleNotFoundError: its library is not installed.
+            Exception: whatever they raise.
+        """
+        super().__init__(configuration)
+        name = configuration.classifier
+        self._classifier: safety.SafetyClassifier = (safety.CLASSIFIERS.get(name) or lab_object(name))()
+
+    def objections(self, context: Context, texts: Sequence[str]) -> list[bool]:
+        """Whether each text is unsafe."""
+        return self._classifier.unsafe(texts)
+
+    def fallback(self, context: Context, response: Response) -> str:
+        """The sentence of the configuration."""
+        return self.configuration.fallback
+
+    def fingerprint(self) -> Mapping[str, object]:
+        """As of every wrapper, and the hash of the classifier's file."""
+        source = Path(inspect.getfile(type(self._classifier)))
+        return {**super().fingerprint(), "classifier_code": hash_of([source])}

@@ -1,0 +1,123 @@
+"""What hosting leaves of a response that a bot gave.
+
+What hosting checks of bots and of what they return, before anybody else sees it.
+"""
+
+import unicodedata
+from dataclasses import replace
+
+from chatbots.base import Response
+from evaluation.texts.cleaning import cleaned
+import math
+import traceback
+from datetime import UTC, datetime
+
+from chatbots.base import Bot, Context, Failure, Response
+
+from chatbots.errors import last_line
+
+
+MAX_RESPONSE_CHARS = 4_000
+"""Longest response, in code points, that hosting lets through; the rest is cut off."""
+
+MAX_CANDIDATES = 400
+"""Most candidates that one response may carry: the largest number of samples of the Meena paper."""
+
+MAX_REMARKS = 16
+MAX_REMARK_CHARS = 500
+"""So many remarks, each of so many code points, are kept of a response."""
+
+_INVISIBLE = frozenset({"Zs", "Zl", "Zp", "Cc", "Cf"})
+
+
+def clean_text(text: str) -> str:
+    """A bot's untrusted output as `evaluation.texts.cleaning.cleaned` leaves it, at most `MAX_RESPONSE_CHARS` long."""
+    return cleaned(text, MAX_RESPONSE_CHARS)
+
+
+def is_blank(text: str) -> bool:
+    """Whether nothing of a text can be seen: only spaces, controls and formatting characters, or nothing."""
+    return all(unicodedata.category(character) in _INVISIBLE for character in text)
+
+
+def clean_response(response: Response) -> Response:
+    """The same response, its texts cleaned by `clean_text`; candidates and remarks as many as may be kept.
+
+    That it was cut is the last remark.
+    """
+    candidates = tuple(
+        replace(candidate, text=clean_text(candidate.text))
+        for candidate in response.candidates[:MAX_CANDIDATES]
+    )
+    cut = _cut(response.text)
+    told = (*response.remarks[: MAX_REMARKS - len(cut)], *cut)
+    remarks = tuple(clean_text(remark)[:MAX_REMARK_CHARS] for remark in told)
+    return replace(response, text=clean_text(response.text), candidates=candidates, remarks=remarks)
+
+
+def _cut(text: str) -> tuple[str, ...]:
+    """What readers should know of a text that is too long; nothing of any other."""
+    if len(text) <= MAX_RESPONSE_CHARS:
+        return ()
+    kept = f"{MAX_RESPONSE_CHARS:,}"
+    return (f"The reply had {len(text):,} characters; what follows the first {kept} was cut off.",)
+
+
+SILENT = "answered nothing: its text has no visible character."
+
+
+def check_bot(bot: object) -> None:
+    """Refuse what cannot be hosted.
+
+    Raises:
+        TypeError: it is no bot.
+        ValueError: its batches are impossible.
+    """
+    if not isinstance(bot, Bot):
+        raise TypeError(f"What was loaded is {_kind(bot)}, not a Bot. Return an instance of a Bot subclass.")
+    if bot.max_batch < 1 or not 0 <= bot.max_wait < math.inf:
+        raise ValueError(
+            f"The bot has max_batch = {bot.max_batch} and max_wait = {bot.max_wait}. "
+            "Give at least 1, and seconds from 0 up."
+        )
+
+
+def checked(returned: object) -> Response | str:
+    """What a bot returned for one context, cleaned; or, in words, why it cannot be used."""
+    if isinstance(returned, Failure):
+        return f"failed: {last_line(returned.error)}"
+    if not isinstance(returned, Response):
+        return f"returned {_kind(returned)} instead of a Response. Fix its respond()."
+    try:
+        clean = clean_response(returned)
+    except Exception as error:
+        return f"returned a malformed response: {last_line(error)}"
+    return SILENT if is_blank(clean.text) else clean
+
+
+def checked_batch(returned: object, asked: int) -> list[object]:
+    """What a bot returned for so many contexts, one by one; all failures if the whole is unusable."""
+    if not isinstance(returned, list | tuple):
+        why = f"it returned {_kind(returned)} instead of a list of responses. Fix its respond()."
+    elif len(returned) != asked:
+        why = f"it returned {len(returned)} responses for {asked} contexts. Fix its respond()."
+    else:
+        return list(returned)
+    return [Failure(TypeError(why))] * asked
+
+
+def last_lines(error: BaseException) -> str:
+    """The last place in the code, and below it the error itself on a line of its own."""
+    where = "".join(traceback.format_tb(error.__traceback__)[-1:])
+    return f"{where}{last_line(error)}".strip()
+
+
+def circumstances(error: BaseException, context: Context) -> str:
+    """When an error happened, what the bot was asked, and where in its code: for who has to mend it."""
+    at = datetime.now(UTC).isoformat(timespec="seconds")
+    where = "".join(traceback.format_tb(error.__traceback__)[-2:]).rstrip()
+    return f"{at}, asked “{context.turns[-1].text[:200]}”:\n{where}"
+
+
+def _kind(value: object) -> str:
+    return f"a {type(value).__name__}"

@@ -1,0 +1,140 @@
+"""How a guard judges what a person said, and finds its classifier."""
+
+import inspect
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chatbots.local_files import hash_of
+from chatbots.identity.classifiers import SHIPPED, load_classifier, noted_threshold
+from chatbots.identity.classifiers.base import ClassifierError, IntentClassifier, checked
+from chatbots.identity.features import last_sentences
+from chatbots.identity.labels import SHIPPED_NAME, Intent
+from chatbots.identity.labels import LABELS, Label
+from chatbots.local_files import check_path, lab_object
+
+DEFAULT_THRESHOLD = 0.5
+"""For a classifier that notes none: one of the lab."""
+
+
+MOST_REMEMBERED = 256
+"""Texts whose intent is kept: a guard asks of the same one before the reply, and after it."""
+
+
+class YesNoClassifier(Protocol):
+    """What a lab's class may have in the place of `probabilities`."""
+
+    def asks(self, texts: Sequence[str]) -> list[bool]:
+        """For each text, whether it asks."""
+        ...
+
+
+class _Certain:
+    """A yes-no classifier as one with probabilities."""
+
+    def __init__(self, classifier: YesNoClassifier) -> None:
+        self._classifier = classifier
+
+    def probabilities(self, texts: Sequence[str]) -> NDArray[np.float64]:
+        columns = [0 if asked else LABELS.index(Label.NEGATIVE) for asked in self._classifier.asks(texts)]
+        rows: NDArray[np.float64] = np.eye(len(LABELS))[columns]
+        return rows
+
+
+class Judge:
+    """Judges turns by their whole text and by their last sentence: the one more likely to ask decides.
+
+    Args:
+        name: "shipped", the folder of a classifier, or a class of the lab as module:Class.
+        threshold: probability of the positive label from which a turn asks; the classifier's own if None.
+
+    Raises:
+        ClassifierError: there is no such classifier, or it does not work.
+        Exception: whatever a class of the lab raises.
+    """
+
+    def __init__(self, name: str, threshold: float | None = None) -> None:
+        self._folder = _folder(name)
+        self._classifier: IntentClassifier
+        if self._folder:
+            self._classifier = load_classifier(self._folder)
+            noted = noted_threshold(self._folder)
+        else:
+            self._classifier, noted = _of_lab(name), None
+        self.threshold = threshold if threshold is not None else noted or DEFAULT_THRESHOLD
+        checked(self._classifier.probabilities(["Are you a robot?", ""]), 2)
+        self._lately: dict[str, tuple[Intent, float]] = {}
+
+    def intents(self, texts: Sequence[str]) -> list[tuple[Intent, float]]:
+        """What each text is taken for, and its probability of the positive label."""
+        known = {text: self._lately[text] for text in texts if text in self._lately}
+        new = [text for text in dict.fromkeys(texts) if text not in known]
+        known |= zip(new, self._judged(new), strict=True)
+        if len(self._lately) > MOST_REMEMBERED:
+            self._lately = {}
+        self._lately |= known
+        return [known[text] for text in texts]
+
+    def _judged(self, texts: Sequence[str]) -> list[tuple[Intent, float]]:
+        parts = [list(dict.fromkeys([text, *list(last_sentences(text))[-1:]])) for text in texts]
+        flat = [part for each in parts for part in each]
+        if not flat:
+            return []
+        rows = checked(self._classifier.probabilities(flat), len(flat))
+        ends = np.cumsum([len(each) for each in parts])
+        return [self._intent(rows[end - len(each) : end]) for each, end in zip(parts, ends, strict=True)]
+
+    def _intent(self, rows: NDArray[np.float64]) -> tuple[Intent, float]:
+        positive = float(rows[:, 0].max())
+        if positive >= self.threshold:
+            return Intent.ASKS, positive
+        is_negative = bool((rows.argmax(axis=1) == LABELS.index(Label.NEGATIVE)).all())
+        return (Intent.ELSE if is_negative else Intent.MAY_ASK), positive
+
+    def fingerprint(self) -> Mapping[str, Any]:
+        """The hash of the classifier's files and the threshold."""
+        if self._folder:
+            files = sorted(path for path in self._folder.rglob("*") if path.is_file())
+        else:
+            inner = getattr(self._classifier, "_classifier", self._classifier)
+            files = [Path(inspect.getfile(type(inner)))]
+        return {"classifier": hash_of(files), "threshold": self.threshold}
+
+
+def check_classifier(name: str) -> str:
+    """Refuse a name that leads to no classifier, before it is stored.
+
+    Returns:
+        The name, unchanged.
+
+    Raises:
+        ValueError: says what is missing.
+    """
+    folder = _folder(name)
+    if folder is None:
+        return check_path(name)
+    if not (folder / "classifier.json").is_file():
+        raise ValueError(
+            "no classifier is there. Name 'shipped', a folder that `python -m chatbots identity train` "
+            "wrote, or a class of the lab as module:Class"
+        )
+    return name
+
+
+def _folder(name: str) -> Path | None:
+    """The folder that a name means; None for a class of the lab."""
+    if name == SHIPPED_NAME:
+        return SHIPPED
+    return Path(name) if "/" in name or ":" not in name else None
+
+
+def _of_lab(name: str) -> IntentClassifier:
+    classifier: Any = lab_object(name)()
+    if hasattr(classifier, "probabilities"):
+        return classifier  # type: ignore[no-any-return]
+    if hasattr(classifier, "asks"):
+        return _Certain(classifier)
+    raise ClassifierError(f"{name} has neither probabilities(texts) nor asks(texts). Give it one of them.")

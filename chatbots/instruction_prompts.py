@@ -1,0 +1,129 @@
+"""A context as the messages of instruction models: roles system, user and assistant.
+
+What a bot has read, in the system prompt of an instruction model.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import TypedDict
+
+from chatbots.base import Context, Speaker, Turn
+from collections.abc import Sequence
+from typing import Any
+
+from pydantic import Field
+
+from chatbots.base import Context, Passage
+
+
+class Message(TypedDict):
+    """One message, as chat completions and chat templates take it."""
+
+    role: str
+    content: str
+
+
+def messages_of(turns: Sequence[Turn], system: str = "") -> list[Message]:
+    """The turns as they are: the bot is the assistant, its partner the user; the system prompt first."""
+    return _with_system(system, map(_message, turns))
+
+
+def alternating_messages_of(turns: Sequence[Turn], system: str = "") -> list[Message]:
+    """The same for models that insist on user and assistant in turns, the user first.
+
+    An opening of the bot is left out, turns of one speaker in a row become one of several lines. Where the
+    bot alone has spoken, its last turn counts as its partner's.
+    """
+    messages: list[Message] = []
+    for turn in turns:
+        message = _message(turn)
+        if messages and messages[-1]["role"] == message["role"]:
+            messages[-1]["content"] += f"\n{message['content']}"
+        elif messages or turn.speaker is Speaker.HUMAN:
+            messages.append(message)
+    if not messages:
+        messages.append({"role": "user", "content": turns[-1].text})
+    return _with_system(system, messages)
+
+
+def newest_turns(context: Context, most: int | None) -> tuple[Turn, ...]:
+    """The last `most` turns, at least one; all of them if `most` is None."""
+    return context.turns if most is None else context.turns[-most:]
+
+
+def _message(turn: Turn) -> Message:
+    return {"role": "user" if turn.speaker is Speaker.HUMAN else "assistant", "content": turn.text}
+
+
+def _with_system(system: str, messages: Iterable[Message]) -> list[Message]:
+    return [*([Message(role="system", content=system)] if system else []), *messages]
+
+
+PLACE = "{material}"
+TEMPLATE = (
+    "You have read the following, which your partner may not know. Draw on it where it fits the "
+    f"conversation, in your own words.\n\n{PLACE}"
+)
+
+
+def material_field() -> Any:
+    """The setting that says how it is put."""
+    return Field(
+        TEMPLATE,
+        max_length=20_000,
+        title="Prompt with material",
+        description=(
+            "Added to the system prompt where a study gives the bot something to read, which stands at "
+            f"{PLACE}; empty to keep it from the model."
+        ),
+    )
+
+
+def sentences_field(most: int | None) -> Any:
+    """The setting that says how much of it is put."""
+    return Field(
+        most,
+        ge=1,
+        title="Sentences of material",
+        description="Only so many sentences of it, those nearest to what was said last; empty for all of it.",
+    )
+
+
+def has_place(template: str) -> str:
+    """Refuse a template without a place for what was read.
+
+    Raises:
+        ValueError: there is none.
+    """
+    if template.strip() and PLACE not in template:
+        raise ValueError(f"has no {PLACE}, where the material is to stand. Write it in, or leave all empty")
+    return template
+
+
+def with_material(system: str, context: Context, template: str, sentences: int | None) -> str:
+    """The system prompt, and after it what was read.
+
+    Args:
+        system: the prompt; may be empty.
+        context: with or without material.
+        template: with `PLACE`; empty for no material.
+        sentences: most sentences; None for the whole texts under their titles.
+    """
+    if not context.material or not template.strip():
+        return system
+    given = _whole(context.material) if sentences is None else _nearest(context, sentences)
+    return "\n\n".join(filter(None, [system, template.replace(PLACE, given)]))
+
+
+def _whole(material: Sequence[Passage]) -> str:
+    return "\n\n".join("\n".join(filter(None, [each.title, each.text])) for each in material)
+
+
+def _nearest(context: Context, most: int) -> str:
+    """The sentences nearest to the last turn, as they stand; if too few share a word, the first ones too."""
+    from chatbots.knowledge.oracle import Ranker  # brings scipy, which most bots do not need
+    from chatbots.knowledge.oracle import sentences_of
+
+    found = list(dict.fromkeys(each for passage in context.material for each in sentences_of(passage.text)))
+    order = Ranker(found).ranked(context.turns[-1].text)
+    rest = [place for place in range(len(found)) if place not in set(order)]
+    return "\n".join(found[place] for place in sorted([*order, *rest][:most]))

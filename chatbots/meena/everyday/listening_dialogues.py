@@ -1,0 +1,165 @@
+"""Conversations in which the bot listens: lines of templates and of people, answered by rules and remarks.
+
+Real lines come from files in the form that a corpus is built from, and stay in their order. They are context
+only; nothing of them is learnt as something to say, beyond the few words that a reply takes up.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from chatbots.meena.everyday.dialogues import LEADS, typed
+from chatbots.meena.everyday.reply_rules import answering, listener, openings, pairs, question_in
+from chatbots.meena.everyday.remarks import corrects, is_general, remark
+from chatbots.meena.everyday.templates import Filled, Slots, expand, fill, shipped
+from evaluation.texts.repetition import repeats
+
+EXCHANGES = (2, 6)
+"""Fewest and most exchanges of a conversation."""
+ANSWERS, PAIRS, REAL, JOINS, CORRECTS = 0.5, 0.45, 0.8, 0.12, 0.06
+"""Chances: that the bot's question is answered from a template; else, that a line comes with its reply; that
+a conversation follows a real one; that a line is led over to; that it corrects what the bot has said."""
+TOPIC, TOPIC_WORDS = 0.4, 14
+"""Chance that a rule for a subject counts, and most words of a line that it may count for."""
+WORDS = (1, 24)
+"""Fewest and most words of a real line."""
+TRIES = 8
+"""Replies that are tried until one repeats nothing."""
+KEPT = 0.3
+"""Share of the lines kept to which the reply takes up nothing; the others teach little and would be said to
+everything."""
+_OWN = re.compile(r"\b(?:i|i'm|im|i've|i'll|my|we|our|we're)\b", re.IGNORECASE)
+_WORD = re.compile(r"\b[a-z]{4,}\b")
+_REFUSALS = ("No, ", "", "", "What do you mean? ", "No. ", "I didn't say that. ")
+
+Lines = Sequence[str]
+"""What was said in one real conversation, in order."""
+
+
+def overheard(paths: Sequence[Path]) -> list[Lines]:
+    """The usable lines of conversations; those that have none are left out."""
+    return [lines for path in paths for lines in _conversations(path) if lines]
+
+
+def _conversations(path: Path) -> Iterator[list[str]]:
+    opened = gzip.open if path.suffix == ".gz" else open
+    with opened(path, "rt", encoding="utf-8") as file:
+        for line in file:
+            turns = json.loads(line).get("turns", ())
+            texts = (" ".join((turn if isinstance(turn, str) else turn["text"]).split()) for turn in turns)
+            yield [text for text in texts if WORDS[0] <= len(text.split()) <= WORDS[1] and text.isascii()]
+
+
+def conversations(count: int, seed: int, real: Sequence[Lines]) -> Iterator[dict[str, Any]]:
+    """Conversations in the form that a corpus is built from; the person's lines are context only.
+
+    Args:
+        count: how many.
+        seed: the same one gives the same conversations.
+        real: lines as of `overheard`; may be empty.
+    """
+    for number in range(count):
+        chance = random.Random(f"{seed}/overheard/{number}")
+        follows = bool(real) and chance.random() < REAL
+        turns = _following(chance.choice(real), chance) if follows else conversation(chance)
+        if turns:
+            yield {"id": f"overheard-{seed}-{number}", "turns": turns}
+
+
+class Reply(NamedTuple):
+    """What is said to a line, and whether it would be said to nearly any line."""
+
+    text: str
+    general: bool
+
+
+def replied(line: str, earlier: Sequence[str], chance: random.Random) -> Reply:
+    """What is said to a line after these turns: by a rule if one fits, else a remark; no repetition."""
+    before = earlier[-1] if earlier else ""
+    fits = len(line.split()) <= TOPIC_WORDS and _OWN.search(line) is not None
+    topics = fits and chance.random() < TOPIC
+    heard = None if corrects(line) else listener().hear(line, before, topics=topics)
+    for number in range(TRIES):
+        if heard and number < TRIES // 2:  # later: all of its replies may have been given
+            reply = Reply(listener().reply(heard, chance), listener().is_general(heard))
+        else:
+            said = remark(line, chance)
+            reply = Reply(said, is_general(said))
+        if not repeats(reply.text, [*earlier, line]):
+            break
+    return reply
+
+
+def kept(reply: Reply, chance: random.Random) -> bool:
+    """Whether it is worth learning, as `KEPT` says."""
+    return not reply.general or chance.random() < KEPT
+
+
+def _following(lines: Lines, chance: random.Random) -> list[dict[str, Any]]:
+    """A conversation in which somebody says what was said in a real one."""
+    count = chance.randint(*EXCHANGES)
+    first = chance.randint(0, max(0, len(lines) - count))
+    turns: list[dict[str, Any]] = []
+    for line in lines[first : first + count]:
+        earlier = [turn["text"] for turn in turns]
+        said = _corrected(line, earlier[-1], chance) if earlier and chance.random() < CORRECTS else line
+        reply = replied(said, earlier, chance)
+        if kept(reply, chance):
+            turns += [{"text": said, "context": True}, {"text": reply.text}]
+    return turns
+
+
+def _corrected(line: str, before: str, chance: random.Random) -> str:
+    """The line of somebody who did not understand what was said before."""
+    words = _WORD.findall(before)
+    if not words or "?" in line:
+        return line
+    doubted = chance.choice(["", "what ", "a ", "my ", "the "]) + chance.choice(words)
+    return f"{doubted[0].upper()}{doubted[1:]}? {chance.choice(_REFUSALS)}{line}"
+
+
+def conversation(chance: random.Random) -> list[dict[str, Any]]:
+    """Turns of one conversation of templates."""
+    slots, turns = shipped()[1], list[dict[str, Any]]()
+    filled: Filled = {}
+    for _ in range(chance.randint(*EXCHANGES)):
+        earlier = [turn["text"] for turn in turns]
+        asked = question_in(earlier[-1]) if earlier else ""
+        if not (asked and chance.random() < ANSWERS) and chance.random() < PAIRS:
+            turns += _pair(slots, chance, bool(turns))
+            continue
+        line = typed(_said(asked, slots, filled, chance), chance)
+        turns += [{"text": line, "context": True}, {"text": replied(line, earlier, chance).text}]
+    return turns
+
+
+def _pair(slots: Slots, chance: random.Random, goes_on: bool) -> list[dict[str, Any]]:
+    """A line with its reply."""
+    said, replies = chance.choice(pairs())
+    filled: Filled = {}
+    lead = chance.choice(LEADS) if goes_on and chance.random() < JOINS else ""
+    line = fill(expand(chance.choice(said), chance), slots, filled, chance).strip()
+    reply = fill(expand(chance.choice(replies), chance), slots, filled, chance)
+    reply = re.sub(r"(^|[.!?] )([a-z])", lambda found: found[1] + found[2].upper(), reply)
+    return [{"text": typed(lead + line, chance), "context": True}, {"text": reply}]
+
+
+def _said(asked: str, slots: Slots, filled: Filled, chance: random.Random) -> str:
+    """What the person says: an answer to the bot's question, or something else."""
+    if asked and chance.random() < ANSWERS:
+        for question, said in answering():
+            if question.search(asked):
+                return _filled(chance.choice(said), slots, filled, chance)
+    lead = chance.choice(LEADS) if asked and chance.random() < JOINS else ""
+    return lead + _filled(chance.choice(openings()), slots, filled, chance)
+
+
+def _filled(template: str, slots: Slots, filled: Filled, chance: random.Random) -> str:
+    filled.clear()
+    return fill(expand(template, chance), slots, filled, chance).strip()

@@ -1,0 +1,97 @@
+"""Distillation: a model learns from what another one holds likely, too, and not from the corpus alone.
+
+Source: Hinton, Vinyals & Dean 2015, arXiv:1503.02531, section 2.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from chatbots.local_files import hash_of
+from chatbots.meena.model import load_checkpoint, read_config
+from chatbots.meena.config import MeenaConfig
+from chatbots.meena.model import PADDING, Meena
+from chatbots.meena.tokenizer import Tokenizer
+from chatbots.training.checkpoint import CheckpointError
+
+if TYPE_CHECKING:
+    from chatbots.meena.training.batching import Batch
+
+MOST_ROWS = 1024
+"""Positions whose distributions over the vocabulary are compared at once, so that few are in memory."""
+
+
+def soft_loss(scores: Tensor, taught: Tensor, targets: Tensor, temperature: float) -> Tensor:
+    """T² · KL(teacher ‖ student) of the distributions tempered by T, summed over tokens, in nats.
+
+    The factor T² keeps the size of its gradient beside that of the likelihood, whatever T is.
+
+    Args:
+        scores: of the student, before softmax, (n, t, v).
+        taught: of the teacher, (n, t, v); no gradient flows into it.
+        targets: tokens, (n, t); at padding nothing is compared.
+        temperature: T, above 0; the larger, the more the unlikely tokens count.
+
+    Returns:
+        A float32 number, at least 0 up to rounding.
+    """
+    kept = targets.flatten() != PADDING
+    student, teacher = scores.flatten(0, 1)[kept], taught.flatten(0, 1)[kept]
+    total = scores.new_zeros((), dtype=torch.float32)
+    for own, told in zip(torch.split(student, MOST_ROWS), torch.split(teacher, MOST_ROWS), strict=True):
+        log_q = (own.float() / temperature).log_softmax(dim=-1)
+        log_p = (told.float() / temperature).log_softmax(dim=-1)
+        total = total + (log_p.exp() * (log_p - log_q)).sum()
+    return temperature**2 * total
+
+
+class Teacher:
+    """A trained model that tells what it holds likely.
+
+    Args:
+        folder: of the model.
+        config: shape of the student.
+        tokenizer: of the student's corpus.
+        device: where to compute.
+
+    Raises:
+        CheckpointError: there is no whole model in the folder, it has another tokenizer, or it takes shorter
+            contexts or responses than the student.
+    """
+
+    def __init__(self, folder: Path, config: MeenaConfig, tokenizer: Tokenizer, device: torch.device) -> None:
+        self.model: Meena
+        self.model, own = load_checkpoint(folder, device=device)
+        if own.model != tokenizer.model:
+            raise CheckpointError(
+                f"{folder} has another tokenizer than the corpus, so their tokens are not the same. "
+                "Build the corpus with --tokenizer and that folder's tokenizer.model."
+            )
+        shape = read_config(folder)
+        for name in ("context_length", "response_length"):
+            if getattr(shape, name) < getattr(config, name):
+                option = name.replace("_", "-")
+                raise CheckpointError(
+                    f"{folder} has {name} {getattr(shape, name)}, less than the {getattr(config, name)} of "
+                    f"the model that learns from it. Train with --{option} {getattr(shape, name)} or less."
+                )
+
+    @torch.no_grad()
+    def scores(self, batch: Batch) -> Tensor:
+        """Of the next tokens, before softmax, (n, t, v); without dropout and without a gradient."""
+        scores: Tensor = self.model(batch.contexts, batch.inputs)
+        return scores
+
+
+def identity_of(folder: Path) -> str:
+    """A hash of the teacher's weights: a run goes on with the teacher that it began with.
+
+    Raises:
+        CheckpointError: there is no model in the folder.
+    """
+    read_config(folder)
+    return hash_of([folder / "model.safetensors"])

@@ -1,0 +1,386 @@
+"""`python -m evaluation conversation | hybrid | targets`: metrics of conversations, what they foretell."""
+
+import argparse
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from evaluation.conversation.encoders import EncoderError, Encoders, encoders
+from evaluation.conversation.exchanges import Conversation, Exchanges
+from evaluation.conversation.figures import (
+    BY_TURN,
+    described,
+    exchanges_of,
+    metric_cell,
+    of_speakers,
+    shown_interval,
+    warnings,
+)
+from evaluation.commands.conversation_files import read_conversations, read_corpus
+from evaluation.conversation.metrics import Measures, Variant, measured
+from evaluation.conversation.ngrams import KNOWN, SHARED, known, overlap
+from evaluation.commands.conversation_files import Recorded
+from evaluation.conversation.targets import read_texts, taught
+from evaluation.conversation.course import best_and_worst, trajectory
+from evaluation.files.reading import FileError
+from evaluation.conversation.hybrid import LEVEL, BotEstimate, Hybrid, HybridError, Talks, correlations, hybrid
+from evaluation.statistics.interval import Undefined
+from evaluation.statistics.labels import BoolArray, FloatArray
+from evaluation.statistics.regression import Correlation
+
+NOT_FOR_TRAINING = (
+    "Not to be optimised against: a bot trained to score high would exploit the metrics instead of becoming "
+    "better (Ghandeharioun et al. 2019, section 5.4)."
+)
+SEED = 0
+
+
+def add_parsers(commands: Any) -> None:
+    """The three commands."""
+    measuring = (_add_conversation(commands), _add_hybrid(commands))
+    for command in measuring:
+        command.add_argument("--variant", choices=[each.value for each in Variant], default="corrected")
+        command.add_argument(
+            "--level", type=_level, default=LEVEL, help=f"of the intervals; default: {LEVEL}"
+        )
+    for command in (*measuring, _add_targets(commands)):
+        for name, what in (("emotions", "DeepMoji"), ("sentences", "InferSent"), ("vectors", "word2vec")):
+            command.add_argument(f"--{name}", type=Path, metavar="FOLDER", help=f"with {what}")
+
+
+def _add_conversation(commands: Any) -> argparse.ArgumentParser:
+    about = "Automatic metrics of conversations by bot, with intervals, by turn, and how alike they are."
+    command: argparse.ArgumentParser = commands.add_parser("conversation", help=about, description=about)
+    read = "JSON Lines, a bundle (.zip), or records of neural.chat (.csv)"
+    command.add_argument("file", type=Path, metavar="FILE", help=read)
+    learnt = "JSON Lines of what the bots learnt from, to look for its turns"
+    command.add_argument("--corpus", type=Path, help=learnt)
+    command.set_defaults(run=conversation)
+    return command
+
+
+def _add_hybrid(commands: Any) -> argparse.ArgumentParser:
+    about = "What self-play predicts of people's ratings, each bot by a line fitted without it."
+    told = f"{about} {NOT_FOR_TRAINING}"
+    command: argparse.ArgumentParser = commands.add_parser("hybrid", help=about, description=told)
+    rated = "conversations with people and ratings, or their study's bundle"
+    command.add_argument("file", type=Path, metavar="RATINGS", help=rated)
+    played = "the same bots with themselves, or their study's bundle"
+    command.add_argument("self_play", type=Path, nargs="+", metavar="SELF_PLAY", help=played)
+    foretold = "the rating that is predicted; default: quality"
+    command.add_argument("--scale", default="quality", help=foretold)
+    command.set_defaults(run=hybrid_metric)
+    return command
+
+
+def _add_targets(commands: Any) -> argparse.ArgumentParser:
+    about = "What EI models learn of each utterance: emotions and sentence vectors, as a file."
+    command: argparse.ArgumentParser = commands.add_parser("targets", help=about, description=about)
+    read = "JSON Lines of conversations, perhaps .gz"
+    command.add_argument("files", type=Path, nargs="+", metavar="FILE", help=read)
+    command.add_argument("--output", type=Path, required=True, metavar="TARGETS.npz")
+    command.add_argument(
+        "--semantics",
+        choices=("sentences", "words"),
+        default="sentences",
+        help="of an encoder of sentences, or the mean of the words' vectors, which is fast",
+    )
+    command.set_defaults(run=targets)
+    return command
+
+
+def _level(text: str) -> float:
+    try:
+        level = float(text)
+    except ValueError:
+        level = 0.0
+    if not 0 < level < 1:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a level between 0 and 1, such as 0.9.")
+    return level
+
+
+def _encoders(options: argparse.Namespace) -> Encoders:
+    try:
+        return encoders(options.emotions, options.sentences, options.vectors)
+    except EncoderError as error:
+        raise FileError(str(error)) from None
+
+
+def _measured(exchanges: Exchanges, found: Encoders, options: argparse.Namespace) -> Measures:
+    try:
+        return measured(exchanges, found, Variant(options.variant))
+    except EncoderError as error:
+        raise FileError(str(error)) from None
+
+
+# --- targets -------------------------------------------------------------------------------------------
+
+
+def targets(options: argparse.Namespace) -> dict[str, Any]:
+    """Emotions and sentence vectors of every text of some files, written to another."""
+    found = _encoders(options)
+    try:
+        learnt = taught(read_texts(options.files), found, by_words=options.semantics == "words")
+        options.output.write_bytes(learnt.to_npz())
+    except (EncoderError, OSError, EOFError) as error:
+        raise FileError(str(error)) from None
+    sizes = {"emotions": learnt.emotions.shape[1], "semantics": learnt.semantics.shape[1]}
+    return {"texts": len(learnt.keys), "sizes": sizes, "encoders": learnt.about}
+
+
+# --- conversation --------------------------------------------------------------------------------------
+
+
+def conversation(options: argparse.Namespace) -> dict[str, Any]:
+    """Every metric of every bot of a file, and how alike its conversations are."""
+    recorded = read_conversations(options.file)
+    found = _encoders(options)
+    corpus = list(read_corpus(options.corpus)) if options.corpus else None
+    bots: dict[str, Any] = {}
+    warned: list[str] = []
+    metrics: list[dict[str, Any]] = []
+    for (name, self_play), talks in _by_bot(options.file, recorded).items():
+        exchanges = exchanges_of(name, [each.turns for each in talks], self_play=self_play)
+        measures = _measured(exchanges, found, options)
+        metrics = described(measures.encoders)
+        texts = [[text for _, text in each.turns] for each in talks]
+        warned += warnings(name, [each.turns for each in talks])
+        bots[f"{name} (self-play)" if self_play else name] = {
+            "conversations": len(talks),
+            "exchanges": len(exchanges),
+            "metrics": _cells(exchanges, measures, name, options.level),
+            "pairs_with_equal_turns": {length: _overlap(texts, length) for length in SHARED},
+            **({} if corpus is None else {"in_corpus": {n: _known(texts, corpus, n) for n in KNOWN}}),
+            "by_turn": _by_turn(exchanges, measures, talks, options.level),
+        }
+    return {
+        "variant": options.variant,
+        "level": options.level,
+        "metrics": metrics,
+        "missing": {title: why.reason for title, why in found.missing.items()},
+        "warnings": warned,
+        "bots": bots,
+    }
+
+
+def _by_bot(path: Path, recorded: Sequence[Recorded]) -> dict[tuple[str, bool], list[Recorded]]:
+    """The conversations of each bot with people, and of each with itself or another."""
+    found: dict[tuple[str, bool], list[Recorded]] = {}
+    for each in recorded:
+        speakers = {speaker for speaker, _ in each.turns}
+        if each.turns and not speakers & set(each.bots):
+            raise FileError(
+                f"{path}, line {each.line}: none of its turns is by {', '.join(each.bots)}; they are by "
+                f"{', '.join(sorted(speakers))}. Give the bot's turns its name."
+            )
+        for bot in dict.fromkeys(each.bots):
+            found.setdefault((bot, each.is_self_play), []).append(each)
+    return found
+
+
+def _cells(exchanges: Exchanges, measures: Measures, bot: str, level: float) -> dict[str, Any]:
+    rows = of_speakers(exchanges, measures)
+    own = np.array([name == bot for name in exchanges.speakers], dtype=bool)
+    mine = own[rows.speaker] if len(rows.speaker) else np.zeros(0, dtype=bool)
+    return {
+        metric.key: metric_cell(metric.key, rows.values[mine, column], rows.conversation[mine], level)
+        for column, metric in enumerate(measures.metrics)
+    }
+
+
+def _overlap(texts: Sequence[Sequence[str]], length: int) -> dict[str, Any]:
+    found = overlap(texts, length)
+    return {"sharing": found.sharing, "pairs": found.pairs, "percent": found.percent}
+
+
+def _known(texts: Sequence[Sequence[str]], corpus: Sequence[Sequence[str]], length: int) -> dict[str, Any]:
+    found = known(texts, corpus, length)
+    return {
+        "conversations": found.knowing,
+        "of": found.conversations,
+        "percent": found.percent,
+        "example": list(found.example),
+    }
+
+
+def _by_turn(
+    exchanges: Exchanges, measures: Measures, talks: Sequence[Recorded], level: float
+) -> dict[str, Any]:
+    """All conversations, or the best and the worst where there are ratings of quality."""
+    quality = np.array([each.ratings.get("quality", np.nan) for each in talks])
+    groups: dict[str, BoolArray | None] = {"all": None}
+    if (~np.isnan(quality)).sum() > 1:
+        best, worst = best_and_worst(quality)
+        groups |= {
+            "best": np.isin(exchanges.conversation, best),
+            "worst": np.isin(exchanges.conversation, worst),
+        }
+    return {
+        group: {
+            key: [
+                {"turn": p.position, "mean": p.mean, "low": p.low, "high": p.high, "going_on": p.going_on}
+                for p in trajectory(exchanges.position, measures.by_exchange[key], chosen, level)
+            ]
+            for key in BY_TURN
+            if key in measures.by_exchange
+        }
+        for group, chosen in groups.items()
+    }
+
+
+# --- hybrid --------------------------------------------------------------------------------------------
+
+
+def hybrid_metric(options: argparse.Namespace) -> dict[str, Any]:
+    """Leave-one-bot-out least squares from metrics to ratings, applied to self-play."""
+    rated = _rated(options.file, options.scale)
+    names = sorted({each.bots[0] for each in rated})
+    played = _played(options.self_play, names)
+    found = _encoders(options)
+    warned = [line for name in names for line in warnings(name, [each.turns for each in played[name]])]
+    people, ratings, measures, left_out = _table(rated, names, found, options)
+    machines, _, _, silent = _table([each for name in names for each in played[name]], names, found, options)
+    for number, name in enumerate(names):
+        for paths, talks in (([options.file], people), (options.self_play, machines)):
+            if not (talks.bot == number).any():
+                raise FileError(
+                    f"{_listed(paths)}: no conversation of {name} has a value for every metric; it falls "
+                    f"silent at once. Have it talk again, or leave its ratings out."
+                )
+    quality = np.array([each[options.scale] for each in ratings])
+    try:
+        answer = hybrid(people, quality, machines, np.random.default_rng(SEED), level=options.level)
+    except HybridError as error:
+        raise FileError(f"{options.file}: {error}") from None
+    return {
+        "note": NOT_FOR_TRAINING,
+        "scale": options.scale,
+        "variant": options.variant,
+        "level": options.level,
+        "bots": len(names),
+        "conversations": {"people": len(people.bot), "self_play": len(machines.bot)},
+        "left_out": {"people": left_out, "self_play": silent},
+        "missing": {title: why.reason for title, why in found.missing.items()},
+        "warnings": warned,
+        **_fitted(answer, measures),
+        "by_bot": {name: _estimate(each) for name, each in zip(names, answer.bots, strict=True)},
+        "correlations": _correlated(answer, people, ratings, options.level),
+        "single_metrics": {
+            metric.key: _each_correlation(people.values[:, column], quality, options.level)
+            for column, metric in enumerate(measures.metrics)
+        },
+    }
+
+
+def _rated(path: Path, scale: str) -> list[Recorded]:
+    recorded = read_conversations(path)
+    _by_bot(path, recorded)
+    alone = next((each for each in recorded if each.turns and each.is_self_play), None)
+    if alone:
+        raise FileError(
+            f"{path}, line {alone.line}: only bots speak in it. Give conversations with people first, then "
+            f"those of self-play."
+        )
+    found = [each for each in recorded if scale in each.ratings]
+    if not found:
+        scales = sorted({key for each in recorded for key in each.ratings})
+        there = f"they have {', '.join(scales)}; name one with --scale" if scales else "they have no ratings"
+        raise FileError(f"{path}: no conversation is rated “{scale}”: {there}.")
+    return found
+
+
+def _played(paths: Sequence[Path], names: Sequence[str]) -> dict[str, list[Recorded]]:
+    found: dict[str, list[Recorded]] = {name: [] for name in names}
+    for path in paths:
+        for each in read_conversations(path):
+            if not each.is_self_play:
+                raise FileError(
+                    f"{path}, line {each.line}: not only bots speak in it, so it is not self-play."
+                )
+            if len(set(each.bots)) == 1 and each.bots[0] in found:
+                found[each.bots[0]].append(each)
+    lacking = [name for name in names if not found[name]]
+    if lacking:
+        raise FileError(
+            f"{_listed(paths)}: no conversation of {', '.join(lacking)} with itself. Names must be those of "
+            f"the ratings: let each bot play with itself, or leave its ratings out."
+        )
+    return found
+
+
+def _listed(paths: Sequence[Path]) -> str:
+    return ", ".join(map(str, paths))
+
+
+def _table(
+    recorded: Sequence[Recorded], names: Sequence[str], found: Encoders, options: argparse.Namespace
+) -> tuple[Talks, list[Mapping[str, float]], Measures, int]:
+    """The metrics of conversations that have all of them, their ratings, and how many have not."""
+    self_play = all(each.is_self_play for each in recorded)
+    talks: list[Conversation] = [
+        [("bot" if speaker in each.bots else "person", text) for speaker, text in each.turns]
+        for each in recorded
+    ]
+    measures = _measured(exchanges_of("bot", talks, self_play=self_play), found, options)
+    values = measures.table()
+    whole = np.asarray(np.isfinite(values).all(axis=1))
+    bots = np.array([names.index(each.bots[0]) for each in recorded], dtype=np.int64)
+    ratings = [each.ratings for each, kept in zip(recorded, whole, strict=True) if kept]
+    return Talks(bots[whole], values[whole]), ratings, measures, int((~whole).sum())
+
+
+def _fitted(answer: Hybrid, measures: Measures) -> dict[str, Any]:
+    return {
+        "intercept": answer.intercept,
+        "r_squared": answer.r_squared,
+        "condition_number": answer.condition,
+        "p_permutation": answer.p.reason if isinstance(answer.p, Undefined) else answer.p,
+        "coefficients": {
+            metric.key: {
+                "encoder": measures.encoders[metric.key] or None,
+                "standardised": each.value,
+                "raw": each.raw,
+                "over_conversations": shown_interval(each.interval),
+                "over_bots": shown_interval(each.over_bots),
+                "folds": list(each.folds),
+            }
+            for metric, each in zip(measures.metrics, answer.coefficients, strict=True)
+        },
+    }
+
+
+def _estimate(found: BotEstimate) -> dict[str, Any]:
+    people, machines = found.conversations
+    return {
+        "foretold": found.value,
+        "interval": shown_interval(found.interval),
+        "rated": found.rated,
+        "conversations": {"people": people, "self_play": machines},
+    }
+
+
+def _correlated(
+    answer: Hybrid, people: Talks, ratings: Sequence[Mapping[str, float]], level: float
+) -> dict[str, Any]:
+    """Of what is foretold with each scale's mean by bot, over the bots."""
+    foretold = np.array([bot.value for bot in answer.bots])
+    scales = sorted(set.intersection(*(set(each) for each in ratings)))
+    return {scale: _each_correlation(foretold, _means(scale, people, ratings), level) for scale in scales}
+
+
+def _each_correlation(measure: FloatArray, rating: FloatArray, level: float) -> dict[str, Any]:
+    return {name: _correlation(found) for name, found in correlations(measure, rating, level).items()}
+
+
+def _means(scale: str, people: Talks, ratings: Sequence[Mapping[str, float]]) -> FloatArray:
+    given = np.array([each[scale] for each in ratings])
+    means: FloatArray = np.bincount(people.bot, given) / np.bincount(people.bot)
+    return means
+
+
+def _correlation(found: Correlation | Undefined) -> dict[str, Any]:
+    if isinstance(found, Undefined):
+        return {"cannot_be_told": found.reason}
+    return {"value": found.value, "n": found.points, "interval": shown_interval(found.interval)}

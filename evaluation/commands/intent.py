@@ -1,0 +1,184 @@
+"""The figures of a file of predictions: `python -m evaluation intent FILE`."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from evaluation import intent
+from evaluation.files.reading import FileError
+from evaluation.intent import LABELS, LabelArray
+from evaluation.statistics.interval import Interval, Undefined
+from evaluation.statistics.labels import FloatArray
+from evaluation.files.reading import read_rows
+
+HIGHEST_LOSSES = 20
+SUM_TOLERANCE = 1e-3
+
+PUBLISHED: Mapping[str, Mapping[str, tuple[float, float, float, float]]] = {
+    "random": {"validation": (39.5, 37.5, 40.2, 39.0), "test": (41.9, 36.3, 41.9, 39.9)},
+    "bag of words, logistic regression": {
+        "validation": (88.3, 85.5, 83.8, 85.9),
+        "test": (90.4, 93.4, 88.3, 90.7),
+    },
+    "nearest neighbour": {"validation": (81.3, 78.9, 77.4, 79.2), "test": (81.3, 76.7, 78.4, 78.8)},
+    "fastText": {"validation": (92.4, 90.9, 89.2, 90.8), "test": (94.6, 93.9, 92.1, 93.5)},
+    "BERT base": {"validation": (97.5, 91.7, 93.7, 94.3), "test": (98.5, 94.6, 95.5, 96.2)},
+    "their grammar": {"validation": (100, 100, 100, 100), "test": (100, 100, 100, 100)},
+}
+"""P_w, R, Acc and M in percent of Gros et al. 2021, table 1: on their data, to be shown beside others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Predictions:
+    """What classifiers said of the same utterances.
+
+    Attributes:
+        texts: (n,), "" where the file has none.
+        truth: (n,) labels as in `intent`.
+        categories: (n,), "" where unknown.
+        sources: (n,), "" where unknown.
+        probabilities: (n, 3) of each classifier, by its name.
+        milliseconds: per utterance, by the classifier's name; only those that say it.
+    """
+
+    texts: Sequence[str]
+    truth: LabelArray
+    categories: Sequence[str]
+    sources: Sequence[str]
+    probabilities: Mapping[str, FloatArray]
+    milliseconds: Mapping[str, float]
+
+
+def figures(predictions: Predictions, rng: np.random.Generator, resamples: int) -> dict[str, Any]:
+    """Everything that the command prints; shares in percent.
+
+    Calibration and losses are of the mean probabilities where there are several classifiers.
+    """
+    truth = predictions.truth
+    said = {name: rows.argmax(axis=1) for name, rows in predictions.probabilities.items()}
+    mean: FloatArray = np.mean(list(predictions.probabilities.values()), axis=0)
+    bins, error = intent.calibration(truth, mean)
+    return {
+        "utterances": {label: int((truth == k).sum()) for k, label in enumerate(LABELS)},
+        "scores": _percent(intent.mean_scores(truth, list(said.values()))),
+        "intervals": _percent(intent.score_intervals(truth, list(said.values()), rng, resamples)),
+        "models": {
+            name: {
+                "scores": _percent(intent.scores(truth, labels)),
+                "confusion": _named(intent.confusion(truth, labels)),
+                "milliseconds": predictions.milliseconds.get(name),
+            }
+            for name, labels in said.items()
+        },
+        "by_category": _by_group(predictions.categories, truth, list(said.values())),
+        "by_source": _by_group(predictions.sources, truth, list(said.values())),
+        "calibration": {"expected_error": error, "bins": [asdict(each) for each in bins]},
+        "highest_losses": _highest(predictions, mean),
+        "published": {model: dict(parts) for model, parts in PUBLISHED.items()},
+    }
+
+
+def read_predictions(path: Path) -> Predictions:
+    """The predictions of a file.
+
+    Args:
+        path: CSV with a header or, if it ends in `.jsonl`, JSON Lines. Columns `label`, `p`, `a`, `n`, and,
+            if there are any, `text`, `category`, `source`, `model` and `milliseconds`.
+
+    Raises:
+        FileError: it cannot be read, a label is unknown, probabilities do not sum to one, or classifiers were
+            asked different utterances; names the line.
+    """
+    by_model: dict[str, list[tuple[tuple[str, int, str, str], list[float]]]] = {}
+    times: dict[str, float] = {}
+    for where, row in read_rows(path):
+        model = str(row.get("model") or "the classifier")
+        key = (_text(row, "text"), _label(where, row), _text(row, "category"), _text(row, "source"))
+        by_model.setdefault(model, []).append((key, _probabilities(where, row)))
+        if row.get("milliseconds") not in (None, ""):
+            times[model] = _number(where, row, "milliseconds")
+    if not by_model:
+        raise FileError(f"{path}: no predictions. Write some with: python -m chatbots identity predict.")
+    keys = [key for key, _ in next(iter(by_model.values()))]
+    for model, rows in by_model.items():
+        if [key for key, _ in rows] != keys:
+            raise FileError(f"{path}: {model} was asked other utterances than the first one. Predict again.")
+    texts, truth, categories, sources = zip(*keys, strict=True)
+    probabilities = {model: np.array([row for _, row in rows]) for model, rows in by_model.items()}
+    return Predictions(texts, np.array(truth), categories, sources, probabilities, times)
+
+
+def _text(row: Mapping[str, Any], name: str) -> str:
+    return str(row.get(name) or "")
+
+
+def _label(where: str, row: Mapping[str, Any]) -> int:
+    if row.get("label") not in LABELS:
+        raise FileError(f"{where}: label = {row.get('label')!r} is unknown. Give {', '.join(LABELS)}.")
+    return LABELS.index(row["label"])
+
+
+def _probabilities(where: str, row: Mapping[str, Any]) -> list[float]:
+    found = [_number(where, row, label) for label in LABELS]
+    if min(found) < 0 or abs(sum(found) - 1) > SUM_TOLERANCE:
+        raise FileError(f"{where}: p, a, n = {found} are not probabilities that sum to 1. Predict again.")
+    return found
+
+
+def _number(where: str, row: Mapping[str, Any], name: str) -> float:
+    try:
+        value = float(row[name])
+    except (KeyError, TypeError, ValueError):
+        raise FileError(f"{where}: {name} = {row.get(name)!r} is not a number. Give one.") from None
+    if not np.isfinite(value):
+        raise FileError(f"{where}: {name} = {value} is not finite. Give a number.")
+    return value
+
+
+def _by_group(groups: Sequence[str], truth: LabelArray, said: Sequence[LabelArray]) -> dict[str, Any]:
+    """Confusion counts summed over classifiers, of each group that has a name."""
+    found = {}
+    for group in sorted(set(groups) - {""}):
+        chosen = np.array([each == group for each in groups])
+        total = sum(intent.confusion(truth[chosen], labels[chosen]) for labels in said)
+        found[group] = _named(np.asarray(total))
+    return found
+
+
+def _highest(predictions: Predictions, mean: FloatArray) -> list[dict[str, Any]]:
+    lost = intent.losses(predictions.truth, mean)
+    return [
+        {
+            "text": predictions.texts[row],
+            "label": LABELS[predictions.truth[row]],
+            "said": LABELS[int(mean[row].argmax())],
+            "probability": float(mean[row, predictions.truth[row]]),
+            "loss": float(lost[row]),
+        }
+        for row in np.argsort(-lost, kind="stable")[:HIGHEST_LOSSES]
+    ]
+
+
+def _named(counts: np.ndarray[Any, np.dtype[np.int64]]) -> dict[str, dict[str, int]]:
+    return {
+        label: dict(zip(LABELS, map(int, row), strict=True))
+        for label, row in zip(LABELS, counts, strict=True)
+    }
+
+
+def _percent(found: intent.Scores | intent.ScoreIntervals | Undefined) -> dict[str, Any]:
+    if isinstance(found, Undefined):
+        return {"cannot_be_told": found.reason}
+    names = found.__dataclass_fields__
+    return {name: _shown(getattr(found, name)) for name in names}
+
+
+def _shown(value: float | Interval | Undefined) -> Any:
+    if isinstance(value, Undefined):
+        return {"cannot_be_told": value.reason}
+    if isinstance(value, Interval):
+        return [round(100 * value.low, 2), round(100 * value.high, 2)]
+    return round(100 * value, 2)

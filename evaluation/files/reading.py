@@ -1,0 +1,313 @@
+"""Reading columns of a CSV file; every error names the line and the column.
+
+Rows of a CSV file with a header, or of JSON Lines, each with where it stands.
+
+Values of a file that look like codes for "no answer": whoever knows the data must say what they are.
+"""
+
+import csv
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+import csv
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+import re
+from collections.abc import Iterable
+
+if TYPE_CHECKING:
+    from _csv import Reader
+
+
+
+T = TypeVar("T")
+
+_TRUE = {"1", "true", "yes"}
+_FALSE = {"0", "false", "no"}
+_LARGEST = 1e100  # squares of what lies beyond, and sums of them, can leave the range of a float
+
+
+_WHOLE = re.compile(r"[+-]?[0-9]+")
+_DECIMAL = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)(e[+-]?[0-9]+)?", re.IGNORECASE)
+_NOT_FINITE = re.compile(r"[+-]?(nan|inf|infinity)", re.IGNORECASE)
+_LONGEST = 4_000  # digits; Python refuses to read somewhat more as a number
+
+
+class FileError(ValueError):
+    """A file that cannot be used, with where and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Some columns of a CSV file as text.
+
+    Attributes:
+        path: the file.
+        lines: for each row, the line of the file on which it starts, counted from 1.
+        columns: values by column name, in file order, without surrounding spaces.
+    """
+
+    path: Path
+    lines: Sequence[int]
+    columns: dict[str, list[str]]
+
+    def without(self, column: str, values: Sequence[str]) -> "Table":
+        """The rows whose cell in this column is none of these values.
+
+        Args:
+            column: one of those that were read.
+            values: as they stand in the file.
+
+        Raises:
+            FileError: no row is left.
+        """
+        keep = [row for row, cell in enumerate(self.columns[column]) if cell not in values]
+        if not keep:
+            raise FileError(f"{self.path}, column {column}: every value is declared missing.")
+        columns = {name: [cells[row] for row in keep] for name, cells in self.columns.items()}
+        return Table(self.path, [self.lines[row] for row in keep], columns)
+
+    def converted(self, column: str, convert: Callable[[str], T]) -> list[T]:
+        """One column through `convert`, in the order of the rows.
+
+        Args:
+            column: one of those that were read.
+            convert: makes a value of a cell, or raises `ValueError` that says what is wrong.
+
+        Raises:
+            FileError: `convert` raised `ValueError`; names line and column and gives its message.
+        """
+        values = []
+        for line, text in zip(self.lines, self.columns[column], strict=True):
+            try:
+                values.append(convert(text))
+            except ValueError as error:
+                raise FileError(f"{self.path}, line {line}, column {column}: {error}") from None
+        return values
+
+
+def read_table(path: Path, columns: Sequence[str], may_lack: Sequence[str] = ()) -> Table:
+    """Read the named columns of a CSV file with a header line (UTF-8, comma).
+
+    Args:
+        path: the file.
+        columns: those that it must have, with a value in each row.
+        may_lack: others that are read if it has them; their cells may be empty.
+
+    Raises:
+        FileError: no such file, not UTF-8, no header, a missing column, a row of other length than the
+            header, an empty cell in a named column, or no rows.
+    """
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            return _read(path, csv.reader(file, strict=True), columns, may_lack)
+    except OSError as error:
+        raise FileError(f"{path}: {error.strerror}. Give the path of a CSV file.") from None
+    except UnicodeDecodeError as error:
+        raise FileError(f"{path}: byte {error.start} is not UTF-8. Save the file as UTF-8.") from None
+
+
+def _read(path: Path, reader: "Reader", columns: Sequence[str], may_lack: Sequence[str]) -> Table:
+    lines: list[int] = []
+    rows: list[list[str]] = []
+    try:
+        header = [name.strip() for name in next(reader, [])]
+        chosen = [_position(path, header, name) for name in columns]
+        others = [name for name in may_lack if name in header]
+        beside = [_position(path, header, name) for name in others]
+        start = reader.line_num + 1
+        for row in reader:
+            if row:
+                cells = _cells(path, start, row, header, chosen)
+                rows.append([*cells, *(row[k].strip() for k in beside)])
+                lines.append(start)
+            start = reader.line_num + 1
+    except csv.Error as error:
+        raise FileError(
+            f"{path}, line {reader.line_num}: {error}. Is a quotation mark left open above?"
+        ) from None
+    if not rows:
+        raise FileError(f"{path}: no rows below the header.")
+    names = [*columns, *others]
+    return Table(path, lines, {name: [row[k] for row in rows] for k, name in enumerate(names)})
+
+
+def _position(path: Path, header: Sequence[str], name: str) -> int:
+    if name not in header:
+        _refuse_other_separator(path, header)
+        found = ", ".join(filter(None, header)) or "nothing"
+        raise FileError(f"{path}, line 1: there is no column {name}. The header has: {found}.")
+    if header.count(name) > 1:
+        raise FileError(
+            f"{path}, line 1: {header.count(name)} columns are called {name}. Rename all but one."
+        )
+    return header.index(name)
+
+
+def _refuse_other_separator(path: Path, header: Sequence[str]) -> None:
+    for separator, called in ((";", "semicolons"), ("\t", "tabs")):
+        if len(header) == 1 and separator in header[0]:
+            raise FileError(
+                f"{path}, line 1: the columns are separated by {called}. Save the file with commas, as "
+                f"“CSV UTF-8 (comma delimited)” or by your program's option for the separator."
+            )
+
+
+def _cells(
+    path: Path, line: int, row: Sequence[str], header: Sequence[str], chosen: Sequence[int]
+) -> list[str]:
+    if len(row) != len(header):
+        column = header[min(len(row), len(header) - 1)]
+        raise FileError(
+            f"{path}, line {line}, column {column}: the row has {len(row)} cells, the header {len(header)}."
+        )
+    cells = [row[k].strip() for k in chosen]
+    if "" in cells:
+        column = header[chosen[cells.index("")]]
+        raise FileError(f"{path}, line {line}, column {column}: empty. Fill it in or leave the row out.")
+    return cells
+
+
+def boolean(text: str) -> bool:
+    """1, true or yes; 0, false or no; in any case.
+
+    Raises:
+        ValueError: the text is none of these; names it.
+    """
+    if text.casefold() in _TRUE | _FALSE:
+        return text.casefold() in _TRUE
+    raise ValueError(f"'{text}' is neither true (1, true, yes) nor false (0, false, no).")
+
+
+def whole_number(text: str) -> int:
+    """An integer in ASCII digits, perhaps with a sign, of at most 64 bits.
+
+    Raises:
+        ValueError: the text is none; names it.
+    """
+    if not _WHOLE.fullmatch(text) or len(text) > _LONGEST:
+        raise ValueError(f"'{text}' is not a whole number{_plainly(text)}.")
+    value = int(text)
+    if abs(value) >= 2**63:
+        raise ValueError(f"'{text}' is too large; the largest whole number is {2**63 - 1}.")
+    return value
+
+
+def number(text: str) -> float:
+    """A decimal number whose square is finite, too.
+
+    Raises:
+        ValueError: the text is none; names it.
+    """
+    if _NOT_FINITE.fullmatch(text):
+        raise ValueError(f"'{text}' is not a finite number.")
+    if not _DECIMAL.fullmatch(text):
+        raise ValueError(f"'{text}' is not a number{_plainly(text)}.")
+    value = float(text)
+    if abs(value) > _LARGEST:
+        raise ValueError(f"'{text}' is too large for a rating; the largest is {_LARGEST:g}.")
+    return value
+
+
+def _plainly(text: str) -> str:
+    """How to write what only looks like a number, with other digits, underscores or a comma."""
+    looks = any(sign.isdigit() for sign in text) and not any(sign.isalpha() for sign in text)
+    return "; write it with the digits 0 to 9 and a point" if looks else ""
+
+
+def number_from_zero(text: str) -> float:
+    """A finite decimal number that is not negative.
+
+    Raises:
+        ValueError: the text is none; names it.
+    """
+    value = number(text)
+    if value < 0:
+        raise ValueError(f"'{text}' is negative; the ratio level needs numbers from 0 upward.")
+    return value
+
+
+Row = tuple[str, Mapping[str, Any]]
+"""Where a row stands, as errors say it, and its cells; those of CSV are text."""
+
+
+def read_rows(path: Path) -> Iterator[Row]:
+    """The rows of a file, JSON Lines if it ends in `.jsonl`, else CSV.
+
+    Raises:
+        FileError: no such file, not UTF-8, or a line that is no row; names the line.
+    """
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            yield from _json_rows(path, file) if path.suffix == ".jsonl" else _csv_rows(path, file)
+    except OSError as error:
+        raise FileError(f"{path}: {error.strerror}. Give the path of a CSV or .jsonl file.") from None
+    except UnicodeDecodeError as error:
+        raise FileError(f"{path}: byte {error.start} is not UTF-8. Save the file as UTF-8.") from None
+
+
+def _csv_rows(path: Path, file: Iterable[str]) -> Iterator[Row]:
+    reader = csv.DictReader(file)
+    try:
+        for row in reader:
+            yield f"{path}, line {reader.line_num}", row
+    except csv.Error as error:
+        raise FileError(f"{path}, line {reader.line_num}: {error}. Save the file as CSV again.") from None
+
+
+def _json_rows(path: Path, file: Iterable[str]) -> Iterator[Row]:
+    for number, line in enumerate(file, 1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise FileError(f"{path}, line {number}: {error}. Write one JSON object a line.") from None
+        if not isinstance(row, dict):
+            raise FileError(f"{path}, line {number}: not a JSON object. Write one a line.")
+        yield f"{path}, line {number}", row
+
+
+_WORDS = re.compile(
+    r"""(n\s*/\s*a|n\.a\.?|na|nan|none|null|nil|missing|unknown|undefined|unlabell?ed|skip(ped)?|refused
+    |no\ (answer|response|rating|label)|not\ (applicable|available|answered|rated|sure)
+    |(i\ )?do(\ not|n['\u2019]?t)\ know|dk|[-\u2013\u2014]+|\.+|\?+|\#n/a)(?!\w)""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_BELOW = {-8, -9, -88, -97, -98, -99, -888, -999, -9999}
+_ABOVE = {88, 98, 99, 888, 998, 999, 9999}
+
+
+def suspicious(values: Iterable[str]) -> list[str]:
+    """Those of the distinct values that look like codes for a missing rating, in order.
+
+    Words such as "N/A" or "don't know" at the beginning of a value; and numbers such as -99 or 999 that lie
+    apart from all others: below 0 where no other is, or more than twice as large as the others.
+    """
+    distinct = sorted(set(values))
+    numbers = {value: number for value in distinct if (number := _number(value)) is not None}
+    usual = [number for number in numbers.values() if number not in _BELOW | _ABOVE]
+    found = []
+    for value in distinct:
+        number = numbers.get(value)
+        if number is None:
+            looks = _WORDS.match(value) is not None
+        else:
+            looks = bool(usual) and (
+                (number in _BELOW and min(usual) >= 0) or (number in _ABOVE and number > 2 * max(usual))
+            )
+        if looks:
+            found.append(value)
+    return found
+
+
+def _number(value: str) -> float | None:
+    try:
+        number = float(value)
+    except ValueError:
+        return None
+    return number if number == number else None

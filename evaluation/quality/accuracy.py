@@ -1,0 +1,151 @@
+"""Items with a known answer: whether one is judged rightly, and a share of right ones with its interval.
+
+How far each rater agrees with the others, themselves left out.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+
+from evaluation.statistics.interval import Undefined
+from evaluation.questions import is_same
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from evaluation.statistics.interval import Undefined
+from evaluation.statistics.labels import FloatArray
+from evaluation.rater_agreement.ratings import Metric
+from evaluation.rater_agreement.ratings import Ratings
+
+
+_Z = 1.959963984540054  # of the normal distribution, 97.5 %
+
+
+def is_right(right: Mapping[str, Sequence[object]], answers: Mapping[str, object]) -> bool:
+    """Whether every question with a known answer is answered with a right one.
+
+    Args:
+        right: by question, the right answers. One of them is enough; where several may be chosen, these and
+            no others are.
+        answers: by question, what was answered; absent: it was not asked, or left out.
+    """
+    return all(_fits(wanted, answers.get(question)) for question, wanted in right.items() if wanted)
+
+
+def _fits(wanted: Sequence[object], given: object) -> bool:
+    if isinstance(given, list):
+        return len(given) == len(wanted) and all(any(is_same(a, b) for b in given) for a in wanted)
+    return any(is_same(each, given) for each in wanted)
+
+
+def share(right: int, of: int) -> tuple[float, float, float] | Undefined:
+    """The share of right ones with its 95 % interval, by Wilson's score, which holds for few and at the ends.
+
+    Args:
+        right: how many were right, 0 to `of`.
+        of: how many there were.
+
+    Returns:
+        Share, lower and upper end, in [0, 1].
+
+    Source: Wilson 1927, JASA 22(158); Newcombe 1998, Statistics in Medicine 17(8), method 3.
+    """
+    if not of:
+        return Undefined("Nothing with a known answer was judged.")
+    p, z2 = right / of, _Z * _Z
+    middle = (p + z2 / (2 * of)) / (1 + z2 / of)
+    half = _Z * math.sqrt(p * (1 - p) / of + z2 / (4 * of * of)) / (1 + z2 / of)
+    return p, max(0.0, middle - half), min(1.0, middle + half)
+
+
+Answers = Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """A rater against the others, over the items that the rater and at least two others judged.
+
+    Attributes:
+        items: how many these are.
+        own: mean share of the others' answers that are like theirs, in [0, 1].
+        others: the same for the others among themselves, on the same items.
+        upper: upper end of the 95 % interval of `own - others`, paired over items; 1 of fewer than 2 items.
+    """
+
+    items: int
+    own: float
+    others: float
+    upper: float
+
+
+def agreements(rows: Sequence[tuple[str, str, Answers]]) -> dict[str, Agreement]:
+    """By rater, how often others answer as they do, beside how often these others answer alike.
+
+    Args:
+        rows: rater, item and answers by question; a rater judges an item once.
+
+    Returns:
+        Who shares no item with two others is left out.
+    """
+    judged: dict[str, list[tuple[str, Answers]]] = defaultdict(list)
+    for rater, item, answers in rows:
+        judged[item].append((rater, answers))
+    found: dict[str, list[tuple[float, float]]] = defaultdict(list)
+    for given in judged.values():
+        for rater, own, others in _of_item(given):
+            found[rater].append((own, others))
+    return {rater: _agreement(np.array(pairs)) for rater, pairs in found.items()}
+
+
+def _of_item(given: Sequence[tuple[str, Answers]]) -> Iterator[tuple[str, float, float]]:
+    """Each rater of an item that three or more judged: their agreement, and that of the others."""
+    n = len(given)
+    if n < 3:
+        return
+    alike = np.zeros((n, n))
+    for one in range(n):
+        for two in range(one + 1, n):
+            alike[one, two] = alike[two, one] = _alike(given[one][1], given[two][1])
+    own, total = alike.sum(axis=1), alike.sum()
+    for row, (rater, _answers) in enumerate(given):
+        of_others = (total - 2 * own[row]) / ((n - 1) * (n - 2))
+        yield rater, float(own[row] / (n - 1)), float(of_others)
+
+
+def _agreement(pairs: FloatArray) -> Agreement:
+    """Of (n, 2) agreements, own and others', item by item."""
+    own, others = pairs.mean(axis=0).tolist()
+    if len(pairs) < 2:
+        return Agreement(len(pairs), own, others, 1.0)
+    difference = pairs[:, 0] - pairs[:, 1]
+    half = _Z * float(difference.std(ddof=1)) / math.sqrt(len(pairs))
+    return Agreement(len(pairs), own, others, own - others + half)
+
+
+def _alike(one: Answers, other: Answers) -> float:
+    """Share of the questions that either answered to which both give the same answer."""
+    asked = one.keys() | other.keys()
+    return sum(one.get(key) == other.get(key) for key in asked) / len(asked) if asked else 1.0
+
+
+def alphas(
+    rater: Sequence[str], item: Sequence[str], answer: Sequence[object], *, without: str
+) -> tuple[float | Undefined, float | Undefined]:
+    """Krippendorff's alpha, nominal, of all ratings and of those without one rater.
+
+    Args:
+        rater: (n,) who rated.
+        item: (n,) what.
+        answer: (n,) how.
+        without: whom to leave out.
+    """
+    from evaluation.rater_agreement.coefficients import krippendorff_alpha  # SciPy, which the web server does not wait for
+
+    keep = np.array([name != without for name in rater])
+    items, raters, answers = (np.array([str(each) for each in column]) for column in (item, rater, answer))
+    whole = Ratings.from_columns(items, raters, answers)
+    left = Ratings.from_columns(items[keep], raters[keep], answers[keep])
+    return krippendorff_alpha(whole, Metric.NOMINAL), krippendorff_alpha(left, Metric.NOMINAL)

@@ -1,0 +1,169 @@
+"""Which of two is better, or neither.
+
+Training questions: things to judge whose answers are beyond doubt, in our own words.
+
+Whoever is to judge answers all of them rightly first, where a study asks for it. A set that researchers
+declare is trained by its worked examples but the first, which stays one.
+"""
+
+from collections.abc import Iterable
+
+from evaluation.questions.declarations import QuestionSet
+from evaluation.questions.parts import (
+    FIRST,
+    SECOND,
+    TIED,
+    Choice,
+    Example,
+    Question,
+    Score,
+    Subject,
+    Term,
+)
+from collections.abc import Mapping, Sequence
+
+from evaluation.questions.declarations import QuestionSet
+from evaluation.questions.parts import FIRST, SECOND, TIED, Answer, Example
+
+from evaluation.questions.translation import example_in
+
+
+_FIRST_SECOND_TIED = (Choice(FIRST, "First"), Choice(SECOND, "Second"), Choice(TIED, "Tied"))
+
+
+def _preference(key: str, wording: str, help_text: str) -> Question:
+    return Question(key=key, wording=wording, help=help_text, choices=_FIRST_SECOND_TIED)
+
+
+def _shares(questions: Iterable[Question]) -> tuple[Score, ...]:
+    """How often each side is preferred, and neither; with names short enough for a table of all of them."""
+    return tuple(
+        Score(
+            f"{each.key}.{number}",
+            f"{each.key.capitalize()}: {choice.label.lower()}",
+            (Term(each.key, choice.value),),
+        )
+        for each in questions
+        for number, choice in enumerate(each.choices, 1)
+    )
+
+
+_BETTER = (
+    _preference(
+        "better", "Which of the two is better?", "Your overall impression, given what was said before."
+    ),
+)
+_BEFORE = (("You", "My cat has been hiding under the bed since the move."),)
+
+PREFERENCE = QuestionSet(
+    key="preference",
+    title="Which of two is better",
+    subjects=frozenset({Subject.PAIR}),
+    questions=_BETTER,
+    scores=_shares(_BETTER),
+    source="Li, Weston & Roller 2019, ACUTE-EVAL, arXiv:1909.03087, section 3",
+    examples=(
+        Example(
+            context=_BEFORE,
+            response="I like music.",
+            other="Poor thing. Give it a quiet corner and a few days.",
+            answers={"better": SECOND},
+            why="The first has nothing to do with the cat; the second takes up what was said.",
+        ),
+        Example(
+            context=_BEFORE,
+            response="Moving is hard on cats. Does she eat?",
+            other="Poor thing. Give it a quiet corner and a few days.",
+            answers={"better": TIED},
+            why="Both take up the cat and the move. Where neither is better, say so.",
+        ),
+    ),
+)
+
+_FOUR = (
+    _preference("quality", "Which of the two is better as a whole?", "Your overall impression."),
+    _preference("fluency", "Which is more fluent?", "Is it well formed, and easy to read?"),
+    _preference("relatedness", "Which is more related to what was said before?", "Does it take that up?"),
+    _preference("empathy", "Which is more empathic?", "Does it respond to feelings in a fitting way?"),
+)
+
+PREFERENCES = QuestionSet(
+    key="preferences",
+    title="Which of two is better, in four respects",
+    subjects=frozenset({Subject.PAIR}),
+    questions=_FOUR,
+    scores=_shares(_FOUR),
+    source="Ghandeharioun et al. 2019, Approximating Interactive Human Evaluation with Self-Play, "
+    "arXiv:1906.09308, section 4.1 and appendix A.8",
+    examples=(
+        Example(
+            context=_BEFORE,
+            response="Cats are animals with four legs.",
+            other="Poor thing. Give it a quiet corner and a few days.",
+            answers={"quality": SECOND, "fluency": TIED, "relatedness": SECOND, "empathy": SECOND},
+            why="Both are good English. The first only knows what a cat is; the second takes up the move and "
+            "feels with the cat.",
+        ),
+    ),
+)
+
+
+def _compared(said: str, first: str, second: str, answers: tuple[str, ...], why: str) -> tuple[Example, ...]:
+    """The same pair for each set of preferences: the first answer is about the whole."""
+    return tuple(
+        Example(
+            context=(("You", said),),
+            response=first,
+            other=second,
+            answers=_named(questions, answers[: len(questions.questions)]),
+            why=why,
+        )
+        for questions in (PREFERENCE, PREFERENCES)
+    )
+
+
+def _named(questions: QuestionSet, answers: Sequence[str]) -> dict[str, Answer]:
+    return {question.key: answer for question, answer in zip(questions.questions, answers, strict=True)}
+
+
+_PAIRS = (
+    _compared(
+        "I finally got the job I wanted!",
+        "Congratulations, you must be so happy! When do you start?",
+        "Job the is many wanted of a.",
+        (FIRST, FIRST, FIRST, FIRST),
+        "The second is no English sentence; the first takes up the news and is glad with you.",
+    ),
+    _compared(
+        "My dog died last week, and I miss him so much.",
+        "The train to the airport leaves at nine.",
+        "I am so sorry. You must miss him a lot.",
+        (SECOND, TIED, SECOND, SECOND),
+        "Both are good English. Only the second has to do with what was said, and feels with you.",
+    ),
+    _compared(
+        "How are you today?",
+        "I am fine, thank you. And you?",
+        "I'm fine, thanks. And you?",
+        (TIED, TIED, TIED, TIED),
+        "They say the same in the same way.",
+    ),
+)
+
+TRAINING: Mapping[str, tuple[Example, ...]] = {
+    questions.key: tuple(of_both[number] for of_both in _PAIRS)
+    for number, questions in enumerate((PREFERENCE, PREFERENCES))
+}
+
+
+def training_of(questions: QuestionSet, language: str = "en") -> tuple[Example, ...]:
+    """The training questions of a set, which is in this language itself; none if it has none."""
+    if questions.key not in TRAINING:
+        return questions.examples[1:]
+    return tuple(example_in(example, language) for example in TRAINING[questions.key])
+
+
+def wrong_in(example: Example, questions: QuestionSet, answers: Mapping[str, object]) -> list[str]:
+    """Keys of the questions that are answered otherwise than in the example, or not at all."""
+    right = questions.check(example.answers)
+    return [key for key, answer in right.items() if answers.get(key) != answer]

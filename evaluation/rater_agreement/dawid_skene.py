@@ -1,0 +1,144 @@
+"""Dawid and Skene's estimate of true answers from raters of unequal care.
+
+Source: Dawid & Skene 1979, Maximum Likelihood Estimation of Observer Error-Rates Using the EM Algorithm,
+Applied Statistics 28(1). Each rater has a table of how often each true answer draws each of their answers;
+raters err independently of each other given the truth.
+"""
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+import numpy as np
+import scipy
+
+from evaluation.statistics.interval import Undefined
+from evaluation.statistics.labels import AnyArray, FloatArray, IntArray, Labels
+from evaluation.rater_agreement.ratings import Ratings
+
+
+@dataclass(frozen=True, slots=True)
+class TrueAnswers:
+    """The fitted model.
+
+    Attributes:
+        posterior: (units, c) probability of each true answer of each unit; rows sum to 1.
+        prevalence: (groups, c) share of each true answer in each group of units.
+        confusion: (raters, c, c) probability that a rater answers the column where the row is true.
+        log_likelihood: of the ratings, at the end.
+        iterations: EM steps taken.
+        converged: whether the last step changed no posterior by more than the tolerance.
+    """
+
+    posterior: FloatArray
+    prevalence: FloatArray
+    confusion: FloatArray
+    log_likelihood: float
+    iterations: int
+    converged: bool
+
+
+def dawid_skene(
+    ratings: Ratings,
+    group: IntArray | None = None,
+    *,
+    smoothing: float = 0.01,
+    tolerance: float = 1e-4,
+    most_iterations: int = 500,
+) -> TrueAnswers | Undefined:
+    """Fit the model by expectation and maximisation, starting from the share of votes for each answer.
+
+    Args:
+        ratings: any number of raters, ratings may be missing; a unit without ratings gets its group's
+            prevalence.
+        group: (units,) code from 0 of the group of each unit, for instance its bot, whose prevalence is
+            estimated apart while raters keep one table; None: one group.
+        smoothing: pseudo-count added to each cell of each rater's table, so that a rater with few ratings
+            never gets a probability of 0; 0 is the pure maximum likelihood of the paper.
+        tolerance: largest change of a posterior at which to stop.
+        most_iterations: steps after which to stop in any case.
+
+    Returns:
+        The fit, or `Undefined`: fewer than two raters, or fewer than two answers occur.
+    """
+    if ratings.raters < 2 or len(ratings.values) < 2:
+        return Undefined(
+            f"Raters: {ratings.raters}, different answers: {len(ratings.values)}; 2 of each are needed."
+        )
+    group = np.zeros(ratings.units, np.int64) if group is None else group
+    votes = ratings.counts
+    total = votes.sum(axis=1, keepdims=True)
+    posterior = np.divide(votes, total, out=np.full_like(votes, 1 / votes.shape[1]), where=total > 0)
+    given = _given_answers(ratings)
+    change, iterations = np.inf, 0
+    while change > tolerance and iterations < most_iterations:
+        prevalence, confusion = _maximise(given, group, posterior, smoothing)
+        previous = posterior
+        posterior, log_likelihood = _expect(given, group, prevalence, confusion)
+        change = float(np.abs(posterior - previous).max())
+        iterations += 1
+    return TrueAnswers(
+        posterior, prevalence, confusion, log_likelihood, iterations, converged=change <= tolerance
+    )
+
+
+def estimated_shares(labels: Labels) -> dict[Hashable, tuple[float, float] | Undefined]:
+    """Sensibleness and specificity per bot by Dawid and Skene, to be read beside the majority vote.
+
+    One table per rater over all bots; the prevalence is estimated for each bot. The two questions are fitted
+    apart: an item that is not sensible counts as not specific. With few items, or raters who hardly agree,
+    the likelihood is flat or largest at the edges, and shares run to 0 or 1.
+
+    Returns:
+        Expected shares (sensibleness, specificity) in [0, 1] by bot.
+    """
+    names = labels.bots[0].tolist()
+    columns = [_expected_share(labels, answers) for answers in (labels.sensible, labels.specific)]
+    sensible, specific = columns
+    if isinstance(sensible, Undefined) or isinstance(specific, Undefined):
+        reason = sensible if isinstance(sensible, Undefined) else specific
+        return {name: reason for name in names if isinstance(reason, Undefined)}
+    return {name: (float(sensible[b]), float(specific[b])) for b, name in enumerate(names)}
+
+
+def _expected_share(labels: Labels, answers: AnyArray) -> FloatArray | Undefined:
+    clusters, item = labels.items
+    bot = labels.dialogues[0][clusters]
+    raters = len(labels.raters[0])
+    values = np.array([False, True])
+    ratings = Ratings(item, labels.raters[1], answers.astype(np.int64), len(clusters), raters, values)
+    fit = dawid_skene(ratings, bot)
+    if isinstance(fit, Undefined):
+        return fit
+    share: FloatArray = np.bincount(bot, fit.posterior[:, 1]) / np.bincount(bot)
+    return share
+
+
+def _given_answers(ratings: Ratings) -> "scipy.sparse.csr_array":
+    """(units, raters · c) 1 where the rater gave the unit that answer."""
+    column = ratings.rater * len(ratings.values) + ratings.value
+    shape = (ratings.units, ratings.raters * len(ratings.values))
+    return scipy.sparse.csr_array((np.ones(len(ratings)), (ratings.unit, column)), shape=shape)
+
+
+def _maximise(
+    given: "scipy.sparse.csr_array", group: IntArray, posterior: FloatArray, smoothing: float
+) -> tuple[FloatArray, FloatArray]:
+    c = posterior.shape[1]
+    prevalence = np.column_stack([np.bincount(group, posterior[:, k]) for k in range(c)])
+    confusion = (given.T @ posterior).reshape(-1, c, c).transpose(0, 2, 1) + smoothing
+    row_sums = confusion.sum(axis=2, keepdims=True)
+    confusion = np.divide(confusion, row_sums, out=np.full_like(confusion, 1 / c), where=row_sums > 0)
+    return prevalence / prevalence.sum(axis=1, keepdims=True), confusion
+
+
+def _expect(
+    given: "scipy.sparse.csr_array", group: IntArray, prevalence: FloatArray, confusion: FloatArray
+) -> tuple[FloatArray, float]:
+    c = prevalence.shape[1]
+    with np.errstate(divide="ignore"):
+        log_prevalence, log_confusion = np.log(prevalence), np.log(confusion)
+    log_joint = log_prevalence[group] + given @ log_confusion.transpose(0, 2, 1).reshape(-1, c)
+    top = log_joint.max(axis=1, keepdims=True)
+    weight = np.exp(log_joint - top)
+    total = weight.sum(axis=1, keepdims=True)
+    return weight / total, float((top + np.log(total)).sum())

@@ -1,0 +1,232 @@
+"""From the rows of a judging study's bundle to what its report reads.
+
+From the rows of a bundle of a study of pairs to what its report reads.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from evaluation.protocols.facts import Design
+from evaluation.questions import QuestionSet
+from evaluation.report.answers import answer_times, coded_columns, days_given, text_columns
+from evaluation.report.studies.battery import Battery
+from evaluation.report.studies.contexts import ContextFacts
+from evaluation.report.label_columns import Judged
+from evaluation.report.studies.judging import JudgedItems
+import json
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from evaluation.texts.uninformative_contexts import Contexts, word_count
+from evaluation.statistics.labels import IntArray
+from evaluation.protocols.facts import Design
+from evaluation.questions import QuestionSet
+from evaluation.report.answers import answer_times, coded_columns, days_given, text_columns
+from evaluation.report.label_columns import Judged
+
+from evaluation.report.studies.pairs import JudgedPairs, name_of
+
+
+Row = dict[str, Any]
+
+
+def judged_items(
+    about: Mapping[str, Any],
+    questions: QuestionSet,
+    items: Iterable[Row],
+    judgments: Iterable[Row],
+    design: Design,
+    lines: Sequence[int],
+) -> JudgedItems:
+    """The judgments of a study as `judging_figures` takes them.
+
+    Args:
+        about: the study, as study.json has it.
+        questions: what was asked.
+        items: rows of the table `items`.
+        judgments: rows of the table `judgments`, in its order.
+        design: which protocol the study was made by, and what it asks.
+        lines: where in the table these judgments stand.
+
+    Raises:
+        ValueError: a judgment of an item that is not among the items; names both.
+    """
+    by_key = {row["item"]: row for row in items}
+    given = list(judgments)
+    numbers = numbers_of(by_key.values())
+    of = items_of(given, by_key, "data/items.jsonl")
+    judged = Judged(
+        bot=np.array([item["system"] for item in of], dtype=object),
+        dialogue=np.array([item["context"] for item in of], dtype=np.int64),
+        reply=np.array([numbers[item["item"]] for item in of], dtype=np.int64),
+        rater=np.array([row["rater"] for row in given], dtype=object),
+        latency_ms=np.array([_number(item["latency_ms"]) for item in of], dtype=np.float64),
+        answer_ms=answer_times(given),
+        answers=coded_columns(questions, given),
+        texts=text_columns(questions, given),
+        day=days_given(given),
+    )
+    # Bundles of before these were kept have no such columns, and no such figure.
+    judged_once = {item["item"]: item for item in of if item.get("remarks") is not None}.values()
+    return JudgedItems(
+        judged=judged,
+        repetition=np.array([item["repetition"] for item in of], dtype=np.int64),
+        # Bundles of before batteries have neither of the two.
+        occasion=np.array([row.get("occasion") or 1 for row in given], dtype=np.int64),
+        given=np.array(lines, dtype=np.int64),
+        battery=Battery.from_json(battery) if (battery := about["judging"].get("battery")) else None,
+        raters_wanted=about["judging"]["raters_per_item"],
+        items=len(by_key),
+        languages=about["languages"],
+        remarked=Counter(item["system"] for item in judged_once),
+        fallbacks=Counter(item["system"] for item in judged_once if item["fallback"]),
+        contexts=_contexts(by_key.values()),
+        contexts_of=_of_systems(by_key.values(), of_contexts=True),
+        conversations_of=_of_systems(by_key.values(), of_contexts=False),
+        design=design,
+        items_per_worker=about["judging"]["batch_size"],
+        third_rater=about["judging"]["third_rater"],
+    )
+
+
+def _of_systems(items: Iterable[Row], *, of_contexts: bool) -> dict[str, int]:
+    """By system, to how many contexts it has a response, or how many of its conversations have an item."""
+    found: dict[str, set[int]] = {}
+    for row in items:
+        own = found.setdefault(row["system"], set())
+        if (row.get("context_turns") is not None) == of_contexts:
+            own.add(row["context"])
+    return {system: len(own) for system, own in found.items()}
+
+
+def _contexts(items: Iterable[Row]) -> dict[int, ContextFacts]:
+    """The contexts of responses; bundles of before they were described have none."""
+    return {
+        row["context"]: ContextFacts(
+            name=row["name"],
+            category=row["category"] or "",
+            turns=row["context_turns"],
+            consistency=bool(row["consistency"]),
+            last=json.loads(row["said_before"])[-1],
+        )
+        for row in items
+        if row.get("context_turns") is not None
+    }
+
+
+def items_of(judgments: Iterable[Row], by_key: Mapping[str, Row], file: str) -> list[Row]:
+    """The item of each judgment; raises `ValueError` of one that the file does not have."""
+    found = []
+    for row in judgments:
+        if row["item"] not in by_key:
+            raise ValueError(f"a judgment of item {row['item']}, which {file} does not have.")
+        found.append(by_key[row["item"]])
+    return found
+
+
+def numbers_of(items: Iterable[Row]) -> dict[str, int]:
+    """By item, its number among the items of its context, from 1."""
+    numbers: dict[str, int] = {}
+    seen: dict[int, int] = {}
+    for row in items:
+        numbers[row["item"]] = seen[row["context"]] = seen.get(row["context"], 0) + 1
+    return numbers
+
+
+def _number(answer: float | None) -> float:
+    return float("nan") if answer is None else float(answer)
+
+
+_SIDES = ("first_system", "second_system")
+_SAID = ("first_said", "second_said")
+
+
+def judged_pairs(
+    about: Mapping[str, Any],
+    questions: QuestionSet,
+    pairs: Iterable[Row],
+    judgments: Iterable[Row],
+    design: Design,
+    lines: Sequence[int],
+) -> JudgedPairs:
+    """The judgments of a study of pairs as `pair_figures` takes them.
+
+    Args:
+        about: the study, as study.json has it.
+        questions: what was asked.
+        pairs: rows of the table `pairs`.
+        judgments: rows of the table `pair_judgments`, in its order.
+        design: which protocol the study was made by, and what it asks.
+        lines: where in the table these judgments stand.
+
+    Raises:
+        ValueError: a judgment of a pair that is not among the pairs; names both.
+    """
+    by_key, given = {row["item"]: row for row in pairs}, list(judgments)
+    of = items_of(given, by_key, "data/pairs.jsonl")
+    numbers = numbers_of(by_key.values())
+    shown = [
+        [pair[side] for side in (_SIDES[::-1] if row["sides_swapped"] else _SIDES)]
+        for pair, row in zip(of, given, strict=True)
+    ]
+    said = {key: [json.loads(pair[side]) for side in _SAID] for key, pair in by_key.items()}
+    judged = Judged(
+        bot=np.array([first for first, _ in shown], dtype=object),
+        dialogue=np.array([pair["context"] for pair in of], dtype=np.int64),
+        reply=np.array([numbers[pair["item"]] for pair in of], dtype=np.int64),
+        rater=np.array([row["rater"] for row in given], dtype=object),
+        latency_ms=np.full(len(given), np.nan),
+        answer_ms=answer_times(given),
+        answers=coded_columns(questions, given),
+        texts=text_columns(questions, given),
+        day=days_given(given),
+    )
+    return JudgedPairs(
+        judged=judged,
+        other=np.array([second for _, second in shown], dtype=object),
+        given=np.array(lines, dtype=np.int64),
+        raters_wanted=about["judging"]["raters_per_item"],
+        items_per_worker=about["judging"]["batch_size"],
+        training_tries=about["judging"].get("training_tries", 0),
+        items_of_pairs=counted(name_of(*(pair[side] for side in _SIDES)) for pair in by_key.values()),
+        languages=about["languages"],
+        contexts=Contexts.of([json.loads(pair["said_before"]) for pair in by_key.values()]),
+        words=words_shown(said, [pair["item"] for pair in of], [row["sides_swapped"] for row in given]),
+        design=design,
+        noun=noun_of(any(pair["said_before"] != "[]" for pair in by_key.values())),
+    )
+
+
+def words_shown(
+    said: Mapping[Hashable, Sequence[Sequence[str]]], items: Sequence[Hashable], swapped: Sequence[bool]
+) -> IntArray:
+    """How many words the sides of each judgment have.
+
+    Args:
+        said: by item, the texts of its two sides.
+        items: (n,) the item of each judgment.
+        swapped: (n,) whether its rater saw the second side first.
+
+    Returns:
+        (n, 2) of the side that the rater saw first, and of the other.
+    """
+    words = {item: [word_count(side) for side in sides] for item, sides in said.items()}
+    shown = [words[item][:: -1 if other else 1] for item, other in zip(items, swapped, strict=True)]
+    return np.array(shown, dtype=np.int64).reshape(-1, 2)
+
+
+def counted(names: Iterable[str]) -> dict[str, int]:
+    """How often each name is there, in the order of the names."""
+    return dict(sorted(Counter(names).items()))
+
+
+def noun_of(has_contexts: bool) -> str:
+    """What pairs are from: contexts, where there are any, or conversations."""
+    return "context" if has_contexts else "conversation"

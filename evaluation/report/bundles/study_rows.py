@@ -1,0 +1,273 @@
+"""From the rows of a bundle to what the report of a study of conversations reads."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from evaluation.files.reading import FileError
+from evaluation.protocols.facts import HUMAN, Talks
+from evaluation.questions import Question, QuestionSet
+from evaluation.report.answers import answer_times, coded_columns, days_given, text_columns
+from evaluation.report.answers import WHOLE, AskData
+from evaluation.report.bundles.files import BundleFiles, Row
+from evaluation.report.bundles.files import design_of, lines_named, plan_of, questions_of
+from evaluation.report.studies.conversations import Exchanged
+from evaluation.report.answers import check_labels
+from evaluation.report.bundles.columns import answered_in
+from evaluation.report.studies.course import READ_FOR_REPETITION, Course
+from evaluation.report.label_columns import Judged
+from evaluation.report.conduct import manners_of
+from evaluation.report.studies.conversations import StudyData
+from evaluation.report.bundles.tables import CONVERSATIONS, EXCHANGES, FAULTS, TURNS, WORKERS, labels_table
+from evaluation.texts.cleaning import WITHDRAWN
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """The conversations by their id, what was said in them, and which replies have labels."""
+
+    conversations: Mapping[str, Row]
+    replies: Mapping[tuple[str, int], tuple[str, float]]  # bot and latency
+    texts: Mapping[str, list[tuple[str, str]]]  # name of the bot that spoke or PEOPLE, and what it said
+    read: Mapping[str, list[str]]  # by bot, the conversations in which repetition is counted
+    apart: Mapping[str, int]  # how far replies are apart: 1 where both who talk are judged, else 2
+    remarked: Mapping[str, int]  # by bot, replies of finished conversations
+    fallbacks: Mapping[str, int]
+    names: Mapping[str, str]  # what the report calls a bot
+    said: Mapping[str, Counter[str]]  # by conversation, the texts of its worker
+    speakers: Mapping[tuple[str, int], str]  # where two people talk, the worker who said it
+
+
+PEOPLE = ""
+"""In place of a bot's name, two people who talk with each other."""
+
+
+def talked(bundle: BundleFiles, about: Row) -> StudyData:
+    """All that the report of this study, as study.json has it, depends on."""
+    told = _told(bundle, {bot["bot"]: bot["shown_as"] for bot in about["bots"]})
+    asked = {ask["question_set"]: questions_of(bundle, ask["question_set"]) for ask in about["asks"]}
+    labels = list(bundle.rows(labels_table(list(asked.values()))))
+    _refuse_strays(bundle, about, labels, told)
+    named = answered_in(list(asked.values()))
+    asks = [
+        _ask(
+            bundle, ask, asked[ask["question_set"]], told, under_own_keys(labels, named[ask["question_set"]])
+        )
+        for ask in about["asks"]
+    ]
+    courses = _courses(told, bundle.rows(FAULTS))
+    conduct = _conduct(about, courses, asks[0].judged, _unlabelled(told, labels))
+    workers = list(bundle.rows(WORKERS))
+    manners = None if about["rehearsal"] else manners_of(workers, told.conversations, told.said)
+    # Bundles of before bots had facets know of none.
+    facets = {bot["shown_as"]: bot.get("facets") or {} for bot in about["bots"]}
+    exchanged = _exchanged(bundle, about, told)
+    plan, design = plan_of(bundle, about), design_of(bundle, about)
+    return StudyData(asks, courses, plan, conduct, manners, facets, exchanged, design)
+
+
+def _exchanged(bundle: BundleFiles, about: Row, told: _Told) -> Exchanged | None:
+    """What was measured reply by reply; bundles of before that have nothing of it."""
+    if "measured_by" not in about:
+        return None
+    begun = {key: (row["number"], row["opening_turns"]) for key, row in told.conversations.items()}
+    return Exchanged.of(bundle.rows(EXCHANGES), begun, about["measured_by"])
+
+
+def _told(bundle: BundleFiles, names: Mapping[str, str]) -> _Told:
+    conversations = {row["dialogue"]: row for row in bundle.rows(CONVERSATIONS)}
+    read = _first_finished(conversations.values())
+    texts: dict[str, list[tuple[str, str]]] = {each: [] for found in read.values() for each in found}
+    replies: dict[tuple[str, int], tuple[str, float]] = {}
+    remarked, fallbacks = Counter[str](), Counter[str]()
+    said = {each: Counter[str]() for each in conversations}
+    speakers: dict[tuple[str, int], str] = {}
+    of_people = {key for key, row in conversations.items() if PEOPLE in _bots_of(row)}
+    for row in bundle.rows(TURNS):
+        dialogue, position = row["dialogue"], row["turn"]
+        if row["bot_version"] is not None:
+            latency = row["latency_ms"]
+            replies[dialogue, position] = (row["bot"], float("nan") if latency is None else float(latency))
+        if dialogue in of_people:
+            speakers[dialogue, position] = row["said_by"]
+        if row["speaker"] == "worker" and position >= conversations[dialogue]["opening_turns"]:
+            said[dialogue][row["text"]] += 1
+        is_told = position >= conversations[dialogue]["opening_turns"] and row["text"] != WITHDRAWN
+        if dialogue in texts and is_told:
+            texts[dialogue].append((_spoken_by(row, conversations[dialogue]), row["text"]))
+        # Bundles of before filters' remarks were kept have no such column, and no such figure.
+        if row.get("remarks") is not None and conversations[dialogue]["ending"] == "complete":
+            remarked[row["bot"]] += 1
+            fallbacks[row["bot"]] += row["fallback"]
+    apart = _apart(conversations, replies)
+    if of_people:
+        names = {**names, PEOPLE: HUMAN}
+    return _Told(conversations, replies, texts, read, apart, remarked, fallbacks, names, said, speakers)
+
+
+def _bots_of(conversation: Row) -> list[str]:
+    """The bots that talk in it; PEOPLE if two workers do."""
+    bots = (conversation["bot"] or "").split()
+    return bots or ([PEOPLE] if len(_workers_of(conversation)) > 1 else [])
+
+
+def _workers_of(conversation: Row) -> list[str]:
+    """Who spoke first comes first."""
+    return (conversation["worker"] or "").split()
+
+
+def _spoken_by(turn: Row, conversation: Row) -> str:
+    """The bot that spoke; PEOPLE if a worker did."""
+    if turn["speaker"] != "bot":
+        return PEOPLE
+    return turn["bot"] or _bots_of(conversation)[0]
+
+
+def _first_finished(conversations: Iterable[Row]) -> dict[str, list[str]]:
+    """By bot, the finished conversations in which repetition is counted."""
+    read: dict[str, list[str]] = {}
+    for row in conversations:
+        for bot in _bots_of(row) if row["ending"] == "complete" else ():
+            if len(read.setdefault(bot, [])) < READ_FOR_REPETITION:
+                read[bot].append(row["dialogue"])
+    return read
+
+
+def _apart(conversations: Mapping[str, Row], replies: Iterable[tuple[str, int]]) -> dict[str, int]:
+    counted = Counter(
+        dialogue for dialogue, position in replies if position >= conversations[dialogue]["opening_turns"]
+    )
+    return {
+        dialogue: 1
+        if not counted[dialogue] or 2 * counted[dialogue] > row["turns"] - row["opening_turns"] + 1
+        else 2
+        for dialogue, row in conversations.items()
+    }
+
+
+def _ask(
+    bundle: BundleFiles, ask: Row, questions: QuestionSet, told: _Told, labels: Sequence[Row]
+) -> AskData:
+    lines = [n for n, row in enumerate(labels, 1) if _is_counted(row, ask, told)]
+    with lines_named(f"{bundle.path}, data/labels.jsonl", lines):
+        judged = _columns(questions, told, [labels[line - 1] for line in lines])
+        check_labels(questions, judged)
+    return AskData(ask["about"], ask["required"], questions, judged)
+
+
+def under_own_keys(labels: Sequence[Row], columns: Mapping[str, Question]) -> list[Row]:
+    """The labels with the answers to the questions of a set under their keys, not their columns' names."""
+    return [row | {question.key: row[name] for name, question in columns.items()} for row in labels]
+
+
+def _columns(questions: QuestionSet, told: _Told, counted: Sequence[Row]) -> Judged:
+    of_reply = [_bot_and_latency(row, told) for row in counted]
+    return Judged(
+        bot=np.array([told.names[bot] for bot, _ in of_reply], dtype=object),
+        dialogue=np.array([told.conversations[row["dialogue"]]["number"] for row in counted], dtype=np.int64),
+        reply=np.array([_number_of_reply(row, told) for row in counted], dtype=np.int64),
+        rater=np.array([row["rater"] for row in counted], dtype=object),
+        latency_ms=np.array([latency for _, latency in of_reply], dtype=np.float64),
+        answer_ms=answer_times(counted),
+        answers=coded_columns(questions, counted),
+        texts=text_columns(questions, counted),
+        day=days_given(counted),
+    )
+
+
+def _bot_and_latency(label: Row, told: _Told) -> tuple[str, float]:
+    """Of the reply; of a person's own turn, and of a whole conversation, of whom they talked with."""
+    dialogue, position = label["dialogue"], label["turn"]
+    whom = _bots_of(told.conversations[dialogue])
+    return told.replies.get((dialogue, position)) or (whom[0], float("nan"))
+
+
+def _number_of_reply(label: Row, told: _Told) -> int:
+    if label["turn"] is None:
+        return _number_of_partner(label, told.conversations[label["dialogue"]])
+    opening: int = told.conversations[label["dialogue"]]["opening_turns"]
+    return (int(label["turn"]) - opening) // told.apart[label["dialogue"]] + 1
+
+
+def _number_of_partner(label: Row, conversation: Row) -> int:
+    """Of two people each is judged; the first is 1."""
+    if PEOPLE not in _bots_of(conversation):
+        return 1
+    return 2 - _workers_of(conversation).index(label["rater"])
+
+
+def _refuse_strays(bundle: BundleFiles, about: Row, labels: Sequence[Row], told: _Told) -> None:
+    """A label about a turn is of a bot's reply or of a partner's, unless people judge their own turns."""
+    if any(ask["about"] == "own_turn" for ask in about["asks"]):
+        return
+    for label in labels:
+        dialogue, position = label["dialogue"], label["turn"]
+        if _about(label, told) == "own_turn":
+            raise FileError(
+                f"{bundle.path}, data/labels.jsonl: a label of turn {position} in conversation {dialogue}, "
+                "where data/turns.jsonl has no reply of a bot."
+            )
+
+
+def _is_counted(label: Row, ask: Row, told: _Told) -> bool:
+    finished = told.conversations[label["dialogue"]]["ending"] == "complete"
+    if not finished or label["judged_in"] is not None:
+        return False
+    if label["ask"] is not None:
+        return bool(label["ask"] == ask["number"])
+    # It came with a file, and counts with what is asked about the same.
+    return bool(label["question_set"] == ask["question_set"] and _about(label, told) == ask["about"])
+
+
+def _about(label: Row, told: _Told) -> str:
+    if label["turn"] is None:
+        return WHOLE
+    turn = label["dialogue"], label["turn"]
+    is_partners = told.speakers.get(turn, label["rater"]) != label["rater"]
+    return "partner_turn" if turn in told.replies or is_partners else "own_turn"
+
+
+def _courses(told: _Told, faults: Iterator[Row]) -> dict[str, Course]:
+    endings = Counter((bot, row["ending"]) for row in told.conversations.values() for bot in _bots_of(row))
+    failed: dict[str, Counter[str]] = {}
+    for fault in faults:
+        bot = told.conversations[fault["dialogue"]]["bot"]  # whoever is held here talks with one
+        failed.setdefault(bot, Counter())[fault["kind"]] += 1
+    return {
+        name: Course(
+            finished=endings[bot, "complete"],
+            under_way=endings[bot, None],
+            bot_failed=endings[bot, "bot_failed"],
+            faults=failed.get(bot, {}),
+            remarked=told.remarked.get(bot, 0),
+            fallbacks=told.fallbacks.get(bot, 0),
+            texts=[[(who == bot, said) for who, said in told.texts[each]] for each in told.read.get(bot, [])],
+        )
+        for bot, name in sorted(told.names.items(), key=lambda item: item[1])
+    }
+
+
+def _unlabelled(told: _Told, labels: Sequence[Row]) -> int:
+    labelled = {(row["dialogue"], row["turn"]) for row in labels}
+    replies = [reply for reply in told.replies if told.conversations[reply[0]]["ending"] == "complete"]
+    return len(set(replies) - labelled)
+
+
+def _conduct(about: Row, courses: Mapping[str, Course], judged: Judged, unlabelled: int) -> Talks:
+    protocol = about["protocol"]
+    return Talks(
+        bot_opens=protocol["opening_speaker"] == "bot",
+        opening_text=protocol["opening_text"],
+        min_turns=protocol["min_turns"],
+        max_turns=protocol["max_turns"],
+        question_set=about["asks"][0]["question_set"],
+        blind=protocol["blind"],
+        languages=about["languages"],
+        conversations={bot: course.finished for bot, course in courses.items()},
+        unlabelled=unlabelled,
+        most_raters=judged.most_raters,
+        primary=protocol["primary_analysis"],
+        margin=protocol.get("margin") or 0,
+    )

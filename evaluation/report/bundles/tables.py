@@ -1,0 +1,176 @@
+"""The tables of what is judged, and of the judgments.
+
+The tables of a study's bundle: what each column is, for its files and for their dictionary.
+"""
+
+from collections.abc import Sequence
+
+from evaluation.questions import QuestionSet
+from evaluation.report.bundles.columns import Column, Kind, Table, answers_to
+from evaluation.report.bundles.columns import ITEM, LABEL, READ, REMARKS
+from collections.abc import Sequence
+
+from evaluation.questions import QuestionSet, Subject
+from evaluation.report.bundles.columns import Table
+from evaluation.report.bundles.study_tables import AUDITS, EXCHANGES, MEASURES
+
+from evaluation.report.bundles.study_tables import WORKERS, questionnaires_table
+from evaluation.report.bundles.study_tables import CONVERSATIONS, FAULTS, MATERIALS, TURNS, labels_table
+
+
+_OF_ASK = Column("ask", Kind.INTEGER, "number of what is asked about it, as in study.json")
+ITEMS = Table(
+    "items",
+    "One row per thing that workers judge, and ask, judged or not, in the order in which they came in.",
+    (
+        ITEM,
+        _OF_ASK,
+        Column("system", Kind.TEXT, "what the report calls whose words it is about"),
+        Column(
+            "context", Kind.INTEGER, "number of the context or conversation, the same for all items from it"
+        ),
+        Column("name", Kind.TEXT, "key of the context, or public id of the conversation"),
+        Column("turn", Kind.INTEGER, "position of a turn in its conversation; empty for anything else"),
+        Column("repetition", Kind.INTEGER, "which of the system's repeated runs it is from, from 1"),
+        Column("language", Kind.TEXT, "code of the language"),
+        Column("category", Kind.TEXT, "of a response or context, the context's category; empty without one"),
+        Column(
+            "context_turns",
+            Kind.INTEGER,
+            "of a response or a context, how many turns the context has; else empty",
+        ),
+        Column(
+            "consistency",
+            Kind.BOOLEAN,
+            "of a response or a context, `true` if a response must agree with something said earlier in the "
+            "context; else empty",
+        ),
+        Column("said_before", Kind.TEXT, "what was said before, oldest first, as a JSON list of texts"),
+        Column(
+            "text",
+            Kind.TEXT,
+            "what is judged; empty for a whole conversation or a context, which is in `said_before`",
+        ),
+        Column("bot_version", Kind.TEXT, "fingerprint of the bot version; empty for people and files"),
+        Column("latency_ms", Kind.INTEGER, "time from asking the bot to its response, in milliseconds"),
+        Column("seed", Kind.INTEGER, "seed that the bot was given for it"),
+        REMARKS,
+        Column(
+            "fallback",
+            Kind.BOOLEAN,
+            "`true` if it is a filter's prepared sentence in place of what the bot had to say; "
+            "empty for people, files and whole conversations",
+        ),
+    ),
+)
+
+_SIDES = ("first", "second")
+PAIRS = Table(
+    "pairs",
+    "One row per pair that workers judge, and ask, judged or not, in the order in which they came in.",
+    (
+        ITEM,
+        _OF_ASK,
+        *(
+            Column(f"{side}_system", Kind.TEXT, f"what the report calls the system of the {side} side")
+            for side in _SIDES
+        ),
+        Column(
+            "context",
+            Kind.INTEGER,
+            "number of the context, the same for all pairs from it; of two conversations, of the first one",
+        ),
+        Column("name", Kind.TEXT, "key of the context; of two conversations, the public id of the first"),
+        Column("language", Kind.TEXT, "code of the language"),
+        Column(
+            "said_before",
+            Kind.TEXT,
+            "what was said before, oldest first, as a JSON list of texts; empty list: whole conversations",
+        ),
+        *(
+            Column(f"{side}_said", Kind.TEXT, f"the {side} side as a JSON list of texts, oldest first")
+            for side in _SIDES
+        ),
+        *(
+            Column(
+                f"{side}_bot_version",
+                Kind.TEXT,
+                "fingerprint of the bot version of that response, if it is one",
+            )
+            for side in _SIDES
+        ),
+    ),
+)
+
+ITEM_MATERIALS = Table(
+    "item_materials",
+    "One row per text that workers had beside an item: of those who talked, in the order of the items, of "
+    "their conversations, seats and texts; of a response, the sentences of its context, without a "
+    "conversation. What stood beside every item is in study.json.",
+    (ITEM, *READ),
+)
+
+_IN_BATTERY = (
+    Column("position", Kind.INTEGER, "of a battery, the position of the item in it, from 1; else empty"),
+    Column("occasion", Kind.INTEGER, "2 if the same worker had judged the same item before; else 1"),
+    Column("asks_reason", Kind.BOOLEAN, "`true` if the worker was asked for a reason there"),
+)
+
+_SHOWN_OTHERWISE = Column(
+    "sides_swapped",
+    Kind.BOOLEAN,
+    "`true` if this worker saw the second side of the pair first; answers are "
+    "about the sides as the worker saw them",
+)
+
+
+def judgments_table(sets: Sequence[QuestionSet]) -> Table:
+    """The table of judgments, with a column for each question of these sets."""
+    return Table(
+        "judgments",
+        "One row per judgment: a worker's answers about one item, in the order of their first answers.",
+        (ITEM, *_IN_BATTERY, *LABEL, *answers_to(sets)),
+    )
+
+
+def pair_judgments_table(sets: Sequence[QuestionSet]) -> Table:
+    """The table of judgments of pairs, with a column for each question of these sets."""
+    return Table(
+        "pair_judgments",
+        "One row per judgment: a worker's answers about one pair, in the order of their first answers.",
+        (ITEM, _SHOWN_OTHERWISE, *LABEL, *answers_to(sets)),
+    )
+
+
+__all__ = [
+    "AUDITS",
+    "CONVERSATIONS",
+    "EXCHANGES",
+    "FAULTS",
+    "ITEMS",
+    "ITEM_MATERIALS",
+    "MATERIALS",
+    "MEASURES",
+    "PAIRS",
+    "TURNS",
+    "WORKERS",
+    "judgments_table",
+    "labels_table",
+    "pair_judgments_table",
+    "pair_tables",
+    "questionnaires_table",
+    "tables",
+]
+
+
+def pair_tables(sets: Sequence[QuestionSet]) -> tuple[Table, ...]:
+    """All tables of a study in which these question sets were answered about pairs."""
+    return PAIRS, pair_judgments_table(sets), ITEM_MATERIALS, WORKERS
+
+
+def tables(sets: Sequence[QuestionSet], *, judging: bool = False) -> tuple[Table, ...]:
+    """All tables of a study in which these question sets were answered, by judging or by talking."""
+    if judging:
+        return ITEMS, judgments_table(sets), ITEM_MATERIALS, WORKERS
+    measured = (EXCHANGES,) if any(Subject.DIALOGUE in each.subjects for each in sets) else ()
+    return CONVERSATIONS, TURNS, labels_table(sets), *measured, MATERIALS, FAULTS, WORKERS

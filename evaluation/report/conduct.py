@@ -1,0 +1,217 @@
+"""Signs that a worker did not read what they judged, or is one person with several names. Pure.
+
+A sign is no verdict. Whoever shows one stays in every figure and is paid; the report has its scores without
+them beside, and a person who reads the conversation decides.
+
+From the rows of a bundle to how each worker went about the study.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from evaluation.statistics.labels import FloatArray, IntArray, coded
+from evaluation.report.label_columns import Judged
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+
+# --- thresholds, and why they are where they are ---------------------------------------------------
+
+FEWEST_ANSWERS = 5
+"""Below that a median says little: anybody presses a button too early once or twice."""
+
+FASTEST_ANSWER_MS = 1000.0
+"""Adults read four words a second (Brysbaert 2019: 238 a minute), and a reply has about ten. Whoever answers
+most questions within a second of seeing the reply has not read most replies."""
+
+FASTEST_MESSAGE_SECONDS = 3.0
+"""Of a conversation, for each message: read the reply, judge it, write the next one. People type 52 words a
+minute (Dhakal et al. 2018, of 168,000 people); three words alone take them longer."""
+
+FEWEST_SAME_MESSAGES = 4
+MOST_SAME_MESSAGES = 0.5
+"""Hi and yes come twice in honest conversations; one text in more than half of all messages does not."""
+
+FEWEST_SAME_ANSWERS = 8
+FEWEST_ANSWERS_OF_OTHERS = 20
+CHANCE_OF_SAME_ANSWERS = 0.001
+"""Of a good bot nearly everybody says yes to everything. So the same answers throughout are a sign only if
+they would be as rare as this among people who answer about the same bots as the others do."""
+
+MOST_AT_AN_ADDRESS = 2
+"""Two of a household share a network address. So do many at a university or behind a phone network: of all
+signs this is the weakest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How a worker went about a study, besides their labels.
+
+    Attributes:
+        messages: that they sent in finished conversations.
+        repeated: how many of these were the same text, at most.
+        text: which.
+        seconds: from the beginning to the end of these conversations; None if they had none.
+        at_address: participants of the study who agreed from the same network address, this one included;
+            0 where it is not known.
+    """
+
+    messages: int = 0
+    repeated: int = 0
+    text: str = ""
+    seconds: float | None = None
+    at_address: int = 0
+
+
+def signs(asks: Sequence[Judged], manners: Mapping[str, Manner] | None) -> dict[str, str]:
+    """By worker who shows any sign, the signs with their evidence, in sentences.
+
+    Args:
+        asks: the labels of each ask.
+        manners: by worker; None: no signs are looked for.
+    """
+    said: dict[str, list[str]] = {}
+    if manners is None:
+        return {}
+    for found in (_hasty_answers(asks), *map(_same_answers, asks)):
+        for worker, sentence in found.items():
+            said.setdefault(worker, []).append(sentence)
+    for worker, manner in manners.items():
+        for sentence in filter(None, (_hasty(manner), _repeating(manner), _crowded(manner))):
+            said.setdefault(worker, []).append(sentence)
+    return {worker: " ".join(sentences) for worker, sentences in sorted(said.items())}
+
+
+def _hasty_answers(asks: Sequence[Judged]) -> dict[str, str]:
+    found, of_asks = {}, dict[str, list[FloatArray]]()
+    for judged in asks:
+        for worker, rows in _rows_of_raters(judged).items():
+            of_asks.setdefault(worker, []).append(judged.answer_ms[rows])
+    for worker, each in of_asks.items():
+        times = np.concatenate(each)
+        told = times[~np.isnan(times)]
+        if len(times) >= FEWEST_ANSWERS and not len(told):
+            found[worker] = (
+                f"None of {len(times)} answers says how long it took, as our page always does: a program may "
+                "have given them."
+            )
+        elif len(told) >= FEWEST_ANSWERS and (median := float(np.median(told))) < FASTEST_ANSWER_MS:
+            found[worker] = (
+                f"Half of {len(told)} answers came within {median / 1000:.1f}\u00a0s of what they judge."
+            )
+    return found
+
+
+def _same_answers(judged: Judged) -> dict[str, str]:
+    """Who always answers the same, where that would be unlikely."""
+    found = {}
+    answered = _patterns(judged)
+    of_all = Counter(zip(judged.bot_code.tolist(), answered.tolist(), strict=True))
+    of_bots = Counter(judged.bot_code.tolist())
+    for worker, rows in _rows_of_raters(judged).items():
+        given = answered[rows]
+        if len(rows) < FEWEST_SAME_ANSWERS or (given != given[0]).any():
+            continue
+        own = Counter(judged.bot_code[rows].tolist())
+        pattern = int(given[0])
+        same = {bot: of_all[bot, pattern] - times for bot, times in own.items()}
+        others = {bot: of_bots[bot] - times for bot, times in own.items()}
+        # Laplace's rule of succession: what nobody else said is rare, not impossible.
+        chance = math.prod(((same[bot] + 1) / (others[bot] + 2)) ** times for bot, times in own.items())
+        if sum(others.values()) >= FEWEST_ANSWERS_OF_OTHERS and chance < CHANCE_OF_SAME_ANSWERS:
+            share = sum(same.values()) / sum(others.values())
+            found[worker] = (
+                f"All {len(rows)} answers are the same; of the others' answers about the same bots "
+                f"{100 * share:.0f}\u00a0% are."
+            )
+    return found
+
+
+def _patterns(judged: Judged) -> IntArray:
+    """(n,) the same number for labels with the same answers to all questions but free text."""
+    pattern = np.zeros(len(judged), dtype=np.int64)
+    for answers in judged.answers.values():
+        distinct, code = coded(np.nan_to_num(answers, nan=-1.0))
+        pattern = coded(pattern * max(len(distinct), 1) + code)[1]
+    return pattern
+
+
+def _rows_of_raters(judged: Judged) -> dict[str, IntArray]:
+    order = np.argsort(judged.rater_code, kind="stable")
+    ends = np.cumsum(np.bincount(judged.rater_code)).tolist()
+    return {
+        rater: order[start:end] for rater, start, end in zip(judged.raters, [0, *ends], ends, strict=False)
+    }
+
+
+def _hasty(manner: Manner) -> str:
+    if manner.seconds is None or not manner.messages:
+        return ""
+    if manner.seconds >= FASTEST_MESSAGE_SECONDS * manner.messages:
+        return ""
+    return f"Talking and answering took {manner.seconds:.1f}\u00a0s for {_messages(manner.messages)}."
+
+
+def _repeating(manner: Manner) -> str:
+    enough = max(FEWEST_SAME_MESSAGES, MOST_SAME_MESSAGES * manner.messages + 1e-9)
+    if manner.repeated < enough:
+        return ""
+    shown = manner.text if len(manner.text) <= 40 else f"{manner.text[:39]}…"
+    return f"{manner.repeated} of {_messages(manner.messages)} are “{shown}”."
+
+
+def _crowded(manner: Manner) -> str:
+    if manner.at_address <= MOST_AT_AN_ADDRESS:
+        return ""
+    return f"{manner.at_address} participants of this study came from the same network address."
+
+
+def _messages(count: int) -> str:
+    return "1 message" if count == 1 else f"{count} messages"
+
+
+Row = Mapping[str, Any]
+
+
+def manners_of(
+    workers: Sequence[Row],
+    conversations: Mapping[str, Row] | None = None,
+    said: Mapping[str, Counter[str]] | None = None,
+) -> dict[str, Manner]:
+    """By worker, their manner.
+
+    Args:
+        workers: rows of the table `workers`.
+        conversations: by their id, rows of the table `conversations`.
+        said: by id of a conversation, how often its worker sent each text.
+    """
+    # Bundles of before addresses were told apart have no such column.
+    addresses = Counter(row.get("address") for row in workers)
+    own: dict[str, list[Row]] = {}
+    for row in (conversations or {}).values():
+        if row["ending"] == "complete" and row["bot"] and row["worker"]:
+            own.setdefault(row["worker"], []).append(row)
+    return {
+        row["rater"]: _manner(
+            own.get(row["rater"], []), said or {}, addresses[at] if (at := row.get("address")) else 0
+        )
+        for row in workers
+    }
+
+
+def _manner(own: Iterable[Row], said: Mapping[str, Counter[str]], at_address: int) -> Manner:
+    took = [_time(row["ended_at"]) - _time(row["started_at"]) for row in own]
+    texts: Counter[str] = sum((said[row["dialogue"]] for row in own), Counter())
+    (text, repeated) = texts.most_common(1)[0] if texts else ("", 0)
+    seconds = sum(each.total_seconds() for each in took) if took else None
+    return Manner(texts.total(), repeated, text, seconds, at_address)
+
+
+def _time(written: str) -> datetime:
+    return datetime.fromisoformat(written)

@@ -1,0 +1,213 @@
+"""The numbers of a study whose workers each get one battery: differences within raters, repetition. Pure."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from evaluation.statistics.comparison import holm
+from evaluation.statistics.interval import Undefined
+from evaluation.statistics.labels import BoolArray, FloatArray, IntArray
+from evaluation.statistics.comparison import Paired, paired
+from evaluation.questions import Question, QuestionSet, Score, score_values
+from evaluation.rater_agreement.ratings import Ratings
+from evaluation.rater_agreement.reliability import intraclass
+from evaluation.report.exclusion import Given, Rules, proposed, rated, repeat_rows
+from evaluation.report.intervals import Terms
+from evaluation.report.label_columns import Judged
+
+
+@dataclass(frozen=True)
+class Battery:
+    """How the batteries of a study are composed.
+
+    Attributes:
+        targets: systems of which each worker judges one item by each ask, as all that follows.
+        fillers_of: systems that fillers are from.
+        fillers: how many of these each worker judges.
+        repeats: how many of these come twice.
+        reasons: for how many of its items a reason is asked.
+        workers: how many batteries are wanted.
+        compared_with: the target that the others are compared with.
+        rules: whom they propose to exclude.
+    """
+
+    targets: Sequence[str]
+    fillers_of: Sequence[str]
+    fillers: int
+    repeats: int
+    reasons: int
+    workers: int
+    compared_with: str
+    rules: Rules = field(default_factory=Rules)
+
+    @classmethod
+    def from_json(cls, stored: Mapping[str, Any]) -> "Battery":
+        """That of a bundle's study.json."""
+        return cls(
+            targets=stored["targets"],
+            fillers_of=stored["fillers_of"],
+            fillers=stored["fillers"],
+            repeats=stored["repeats"],
+            reasons=len(stored["reasons_at"]),
+            workers=stored["workers"],
+            compared_with=stored["compared_with"],
+            rules=Rules.from_json(stored),
+        )
+
+    @property
+    def size(self) -> int:
+        """How many items a worker judges by each ask."""
+        return len(self.targets) + self.fillers + self.repeats
+
+    def given(self, judged: Judged, occasion: IntArray) -> Given:
+        """All judgments, with what they are in a battery.
+
+        Args:
+            judged: n judgments.
+            occasion: (n,) 1 for a first judgment, 2 for that of a repeat.
+        """
+        return Given(judged, occasion, np.isin(judged.bot, list(self.fillers_of)))
+
+
+def battery_figures(
+    questions: QuestionSet, battery: Battery, judged: Judged, occasion: IntArray, terms: Terms
+) -> dict[str, Any]:
+    """What is particular to batteries.
+
+    Args:
+        questions: what was asked.
+        battery: how they are composed.
+        judged: the judgments that count, repetitions, too.
+        occasion: (n,) 2 of a repetition.
+        terms: level of the intervals.
+
+    Returns:
+        `complete`, the workers who judged all of a battery that this was asked about; `paired`, by score,
+        each target against the one that they are compared with; `repeats`, by rating, how alike the same
+        worker judged the same twice.
+    """
+    first = judged.where(occasion == 1)
+    return {
+        "complete": sum(number >= battery.size for number in judged.labels_of_raters.values()),
+        "compared_with": battery.compared_with,
+        "paired": [_paired(questions, score, battery, first, terms) for score in questions.scores],
+        "repeats": _repeats(questions, battery.given(judged, occasion), terms),
+    }
+
+
+@dataclass(frozen=True, eq=False)
+class AskOfBattery:
+    """What workers answered to one ask: `judged`, n rows, with their `occasion`, as in `Battery.given`."""
+
+    questions: QuestionSet
+    judged: Judged
+    occasion: IntArray
+
+
+def proposals(battery: Battery, asks: Sequence[AskOfBattery]) -> dict[str, Any]:
+    """The declared rules in words, and whom they propose to exclude; nobody is excluded by it.
+
+    Args:
+        battery: with its rules.
+        asks: all that was asked, each of which the rules look at by itself.
+
+    Returns:
+        `rules`, sentences, and `workers`: of each, by pseudonym, `worker` and `reason`.
+    """
+    reasons: dict[str, list[str]] = {}
+    for number, ask in enumerate(asks):
+        given = battery.given(ask.judged, ask.occasion)
+        for worker, reason in proposed(battery.rules, ask.questions, given).items():
+            by = f"By “{ask.questions.title}”: " if number else ""
+            reasons.setdefault(worker, []).append(by + reason)
+    return {
+        "rules": battery.rules.in_words([ask.questions for ask in asks]),
+        "workers": [{"worker": worker, "reason": " ".join(reasons[worker])} for worker in sorted(reasons)],
+    }
+
+
+# --- differences within raters ------------------------------------------------------------------------
+
+
+def _paired(
+    questions: QuestionSet, score: Score, battery: Battery, judged: Judged, terms: Terms
+) -> dict[str, Any]:
+    """One score: of each worker the target less the one that it is compared with, Holm over the targets."""
+    values = score.factor * score_values(questions, score, judged.answers)
+    of_target = {target: _by_rater(values, judged, judged.bot == target) for target in battery.targets}
+    reference = of_target[battery.compared_with]
+    found = {
+        target: paired(of_rater, reference, level=terms.level)
+        for target, of_rater in of_target.items()
+        if target != battery.compared_with
+    }
+    known = {target: each for target, each in found.items() if isinstance(each, Paired)}
+    corrected = dict(zip(known, holm([each.p for each in known.values()]), strict=True))
+    rows = [_row(target, each, corrected.get(target)) for target, each in found.items()]
+    return {"key": score.key, "title": score.title, "rows": rows}
+
+
+def _by_rater(values: FloatArray, judged: Judged, rows: BoolArray) -> FloatArray:
+    """(raters,) the mean of what each rater said of these rows; NaN of who said nothing."""
+    kept = rows & ~np.isnan(values)
+    of = judged.rater_code[kept]
+    counts = np.bincount(of, minlength=len(judged.raters))
+    sums = np.bincount(of, values[kept], len(judged.raters))
+    means: FloatArray = np.divide(sums, counts, out=np.full(len(counts), np.nan), where=counts > 0)
+    return means
+
+
+def _row(target: str, found: Paired | Undefined, p_holm: float | None) -> dict[str, Any]:
+    if isinstance(found, Undefined):
+        return {"target": target, "difference": None, "undefined": found.reason}
+    return {
+        "target": target,
+        "difference": found.difference,
+        "low": found.interval.low,
+        "high": found.interval.high,
+        "p": found.p,
+        "p_holm": p_holm,
+        "raters": found.raters,
+    }
+
+
+# --- the same judged twice ----------------------------------------------------------------------------
+
+
+def _repeats(questions: QuestionSet, given: Given, terms: Terms) -> list[dict[str, Any]]:
+    first, second = repeat_rows(given, np.arange(len(given.judged)))
+    return [
+        _alike(
+            questions.question(key),
+            given.judged.answers[key][first],
+            given.judged.answers[key][second],
+            terms,
+        )
+        for key in rated(questions)
+    ]
+
+
+def _alike(question: Question, first: FloatArray, second: FloatArray, terms: Terms) -> dict[str, Any]:
+    """How alike two answers of the same workers about the same thing are; ICC(1), rater by rater."""
+    known = ~(np.isnan(first) | np.isnan(second))
+    one, two = first[known], second[known]
+    shown: dict[str, Any] = {"key": question.key, "question": question.wording, "pairs": len(one)}
+    if not len(one):
+        return shown | {"undefined": "Nobody has judged the same twice yet."}
+    gap = np.abs(one - two)
+    shown |= {
+        "same": 100 * float((gap == 0).mean()),
+        "within_one": 100 * float((gap <= 1).mean()),
+        "shift": float((two - one).mean()),
+    }
+    units = np.arange(len(one))
+    ratings = Ratings.from_columns(
+        np.concatenate([units, units]), np.repeat([0, 1], len(one)), np.concatenate([one, two])
+    )
+    found = intraclass(ratings, level=terms.level)
+    if isinstance(found, Undefined):
+        return shown | {"undefined": found.reason}
+    ends = found.one_way_interval
+    return shown | {"icc": found.one_way, "low": ends.low, "high": ends.high}

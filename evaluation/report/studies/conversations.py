@@ -1,0 +1,265 @@
+"""How conversations with people change from turn to turn, also of the best and of the worst. Pure.
+
+Ghandeharioun et al. 2019, arXiv:1906.09308, figure 3: votes, words, sentiment and coherence by turn of the
+100 conversations with the highest and the 100 with the lowest ratings.
+
+A study as its report reads it, and all numbers of that report.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from evaluation.conversation.encoders import EXTRA
+from evaluation.conversation.figures import BOUNDS, BY_TURN
+from evaluation.conversation.metrics import METRICS
+from evaluation.conversation.course import CURVE_LEVEL as LEVEL, best_and_worst, trajectory
+from evaluation.statistics.labels import BoolArray, FloatArray, IntArray
+from evaluation.questions import QuestionSet, bounds, score_values
+from evaluation.report.label_columns import AnalysisPlan
+from evaluation.report.answers import WHOLE, AskData
+from evaluation.report.label_columns import Judged
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from evaluation.protocols import conformance, protocol_named
+from evaluation.protocols.facts import Design, Talks
+from evaluation.report.label_columns import Analysis, AnalysisPlan
+from evaluation.report.answers import AskData, ask_figures
+
+from evaluation.report.answers import check_labels
+from evaluation.report.studies.course import Course, course_figures
+from evaluation.report.factors import Facets, facet_figures, normalised_figures
+from evaluation.report.figures import SEED, scores_without_flagged
+from evaluation.report.intervals import Terms
+from evaluation.report.label_columns import Judged
+from evaluation.report.conduct import Manner, signs
+
+
+REPLIES = "partner_turn"
+"""What an ask about the chatbot's replies is about."""
+
+
+@dataclass(frozen=True, eq=False)
+class Exchanged:
+    """What was measured of the replies in finished conversations, a row for each.
+
+    Attributes:
+        dialogue: (n,) the conversation, as in `Judged`.
+        reply: (n,) which reply of its conversation it is, from 1, as in `Judged`.
+        values: by key of a metric, (n,) the figure; NaN where there is none.
+        encoders: by key of a metric that could be computed, its encoder; empty if it needs none.
+    """
+
+    dialogue: IntArray
+    reply: IntArray
+    values: Mapping[str, FloatArray]
+    encoders: Mapping[str, str]
+
+    @classmethod
+    def of(
+        cls,
+        rows: Iterable[Mapping[str, Any]],
+        begun: Mapping[str, tuple[int, int]],
+        encoders: Mapping[str, str],
+    ) -> "Exchanged":
+        """From the rows of the table `exchanges`.
+
+        Args:
+            rows: the table's.
+            begun: by public id of a conversation, what `Judged` calls it, and its turns of opening.
+            encoders: by key of a metric that could be computed, its encoder.
+        """
+        kept = [row for row in rows if row["dialogue"] in begun]
+        found = [begun[row["dialogue"]] for row in kept]
+        return cls(
+            np.array([dialogue for dialogue, _ in found], dtype=np.int64),
+            np.array(
+                [(row["turn"] - opening) // 2 + 1 for row, (_, opening) in zip(kept, found, strict=True)],
+                dtype=np.int64,
+            ),
+            {
+                key: np.array([np.nan if row[key] is None else row[key] for row in kept], dtype=np.float64)
+                for key in BY_TURN
+            },
+            encoders,
+        )
+
+
+def by_turn_figures(
+    asks: Sequence[AskData], plan: AnalysisPlan, exchanged: Exchanged | None, level: float = LEVEL
+) -> dict[str, Any]:
+    """`by_turn`, a panel for each figure with its lines, and `courses`, which says what the lines are of.
+
+    `level` is that of the bands.
+
+    Nothing of a study that asks nothing about whole conversations.
+    """
+    if exchanged is None or not len(exchanged.dialogue):
+        return {"by_turn": [], "courses": None}
+    groups, of = _groups(asks, plan, exchanged)
+    votes = [ask for ask in asks if ask.about == REPLIES and ask.questions.main_score]
+    figures = [*(_voted(ask, plan, exchanged) for ask in votes), *_measured(exchanged)]
+    return {
+        "by_turn": [
+            {
+                "title": figure.title,
+                "bots": [
+                    {"bot": name, "points": _points(exchanged.reply, figure, chosen, level)}
+                    for name, chosen in groups.items()
+                ],
+            }
+            for figure in figures
+            if not np.isnan(figure.values).all()
+        ],
+        "courses": {
+            "of": of,
+            "level": level,
+            "encoders": sorted({name for name in exchanged.encoders.values() if name}),
+            "missing": "" if any(exchanged.encoders.values()) else f"No encoder is installed: {EXTRA}.",
+        },
+    }
+
+
+class _Figure(NamedTuple):
+    """A figure of each reply: its title, its (n,) values, and the ends of its scale."""
+
+    title: str
+    values: FloatArray
+    ends: tuple[float, float]
+
+
+def _measured(exchanged: Exchanged) -> list[_Figure]:
+    titles = {metric.key: metric.title for metric in METRICS}
+    return [
+        _Figure(titles[key], exchanged.values[key], BOUNDS[key])
+        for key in BY_TURN
+        if key in exchanged.encoders
+    ]
+
+
+def _groups(
+    asks: Sequence[AskData], plan: AnalysisPlan, exchanged: Exchanged
+) -> tuple[dict[str, BoolArray], str]:
+    """All conversations, and the best and the worst by the first rating of the whole; and by what."""
+    dialogues = np.unique(exchanged.dialogue)
+    groups = {f"All {len(dialogues)}": np.ones(len(exchanged.dialogue), dtype=bool)}
+    rated = next((ask for ask in asks if ask.about == WHOLE and ask.questions.main_score), None)
+    if rated is None:
+        return groups, ""
+    score = rated.questions.main_score
+    assert score
+    found = _means(rated.questions, plan, rated.judged)
+    values = np.array([found.get((dialogue, 1), np.nan) for dialogue in dialogues.tolist()])
+    best, worst = best_and_worst(values)
+    if not len(best):
+        return groups, ""
+    for name, chosen in (("Best", best), ("Worst", worst)):
+        groups[f"{name} {len(chosen)}"] = np.isin(exchanged.dialogue, dialogues[chosen])
+    return groups, score.title
+
+
+def _voted(ask: AskData, plan: AnalysisPlan, exchanged: Exchanged) -> _Figure:
+    """The answers about single replies, in percent if they are a share."""
+    score = ask.questions.main_score
+    assert score
+    found = _means(ask.questions, plan, ask.judged)
+    rows = zip(exchanged.dialogue.tolist(), exchanged.reply.tolist(), strict=True)
+    values = np.array([found.get(row, np.nan) for row in rows])
+    low, high = (score.factor * end for end in bounds(ask.questions, score))
+    return _Figure(f"{score.title}, %" if score.is_percent else score.title, values, (low, high))
+
+
+def _means(questions: QuestionSet, plan: AnalysisPlan, judged: Judged) -> dict[tuple[int, int], float]:
+    """By conversation and reply, the mean over raters of the set's main score, as shown."""
+    counted = judged.where(plan.counted(judged))
+    score = questions.main_score
+    assert score
+    values = score.factor * score_values(questions, score, counted.answers)
+    known = ~np.isnan(values)
+    rows = np.stack([counted.dialogue[known], counted.reply[known]], axis=1)
+    which, group = np.unique(rows, axis=0, return_inverse=True)
+    means = np.bincount(group.ravel(), values[known], len(which)) / np.bincount(group.ravel())
+    return {
+        (dialogue, reply): mean
+        for (dialogue, reply), mean in zip(which.tolist(), means.tolist(), strict=True)
+    }
+
+
+def _points(reply: IntArray, figure: _Figure, chosen: BoolArray, level: float) -> list[dict[str, Any]]:
+    """By reply; no band leaves the scale."""
+    least, most = figure.ends
+    return [
+        {
+            "turn": p.position,
+            "value": p.mean,
+            "low": None if p.low is None else max(p.low, least),
+            "high": None if p.high is None else min(p.high, most),
+            "values": p.values,
+            "going_on": p.going_on,
+        }
+        for p in trajectory(reply - 1, figure.values, chosen, level)
+    ]
+
+
+@dataclass(frozen=True, eq=False)
+class StudyData:
+    """Everything that the numbers of a study's report depend on.
+
+    Attributes:
+        asks: everything that was asked, what the report begins with first.
+        courses: by bot, how its conversations went, in the order of the bots' names.
+        plan: which analysis the numbers are of, and who was excluded.
+        conduct: how the study was run.
+        design: which protocol it was made by, and what it asks.
+        manners: by worker, how they went about it; None: no signs of fraud are looked for.
+        facets: by bot, what the researcher says that it is.
+        exchanged: what was measured reply by reply; None of a study whose report does not show it.
+    """
+
+    asks: Sequence[AskData]
+    courses: Mapping[str, Course]
+    plan: AnalysisPlan
+    conduct: Talks
+    manners: Mapping[str, Manner] | None = None
+    facets: Facets = field(default_factory=dict)
+    exchanged: Exchanged | None = None
+    design: Design = field(default_factory=Design)
+
+
+def study_result(study: StudyData) -> dict[str, Any]:
+    """Every number and sentence of the report, ready to be stored as JSON; the same data, the same result.
+
+    Raises:
+        LabelsError: labels that cannot be; names the row and the column.
+    """
+    study = _in_order(study)
+    first, *others = study.asks
+    level = protocol_named(study.design.protocol).level
+    terms, result = Terms(level), ask_figures(first, study.plan, Terms(level, margin=study.plan.margin))
+    for part, counted in study.plan.parts(result, first.judged):
+        part["normalised"] = normalised_figures(first.questions, counted, terms)
+        part["facets"] = facet_figures(first.questions, counted, study.facets, terms)
+        plan = replace(study.plan, primary=Analysis(part.get("analysis", study.plan.primary)))
+        part |= by_turn_figures(study.asks, plan, study.exchanged, level)
+    result["beside"] = [ask_figures(each, study.plan, terms) for each in others]
+    found = signs([ask.judged for ask in study.asks], study.manners)
+    for ask, figures in zip(study.asks, [result, *result["beside"]], strict=True):
+        figures["flagged"] = scores_without_flagged(ask.questions, ask.judged, found, terms)
+    result["course"] = course_figures(study.courses, _timed(study.asks), SEED, level)
+    return result | conformance(study.design, study.conduct)
+
+
+def _in_order(study: StudyData) -> StudyData:
+    """The same labels in one order, checked before: an error names the row as it was given."""
+    for ask in study.asks:
+        check_labels(ask.questions, ask.judged)
+    return replace(study, asks=[replace(ask, judged=ask.judged.in_order()) for ask in study.asks])
+
+
+def _timed(asks: Sequence[AskData]) -> Judged:
+    """The labels that know how long replies took: those about single ones, if there are any."""
+    return next((ask.judged for ask in asks if ask.about == "partner_turn"), asks[0].judged)

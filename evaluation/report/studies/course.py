@@ -1,0 +1,113 @@
+"""How the conversations of a study went: endings, faults, time to reply, repetition. Pure."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from evaluation.statistics.bootstrap import LEVEL
+from evaluation.statistics.interval import Undefined
+from evaluation.files.writing import percent
+from evaluation.texts.repetition import MIN_SHARE, MIN_WORDS
+from evaluation.conversation.course import Repetition, repetition
+from evaluation.report.label_columns import Judged
+
+# Comparing every turn with all before it takes time; the paper's number of conversations is enough.
+READ_FOR_REPETITION = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """What happened to one bot's conversations, labelled or not.
+
+    Attributes:
+        finished: conversations that reached their end.
+        under_way: conversations without an end.
+        bot_failed: conversations ended because the bot could not answer.
+        faults: by kind, replies that the bot failed to give.
+        remarked: replies of finished conversations with remarks, as of a filter that changed them.
+        fallbacks: those of them that are a prepared sentence of a filter.
+        texts: the first conversations that were finished, each as (spoken by the bot?, text), oldest first.
+    """
+
+    finished: int = 0
+    under_way: int = 0
+    bot_failed: int = 0
+    faults: Mapping[str, int] = field(default_factory=dict)
+    remarked: int = 0
+    fallbacks: int = 0
+    texts: Sequence[Sequence[tuple[bool, str]]] = ()
+
+
+def course_figures(
+    courses: Mapping[str, Course], judged: Judged, seed: int, level: float = LEVEL
+) -> dict[str, Any]:
+    """How the conversations of each bot went.
+
+    Args:
+        courses: by bot.
+        judged: the labels, for the time to reply.
+        seed: of the resamples of conversations, for the intervals.
+        level: of these intervals.
+
+    Returns:
+        By bot, in the order given: endings, faults by kind, time to reply in ms, repetition, remarks.
+    """
+    rng = np.random.default_rng(seed)
+    repeated = repetition({bot: course.texts for bot, course in courses.items()}, rng, level=level)
+    return {
+        "bots": [
+            {
+                "bot": bot,
+                "finished": course.finished,
+                "under_way": course.under_way,
+                "bot_failed": course.bot_failed,
+                "faults": [{"kind": kind, "times": course.faults[kind]} for kind in sorted(course.faults)],
+                "latency": latency(judged.of_bot(bot)),
+                "repetition": _stored(repeated[bot]),
+                **_remarks(course),
+            }
+            for bot, course in courses.items()
+        ],
+        "repetition_rule": (
+            f"A reply repeats an earlier turn of its conversation if both have at least {MIN_WORDS} words "
+            f"in common, in the same order, and these are at least {percent(MIN_SHARE)} of the shorter one; "
+            f"counted in the first {READ_FOR_REPETITION} finished conversations of each bot. "
+            f"{percent(level)} intervals over conversations."
+        ),
+    }
+
+
+def _remarks(course: Course) -> dict[str, Any]:
+    """How often the bot's replies were remarked on; nothing of a bot whose replies never were."""
+    if not course.remarked:
+        return {}
+    return {"remarks": {"replies": course.remarked, "fallbacks": course.fallbacks}}
+
+
+def latency(judged: Judged) -> dict[str, int] | None:
+    """Median and 95th percentile of the time to reply in ms; None if it was never measured.
+
+    A reply with several labels counts once.
+    """
+    _, first = np.unique(judged.reply_code, return_index=True)
+    times = judged.latency_ms[first]
+    times = times[~np.isnan(times)]
+    if not len(times):
+        return None
+    median, slow = np.quantile(times, [0.5, 0.95])
+    return {"median_ms": round(float(median)), "p95_ms": round(float(slow)), "replies": len(times)}
+
+
+def _stored(found: Repetition | Undefined) -> dict[str, Any]:
+    if isinstance(found, Undefined):
+        return {"undefined": found.reason}
+    stored: dict[str, Any] = {
+        "value": 100 * found.share,
+        "conversations": 100 * found.dialogues_affected,
+        "replies": found.turns,
+    }
+    if isinstance(found.interval, Undefined):
+        return stored | {"undefined": found.interval.reason}
+    return stored | {"low": 100 * found.interval.low, "high": 100 * found.interval.high}

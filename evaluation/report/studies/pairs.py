@@ -1,0 +1,391 @@
+"""The numbers of a study of pairs: wins, losses and ties of every two systems, and their strengths. Pure.
+
+Raters see the two sides of a pair in an order of chance. Here each pair has a fixed one, that of the systems'
+names, and "first" is the system that is named first.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from evaluation.statistics.differences import Difference, differences, with_holm
+from evaluation.texts.uninformative_contexts import NO_CONTEXTS, Contexts
+from evaluation.statistics.inference import Nouns, Sample
+from evaluation.statistics.interval import Interval, Undefined
+from evaluation.rater_agreement.kappa import median_kappa, pairwise_kappas
+from evaluation.statistics.labels import AnyArray, BoolArray, FloatArray, IntArray, coded
+from evaluation.statistics.pairwise import Duels, Strengths, bradley_terry
+from evaluation.protocols import conformance, protocol_named
+from evaluation.protocols.facts import Design, Evaluation, SideBySide
+from evaluation.questions import FIRST, SECOND, Question, QuestionSet, coded_answer, has_choice
+from evaluation.rater_agreement.ratings import Ratings
+from evaluation.report.label_columns import AnalysisPlan
+from evaluation.report.answers import check_labels
+from evaluation.report.raters import agreement
+from evaluation.report.figures import bot_scores, coded_questions, columns_of, texts
+from evaluation.report.intervals import Terms, equivalence, method
+from evaluation.report.label_columns import Judged
+from evaluation.report.studies.judging import majority_scores, raters_per_item
+from evaluation.report.factors import leanings
+from evaluation.report.raters import rater_figures
+from evaluation.report.leader import Arrivals, as_given, batches, lead_of_raters, means_of_raters
+
+_MOST_RATERS_FOR_KAPPA = 400
+"""With more, every two of them are a table that takes minutes; alpha stands for their agreement then."""
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedPairs:
+    """The judgments of a study of pairs, and what they are of.
+
+    Attributes:
+        judged: one row per judgment, with the answers as they were given; `bot` is the system shown first,
+            `dialogue` the context or conversation that items share, `reply` tells the items of one apart.
+        other: (n,) the system shown second.
+        given: (n,) numbers in the order in which the judgments of all that the study asks were given.
+        raters_wanted: raters that the plan wants for each item.
+        items_per_worker: items in a worker's batch.
+        training_tries: tries at training questions that must all be right; 0: there are none.
+        items_of_pairs: by the name of two systems (`name_of`), their items, judged or not.
+        languages: codes of the languages of the study.
+        noun: what `dialogue` is called.
+        contexts: how much these tell raters.
+        words: (n, 2) of the side shown first and of the other; None: nobody counted them.
+        design: which protocol the study was made by, and what it asks.
+    """
+
+    judged: Judged
+    other: AnyArray
+    given: IntArray
+    raters_wanted: int
+    items_per_worker: int
+    items_of_pairs: Mapping[str, int]
+    languages: Sequence[str] = ()
+    noun: str = "context"
+    training_tries: int = 0
+    contexts: Contexts = NO_CONTEXTS
+    words: IntArray | None = None
+    design: Design = field(default_factory=Design)
+
+
+def arrivals_of(asks: Sequence[JudgedPairs]) -> Arrivals:
+    """In which order raters finished their batches, which have pairs of all that a study asks."""
+    items = sum(sum(each.items_of_pairs.values()) for each in asks)
+    raters = as_given([each.judged.rater for each in asks], [each.given for each in asks])
+    return batches(raters, min(asks[0].items_per_worker, items))
+
+
+def name_of(one: str, other: str) -> str:
+    """What two systems are called together, in whichever order they are given."""
+    return " against ".join(sorted((one, other)))
+
+
+@dataclass(frozen=True, eq=False)
+class _Sides:
+    """The judgments with their sides in the order of the systems' names.
+
+    Attributes:
+        judged: `bot` names both systems; answers about sides are about the systems in their order.
+        first: (n,) the system named first.
+        second: (n,) the other.
+        swapped: (n,) whether the rater saw the second one first.
+        words: (n, 2) of each; None: nobody counted them.
+    """
+
+    judged: Judged
+    first: AnyArray
+    second: AnyArray
+    swapped: BoolArray
+    words: IntArray | None
+
+    def where(self, keep: BoolArray | IntArray) -> "_Sides":
+        words = None if self.words is None else self.words[keep]
+        return _Sides(self.judged.where(keep), self.first[keep], self.second[keep], self.swapped[keep], words)
+
+
+@dataclass(frozen=True, eq=False)
+class AskOfPairs:
+    """One ask about pairs with its judgments."""
+
+    questions: QuestionSet
+    found: JudgedPairs
+
+
+def pair_result(asks: Sequence[AskOfPairs], *, plan: AnalysisPlan | None = None) -> dict[str, Any]:
+    """Every number of the report of a study of pairs: of its first ask, and `beside` those of others."""
+    first, *others = asks
+    arrivals = arrivals_of([each.found for each in asks])
+    result = pair_figures(first.questions, first.found, arrivals, plan=plan)
+    # A margin is declared for the score with which the report begins.
+    without_margin = replace(plan or AnalysisPlan(), margin=None)
+    beside = [
+        pair_figures(each.questions, each.found, arrivals, plan=without_margin)
+        | {"about": "pair", "required": True, "title": each.questions.title}
+        for each in others
+    ]
+    return result | ({"beside": beside} if beside else {})
+
+
+def pair_figures(
+    questions: QuestionSet,
+    found: JudgedPairs,
+    arrivals: Arrivals | None = None,
+    *,
+    plan: AnalysisPlan | None = None,
+) -> dict[str, Any]:
+    """Everything that the judgments tell, ready to be stored as JSON.
+
+    Args:
+        questions: what was asked.
+        found: the judgments.
+        arrivals: in which order raters finished their batches; None: these are all judgments of the study.
+        plan: which analysis every number is of, as in `judging.judging_figures`.
+
+    Returns:
+        The keys of `judging.judging_figures` that make sense here, with a row of `bots` for every two
+        systems, `preferences`, by question, and `contexts`, which tell what was left out as too short.
+    """
+    terms = Terms(protocol_named(found.design.protocol).level, Nouns(cluster=found.noun))
+    check_labels(questions, found.judged)
+    arrivals = arrivals or arrivals_of([found])
+    plan, sides = plan or AnalysisPlan(), _in_order_of_names(questions, found)
+    terms = replace(terms, margin=plan.margin)
+    counted = sides.judged.where(plan.counted(sides.judged))
+
+    def scored(kept: BoolArray) -> dict[str, Any]:
+        of = sides.where(kept)
+        return {
+            "answer": None,
+            "bots": bot_scores(questions, of.judged, terms),
+            "majority": majority_scores(questions, of.judged, terms),
+            "preferences": [
+                _preference(each, of, terms, arrivals) for each in questions.questions if each.is_sided
+            ],
+            "comparisons": [],
+            "agreement": agreement(coded_questions(questions), of.judged, terms),
+            "raters": rater_figures(questions, of.judged),
+        }
+
+    return {
+        "evaluation": Evaluation.PAIRWISE.value,
+        "question_set": questions.key,
+        "columns": columns_of(questions),
+        "headline": questions.headline,
+        "plane": None,
+        **plan.stored(sides.judged, scored),
+        "by_reply": [],
+        "texts": texts(questions, counted),
+        "raters_per_item": raters_per_item(sides.judged),
+        **conformance(found.design, _conduct(questions, found, plan)),
+        "contexts": asdict(found.contexts) if found.contexts.items else None,
+        "method": method(terms),
+        "level": terms.level,
+        "margin": terms.margin,
+    }
+
+
+def _in_order_of_names(questions: QuestionSet, found: JudgedPairs) -> _Sides:
+    judged, other = found.judged, found.other
+    swapped = np.array([a > b for a, b in zip(judged.bot, other, strict=True)], dtype=np.bool_)
+    names = [name_of(a, b) for a, b in zip(judged.bot, other, strict=True)]
+    answers = {
+        question.key: _turned(question, judged.answers[question.key], swapped)
+        if question.is_sided
+        else judged.answers[question.key]
+        for question in coded_questions(questions)
+    }
+    named = replace(judged, bot=np.array(names, dtype=object), answers=answers)
+    first, second = np.where(swapped, other, judged.bot), np.where(swapped, judged.bot, other)
+    words = None if found.words is None else np.where(swapped[:, None], found.words[:, ::-1], found.words)
+    return _Sides(named, first, second, swapped, words).where(named.order)
+
+
+def _turned(question: Question, codes: FloatArray, swapped: BoolArray) -> FloatArray:
+    """(n,) the answers, those about sides that were shown the other way round with their sides swapped."""
+    first, second = (coded_answer(question, side) for side in (FIRST, SECOND))
+    turned = np.where(codes == first, second, np.where(codes == second, first, codes))
+    return np.where(swapped, turned, codes).astype(np.float64)
+
+
+# --- one question ------------------------------------------------------------------------------------
+
+
+def _preference(question: Question, sides: _Sides, terms: Terms, arrivals: Arrivals) -> dict[str, Any]:
+    """What one question says of every two systems, and of all of them."""
+    known = sides.where(~np.isnan(sides.judged.answers[question.key]))
+    outcome = _outcomes(question, known.judged)
+    split = _split(known.judged.reply_code, outcome)
+    kept = known.where(~split)
+    clear, clear_outcome = (
+        {row["bot"]: row for row in _records(kept, outcome[~split], terms)},
+        outcome[~split],
+    )
+    rows = []
+    for row in _records(known, outcome, terms):
+        of_pair = known.judged.bot == row["bot"]
+        items = np.unique(known.judged.reply_code[of_pair])
+        ambiguous = len(np.unique(known.judged.reply_code[of_pair & split]))
+        watched = _watched(known.judged, outcome, row["bot"], terms, arrivals)
+        counted = {"items": len(items), "ambiguous": ambiguous, "clear": clear.get(row["bot"])}
+        rows.append(row | counted | {"always_valid": watched})
+    return {
+        "key": question.key,
+        "question": question.wording,
+        "meetings": rows,
+        "kappa": _kappa(known.judged, outcome),
+        "leanings": leanings(known.judged, outcome, known.swapped, known.words, terms),
+        "strengths": _strengths(known, outcome, terms),
+        "strengths_clear": _strengths(kept, clear_outcome, terms),
+    }
+
+
+def _watched(
+    judged: Judged, outcome: IntArray, pair: str, terms: Terms, arrivals: Arrivals
+) -> dict[str, Any]:
+    """The lead with an interval that holds at every look, for all pairs of systems together (Bonferroni)."""
+    values = np.select([outcome == 0, outcome == 1], [1.0, -1.0], 0.0)
+    of_raters = means_of_raters(judged, values, judged.bot == pair)
+    apart = np.array([of_raters[rater] for rater in arrivals.raters or () if rater in of_raters])
+    found = lead_of_raters(apart, 1 - (1 - terms.level) / len(judged.bots), arrivals)
+    if isinstance(found, str):
+        return {"undefined": found}
+    low, high, raters = found
+    return {"low": 100 * low, "high": 100 * high, "units": raters, "unit": "rater", "left_out": 0}
+
+
+def _outcomes(question: Question, judged: Judged) -> IntArray:
+    """(n,) 0 if the system named first is preferred, 1 if the second is, 2 for a tie."""
+    codes = judged.answers[question.key]
+    outcome = np.full(len(judged), 2, dtype=np.int64)
+    for preferred, side in enumerate((FIRST, SECOND)):
+        outcome[has_choice(question, codes, side) == 1] = preferred
+    return outcome
+
+
+def _split(item: IntArray, outcome: IntArray) -> BoolArray:
+    """(n,) whether as many raters of the item are for the one side as for the other, ties aside.
+
+    An item that all call a tie is none: its raters are at one.
+    """
+    for_first = np.bincount(item[outcome == 0], minlength=int(item.max(initial=-1)) + 1)
+    for_second = np.bincount(item[outcome == 1], minlength=len(for_first))
+    split: BoolArray = ((for_first == for_second) & (for_first > 0))[item]
+    return split
+
+
+def _records(sides: _Sides, outcome: IntArray, terms: Terms) -> list[dict[str, Any]]:
+    """For every two systems who met, how often each was preferred, and how far one leads."""
+    judged, found = sides.judged, []
+    leads = with_holm([_lead(sides, outcome, pair, terms) for pair in judged.bots])
+    for pair, lead in zip(judged.bots, leads, strict=True):
+        rows = judged.bot == pair
+        wins, losses, ties = np.bincount(outcome[rows], minlength=3).tolist()
+        found.append(
+            {
+                "bot": pair,
+                "first": str(lead.first),
+                "second": str(lead.second),
+                "wins": wins,
+                "losses": losses,
+                "ties": ties,
+                "labels": wins + losses + ties,
+                **_shown(lead, terms),
+            }
+        )
+    return found
+
+
+def _lead(sides: _Sides, outcome: IntArray, pair: str, terms: Terms) -> Difference:
+    """Share of judgments for the system named first less the share for the other, of the same judgments."""
+    rows = sides.judged.bot == pair
+    cluster, rater = sides.judged.dialogue[rows], sides.judged.rater_code[rows]
+    shares = {
+        str(names[rows][0]): Sample((outcome[rows] == preferred).astype(np.float64), coded(cluster)[1], rater)
+        for preferred, names in enumerate((sides.first, sides.second))
+    }
+    return differences(shares, level=terms.level, nouns=terms.nouns)[0]  # type: ignore[arg-type]
+
+
+def _shown(lead: Difference, terms: Terms) -> dict[str, Any]:
+    shown: dict[str, Any] = {
+        "lead": 100 * lead.difference,
+        "p": None if isinstance(lead.p, Undefined) else lead.p,
+        "p_holm": None if isinstance(lead.p_holm, Undefined) else lead.p_holm,
+        **equivalence(lead, 100, terms),
+    }
+    if isinstance(lead.interval, Undefined):
+        return shown | {"undefined": lead.interval.reason}
+    ends = lead.interval.scaled(100)
+    return shown | {"low": ends.low, "high": ends.high, "rests_on": lead.basis_in_words(terms.nouns)}
+
+
+def _kappa(judged: Judged, outcome: IntArray) -> dict[str, Any]:
+    """The median over every two raters who judged the same of their Cohen's kappa."""
+    if len(judged.raters) > _MOST_RATERS_FOR_KAPPA:
+        return {
+            "undefined": f"{len(judged.raters)} raters are too many to compare every two of them; see alpha."
+        }
+    ratings = Ratings.from_columns(judged.reply_code, judged.rater_code, outcome, scale=(0, 1, 2))
+    met = pairwise_kappas(ratings)
+    median = median_kappa(met)
+    if isinstance(median, Undefined):
+        return {"undefined": median.reason}
+    known = sum(not isinstance(each.kappa, Undefined) for each in met)
+    return {"value": median, "pairs": known, "of": len(met)}
+
+
+# --- all systems on one scale ---------------------------------------------------------------------------
+
+
+def _strengths(sides: _Sides, outcome: IntArray, terms: Terms) -> dict[str, Any]:
+    """Bradley-Terry strengths with ties of all systems, as stored and shown."""
+    if not len(outcome):
+        return {"undefined": "There are no judgments."}
+    bots, code = coded(np.concatenate([sides.first, sides.second]))
+    first, second = code[: len(outcome)], code[len(outcome) :]
+    duels = Duels(
+        bots, first, second, outcome, coded(sides.judged.dialogue)[1], coded(sides.judged.rater_code)[1]
+    )
+    found = bradley_terry(duels, level=terms.level)
+    if isinstance(found, Undefined):
+        return {"undefined": found.reason}
+    return {
+        "bots": [_strength(bot, found) for bot in bots.tolist()],
+        "tie_tendency": None if isinstance(found.tie_tendency, Undefined) else _exact(found.tie_tendency),
+        "rests_on": found.in_words(terms.nouns),
+    }
+
+
+def _strength(bot: str, found: Strengths) -> dict[str, Any]:
+    shown: dict[str, Any] = {"bot": bot, "value": _exact(found.strength[bot])}
+    interval = found.intervals[bot]
+    if isinstance(interval, Interval):
+        return shown | {"low": _exact(interval.low), "high": _exact(interval.high)}
+    return shown | {"undefined": interval.reason}
+
+
+def _exact(number: float) -> float:
+    """To ten digits: beyond them, what solves the likelihood differs between processors."""
+    return float(f"{number:.10g}")
+
+
+def _conduct(questions: QuestionSet, found: JudgedPairs, plan: AnalysisPlan) -> SideBySide:
+    items = sum(found.items_of_pairs.values())
+    full = sum(r["items"] for r in raters_per_item(found.judged) if r["raters"] >= found.raters_wanted)
+    return SideBySide(
+        question_set=questions.key,
+        question_set_title=questions.title,
+        raters_wanted=found.raters_wanted,
+        items=items,
+        items_lacking_raters=items - full,
+        languages=found.languages,
+        items_per_worker=found.items_per_worker,
+        items_of_pairs=found.items_of_pairs,
+        training_tries=found.training_tries,
+        short_contexts=found.contexts.short,
+        unknown_contexts=found.contexts.unknown,
+        primary=plan.primary.value,
+        margin=plan.margin or 0,
+    )

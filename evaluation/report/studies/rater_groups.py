@@ -1,0 +1,267 @@
+"""What two groups of raters said of the same items: scores, their difference, agreement. Pure.
+
+Labels of those who chatted beside labels of readers of the same turns, by every declared score. Pure.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+
+from evaluation.statistics.differences import difference
+from evaluation.statistics.inference import NOUNS, Estimate, Nouns, Sample, mean
+from evaluation.statistics.interval import Interval, Undefined
+from evaluation.rater_agreement.kappa import cohen_kappa, kappa_interval
+from evaluation.statistics.labels import BoolArray, FloatArray, IntArray
+from evaluation.questions import Combine, QuestionSet, Score, bounds, score_values
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+
+from evaluation.statistics.differences import difference
+from evaluation.statistics.inference import Sample
+from evaluation.statistics.interval import Interval, Undefined
+from evaluation.rater_agreement.kappa import Kappa, cohen_kappa, kappa_interval
+from evaluation.statistics.labels import FloatArray, IntArray
+from evaluation.questions import Answer, QuestionSet, Score, bounds, coded_answers, score_values
+from evaluation.report.figures import coded_questions
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """The judgments of one group, a row each; codes are the same in both groups.
+
+    Attributes:
+        item: (n,) code from 0 up of what is judged.
+        cluster: (n,) code from 0 up of the conversation or context that it is of.
+        rater: (n,) code from 0 up of the rater.
+        answers: by question key, (n,) the answers as numbers; NaN where there is none.
+    """
+
+    item: IntArray
+    cluster: IntArray
+    rater: IntArray
+    answers: Mapping[str, FloatArray]
+
+
+def compared_groups(
+    questions: QuestionSet,
+    first: Group,
+    second: Group,
+    rng: Generator,
+    *,
+    resamples: int,
+    nouns: Nouns = NOUNS,
+) -> list[dict[str, Any]]:
+    """By score, what both groups say of the items that both judged, and how far they agree.
+
+    Every judgment counts once. Of a share, the strict majorities of the two groups are set beside each other,
+    item by item, with Cohen's kappa; an item of which half of a group says yes has none there.
+
+    Args:
+        questions: what both were asked.
+        first: the judgments of one group, of one system or of all.
+        second: those of the other.
+        rng: seeded generator, for the intervals of kappa over clusters.
+        resamples: of clusters.
+        nouns: words for the reasons.
+
+    Returns:
+        For each score `title`, `items` that both judged, and if there are any: `first` and `second` with
+        `value` and `low` and `high` or `undefined`; `difference` likewise, first less second; `words`; and
+        of a share `agreement`: `items`, `agree` in percent, `kappa` with its ends, or `undefined`.
+    """
+    return [_of_score(questions, score, first, second, rng, resamples, nouns) for score in questions.scores]
+
+
+def _of_score(
+    questions: QuestionSet,
+    score: Score,
+    first: Group,
+    second: Group,
+    rng: Generator,
+    resamples: int,
+    nouns: Nouns,
+) -> dict[str, Any]:
+    values = [score_values(questions, score, group.answers) for group in (first, second)]
+    known = [~np.isnan(each) for each in values]
+    common = np.intersect1d(first.item[known[0]], second.item[known[1]])
+    shown: dict[str, Any] = {"title": score.title, "items": len(common)}
+    if not len(common):
+        return shown
+    kept = [there & np.isin(group.item, common) for there, group in zip(known, (first, second), strict=True)]
+    samples = [
+        Sample(of[there], group.cluster[there], group.rater[there])
+        for of, there, group in zip(values, kept, (first, second), strict=True)
+    ]
+    scale = _scale(questions, score)
+    estimates = [mean(sample, low=scale[0], high=scale[1], nouns=nouns) for sample in samples]
+    found = difference(*samples, low=scale[0], high=scale[1])
+    named = replace(found, first="the first group", second="the second group")
+    shown |= {
+        "first": _cell(estimates[0], score.factor),
+        "second": _cell(estimates[1], score.factor),
+        "difference": {"value": score.factor * found.difference, **_ends(found.interval, score.factor)},
+        "words": named.in_words(nouns),
+    }
+    if score.is_percent and len(score.terms) == 1:
+        rows = [
+            (of[there], group.item[there], group.cluster[there])
+            for of, there, group in zip(values, kept, (first, second), strict=True)
+        ]
+        shown["agreement"] = _agreement(rows[0], rows[1], common, rng, resamples)
+    return shown
+
+
+def _scale(questions: QuestionSet, score: Score) -> tuple[float, float]:
+    if score.is_percent and score.combine is Combine.MEAN:
+        return 0.0, 1.0
+    return bounds(questions, score)
+
+
+def _cell(found: Estimate | Undefined, factor: int) -> dict[str, Any]:
+    if isinstance(found, Undefined):
+        return {"value": None, "undefined": found.reason}
+    return {"value": factor * found.value, **_ends(found.interval, factor)}
+
+
+def _ends(interval: Interval | Undefined, factor: int) -> dict[str, Any]:
+    if isinstance(interval, Undefined):
+        return {"undefined": interval.reason}
+    return {"low": factor * interval.low, "high": factor * interval.high}
+
+
+_Rows = tuple[FloatArray, IntArray, IntArray]
+
+
+def _agreement(
+    first: _Rows, second: _Rows, common: IntArray, rng: Generator, resamples: int
+) -> dict[str, Any]:
+    """The strict majority of one group against that of the other, over the items where both have one."""
+    shares = [_shares(rows, common) for rows in (first, second)]
+    decided: BoolArray = (shares[0] != 0.5) & (shares[1] != 0.5)
+    if not decided.any():
+        return {"items": 0, "undefined": "No item has a majority in both groups."}
+    cluster = np.zeros(len(common), dtype=np.int64)
+    cluster[np.searchsorted(common, first[1])] = first[2]
+    cluster = np.unique(cluster[decided], return_inverse=True)[1]
+    yes = [(each[decided] > 0.5).astype(np.int64) for each in shares]
+    count = int(cluster.max()) + 1
+    cells = np.bincount(cluster * 4 + yes[0] * 2 + yes[1], minlength=4 * count)
+    tables = cells.reshape(count, 2, 2).astype(np.float64)
+    kappa, interval = cohen_kappa(tables.sum(axis=0)), kappa_interval(tables, rng, resamples=resamples)
+    shown = {"items": int(decided.sum()), "agree": 100 * float((yes[0] == yes[1]).mean())}
+    if isinstance(kappa, Undefined):
+        return shown | {"undefined": kappa.reason}
+    return shown | {"kappa": kappa.value, **_ends(interval, 1)}
+
+
+def _shares(rows: _Rows, common: IntArray) -> FloatArray:
+    """(items,) the share of a group's raters who say yes, for each item that both judged."""
+    values, item, _ = rows
+    row = np.searchsorted(common, item)
+    shares: FloatArray = np.bincount(row, values, len(common)) / np.bincount(row, minlength=len(common))
+    return shares
+
+
+@dataclass(frozen=True, slots=True)
+class Both:
+    """A turn with the answers of both parties.
+
+    Attributes:
+        conversation: that it is of.
+        first: the answers of who chatted.
+        third: the answers of each reader.
+    """
+
+    conversation: int
+    first: Mapping[str, Answer]
+    third: Sequence[Mapping[str, Answer]]
+
+
+def compared_parties(
+    questions: QuestionSet, turns: Sequence[Both], rng: Generator, *, resamples: int
+) -> list[dict[str, Any]]:
+    """By score, the means of both parties over the turns that both judged, and how far they agree.
+
+    Of the readers each turn counts once, with the mean of their labels. Of a share, the chatter is set beside
+    the strict majority of the readers, with Cohen's kappa.
+
+    Args:
+        questions: what was asked.
+        turns: at least one, of one bot.
+        rng: seeded generator, for the intervals of kappa over conversations.
+        resamples: of conversations.
+    """
+    conversation = np.unique([turn.conversation for turn in turns], return_inverse=True)[1]
+    turn = np.repeat(np.arange(len(turns)), [len(each.third) for each in turns])
+    first = _columns(questions, [each.first for each in turns])
+    third = _columns(questions, [answers for each in turns for answers in each.third])
+    found = []
+    for score in questions.scores:
+        of_first = score_values(questions, score, first)
+        of_third = _means(score_values(questions, score, third), turn, len(turns))
+        known = ~np.isnan(of_first) & ~np.isnan(of_third)
+        shown = {"title": score.title, "turns": int(known.sum()), "kappa": None}
+        if known.any():
+            values = of_first[known], of_third[known], conversation[known]
+            shown |= _beside(questions, score, *values)
+            if score.is_percent and len(score.terms) == 1:
+                shown["kappa"] = _party_agreement(*values, rng, resamples)
+        found.append(shown)
+    return found
+
+
+def _columns(questions: QuestionSet, rows: Sequence[Mapping[str, Answer]]) -> dict[str, FloatArray]:
+    return {
+        each.key: coded_answers(each, [answers.get(each.key) for answers in rows])
+        for each in coded_questions(questions)
+    }
+
+
+def _means(values: FloatArray, turn: IntArray, turns: int) -> FloatArray:
+    """(turns,) the mean of the labels of each turn; NaN without any."""
+    known = ~np.isnan(values)
+    counts = np.bincount(turn[known], minlength=turns)
+    sums = np.bincount(turn[known], values[known], turns)
+    means: FloatArray = np.divide(sums, counts, out=np.full(turns, np.nan), where=counts > 0)
+    return means
+
+
+def _beside(
+    questions: QuestionSet, score: Score, first: FloatArray, third: FloatArray, conversation: IntArray
+) -> dict[str, Any]:
+    low, high = bounds(questions, score)
+    samples = (Sample(values, conversation) for values in (first, third))
+    found = replace(
+        difference(*samples, low=low, high=high),
+        first=f"First-party {score.title}",
+        second=f"third-party {score.title}",
+    )
+    return {
+        "first": score.factor * float(first.mean()),
+        "third": score.factor * float(third.mean()),
+        "words": found.in_words(),
+    }
+
+
+def _party_agreement(
+    first: FloatArray, third: FloatArray, conversation: IntArray, rng: Generator, resamples: int
+) -> dict[str, Any]:
+    """The chatter's yes or no against that of most readers."""
+    cell = conversation * 4 + first.astype(np.int64) * 2 + (third > 0.5)
+    count = int(conversation.max()) + 1
+    tables = np.bincount(cell, minlength=4 * count).reshape(count, 2, 2).astype(np.float64)
+    return _kappa(cohen_kappa(tables.sum(axis=0)), kappa_interval(tables, rng, resamples=resamples))
+
+
+def _kappa(found: Kappa | Undefined, interval: Interval | Undefined) -> dict[str, Any]:
+    if isinstance(found, Undefined):
+        return {"undefined": found.reason}
+    ends = {} if isinstance(interval, Undefined) else {"low": interval.low, "high": interval.high}
+    return {"value": found.value, "agree": 100 * found.observed} | ends

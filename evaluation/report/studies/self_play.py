@@ -1,0 +1,137 @@
+"""The report of conversations that bots have with each other: every number from its rows. Pure."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from evaluation.conversation.encoders import EXTRA
+from evaluation.conversation.exchanges import Turn
+from evaluation.conversation.figures import BY_TURN, described, metric_cell, warnings
+from evaluation.conversation.metrics import METRICS
+from evaluation.conversation.ngrams import SHARED, overlap
+from evaluation.conversation.course import trajectory
+from evaluation.statistics.labels import FloatArray, IntArray
+from evaluation.files.writing import percent
+
+LEVEL = 0.95
+
+
+@dataclass(frozen=True, eq=False)
+class SelfPlayData:
+    """Everything that the numbers depend on.
+
+    Attributes:
+        names: by a bot's name, what the report calls it.
+        turns: of each conversation that has ended, by its id, who said what; the opening left out.
+        under_way: conversations that have not ended.
+        silent: conversations that ended because a bot said nothing.
+        measures: rows of the table `measures`.
+        encoders: by key of a metric that could be computed, its encoder; empty if it needs none.
+    """
+
+    names: Mapping[str, str]
+    turns: Mapping[str, Sequence[Turn]]
+    under_way: int
+    silent: int
+    measures: Sequence[Mapping[str, Any]]
+    encoders: Mapping[str, str]
+
+
+def self_play_figures(data: SelfPlayData) -> dict[str, Any]:
+    """Every number and sentence of the report, ready to be stored as JSON; the same data, the same result."""
+    # The slope of a conversation belongs to both who talk.
+    encoder = {key: name for key, name in data.encoders.items() if key != "min_max" or len(data.names) == 1}
+    metrics = [metric for metric in METRICS if metric.key in encoder]
+    table = _Table.of(data, [metric.key for metric in metrics])
+    texts = [[text for _, text in talk] for talk in data.turns.values()]
+    overlaps = {length: overlap(texts, length) for length in SHARED}
+    encoders = sorted({each for each in data.encoders.values() if each})
+    own = {name: table.bot == bot for bot, name in data.names.items()}
+    return {
+        "bots": [{"bot": name, "turns": int(rows.sum())} for name, rows in own.items() if rows.any()],
+        "columns": [
+            each
+            | {
+                "cells": [
+                    metric_cell(each["key"], *table.means(rows, each["key"]), LEVEL) for rows in own.values()
+                ]
+            }
+            for each in described(encoder)
+        ],
+        "by_turn": [
+            {
+                "key": m.key,
+                "title": m.title,
+                "bots": [_course(table, b, n, m.key) for b, n in data.names.items()],
+            }
+            for m in metrics
+            if m.key in BY_TURN and len(table.position)
+        ],
+        "overlaps": [
+            {"length": length, "sharing": each.sharing, "pairs": each.pairs, "percent": each.percent}
+            for length, each in overlaps.items()
+        ],
+        "conversations": {"ended": len(texts), "under_way": data.under_way, "silent": data.silent},
+        "warnings": warnings(" and ".join(data.names.values()), list(data.turns.values())),
+        "encoders": encoders,
+        "missing": "" if encoders else f"No encoder was installed when this was computed: {EXTRA}.",
+        "level": LEVEL,
+        "method": (f"{percent(LEVEL)} intervals: Student's t on the logit of the scale, over conversations"),
+    }
+
+
+@dataclass(frozen=True, eq=False)
+class _Table:
+    """The rows as columns.
+
+    Attributes:
+        bot: (n,) name of who said the turn.
+        conversation: (n,) its number.
+        position: (n,) which answer of its conversation it is, from 0.
+        values: by key, (n,) the figure; NaN where there is none.
+    """
+
+    bot: Any
+    conversation: IntArray
+    position: IntArray
+    values: Mapping[str, FloatArray]
+
+    @classmethod
+    def of(cls, data: SelfPlayData, keys: Sequence[str]) -> "_Table":
+        numbers = {dialogue: number for number, dialogue in enumerate(data.turns)}
+        rows = [row for row in data.measures if row["dialogue"] in numbers]
+        conversation = np.array([numbers[row["dialogue"]] for row in rows], dtype=np.int64)
+        turn = np.array([row["turn"] for row in rows], dtype=np.int64)
+        # What answers first stands first.
+        first = np.full(len(numbers), np.iinfo(np.int64).max)
+        np.minimum.at(first, conversation, turn)
+        return cls(
+            np.array([row["bot"] for row in rows], dtype=object),
+            conversation,
+            turn - first[conversation],
+            {
+                key: np.array([np.nan if row[key] is None else row[key] for row in rows], dtype=np.float64)
+                for key in keys
+            },
+        )
+
+    def means(self, rows: Any, key: str) -> tuple[FloatArray, IntArray]:
+        """The mean of these rows in each conversation, and which it is."""
+        known = rows & ~np.isnan(self.values[key])
+        conversations, group = np.unique(self.conversation[known], return_inverse=True)
+        sums = np.bincount(group, self.values[key][known], len(conversations))
+        return sums / np.maximum(np.bincount(group, minlength=len(conversations)), 1), conversations
+
+
+def _course(table: _Table, bot: str, name: str, key: str) -> dict[str, Any]:
+    """A bot's figure by turn; who answers first has the second turn."""
+    points = trajectory(table.position, table.values[key], table.bot == bot, LEVEL)
+    return {
+        "bot": name,
+        "points": [
+            {"turn": p.position + 1, "value": p.mean, "low": p.low, "high": p.high, "going_on": p.going_on}
+            for p in points
+        ],
+    }

@@ -1,0 +1,372 @@
+"""Differences between systems for any score: one t test gives interval, p-value and sentence.
+
+The difference is that of the two scores, each over all its labels. Contexts and raters that both systems have
+tie the two together: what they share is taken out of the error (the covariance of their sums), so systems
+judged on the same contexts are compared in pairs, and one missing context changes next to nothing. Nothing is
+resampled. Sources as in `variance`; Welch 1947, Biometrika 34 (degrees of freedom of unlike variances);
+Schuirmann 1987 (equivalence); Holm 1979, Scandinavian Journal of Statistics 6(2).
+"""
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+import numpy as np
+import scipy
+
+from evaluation.statistics.bootstrap import LEVEL
+from evaluation.statistics.comparison import holm
+from evaluation.statistics.inference import NOUNS, Nouns, Sample, check, generalises, share_unseen, t, variance_of_score
+from evaluation.statistics.interval import Interval, Undefined
+from evaluation.statistics.labels import FloatArray
+from evaluation.files.writing import percent
+from evaluation.statistics.variance import Clustered, Numbers, Over, Spread, combined, spread
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """How far one system is ahead of another, by one decision: a t test of the difference.
+
+    Attributes:
+        first: name of one system.
+        second: name of the other.
+        difference: score of the first minus score of the second, each over all its labels.
+        error: standard error of the difference.
+        freedom: its degrees of freedom.
+        interval: of the difference, for this pair alone; 0 lies outside exactly if p < 1 - level.
+        p: two-sided p-value of "both score the same".
+        p_holm: the same after Holm's correction over all pairs compared together.
+        pairs_compared: how many pairs that is.
+        odds_ratio: odds of yes of the first over those of the second; `Undefined` for other scores, and at
+            0 or 100 %.
+        effect: the difference in standard deviations between conversations, Cohen's d of their means.
+        over: what all of this generalises to; None if it cannot be told.
+        clusters: conversations or contexts of the first, of the second, and common to both.
+        raters: the same of raters.
+        scale: ends of the scale of the scores.
+    """
+
+    first: Hashable
+    second: Hashable
+    difference: float
+    error: float | Undefined
+    freedom: float
+    interval: Interval | Undefined
+    p: float | Undefined
+    p_holm: float | Undefined
+    pairs_compared: int
+    odds_ratio: float | Undefined
+    effect: float | Undefined
+    over: Over | None
+    clusters: tuple[int, int, int]
+    raters: tuple[int, int, int]
+    scale: tuple[float, float]
+
+    def in_words(self, nouns: Nouns = NOUNS) -> str:
+        """Who is ahead by how much, with interval and p-value; or that the two cannot be told apart.
+
+        Args:
+            nouns: what clusters and raters are called.
+        """
+        if isinstance(self.interval, Undefined) or isinstance(self.p, Undefined):
+            reason = self.interval.reason if isinstance(self.interval, Undefined) else ""
+            return f"Whether {self.first} or {self.second} is ahead cannot be told: {reason}"
+        leads = self.difference >= 0
+        ahead, behind = (self.first, self.second) if leads else (self.second, self.first)
+        ends = (self.interval.low, self.interval.high) if leads else (-self.interval.high, -self.interval.low)
+        low, high = (self._shown(end) for end in ends)
+        numbers = f"{percent(self.interval.level)} interval {low} to {high}, {shown_p(self.p)}"
+        if self.p >= 1 - self.interval.level:
+            return f"{ahead} and {behind} cannot be told apart: {self._apart} apart, {numbers}."
+        sentence = f"{ahead} is ahead of {behind} by {self._apart}, {numbers}"
+        if (
+            isinstance(self.p_holm, float)
+            and self.pairs_compared > 1
+            and self.p_holm >= 1 - self.interval.level
+        ):
+            sentence += (
+                f"; among the {self.pairs_compared} pairs compared this may be chance "
+                f"(Holm-corrected {shown_p(self.p_holm)})"
+            )
+        return sentence + "."
+
+    def basis_in_words(self, nouns: Nouns = NOUNS) -> str:
+        """What the comparison rests on and generalises to, in sentences.
+
+        Args:
+            nouns: what clusters and raters are called.
+        """
+        common, raters = self.clusters[2], self.raters[2]
+        both = [f"{common} {nouns.cluster}s"] * (common > 1) + [f"{raters} {nouns.rater}s"] * (raters > 1)
+        pairing = f"Paired on {' and '.join(both)} that both have. " if both else ""
+        if self.over is None or isinstance(self.interval, Undefined):
+            return pairing.strip()
+        fewest = Numbers(min(self.clusters[:2]), min(self.raters[:2]), 0)
+        return pairing + generalises(self.over, fewest, self.interval.level, nouns)
+
+    def equivalence(self, margin: float) -> float | Undefined:
+        """p-value of "they differ by `margin` or more", by two one-sided t tests (Schuirmann 1987).
+
+        Below 0.05 the two are equivalent within the margin: the 90 % interval lies within ± margin.
+
+        Args:
+            margin: positive, in the unit of the scores: 0.05 is 5 points of a share.
+
+        Raises:
+            ValueError: a margin that is not positive.
+        """
+        if not margin > 0:
+            raise ValueError(
+                f"margin={margin} must be positive: the largest difference that does not matter."
+            )
+        if isinstance(self.error, Undefined):
+            return self.error
+        return float(scipy.special.stdtr(self.freedom, (abs(self.difference) - margin) / self.error))
+
+    @property
+    def equal_within(self) -> float | Undefined:
+        """The smallest margin within which the two are equivalent: `equivalence` of it is 1 - level.
+
+        The end of the interval of twice that error that lies further from 0, at most the width of the scale.
+        """
+        if isinstance(self.error, Undefined):
+            return self.error
+        if isinstance(self.interval, Undefined):
+            return self.interval
+        half = float(scipy.special.stdtrit(self.freedom, self.interval.level)) * self.error
+        return min(abs(self.difference) + half, self.scale[1] - self.scale[0])
+
+    @property
+    def _apart(self) -> str:
+        unit = " points" if self.scale == (0, 1) else ""
+        return self._shown(abs(self.difference)) + unit
+
+    def _shown(self, difference: float) -> str:
+        value, digits = (100 * difference, 1) if self.scale == (0, 1) else (difference, 2)
+        return f"{round(value, digits) + 0.0:.{digits}f}".replace("-", "\N{MINUS SIGN}")
+
+
+def shown_p(p: float) -> str:
+    """A p-value in words, with three digits as papers have it; never 0."""
+    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
+
+
+def difference(
+    first: Sample, second: Sample, *, low: float = 0.0, high: float = 1.0, level: float = LEVEL
+) -> Difference:
+    """Compare two systems, called "first" and "second"; else as `differences`."""
+    return differences({"first": first, "second": second}, low=low, high=high, level=level)[0]
+
+
+def differences(
+    of_systems: Mapping[Hashable, Sample], *, low: float = 0.0, high: float = 1.0, level: float = LEVEL,
+    nouns: Nouns = NOUNS,
+) -> list[Difference]:  # fmt: skip
+    """Compare every two systems by one score, with Holm's correction over all these pairs.
+
+    Args:
+        of_systems: by name; codes of contexts and raters mean the same in all samples, as `samples` makes
+            them. A system without labels is left out.
+        low: lower end of the scale.
+        high: upper end.
+        level: nominal coverage of each interval, for its pair alone.
+        nouns: words for the reasons.
+
+    Returns:
+        One difference per pair, in the order of the names; none for fewer than two systems.
+
+    Raises:
+        ValueError: a level out of range, or a value outside the scale.
+    """
+    known = {name: sample for name, sample in of_systems.items() if len(sample)}
+    names, given = list(known), list(known.values())
+    if len(given) < 2:
+        return []
+    for sample in given:
+        check(sample, low, high, level)
+    grams = tuple(
+        _gram([getattr(sample.sums, kind) for sample in given])
+        for kind in ("by_cluster", "by_rater", "by_pair")
+    )
+    hidden = [_hidden(sample, (low, high)) for sample in given]
+    found = []
+    for a, b in combinations(range(len(given)), 2):
+        pair = _Pair((given[a], given[b]), tuple(gram.of(a, b) for gram in grams), (hidden[a], hidden[b]))
+        found.append(_tested((names[a], names[b]), pair, (low, high), level, nouns))
+    return with_holm(found)
+
+
+def with_holm(found: Sequence[Difference]) -> list[Difference]:
+    """The same differences with `p_holm` over all of them that have a p-value."""
+    corrected = iter(holm([each.p for each in found if not isinstance(each.p, Undefined)]))
+    number = sum(not isinstance(each.p, Undefined) for each in found)
+    return [
+        each
+        if isinstance(each.p, Undefined)
+        else replace(each, p_holm=next(corrected), pairs_compared=number)
+        for each in found
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """Two systems' sums over clusters of one kind: how many each has and both have, their covariance."""
+
+    first: Clustered
+    second: Clustered
+    common: int
+    covariance: float
+
+    @property
+    def together(self) -> int:
+        return len(self.first) + len(self.second) - self.common
+
+    @property
+    def numbers(self) -> tuple[int, int, int]:
+        return len(self.first), len(self.second), self.common
+
+    @property
+    def variance(self) -> float:
+        """Variance of the difference."""
+        return max(0.0, self.first.variance + self.second.variance - 2 * self.covariance)
+
+    @property
+    def freedom(self) -> float:
+        """Satterthwaite's degrees of freedom, Welch's where nothing is common; 0 if one has no spread."""
+        if min(len(self.first), len(self.second)) < 2:
+            return 0.0
+        (a, b), c = (self.first.variance, self.second.variance), self.covariance
+        f, g = self.first.freedom, self.second.freedom
+        noise = a**2 / f + b**2 / g
+        if self.common:
+            share = self.common / math.sqrt(len(self.first) * len(self.second))
+            noise += (2 * share * a * b + 4 * c**2 / share - 4 * (a + b) * c) / math.sqrt(f * g)
+        least, most = min(f, g), f + g
+        return min(max(self.variance**2 / noise, least), most) if noise > 0 else least
+
+
+@dataclass(frozen=True, eq=False)
+class _Gram:
+    """Sums of all systems over clusters of one kind, with all their products."""
+
+    kinds: Sequence[Clustered]
+    covariance: FloatArray
+    common: FloatArray
+
+    def of(self, a: int, b: int) -> _Kind:
+        return _Kind(self.kinds[a], self.kinds[b], int(self.common[a, b]), float(self.covariance[a, b]))
+
+
+def _gram(kinds: Sequence[Clustered]) -> _Gram:
+    ids, column = np.unique(np.concatenate([kind.ids for kind in kinds]), return_inverse=True)
+    row = np.repeat(np.arange(len(kinds)), [len(kind) for kind in kinds])
+    shape = (len(kinds), len(ids))
+    sums = scipy.sparse.csr_array((np.concatenate([kind.sums for kind in kinds]), (row, column)), shape=shape)
+    there = scipy.sparse.csr_array((np.ones(len(row)), (row, column)), shape=shape)
+    return _Gram(kinds, (sums @ sums.T).toarray(), (there @ there.T).toarray())
+
+
+@dataclass(frozen=True, eq=False)
+class _Pair:
+    """Two systems with their sums over clusters, over raters, and over pairs of both."""
+
+    samples: tuple[Sample, Sample]
+    kinds: tuple[_Kind, ...]
+    hidden: tuple[tuple[float, float], ...]
+
+    @property
+    def numbers(self) -> Numbers:
+        return Numbers(*(kind.together for kind in self.kinds))
+
+    def why_not(self, nouns: Nouns) -> Undefined | None:
+        """Why no error of the difference can be told."""
+        over = self.numbers.over
+        by_cluster, by_rater, _ = self.kinds
+        few = [min(kind.numbers[:2]) for kind in (by_cluster, by_rater)]
+        if few[0] < 2 and over not in (Over.RATERS, Over.RATERS_SAME_CLUSTER):
+            a, b, _ = by_cluster.numbers
+            return Undefined(f"{a} and {b} {nouns.cluster}s; a comparison needs 2 of each system.")
+        if few[1] < 2 and over not in (Over.CLUSTERS, Over.CLUSTERS_SAME_RATERS):
+            return Undefined(
+                f"All labels of one system are one {nouns.rater}'s, so the system cannot be told from the "
+                f"{nouns.rater}; a comparison needs 2 {nouns.rater}s of each, or one and the same for both."
+            )
+        return None
+
+    def spread(self, scale: tuple[float, float]) -> Spread:
+        """Variance of the difference; what either system's labels hide of their spread is added."""
+        variances = tuple(kind.variance for kind in self.kinds)
+        freedoms = tuple(kind.freedom for kind in self.kinds)
+        found = combined(self.numbers, variances, freedoms)
+        assert found is not None
+        variance, noise = found.variance, found.variance**2 / found.freedom
+        for hidden, freedom in self.hidden:
+            variance += hidden
+            noise += hidden**2 / freedom
+        if variance <= 1e-12 * (scale[1] - scale[0]) ** 2:
+            return self._of_equal(found, scale)
+        return Spread(variance, variance**2 / noise, found.over)
+
+    def _of_equal(self, found: Spread, scale: tuple[float, float]) -> Spread:
+        """Both say the same wherever both are: at most some share of clusters would tell them apart."""
+        alike = min(kind.together for kind in self.kinds[:2] if kind.together > 1)
+        half = share_unseen(alike, LEVEL) * (scale[1] - scale[0])
+        return Spread((half / t(alike - 1, LEVEL)) ** 2, alike - 1, found.over)
+
+
+def _hidden(sample: Sample, scale: tuple[float, float]) -> tuple[float, float]:
+    """Variance that the sums of one system's labels do not show, and its degrees of freedom."""
+    own = spread(sample.sums)
+    if own is None:
+        return 0.0, 1.0
+    if sample.is_alike:
+        alike = sample.sums.numbers.independent
+        half = share_unseen(alike, LEVEL) * max(sample.value - scale[0], scale[1] - sample.value)
+        return (half / t(alike - 1, LEVEL)) ** 2, alike - 1
+    return variance_of_score(own, sample) - own.variance, own.freedom
+
+
+def _tested(
+    names: tuple[Hashable, Hashable], pair: _Pair, scale: tuple[float, float], level: float, nouns: Nouns
+) -> Difference:
+    gap = pair.samples[0].value - pair.samples[1].value
+    undefined = pair.why_not(nouns)
+    interval: Interval | Undefined
+    error: float | Undefined
+    p: float | Undefined
+    if undefined:
+        error, freedom, interval, p, over = undefined, 0.0, undefined, undefined, None
+    else:
+        found = pair.spread(scale)
+        freedom, over = found.freedom, found.over
+        error = math.sqrt(found.variance)
+        half, width = t(freedom, level) * error, scale[1] - scale[0]
+        interval = Interval(max(gap - half, -width), min(gap + half, width), level, "t")
+        p = float(2 * scipy.special.stdtr(freedom, -abs(gap) / error))
+    return Difference(
+        *names, gap, error, freedom, interval, p, p, 1, _odds_ratio(pair.samples),
+        _effect(gap, pair.kinds[0]), over, pair.kinds[0].numbers, pair.kinds[1].numbers, scale,
+    )  # fmt: skip
+
+
+def _odds_ratio(pair: tuple[Sample, Sample]) -> float | Undefined:
+    if not all(sample.is_binary for sample in pair):
+        return Undefined("The answers are not yes or no.")
+    first, second = (sample.value for sample in pair)
+    if {first, second} & {0.0, 1.0}:
+        return Undefined("A system has yes everywhere or nowhere, so its odds are not finite.")
+    return first / (1 - first) / (second / (1 - second))
+
+
+def _effect(gap: float, clusters: _Kind) -> float | Undefined:
+    """Cohen's d (1988, section 2.5.1) of the means of conversations, larger ones weighing more."""
+    first, second = clusters.first, clusters.second
+    freedom = len(first) + len(second) - 2
+    if min(len(first), len(second)) < 2:
+        return Undefined("A standard deviation between conversations needs two of each system.")
+    # The variance of a mean of k clusters is that of a cluster, over k.
+    squares = sum((len(kind) - 1) * len(kind) * kind.variance for kind in (first, second))
+    if squares == 0:
+        return Undefined("All conversations of a system are alike, so they show no spread.")
+    return gap / math.sqrt(squares / freedom)

@@ -1,0 +1,311 @@
+"""Scores of any kind with intervals over whatever their labels cross.
+
+A score is the mean over labels of one number per label: a share of yes (0 and 1), an answer on a scale, or
+the mean of two shares. What its interval generalises to is decided from the design of the data: other
+conversations where every rater has one, other raters where they have several each, other contexts and other
+raters where these cross (`variance`). The interval is Student's t on the logit of the scale. Nothing is
+resampled: the same labels give the same numbers, without a seed. `differences` compares systems.
+"""
+
+import math
+from collections.abc import Hashable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import scipy
+from numpy.typing import ArrayLike
+
+from evaluation.statistics.bootstrap import LEVEL
+from evaluation.statistics.interval import Interval, Undefined
+from evaluation.statistics.labels import FloatArray, IntArray, LabelsError, coded
+from evaluation.files.writing import percent
+from evaluation.statistics.variance import Numbers, Over, Spread, Sums, spread, summed
+
+FEW = 10
+"""With fewer clusters of a kind than this, the sentence about an interval says how few there are."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """One row per label of one system.
+
+    Attributes:
+        values: (n,) what the label counts; finite.
+        cluster: (n,) code from 0 up of the conversation or context. The same code in another sample means the
+            same context; conversations of different systems have different codes.
+        rater: (n,) code from 0 up of the rater, the same in all samples; None if the rows are not of single
+            raters, such as majorities.
+        weight: (n,) how much each row counts, positive; None: all alike. The mean of items' means has
+            1 / (labels of the item).
+
+    Raises:
+        LabelsError: columns of different length, or a value that is no finite number; names the row.
+    """
+
+    values: FloatArray
+    cluster: IntArray
+    rater: IntArray | None = None
+    weight: FloatArray | None = None
+
+    def __post_init__(self) -> None:
+        columns = (self.values, self.cluster, self.rater, self.weight)
+        lengths = [len(column) for column in columns if column is not None]
+        if len(set(lengths)) > 1:
+            raise LabelsError(f"The columns have {', '.join(map(str, lengths))} rows.", "values")
+        wrong = np.flatnonzero(~np.isfinite(self.values))
+        if wrong.size:
+            raise LabelsError(f"{self.values[wrong[0]]} is not a finite number.", "values", int(wrong[0]))
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @cached_property
+    def value(self) -> float:
+        """The mean."""
+        return float(np.average(self.values, weights=self.weight))
+
+    @cached_property
+    def is_alike(self) -> bool:
+        """Whether all labels say the same."""
+        return bool(np.ptp(self.values) == 0)
+
+    @cached_property
+    def is_binary(self) -> bool:
+        """Whether all labels are 0 or 1."""
+        return bool(((self.values == 0) | (self.values == 1)).all())
+
+    @cached_property
+    def sums(self) -> Sums:
+        """What each conversation and each rater adds to the mean."""
+        share = 1 / len(self) if self.weight is None else self.weight / self.weight.sum()
+        return summed((self.values - self.value) * share, self.cluster, self.rater)
+
+
+def samples(
+    bot: ArrayLike,
+    values: ArrayLike,
+    cluster: ArrayLike,
+    rater: ArrayLike | None = None,
+    weight: ArrayLike | None = None,
+) -> dict[Hashable, Sample]:
+    """A sample for each bot, in the order of their names.
+
+    Args:
+        bot: (n,) the bot, or whatever else is scored.
+        values: (n,) numbers or booleans; a row with NaN was not asked and is left out.
+        cluster: (n,) conversation or context; the same value under two bots is the same context.
+        rater: (n,) who judged.
+        weight: (n,) as in `Sample`.
+
+    Raises:
+        LabelsError: columns of different length, or an infinite value.
+    """
+    number = np.asarray(values, dtype=np.float64)
+    (names, bots), (_, clusters) = coded(bot), coded(cluster)
+    raters = None if rater is None else coded(rater)[1]
+    weights = None if weight is None else np.asarray(weight, dtype=np.float64)
+    lengths = {len(column) for column in (bots, clusters, number, raters, weights) if column is not None}
+    if len(lengths) > 1:
+        raise LabelsError(f"The columns have {', '.join(map(str, sorted(lengths)))} rows.", "values")
+    order = np.argsort(bots, kind="stable")
+    order = order[~np.isnan(number[order])]
+    ends = np.searchsorted(bots[order], np.arange(len(names) + 1)).tolist()
+
+    def sample(rows: IntArray) -> Sample:
+        return Sample(
+            number[rows],
+            clusters[rows],
+            None if raters is None else raters[rows],
+            None if weights is None else weights[rows],
+        )
+
+    spans = zip(names.tolist(), ends, ends[1:], strict=False)
+    return {name: sample(order[a:b]) for name, a, b in spans if a < b}
+
+
+@dataclass(frozen=True, slots=True)
+class Nouns:
+    """What clusters and raters are called in sentences."""
+
+    cluster: str = "conversation"
+    rater: str = "worker"
+
+
+NOUNS = Nouns()
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A score with its interval.
+
+    Attributes:
+        value: the mean, in the unit of the values.
+        interval: within the scale; `method` is "logit t", "t" (without a scale) or "exact" (labels all
+            alike).
+        over: what the interval generalises to; None if there is no interval.
+        numbers: of clusters, raters, and pairs of both.
+        labels: number of labels.
+        freedom: degrees of freedom of Student's t; 0 if it was not used.
+    """
+
+    value: float
+    interval: Interval | Undefined
+    over: Over | None
+    numbers: Numbers
+    labels: int
+    freedom: float = 0.0
+
+    def in_words(self, nouns: Nouns = NOUNS) -> str:
+        """What the interval generalises to, and what it cannot know, in one or two sentences."""
+        if isinstance(self.interval, Undefined):
+            return f"No interval: {self.interval.reason}"
+        return generalises(self.over, self.numbers, self.interval.level, nouns)
+
+
+def mean(
+    sample: Sample, *, low: float | None = 0.0, high: float | None = 1.0, level: float = LEVEL,
+    nouns: Nouns = NOUNS,
+) -> Estimate | Undefined:  # fmt: skip
+    """The score of one system with its interval.
+
+    Student's t on the logit of how far up the scale the score is, with the variance over what the labels
+    cross (`variance.spread`); never shorter than half of what independent labels would give. Labels that
+    are all alike show no spread; the interval then holds every truth that would give so many alike clusters
+    with a probability of more than (1 - level) / 2 (Clopper & Pearson 1934, counting each cluster once; holds
+    whatever the dependence within them).
+
+    Args:
+        sample: the labels.
+        low: lower end of the scale; None for both ends if it has none.
+        high: upper end.
+        level: nominal coverage, in (0, 1).
+        nouns: words for the reasons.
+
+    Raises:
+        ValueError: a level out of range, or a value outside the scale.
+    """
+    check(sample, low, high, level)
+    if not len(sample):
+        return Undefined("There are no labels.")
+    found = spread(sample.sums)
+    numbers, value, n = sample.sums.numbers, sample.value, len(sample)
+    if found is None:
+        few = Undefined(f"All labels are of one {nouns.cluster} and one {nouns.rater}; an interval needs 2.")
+        return Estimate(value, few, None, numbers, n)
+    if sample.is_alike:
+        interval = _of_alike(value, numbers.independent, low, high, level)
+        return Estimate(value, interval, found.over, numbers, n)
+    half = t(found.freedom, level) * math.sqrt(variance_of_score(found, sample))
+    return Estimate(value, _within(value, half, low, high, level), found.over, numbers, n, found.freedom)
+
+
+def check(sample: Sample, low: float | None, high: float | None, level: float) -> None:
+    """Refuse a level that is none, and values outside the scale.
+
+    Args:
+        sample: its values are looked at.
+        low: the lower end of the scale; None for a scale without one.
+        high: the upper end, likewise.
+        level: coverage, in (0, 1).
+
+    Raises:
+        ValueError: names the level, or the first value outside and the scale.
+    """
+    if not 0 < level < 1:
+        raise ValueError(f"level={level} is not a coverage between 0 and 1, such as 0.95.")
+    for end, beyond in ((low, np.less), (high, np.greater)):
+        if end is not None and (outside := beyond(sample.values, end)).any():
+            value = sample.values[int(np.argmax(outside))]
+            raise ValueError(
+                f"A value is {value:g}, but the scale is {low} to {high}; give the scale's ends."
+            )
+
+
+def _of_alike(
+    value: float, clusters: int, low: float | None, high: float | None, level: float
+) -> Interval | Undefined:
+    """The interval of labels that are all alike: at most a share `other` of clusters is any different."""
+    if low is None or high is None:
+        return Undefined("All labels are alike and the scale has no ends, so nothing tells their spread.")
+    other = share_unseen(clusters, level)
+    return Interval(value - other * (value - low), value + other * (high - value), level, "exact")
+
+
+def share_unseen(clusters: int, level: float) -> float:
+    """Largest share of clusters unlike all of these, given that none of so many was.
+
+    Args:
+        clusters: how many were seen, at least 1.
+        level: coverage of the two-sided interval whose upper end this is, in (0, 1).
+
+    Returns:
+        A share in (0, 1).
+
+    Source: Clopper & Pearson 1934, Biometrika 26(4), with no success.
+    """
+    return 1 - float(((1 - level) / 2) ** (1 / clusters))
+
+
+def variance_of_score(found: Spread, sample: Sample) -> float:
+    """The variance, or what makes Student's interval half as long as independent labels would, if larger.
+
+    A few clusters can happen to agree far better than their labels do; their agreement is luck then.
+    """
+    ratio = float(scipy.special.ndtri((1 + LEVEL) / 2)) / t(found.freedom, LEVEL) / 2
+    return max(found.variance, sample.sums.by_pair.independent * ratio**2)
+
+
+def t(freedom: float, level: float) -> float:
+    """Student's t that a two-sided interval needs.
+
+    Args:
+        freedom: degrees of freedom, above 0, perhaps no whole number.
+        level: coverage in (0, 1).
+    """
+    return float(scipy.special.stdtrit(freedom, (1 + level) / 2))
+
+
+def _within(value: float, half: float, low: float | None, high: float | None, level: float) -> Interval:
+    """The value ± half, taken to the logit of the scale and back."""
+    if low is None or high is None:
+        return Interval(value - half, value + half, level, "t")
+    width = high - low
+    share = (value - low) / width
+    logit, step = math.log(share / (1 - share)), half / width / (share * (1 - share))
+    first, last = (low + width * float(scipy.special.expit(x)) for x in (logit - step, logit + step))
+    return Interval(first, last, level, "logit t")
+
+
+def generalises(over: Over | None, numbers: Numbers, level: float, nouns: Nouns = NOUNS) -> str:
+    """What an interval generalises to, and a caution where it rests on few clusters, in sentences.
+
+    Args:
+        over: what the labels vary over; None if that cannot be told.
+        numbers: of clusters and raters.
+        level: coverage in (0, 1).
+        nouns: what clusters and raters are called.
+    """
+    cluster, rater = f"{nouns.cluster}s", f"{nouns.rater}s"
+    to = {
+        Over.CLUSTERS: f"other {cluster} with other {rater}",
+        Over.CLUSTERS_SAME_RATERS: (
+            f"other {cluster} with the same {rater}; what other {rater} would say is not known"
+        ),
+        Over.RATERS: f"other {rater}, each with {cluster} of their own",
+        Over.RATERS_SAME_CLUSTER: f"other {rater} of this one {nouns.cluster}; how others go is not known",
+        Over.BOTH: f"other {cluster} and other {rater}",
+        None: "nothing beyond these labels",
+    }[over]
+    sentence = f"{percent(level)} interval for {to}."
+    few = [
+        f"{number} {noun if number > 1 else noun[:-1]}"
+        for number, noun, counts in (
+            (numbers.clusters, cluster, over is not Over.RATERS),
+            (numbers.raters, rater, over in (Over.RATERS, Over.RATERS_SAME_CLUSTER, Over.BOTH)),
+        )
+        if counts and number < FEW
+    ]
+    if few and over is not None:
+        sentence += f" It rests on only {' and '.join(few)}: so few show little of how others differ."
+    return sentence

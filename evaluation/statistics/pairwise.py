@@ -1,0 +1,323 @@
+"""Pairwise choices between bots: wins, losses, ties, and one strength per bot.
+
+Sources: Bradley & Terry 1952, Biometrika 39; Davidson 1970, On Extending the Bradley-Terry Model to
+Accommodate Ties, JASA 65 (329); Ford 1957, American Mathematical Monthly 64 (when an estimate exists).
+"""
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, TypeAlias
+
+import numpy as np
+import scipy
+
+from evaluation.statistics.bootstrap import LEVEL
+from evaluation.statistics.inference import NOUNS, Nouns, Sample, generalises, mean, t
+from evaluation.statistics.interval import Interval, Undefined
+from evaluation.statistics.labels import AnyArray, FloatArray, IntArray, LabelsError, coded
+from evaluation.statistics.variance import Numbers, Over, spread, summed
+
+Outcome: TypeAlias = Literal["first", "second", "tie"]
+OUTCOMES: tuple[Outcome, ...] = ("first", "second", "tie")
+_NEWTON_STEPS = 60
+_LARGEST = 15.0  # log-odds that no study can estimate: the estimate runs to infinity
+
+
+@dataclass(frozen=True, eq=False)
+class Duels:
+    """One row per judgment of two bots. Build it with `from_rows`.
+
+    Attributes:
+        bots: (b,) names in order.
+        first: (n,) code of one bot.
+        second: (n,) code of the other.
+        outcome: (n,) 0 if the first is better, 1 if the second is, 2 for a tie.
+        cluster: (n,) code of what judgments of which may depend on each other: the item, or its context.
+        rater: (n,) code of who judged, which crosses the clusters; None: nobody knows, or it is the cluster.
+    """
+
+    bots: AnyArray
+    first: IntArray
+    second: IntArray
+    outcome: IntArray
+    cluster: IntArray
+    rater: IntArray | None = None
+
+    @classmethod
+    def from_rows(cls, rows: Iterable[tuple[Hashable, Hashable, str, Hashable]]) -> "Duels":
+        """Duels from rows (first bot, second bot, "first" | "second" | "tie", cluster).
+
+        Raises:
+            LabelsError: an unknown outcome or a bot against itself; names the row.
+        """
+        table = list(rows)
+        for index, (one, other, outcome, _) in enumerate(table):
+            if outcome not in OUTCOMES:
+                raise LabelsError(f"'{outcome}' is none of {', '.join(OUTCOMES)}.", "outcome", index)
+            if one == other:
+                raise LabelsError(f"'{one}' is compared with itself.", "second", index)
+        bots, codes = coded(_column([row[0] for row in table] + [row[1] for row in table]))
+        result = [OUTCOMES.index(row[2]) for row in table]
+        _, cluster = coded(_column([row[3] for row in table]))
+        first, second = codes[: len(table)], codes[len(table) :]
+        return cls(bots, first, second, np.array(result, dtype=np.int64), cluster)
+
+    def __len__(self) -> int:
+        return len(self.outcome)
+
+    @cached_property
+    def pairs(self) -> list[tuple[int, int]]:
+        """Codes (i, j), i < j, of the bots that met."""
+        low, high = np.minimum(self.first, self.second), np.maximum(self.first, self.second)
+        return sorted(set(zip(low.tolist(), high.tolist(), strict=True)))
+
+    @cached_property
+    def pair(self) -> IntArray:
+        """(n,) the index in `pairs` of the two that met."""
+        low, high = np.minimum(self.first, self.second), np.maximum(self.first, self.second)
+        number = {pair: index for index, pair in enumerate(self.pairs)}
+        return np.fromiter(
+            (number[p] for p in zip(low.tolist(), high.tolist(), strict=True)), np.int64, len(self)
+        )
+
+    @cached_property
+    def result(self) -> IntArray:
+        """(n,) the outcome as seen from the bot with the smaller code: 0 it won, 1 it lost, 2 a tie."""
+        swapped = (self.first > self.second) & (self.outcome < 2)
+        return np.where(swapped, 1 - self.outcome, self.outcome)
+
+    @cached_property
+    def counts(self) -> FloatArray:
+        """(p, 3) for each pair: wins of the bot with the smaller code, its losses, ties."""
+        width = 3 * len(self.pairs)
+        counted = np.bincount(3 * self.pair + self.result, minlength=width)
+        return counted.reshape(-1, 3).astype(np.float64)
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One bot against another.
+
+    Attributes:
+        bot: name of the bot.
+        opponent: name of the other.
+        wins: judgments for the bot.
+        losses: judgments for the opponent.
+        ties: judgments for neither.
+        win_share: wins / all, in [0, 1].
+        loss_share: losses / all.
+        tie_share: ties / all.
+    """
+
+    bot: Hashable
+    opponent: Hashable
+    wins: int
+    losses: int
+    ties: int
+    win_share: Interval | Undefined
+    loss_share: Interval | Undefined
+    tie_share: Interval | Undefined
+
+
+def records(duels: Duels, *, level: float = LEVEL) -> list[Record]:
+    """Wins, losses and ties of every two bots that met.
+
+    Args:
+        duels: judgments of pairs.
+        level: coverage in (0, 1).
+
+    Returns:
+        A record for each two in the order of `duels.pairs`, its shares with intervals over clusters and
+        raters (`inference.mean`), or why there is none.
+    """
+    found = []
+    for index, (i, j) in enumerate(duels.pairs):
+        met = duels.pair == index
+        shares, cluster = (duels.result[met, None] == np.arange(3)).astype(np.float64), duels.cluster[met]
+        rater = None if duels.rater is None else duels.rater[met]
+        wins, losses, ties = shares.sum(axis=0).astype(int).tolist()
+        intervals = [_share(Sample(column, cluster, rater), level) for column in shares.T]
+        found.append(Record(duels.bots[i], duels.bots[j], wins, losses, ties, *intervals))
+    return found
+
+
+def _share(sample: Sample, level: float) -> Interval | Undefined:
+    found = mean(sample, level=level, nouns=Nouns(cluster="cluster of judgments", rater="rater"))
+    return found if isinstance(found, Undefined) else found.interval
+
+
+@dataclass(frozen=True, slots=True)
+class Strengths:
+    """Bradley-Terry strengths with ties after Davidson.
+
+    A bot of strength s beats one of strength t with odds exp(s - t); ties have the odds
+    exp(tie_tendency + (s + t) / 2) on the same scale.
+
+    Attributes:
+        strength: log-strength by bot; they sum to 0.
+        intervals: of each.
+        tie_tendency: log of Davidson's tie parameter; `Undefined` if no judgment is a tie.
+        over: what the intervals generalise to; None if there are none.
+        numbers: of clusters, raters, and pairs of both.
+        level: nominal coverage of the intervals.
+    """
+
+    strength: dict[Hashable, float]
+    intervals: dict[Hashable, Interval | Undefined]
+    tie_tendency: float | Undefined
+    over: Over | None
+    numbers: Numbers
+    level: float
+
+    def beats(self, bot: Hashable, opponent: Hashable) -> float:
+        """Probability in (0, 1) that `bot` is preferred to `opponent`, given that it is no tie.
+
+        Raises:
+            KeyError: one of them has no strength.
+        """
+        return float(1 / (1 + np.exp(self.strength[opponent] - self.strength[bot])))
+
+    def in_words(self, nouns: Nouns = NOUNS) -> str:
+        """What the intervals generalise to."""
+        return generalises(self.over, self.numbers, self.level, nouns)
+
+
+def bradley_terry(duels: Duels, *, level: float = LEVEL) -> Strengths | Undefined:
+    """Maximum-likelihood strengths of all bots, with Student's t intervals over what the judgments cross.
+
+    Assumes one scale on which all bots stand; the error is that of the likelihood's linearisation at its
+    maximum (White 1982, Econometrica 50(1)), with the variance over clusters, raters, or both
+    (`evaluation.statistics.variance`). Resampling is no help here: resamples in which a bot always wins have no finite
+    estimate.
+
+    Args:
+        duels: the judgments.
+        level: nominal coverage.
+
+    Returns:
+        The strengths; `Undefined` if no judgment names a winner, or if some bots never won or tied against
+        the rest, or never lost or tied: their strength would be infinite.
+    """
+    reason = _no_estimate(duels)
+    if reason:
+        return reason
+    design = _design(duels.pairs, len(duels.bots), with_ties=bool((duels.outcome == 2).any()))
+    estimate, information = _newton(duels.counts[:, : design.shape[1]], design)
+    if np.isnan(estimate).any():
+        return Undefined("There are too few judgments for each side, so a strength has no finite estimate.")
+    names = duels.bots.tolist()
+    tie_tendency = (
+        float(estimate[-1]) if design.shape[1] == len(OUTCOMES) else Undefined("No judgment is a tie.")
+    )
+    strength = dict(zip(names, estimate[: len(names)].tolist(), strict=True))
+    sums = [
+        summed(each, duels.cluster, duels.rater) for each in _influence(duels, design, estimate, information)
+    ]
+    intervals: dict[Hashable, Interval | Undefined] = {}
+    over = None
+    for (name, value), of_bot in zip(strength.items(), sums, strict=False):
+        found = spread(of_bot)
+        if found is None:
+            intervals[name] = Undefined(
+                "All judgments depend on each other (one rater or item); an interval needs 2."
+            )
+            continue
+        half, over = t(found.freedom, level) * float(np.sqrt(found.variance)), found.over
+        intervals[name] = Interval(value - half, value + half, level, "t")
+    return Strengths(strength, intervals, tie_tendency, over, sums[0].numbers, level)
+
+
+def expected_strengths(expected: Mapping[tuple[str, str], Sequence[float]]) -> dict[str, float]:
+    """The strengths that these expected counts lead to: what a study with known chances is to find.
+
+    Args:
+        expected: by two bots, expected wins of the first, its losses, and ties; all of them positive.
+
+    Returns:
+        Log-strength by bot; they sum to 0. NaN for all if there is no finite estimate.
+    """
+    bots = sorted({bot for pair in expected for bot in pair})
+    pairs = [(bots.index(one), bots.index(other)) for one, other in expected]
+    design = _design(pairs, len(bots), with_ties=True)
+    estimate, _ = _newton(np.array(list(expected.values()), dtype=np.float64), design)
+    return dict(zip(bots, estimate[: len(bots)].tolist(), strict=True))
+
+
+def _column(values: list[Hashable]) -> AnyArray:
+    column = np.empty(len(values), dtype=object)
+    column[:] = values
+    return column
+
+
+def _no_estimate(duels: Duels) -> Undefined | None:
+    """The estimate exists if every bot reaches every other along "did not lose every time" (Ford 1957)."""
+    if not (duels.outcome < 2).any():
+        return Undefined(f"None of the {len(duels)} judgments names a winner.")
+    b = len(duels.bots)
+    tie = duels.outcome == 2
+    first_ahead, second_ahead = (duels.outcome == 0) | tie, (duels.outcome == 1) | tie
+    reaches = np.zeros((b, b), dtype=bool)
+    reaches[duels.first[first_ahead], duels.second[first_ahead]] = True
+    reaches[duels.second[second_ahead], duels.first[second_ahead]] = True
+    groups, member = scipy.sparse.csgraph.connected_components(reaches, directed=True, connection="strong")
+    if groups == 1:
+        return None
+    apart = ", ".join(map(str, duels.bots[member == member[0]].tolist()))
+    return Undefined(
+        f"Between {apart} and the other bots all judgments go one way, or there are none, so the distance "
+        f"between them has no finite estimate."
+    )
+
+
+def _design(pairs: Sequence[tuple[int, int]], b: int, *, with_ties: bool) -> FloatArray:
+    """(p, o, w) log-odds of each outcome of each pair, as linear forms of the parameters.
+
+    With ties there are o = 3 outcomes and w = b + 1 parameters (strengths, tie tendency); where no judgment
+    is a tie, 2 outcomes and the strengths.
+    """
+    design = np.zeros((len(pairs), 3, b + 1))
+    for index, (i, j) in enumerate(pairs):
+        design[index, 0, i] = design[index, 1, j] = 1
+        design[index, 2, [i, j]] = 0.5
+        design[index, 2, b] = 1
+    return design if with_ties else design[:, :2, :b]
+
+
+def _newton(counts: FloatArray, design: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """(w,) the maximum of the concave likelihood of counts (p, o), NaN if it has none; (w, w) information."""
+    width = design.shape[2]
+    flat = design.reshape(-1, width)
+    # Strengths are defined up to a constant; this term pins their sum at 0 without moving the optimum.
+    is_strength = (design[:, 0] > 0).any(axis=0) | (design[:, 1] > 0).any(axis=0)
+    pin = np.outer(is_strength, is_strength) + 1e-10 * np.eye(width)
+    met = counts.sum(axis=1, keepdims=True)
+    beta = np.zeros(width)
+    for _ in range(_NEWTON_STEPS):
+        expected = met * _chances(beta, design)
+        gradient = (counts - expected).reshape(-1) @ flat - pin @ beta
+        mean_design = np.einsum("po,pow->pw", expected, design)
+        second_moment = flat.T @ (expected.reshape(-1, 1) * flat)
+        information = second_moment - mean_design.T @ (mean_design / np.maximum(met, 1e-300)) + pin
+        step = np.linalg.solve(information, gradient)
+        beta = np.clip(beta + np.clip(step, -2, 2), -_LARGEST, _LARGEST)
+        if np.abs(step).max() < 1e-9:
+            break
+    return (np.full(width, np.nan) if np.abs(beta).max() >= _LARGEST else beta), information
+
+
+def _chances(beta: FloatArray, design: FloatArray) -> FloatArray:
+    """(p, o) probability of each outcome of each pair."""
+    odds = np.exp(design @ beta)
+    chances: FloatArray = odds / odds.sum(axis=1, keepdims=True)
+    return chances
+
+
+def _influence(duels: Duels, design: FloatArray, estimate: FloatArray, information: FloatArray) -> FloatArray:
+    """(w, n) how far each judgment moves each parameter: the likelihood's slope over its information."""
+    outcomes = design.shape[1]
+    said = (duels.result[:, None] == np.arange(outcomes)).astype(np.float64)  # (n, o)
+    surplus = said - _chances(estimate, design)[duels.pair]
+    slopes = np.einsum("no,now->nw", surplus, design[duels.pair])
+    moves: FloatArray = np.linalg.solve(information, slopes.T)
+    return moves

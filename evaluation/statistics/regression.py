@@ -1,0 +1,310 @@
+"""How two measures of the same bots go together: correlation and straight line, with intervals.
+
+A point is one bot (or bot version), for instance its perplexity and its SSA. All intervals treat the points
+as independent draws of bots and ignore the uncertainty within each point; with few points they are wide, and
+rightly so. Sources: Fisher 1921 (Pearson); Bonett & Wright 2000, Psychometrika 65(1) (Spearman); Fieller,
+Hartley & Pearson 1957, Biometrika 44 (Kendall); Draper & Smith 1998, Applied Regression Analysis, chapter 1.
+
+Errors of least squares that assume neither equal variance nor independence within clusters ("CR2").
+
+The sandwich of Liang & Zeger (1986, Biometrika 73(1)), residuals corrected for the pull that their own
+cluster has on the line, with Satterthwaite's degrees of freedom (Bell & McCaffrey 2002, Survey Methodology
+28(2)), which allow for few clusters and for single ones that pull most. Pustejovsky & Tipton (2018, Journal
+of Business & Economic Statistics 36(4)) describe both. Where every row is a cluster of its own it is "HC2".
+
+Shapes: k estimates, n rows, g clusters, r directions that the rows of the design span.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import scipy
+from numpy.typing import ArrayLike
+
+from evaluation.statistics.bootstrap import LEVEL
+from evaluation.statistics.interval import Interval, Undefined
+from evaluation.statistics.labels import FloatArray
+from typing import NamedTuple
+
+import numpy as np
+
+from evaluation.statistics.labels import FloatArray, IntArray
+
+
+@dataclass(frozen=True, slots=True)
+class Correlation:
+    """A correlation coefficient in [-1, 1] with its interval."""
+
+    value: float
+    interval: Interval | Undefined
+    points: int
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Least-squares line y = intercept + slope · x.
+
+    Attributes:
+        slope: change of y for one unit of x.
+        intercept: y at x = 0.
+        slope_interval: by Student's t.
+        intercept_interval: by Student's t.
+        r_squared: share of the variance of y that the line explains, in [0, 1].
+        r_squared_interval: from the interval of Pearson's correlation.
+        residual_deviation: standard deviation of y around the line, n - 2 in the denominator.
+        points: number of points n.
+        mean_x: mean of x.
+        spread_x: Σ (x - mean)².
+        level: nominal coverage of the intervals.
+    """
+
+    slope: float
+    intercept: float
+    slope_interval: Interval
+    intercept_interval: Interval
+    r_squared: float
+    r_squared_interval: Interval | Undefined
+    residual_deviation: float
+    points: int
+    mean_x: float
+    spread_x: float
+    level: float
+
+    def band(self, x: ArrayLike) -> tuple[FloatArray, FloatArray]:
+        """The interval of the line itself, not of new points, for a plot.
+
+        Args:
+            x: (m,) where.
+
+        Returns:
+            Lower and upper ends, (m,) each.
+        """
+        at = np.asarray(x, dtype=np.float64)
+        error = self.residual_deviation * np.sqrt(1 / self.points + (at - self.mean_x) ** 2 / self.spread_x)
+        half = float(scipy.special.stdtrit(self.points - 2, (1 + self.level) / 2)) * error
+        middle = self.intercept + self.slope * at
+        return middle - half, middle + half
+
+
+def pearson(x: ArrayLike, y: ArrayLike, level: float = LEVEL) -> Correlation | Undefined:
+    """Pearson's correlation; interval by Fisher's z, which assumes points from a bivariate normal.
+
+    Args:
+        x: (n,) one measure.
+        y: (n,) the other, in the same order.
+        level: nominal coverage.
+
+    Returns:
+        The correlation, or `Undefined`: fewer than 3 points, or a measure that does not vary.
+
+    Raises:
+        ValueError: x and y of different length, or not finite.
+    """
+    first, second = _checked(x, y)
+    reason = _too_little(first, second)
+    if reason:
+        return reason
+    value = float(scipy.stats.pearsonr(first, second).statistic)
+    return Correlation(value, _fisher(value, len(first), 1.0, 3, level), len(first))
+
+
+def spearman(x: ArrayLike, y: ArrayLike, level: float = LEVEL) -> Correlation | Undefined:
+    """Spearman's rank correlation, ties at mean rank; arguments and errors as of `pearson`.
+
+    Source: interval of Bonett & Wright 2000, Psychometrika 65(1).
+    """
+    first, second = _checked(x, y)
+    reason = _too_little(first, second)
+    if reason:
+        return reason
+    value = float(scipy.stats.spearmanr(first, second).statistic)
+    return Correlation(value, _fisher(value, len(first), 1 + value**2 / 2, 3, level), len(first))
+
+
+def kendall(x: ArrayLike, y: ArrayLike, level: float = LEVEL) -> Correlation | Undefined:
+    """Kendall's tau-b; arguments and errors as of `pearson`.
+
+    Source: interval with the variance 0.437 / (n - 4) of Fieller, Hartley & Pearson 1957, Biometrika 44(3/4).
+    """
+    first, second = _checked(x, y)
+    reason = _too_little(first, second)
+    if reason:
+        return reason
+    value = float(scipy.stats.kendalltau(first, second).statistic)
+    return Correlation(value, _fisher(value, len(first), 0.437, 4, level), len(first))
+
+
+def line(x: ArrayLike, y: ArrayLike, level: float = LEVEL) -> Line | Undefined:
+    """Least-squares line through points (x, y), each (n,).
+
+    Assumes independent residuals of equal variance around a straight line, normal for the intervals.
+
+    Returns:
+        The line, or `Undefined`: fewer than 3 points, or a measure that does not vary.
+
+    Raises:
+        ValueError: x and y of different length, or not finite.
+    """
+    first, second = _checked(x, y)
+    reason = _too_little(first, second)
+    if reason:
+        return reason
+    n, mean_x = len(first), float(first.mean())
+    spread_x = float(((first - mean_x) ** 2).sum())
+    slope = float(((first - mean_x) * second).sum()) / spread_x
+    intercept = float(second.mean()) - slope * mean_x
+    residuals = second - intercept - slope * first
+    deviation = float(np.sqrt((residuals**2).sum() / (n - 2)))
+    slope_error = deviation / np.sqrt(spread_x)
+    intercept_error = deviation * np.sqrt(1 / n + mean_x**2 / spread_x)
+    correlation = pearson(first, second, level)
+    return Line(
+        slope=slope,
+        intercept=intercept,
+        slope_interval=_student(slope, float(slope_error), n, level),
+        intercept_interval=_student(intercept, float(intercept_error), n, level),
+        r_squared=1 - float((residuals**2).sum() / ((second - second.mean()) ** 2).sum()),
+        r_squared_interval=_squared(correlation),
+        residual_deviation=deviation,
+        points=n,
+        mean_x=mean_x,
+        spread_x=spread_x,
+        level=level,
+    )
+
+
+def _checked(x: ArrayLike, y: ArrayLike) -> tuple[FloatArray, FloatArray]:
+    first, second = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    if first.shape != second.shape or first.ndim != 1:
+        raise ValueError(
+            f"The two measures have shapes {first.shape} and {second.shape}; give one pair per bot."
+        )
+    for name, values in (("x", first), ("y", second)):
+        wrong = np.flatnonzero(~np.isfinite(values))
+        if wrong.size:
+            raise ValueError(
+                f"{name}[{wrong[0]}] is {values[wrong[0]]}; leave out points without both measures."
+            )
+    return first, second
+
+
+def _points(n: int) -> str:
+    return f"{n} {'point' if n == 1 else 'points'}"
+
+
+def _too_little(x: FloatArray, y: FloatArray) -> Undefined | None:
+    if len(x) < 3:
+        return Undefined(f"{_points(len(x))}; a relation needs at least 3.")
+    for name, values in (("first", x), ("second", y)):
+        if np.ptp(values) == 0:
+            return Undefined(f"The {name} measure is {values[0]:g} at all {len(values)} points.")
+    return None
+
+
+def _fisher(value: float, n: int, scale: float, lost: int, level: float) -> Interval | Undefined:
+    """Interval on Fisher's z scale with variance scale / (n - lost)."""
+    if n <= lost:
+        return Undefined(f"{_points(n)}; the interval of a correlation needs at least {lost + 1}.")
+    if abs(value) > 1 - 1e-12:
+        return Undefined("The points agree perfectly, so their spread is unknown.")
+    half = float(scipy.special.ndtri((1 + level) / 2)) * np.sqrt(scale / (n - lost))
+    low, high = np.tanh([np.arctanh(value) - half, np.arctanh(value) + half]).tolist()
+    return Interval(low, high, level, "fisher")
+
+
+def _student(value: float, error: float, n: int, level: float) -> Interval:
+    half = float(scipy.special.stdtrit(n - 2, (1 + level) / 2)) * error
+    return Interval(value - half, value + half, level, "student")
+
+
+def _squared(correlation: Correlation | Undefined) -> Interval | Undefined:
+    if isinstance(correlation, Undefined):
+        return correlation
+    interval = correlation.interval
+    if isinstance(interval, Undefined):
+        return interval
+    ends: Sequence[float] = sorted((interval.low**2, interval.high**2))
+    return Interval(0.0 if 0 in interval else ends[0], ends[1], interval.level, interval.method)
+
+
+_PINNED = 1e-6
+"""A cluster that has a direction nearly to itself leaves no residual in it."""
+
+
+class Errors(NamedTuple):
+    """How far estimates may be off.
+
+    Attributes:
+        values: (k,) standard errors.
+        freedom: (k,) degrees of freedom of each; 0 where nothing can be told.
+    """
+
+    values: FloatArray
+    freedom: FloatArray
+
+
+def orthonormal(design: FloatArray, tolerance: float) -> FloatArray:
+    """An orthonormal basis of what the columns of a design span.
+
+    Args:
+        design: (n, p).
+        tolerance: directions shorter than this share of the longest do not count.
+
+    Returns:
+        (n, r) orthonormal columns, r at most p.
+    """
+    basis, lengths, _ = np.linalg.svd(design, full_matrices=False)
+    found: FloatArray = basis[:, lengths > tolerance * lengths[0]]
+    return found
+
+
+def errors(weights: FloatArray, basis: FloatArray, residuals: FloatArray, clusters: IntArray) -> Errors:
+    """Errors of estimates that are sums of what is regressed.
+
+    Args:
+        weights: (k, n) what each estimate takes of each row: of coefficients the design's pseudoinverse, of
+            what the line foretells a sum of its rows.
+        basis: (n, r) of the design: `orthonormal`.
+        residuals: (n,) what the line leaves.
+        clusters: (n,) whose rows may depend on each other, numbered from 0.
+    """
+    basis, weights = basis[order := np.argsort(clusters, kind="stable")], weights[:, order]
+    starts = np.flatnonzero(np.diff(clusters[order], prepend=-1))
+
+    def summed(rows: FloatArray) -> FloatArray:
+        """(n, …) over clusters, (g, …)."""
+        found: FloatArray = np.add.reduceat(rows, starts, axis=0)
+        return found
+
+    pull = summed(basis[:, :, None] * basis[:, None, :])
+    grown = _grown(pull)
+    taken = summed(weights.T[:, :, None] * basis[:, None, :])  # (g, k, r)
+    more = taken @ grown
+    # Of a cluster with rows Q of the basis the corrected weights are w (I - QQ')^(-1/2) = w + (w Q) grown Q'.
+    left = residuals[order, None]
+    scores = summed(weights.T * left) + (more @ summed(basis * left)[:, :, None])[:, :, 0]
+    squares = summed(weights.T**2) + (more * (2 * taken + more @ pull)).sum(axis=2)
+    return Errors(np.sqrt((scores**2).sum(axis=0)), _freedom(squares, taken + more @ pull))
+
+
+def _grown(pull: FloatArray) -> FloatArray:
+    """(g, r, r) what (I - QQ')^(-1/2) adds to I, between Q and Q', of clusters with Q'Q = `pull`."""
+    lengths, directions = np.linalg.eigh(pull)
+    left = np.sqrt(np.clip(1 - lengths, 0, 1))
+    grown = np.where(left > _PINNED, 1 / (np.maximum(left, _PINNED) * (1 + left)), -1.0)
+    found: FloatArray = (directions * grown[:, None, :]) @ directions.swapaxes(1, 2)
+    return found
+
+
+def _freedom(squares: FloatArray, crossed: FloatArray) -> FloatArray:
+    """(k,) (tr P)² / |P|², where P = diag(`squares`) - `crossed` `crossed`', for each estimate.
+
+    P has the covariances of the clusters' scores for residuals of equal variance; (g, k) and (g, k, r).
+    """
+    own = (crossed**2).sum(axis=2)
+    between = np.einsum("gkr,gks->krs", crossed, crossed)
+    norm = (squares**2 - 2 * squares * own).sum(axis=0) + (between**2).sum(axis=(1, 2))
+    trace = (squares - own).sum(axis=0)
+    known: FloatArray = np.divide(trace**2, norm, out=np.zeros_like(trace), where=norm > 0)
+    return known

@@ -1,0 +1,216 @@
+"""Where workers are not to know which bot they talk with: the replies that name it, or its maker.
+
+Before the start the newest audit of each bot tells, and what lies in the queue; afterwards what was said.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from django.db import connection
+from django.urls import reverse
+from django.utils.translation import get_language
+from django.utils.translation import gettext as _
+
+from chatbots.errors import ChatbotError
+from chatbots.identity.name_leaks import Named, Names, named, named_among, names_of
+from turnwise.audits.models import Audit, AuditedReply
+from turnwise.bots import composition
+from turnwise.bots.models import Bot
+from turnwise.judging.queries import items_of
+from turnwise.live.caching import key_of, remembered
+from turnwise.studies.models import Study
+from turnwise.studies.tasks import task_of
+
+MOST_SHOWN = 50
+# So many replies are read; a page must not wait for more.
+MOST_READ = 20_000
+# Letters that are shown on each side of the words.
+AROUND = 120
+# Of one bot in an audit: it often says the same.
+MOST_OF_AUDIT = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Slip:
+    """A reply that names who must not be named, cut at the words that do.
+
+    Attributes:
+        system: what reports call whose reply it is.
+        what: "system" or "maker".
+        where: in words, when it was said.
+        address: where one can read it; "" if nowhere.
+    """
+
+    system: str
+    what: str
+    where: str
+    address: str
+    before: str
+    words: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class Blindness:
+    """What was found of a study.
+
+    Attributes:
+        slips: the first of them, each text of a system once, those of audits first.
+        said: replies of the study that were read.
+        said_slips: those of them that name it.
+        unaudited: titles of bots that have no audit, so that nothing is known of them before the start.
+    """
+
+    slips: Sequence[Slip]
+    said: int
+    said_slips: int
+    unaudited: Sequence[str]
+
+
+# Conversation by conversation, so that no more of them are read than are wanted.
+_SAID = """
+SELECT bot.id, bot.title, t.text, d.public_id::text, t.position
+  FROM (SELECT id, public_id, started_at, opening_turns FROM dialogues_dialogue
+         WHERE study_id = %s ORDER BY started_at, id) AS d
+ CROSS JOIN LATERAL (
+       SELECT said.text, said.position, p.bot_id
+         FROM dialogues_turn AS said
+         JOIN dialogues_seat AS p ON p.dialogue_id = said.dialogue_id AND p.number = said.position %% 2
+        WHERE said.dialogue_id = d.id AND said.position >= d.opening_turns AND p.bot_id IS NOT NULL
+       OFFSET 0) AS t
+  JOIN bots_bot AS bot ON bot.id = t.bot_id
+ ORDER BY d.started_at, d.id, t.position
+ LIMIT %s
+"""
+_QUEUED = f"""
+SELECT v.bot_id, said.system, said.text, i.key::text, NULL
+  FROM ({items_of()}) AS i
+  LEFT JOIN bots_botversion AS v ON v.id = i.bot_version_id
+ CROSS JOIN LATERAL (VALUES (i.system, i.text), (i.first_system, i.first_text),
+                            (i.second_system, i.second_text)) AS said (system, text)
+ WHERE said.text IS NOT NULL
+ ORDER BY i.id
+ LIMIT %s
+"""
+
+
+# Whatever of a study's page changes what is found; what is said in a conversation, once it is over.
+_OF = """
+SELECT (SELECT max(id) FROM audits_audit WHERE state = 'done'),
+       (SELECT md5(string_agg(concat_ws(' ', id, name, title, configuration), ' ' ORDER BY id))
+          FROM bots_bot),
+       (SELECT concat_ws(' ', count(*), max(id)) FROM judging_item WHERE study_id = %s)
+"""
+
+
+def blindness(study: Study) -> Blindness | None:
+    """What is found of a study that promises blindness; None of one that does not.
+
+    It is kept until something of it changes: thousands of texts are read for it.
+    """
+    if not task_of(study).is_blind(study):
+        return None
+    with connection.cursor() as cursor:
+        cursor.execute(_OF, [study.pk])
+        key = key_of("blindness", study.pk, study.results_version, cursor.fetchone(), get_language())
+    found: Blindness = remembered(key, lambda: _read(study))
+    return found
+
+
+def _read(study: Study) -> Blindness:
+    talks = task_of(study).has_conversations
+    rows = _rows(study, _SAID if talks else _QUEUED)
+    wanted = {row[0] for row in rows} | set(study.study_bots.values_list("bot", flat=True))
+    bots = Bot.objects.in_bulk([pk for pk in wanted if pk])
+    names = {pk: names_of(bot.title, bot.name, _settings(bot)) for pk, bot in bots.items()}
+    found = _found(rows, names)
+    slips = [
+        _slip(system, text, found[row], *_where(study, where, position))
+        for row in _each_text_once(rows, found)[:MOST_SHOWN]
+        for _bot, system, text, where, position in [rows[row]]
+    ]
+    asked = [bot for bot in bots.values() if not (bot.is_outside or bot.is_operated)] if talks else []
+    before, unaudited = _in_audits(asked, names)
+    return Blindness((*before, *slips)[:MOST_SHOWN], len(rows), len(found), unaudited)
+
+
+def _found(rows: Sequence[tuple[Any, ...]], names: Mapping[int, Names]) -> dict[int, Named]:
+    """By number among these rows, what names the system that said it."""
+    of_system: dict[tuple[int | None, str], list[int]] = {}
+    for row, (bot, system, *_rest) in enumerate(rows):
+        of_system.setdefault((bot, system), []).append(row)
+    return {
+        rows_of[nth]: found
+        for (bot, system), rows_of in of_system.items()
+        for nth, found in named_among(
+            [rows[row][2] for row in rows_of], names.get(bot or 0) or names_of(system, "")
+        ).items()
+    }
+
+
+def _each_text_once(rows: Sequence[tuple[Any, ...]], found: Mapping[int, Named]) -> list[int]:
+    """Where each text of a system comes first: one that comes a hundred times would hide all others."""
+    first: dict[tuple[Any, ...], int] = {}
+    for row in sorted(found):
+        first.setdefault(rows[row][:3], row)
+    return list(first.values())
+
+
+def _settings(bot: Bot) -> dict[str, Any]:
+    """With those of the bots inside it, which may be named as well."""
+    try:
+        return composition.filled(bot.adapter, bot.configuration)
+    except ChatbotError:  # its adapter, or a bot inside, is gone
+        configuration: dict[str, Any] = bot.configuration
+        return configuration
+
+
+def _rows(study: Study, statement: str) -> list[tuple[Any, ...]]:
+    with connection.cursor() as cursor:
+        cursor.execute(statement, [study.pk, MOST_READ])
+        rows: list[tuple[Any, ...]] = cursor.fetchall()
+    return rows
+
+
+def _in_audits(bots: Sequence[Bot], names: Mapping[int, Names]) -> tuple[list[Slip], list[str]]:
+    """What the newest audit of each bot found, and the titles of those that have none."""
+    done = Audit.objects.filter(bot__in=bots, state=Audit.State.DONE).order_by("bot_id", "-pk")
+    audits = {audit.bot_id: audit for audit in done.distinct("bot_id").select_related("bot")}
+    found = []
+    for audit in audits.values():
+        of_bot = _of_audit(audit, names[audit.bot_id])
+        found += list(islice(of_bot, MOST_OF_AUDIT))
+    return found, sorted(bot.title for bot in bots if bot.pk not in audits)
+
+
+def _of_audit(audit: Audit, names: Names) -> Iterator[Slip]:
+    """Each different reply once."""
+    seen = set()
+    for text in AuditedReply.objects.filter(audit=audit).order_by("pk").values_list("text", flat=True):
+        if text not in seen and (found := named(text, names)):
+            seen.add(text)
+            where = _("Audit of %(date)s") % {"date": f"{audit.created_at:%-d %b %Y}"}
+            yield _slip(audit.bot.title, text, found, where, audit.get_absolute_url())
+
+
+def _where(study: Study, where: str, position: int | None) -> tuple[str, str]:
+    """When something was said, in words, and where one can read it."""
+    if position is None:
+        return _("In the queue"), reverse("judging:item", args=[study.pk, where])
+    address = f"{reverse('labels:transcript', args=[where])}#turn-{position}"
+    return _("Turn %(position)s of a conversation") % {"position": position + 1}, address
+
+
+def _slip(system: str, text: str, found: Named, where: str, address: str) -> Slip:
+    before, after = text[max(0, found.start - AROUND) : found.start], text[found.end : found.end + AROUND]
+    return Slip(
+        system,
+        found.what,
+        where,
+        address,
+        ("\u2026" if found.start > AROUND else "") + before,
+        text[found.start : found.end],
+        after + ("\u2026" if found.end + AROUND < len(text) else ""),
+    )

@@ -1,0 +1,96 @@
+"""Registered bots as the choices of a form."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django import forms
+from django.db.models import Q
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from typing_extensions import override
+
+from turnwise.accounts.models import User
+from turnwise.bots import composition, queries
+from turnwise.bots.search import BotSelect, BotTicks, likeliest
+from turnwise.bots.models import Bot, BotRevision
+
+_NAMED = re.compile(r"[\w-]{1,60}(@[0-9]{1,9})?", re.ASCII)
+Choices = list[tuple[str | Promise, list[tuple[str, str]]]]
+
+
+class PickedBot(forms.ChoiceField):
+    """A registered bot, listed or not; whether it may be chosen is for `members.pinned` to say."""
+
+    widget = BotSelect
+
+    @override
+    def valid_value(self, value: Any) -> bool:
+        return bool(_NAMED.fullmatch(str(value)))
+
+
+class PickedBots(forms.MultipleChoiceField):
+    """Several of them."""
+
+    widget = BotTicks
+
+    @override
+    def valid_value(self, value: Any) -> bool:
+        return bool(_NAMED.fullmatch(str(value)))
+
+
+def choices_for(
+    user: User, chosen: Sequence[Mapping[str, Any]], sent: Sequence[str], *, besides: Bot | None
+) -> tuple[Choices, int]:
+    """The bots that this person is offered, by kind, each as it is now; first what is chosen and older.
+
+    Args:
+        user: who chooses.
+        chosen: what the bot has.
+        sent: values that the form was sent with, and has to show again.
+        besides: the bot itself.
+
+    Returns:
+        The choices, and how many bots there are besides.
+    """
+    bots = composition.choosable(user).exclude(name=besides.name if besides else "")
+    names = [each["registered"] for each in [*chosen, *map(named_by, filter(_NAMED.fullmatch, sent))]]
+    found = likeliest(bots, user, chosen=Q(name__in=names))
+    newest = dict(
+        BotRevision.objects.filter(bot__in=found.bots).order_by("number").values_list("bot__name", "number")
+    )
+    older = [
+        (value_of(each), _older(each, newest.get(each["registered"])))
+        for each in chosen
+        if newest.get(each["registered"]) != each["revision"]
+    ]
+    groups = queries.by_kind([queries.Standing(bot, "") for bot in found.bots if bot.name in newest])
+    offered: Choices = [
+        (title, [(_value(each.bot.name, newest, sent), _shown(each.bot, newest)) for each in rows])
+        for title, rows in groups
+    ]
+    return ([(_("Chosen before"), older)] if older else []) + offered, found.unlisted
+
+
+def value_of(inner: Mapping[str, Any]) -> str:
+    """A named bot as the value of a choice."""
+    return f"{inner['registered']}@{inner['revision']}"
+
+
+def named_by(value: str) -> dict[str, Any]:
+    """The bot that a choice names; without a revision, as it is now."""
+    name, _at, revision = value.partition("@")
+    return {"registered": name, **({"revision": int(revision)} if revision else {})}
+
+
+def _value(name: str, newest: Mapping[str, int], sent: Sequence[str]) -> str:
+    return name if name in sent else f"{name}@{newest[name]}"
+
+
+def _shown(bot: Bot, newest: Mapping[str, int]) -> str:
+    return f"{bot.title} \N{EN DASH} {bot.name}, v{newest[bot.name]}"
+
+
+def _older(inner: Mapping[str, Any], newest: int | None) -> str:
+    named = f"{inner['registered']}, v{inner['revision']}"
+    return named if newest is None else _("%(bot)s; v%(newest)d is newer") % {"bot": named, "newest": newest}

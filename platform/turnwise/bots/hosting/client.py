@@ -1,0 +1,196 @@
+"""How the rest of the platform talks to a bot, wherever it is hosted."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Hashable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from channels.db import database_sync_to_async
+from django.conf import settings
+from django.db import connection
+
+from chatbots.base import Context, Response
+from chatbots.errors import (
+    BotFailedError,
+    BotHostGoneError,
+    BotNotHostedError,
+    ChatbotError,
+    LineLostError,
+)
+from chatbots.hosting.health import State
+from turnwise.bots.hosting import resident_bots, presence
+from turnwise.bots.hosting.resident_bots import HostedBot
+from turnwise.bots.models import Bot
+from turnwise.bots.hosting.presence import DIRECTORY, Copy
+from turnwise.bots.hosting.remote import Courier, courier, unpacked_response
+
+# A worker does not notice that their message is confirmed so much later.
+AT_ONCE_SECONDS = 0.02
+# For a bot that loads, as all do after a restart. Some take minutes; one that never ends must keep nobody.
+LOADING_SECONDS = 600.0
+LOOK_AGAIN_SECONDS = 0.25
+# A Redis that was killed is mostly there again at once.
+LINE_BACK_WITHIN_SECONDS = 5.0
+
+OnLoading = Callable[[], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A bot's response with what is needed to reproduce and to time it."""
+
+    response: Response
+    version_id: int
+    latency_ms: int
+    seed: int | None
+
+    @property
+    def remarks(self) -> dict[str, Any] | None:
+        """What is stored with it of what its filters or service remarked; None if they did not."""
+        if not self.response.remarks and not self.response.fallback:
+            return None
+        return {"texts": list(self.response.remarks), "fallback": self.response.fallback}
+
+    @property
+    def candidates(self) -> list[dict[str, Any]]:
+        """Its candidates as they are stored and told everywhere."""
+        return [{"text": each.text, "score": each.score} for each in self.response.candidates]
+
+
+async def reply(
+    bot_id: int,
+    context: Context,
+    *,
+    party: Hashable = None,
+    deadline: float | None = None,
+    on_loading: OnLoading | None = None,
+) -> Reply:
+    """Ask a resident bot for its response to `context`: here, or in the process that has least to do.
+
+    While the bot loads the deadline does not run: that it was started anew is no fault of its answer.
+
+    Args:
+        bot_id: of a `turnwise.bots.models.Bot`.
+        context: the dialogue so far.
+        party: who asks, such as a study's code; a bot serves parties in turn.
+        deadline: seconds to wait at most; settings.BOT_DEADLINE_SECONDS if None, as for people who wait.
+        on_loading: called once if the bot is loading and must be waited for.
+
+    Raises:
+        chatbots.errors.ChatbotError: busy, late, failed or hosted nowhere, each its own class.
+    """
+    seconds = settings.BOT_DEADLINE_SECONDS if deadline is None else deadline
+    await _until_loaded(bot_id, on_loading)
+    hosted = resident_bots.hosted_here(bot_id)
+    if copies := DIRECTORY.answering(bot_id):
+        sender = await courier()
+        if not await sender.is_connected(patience=0.0 if hosted else LINE_BACK_WITHIN_SECONDS):
+            return await _reply_from_here(hosted or _unreachable(copies[0]), context, party, seconds)
+        copy = min(copies, key=sender.under_way)
+        if hosted is None or hosted.is_loading or hosted.resident.waiting > sender.under_way(copy):
+            return await _reply_from_elsewhere(sender, copy, context, party, seconds, on_loading)
+    return await _reply_from_here(hosted or await _host_now(bot_id), context, party, seconds)
+
+
+async def _until_loaded(bot_id: int, on_loading: OnLoading | None) -> None:
+    until = time.monotonic() + LOADING_SECONDS
+    is_loading = await _is_loading(bot_id, as_known_since=presence.OLD_AFTER_SECONDS)
+    while is_loading and time.monotonic() < until:
+        await asyncio.sleep(LOOK_AGAIN_SECONDS)  # most are loaded by then, and nobody need hear of it
+        is_loading = await _is_loading(bot_id, as_known_since=LOOK_AGAIN_SECONDS)
+        if on_loading and is_loading:
+            await on_loading()
+            on_loading = None
+
+
+async def _is_loading(bot_id: int, *, as_known_since: float) -> bool:
+    """Whether the bot loads everywhere; one that is nowhere yet is begun to load here."""
+    if DIRECTORY.is_older(as_known_since):
+        await asyncio.to_thread(_in_thread, partial(DIRECTORY.refresh, as_known_since))
+    hosted, copies = resident_bots.hosted_here(bot_id), DIRECTORY.answering(bot_id)
+    if hosted is None and not copies and not DIRECTORY.is_expected_back(bot_id):
+        hosted = await _host_now(bot_id)
+    is_loading_here = hosted is None or hosted.is_loading
+    return is_loading_here and all(copy.state is State.LOADING for copy in copies)
+
+
+async def reply_at_once(bot_id: int, context: Context, *, party: Hashable = None) -> Reply | None:
+    """The response of a bot that is resident here and lately answered in no time.
+
+    None for any other, and if it fails or takes longer now: `reply` then asks it in all patience. What counts
+    is the bot's own time: where many write at once, two commits a turn instead of one would make it worse.
+    """
+    hosted = resident_bots.hosted_here(bot_id)
+    if hosted is None or hosted.resident.answered_in > AT_ONCE_SECONDS:
+        return None
+    try:
+        return await _reply_from_here(
+            hosted, context, party, settings.BOT_DEADLINE_SECONDS, patience=AT_ONCE_SECONDS
+        )
+    except (ChatbotError, TimeoutError):
+        return None
+
+
+async def _reply_from_here(
+    hosted: HostedBot, context: Context, party: Hashable, deadline: float, *, patience: float | None = None
+) -> Reply:
+    started = time.monotonic()
+    response = await hosted.resident.respond(context, deadline=deadline, party=party, patience=patience)
+    seconds = time.monotonic() - started
+    if hosted.version_id is None:
+        raise BotFailedError(f"{hosted.row} answered before its version was recorded.")
+    return Reply(response, hosted.version_id, round(seconds * 1000), context.seed)
+
+
+async def _reply_from_elsewhere(
+    sender: Courier,
+    copy: Copy,
+    context: Context,
+    party: Hashable,
+    deadline: float,
+    on_loading: OnLoading | None,
+) -> Reply:
+    """Ask a copy; if its process just let it go, or died, the next one; if the line broke, once more."""
+    try:
+        answer = await sender.ask(copy, context, deadline=deadline, party=party)
+    except (BotNotHostedError, LineLostError) as error:
+        if isinstance(error, BotHostGoneError):
+            await asyncio.to_thread(_in_thread, partial(DIRECTORY.mourn, copy))
+        elif isinstance(error, BotNotHostedError):
+            DIRECTORY.forget(copy)
+        return await reply(copy.bot_id, context, party=party, deadline=deadline, on_loading=on_loading)
+    return Reply(unpacked_response(answer), answer["version"], answer["latency_ms"], context.seed)
+
+
+def _unreachable(copy: Copy) -> HostedBot:
+    raise BotFailedError(
+        f"The chatbot runs in another process ({copy.host}), and Redis, over which it is asked, "
+        "does not answer. Try again in a minute."
+    )
+
+
+def _in_thread(step: Callable[[], None]) -> None:
+    try:
+        step()
+    finally:
+        connection.close()
+
+
+@database_sync_to_async
+def _host_now(bot_id: int) -> HostedBot:
+    """A bot registered after this process started is loaded when it is first needed."""
+    bot = Bot.objects.filter(pk=bot_id).first()
+    if bot is None or not bot.active:
+        named = bot or f"Bot {bot_id}"
+        raise BotFailedError(f"{named} is switched off. Its owner or an admin can switch it on under Bots.")
+    if bot.is_operated:
+        raise BotFailedError(f"A person answers in place of {bot}, and only in conversations of studies.")
+    if not resident_bots.is_named_here(bot.name):
+        if failed := presence.why_not(bot):
+            raise BotFailedError(failed)
+        raise BotNotHostedError(
+            f"{bot} is not hosted anywhere. Start a host for it: manage.py hostbots {bot.name}"
+        )
+    return resident_bots.host(bot)

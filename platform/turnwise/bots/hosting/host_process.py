@@ -1,0 +1,140 @@
+"""A process that hosts bots: loads them, says which it has, answers for them to other processes."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from types import TracebackType
+from typing import Any, Self
+
+from channels.layers import get_channel_layer
+from django.db import connection
+
+from chatbots.hosting.health import CONTEXTS
+from chatbots.errors import BotFailedError, BotNotHostedError, HostingError, last_line
+from chatbots.hosting.health import State
+from turnwise.bots.hosting import resident_bots, presence
+from turnwise.bots.hosting.resident_bots import HostedBot
+from turnwise.bots.hosting.presence import DIRECTORY
+from turnwise.bots.hosting.remote import Item, Outbox, packed_response, unpacked_context
+
+log = logging.getLogger(__name__)
+PAUSE_AFTER_ERROR_SECONDS = 1.0
+GLANCE_SECONDS = 0.1
+
+
+class Hosting:
+    """Hosts this process's bots from `async with` to its end."""
+
+    def __init__(self) -> None:
+        """Host nothing yet."""
+        self._channel = ""
+        self._tasks: list[asyncio.Task[None]] = []
+        self._under_way: set[asyncio.Task[None]] = set()
+        self._outbox = Outbox("bots.answers")
+
+    async def __aenter__(self) -> Self:
+        """Begin and return at once; pages need not wait for models, nor for Redis or PostgreSQL."""
+        self._tasks = [asyncio.create_task(self._again(step)) for step in (self._take_requests, self._tend)]
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Tell the others first, so that they ask somebody else."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self._channel:
+            with suppress(Exception):
+                await _with_database(lambda: presence.withdraw(self._channel))
+        await asyncio.to_thread(resident_bots.close)
+
+    async def _again(self, step: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Keep a step going that a restart of Redis or PostgreSQL may break."""
+        while True:
+            try:
+                await step()
+            except Exception:
+                log.exception("Hosting of bots was interrupted")
+                await asyncio.sleep(PAUSE_AFTER_ERROR_SECONDS)
+
+    async def _tend(self) -> None:
+        """Keep what is hosted, and what others know of it, up to date."""
+        while True:
+            await _with_database(self._look_after)
+            for hosted in resident_bots.everything():
+                if hosted.resident.is_half_open:
+                    self._begin(self._probe(hosted))
+            await self._until_there_is_news()
+
+    async def _until_there_is_news(self) -> None:
+        """Until a bot is loaded, for which people may wait, or fails, or it is time to say that we live."""
+        told, until = _states(), time.monotonic() + presence.ANNOUNCED_EVERY_SECONDS
+        while _states() == told and time.monotonic() < until:
+            await asyncio.sleep(GLANCE_SECONDS)
+
+    def _look_after(self) -> None:
+        resident_bots.tend()
+        if self._channel:
+            presence.announce(self._channel)
+        DIRECTORY.read()
+
+    async def _take_requests(self) -> None:
+        layer = get_channel_layer()
+        assert layer is not None
+        self._channel = DIRECTORY.own_channel = await layer.new_channel()
+        await _with_database(self._look_after)
+        while True:
+            message = await layer.receive(self._channel)
+            for request in message["items"]:
+                self._begin(self._answer(message["reply_to"], request))
+
+    def _begin(self, step: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(step)
+        self._under_way.add(task)
+        task.add_done_callback(self._under_way.discard)
+
+    async def _probe(self, hosted: HostedBot) -> None:
+        """Find out whether a bot that kept failing is well again: nobody else is sent to it until it is."""
+        with suppress(HostingError):
+            await hosted.resident.respond(CONTEXTS[0])
+
+    async def _answer(self, reply_to: str, request: Item) -> None:
+        """Ask the bot here; whatever happens, its caller hears of it."""
+        try:
+            answer = await self._answered(request)
+        except HostingError as error:
+            answer = {"error": type(error).__name__, "why": str(error)}
+        except Exception as error:
+            log.exception("A request for bot %s failed.", request.get("bot"))
+            answer = {"error": BotFailedError.__name__, "why": last_line(error)}
+        self._outbox.post(reply_to, {"number": request["number"], **answer})
+
+    async def _answered(self, request: Item) -> Item:
+        hosted = resident_bots.hosted_here(request["bot"])
+        if hosted is None:
+            raise BotNotHostedError(f"Bot {request['bot']} is not hosted there any more. Try again.")
+        started = time.monotonic()
+        response = await hosted.resident.respond(
+            unpacked_context(request), deadline=request["deadline"], party=request["party"]
+        )
+        milliseconds = round((time.monotonic() - started) * 1000)
+        return packed_response(response) | {"version": hosted.version_id, "latency_ms": milliseconds}
+
+
+def _states() -> list[tuple[int, State]]:
+    return [(hosted.row.pk, hosted.resident.state) for hosted in resident_bots.everything()]
+
+
+async def _with_database(step: Callable[[], None]) -> None:
+    """Run a step on a thread, which gives its connection back at the end."""
+
+    def run() -> None:
+        try:
+            step()
+        finally:
+            connection.close()
+
+    await asyncio.to_thread(run)

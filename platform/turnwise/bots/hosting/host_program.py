@@ -1,0 +1,26 @@
+"""A host of bots, as `turnwise.project.supervision.keeper` keeps it running for `manage.py hostbots`."""
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import django
+from django.core.management import BaseCommand, CommandError, call_command, load_command_class
+
+
+def load(names: Sequence[str]) -> Callable[[], Callable[[], int]]:
+    """Import all that a host needs; its bots are loaded by each copy."""
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "turnwise.project.settings")
+    django.setup()
+    host = partial(_host, load_command_class("bots", "hostbots"), names)
+    return lambda: host
+
+
+def _host(command: BaseCommand, names: Sequence[str]) -> int:
+    try:
+        call_command(command, *names, once=True)
+    except CommandError as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    return 0

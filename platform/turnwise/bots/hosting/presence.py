@@ -1,0 +1,210 @@
+"""Which process has which bot resident: each says so every few seconds, the others read it.
+
+The database keeps it rather than Redis, so that pages, jobs and the assignment of workers ask with the
+queries that they make anyway.
+"""
+
+import math
+import os
+import socket
+import threading
+import time
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from django.db.models import Exists, FilteredRelation, OuterRef, Q
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from chatbots.hosting.health import State
+from turnwise.bots.hosting import resident_bots
+from turnwise.bots import operators
+from turnwise.bots.models import OPERATED, Bot, BotCopy
+
+ANNOUNCED_EVERY_SECONDS = 1.0
+OLD_AFTER_SECONDS = 1.5
+# A process that has been silent for so long has died, or is as good as dead.
+SILENT_AFTER = timedelta(seconds=10)
+# Hosts look for new bots every second; so long a new one is not yet missed.
+TAKEN_UP_WITHIN = timedelta(seconds=10)
+FORGOTTEN_AFTER = timedelta(minutes=10)
+# A process that was killed is mostly started anew at once; so long its bots count as starting.
+BACK_WITHIN_SECONDS = 15.0
+
+# Requests to a bot in one of these wait for it or are answered; all others refuse.
+ANSWERING = (State.LOADING, State.READY)
+
+UNWELL: dict[str, str] = {
+    State.FAILED: "could not be loaded",
+    State.FAILING: "keeps failing",
+    State.STUCK: "hangs in an answer",
+}
+
+# What anyone may know of a copy's health: figures only.
+TOLD = ("queued", "computing", "served", "busy", "late", "failed", "cut", "median_seconds", "p95_seconds",
+        "latencies", "batches", "memory_bytes")  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """A bot that another process has resident."""
+
+    bot_id: int
+    channel: str
+    resident_bots: str
+    state: State
+
+
+def announce(channel: str) -> None:
+    """Say what this process hosts, and take back what it no longer does."""
+    mine = resident_bots.everything()
+    rows = [
+        BotCopy(
+            bot_id=hosted.row.pk,
+            channel=channel,
+            host=f"{socket.gethostname()} {os.getpid()}"[:120],
+            state=hosted.resident.state,
+            health=hosted.health(),
+            seen_at=Now(),
+        )
+        for hosted in mine
+    ]
+    BotCopy.objects.filter(channel=channel).exclude(bot__in=[row.bot_id for row in rows]).delete()
+    BotCopy.objects.filter(seen_at__lt=Now() - FORGOTTEN_AFTER).delete()
+    BotCopy.objects.bulk_create(
+        rows,
+        update_conflicts=True,
+        unique_fields=["bot", "channel"],
+        update_fields=["host", "state", "health", "seen_at"],
+    )
+
+
+def withdraw(channel: str) -> None:
+    """Say that this process hosts nothing any more."""
+    BotCopy.objects.filter(channel=channel).delete()
+
+
+def available(bots: Collection[Bot]) -> set[int]:
+    """Of these bots, the ids of those that would answer: hosted somewhere, or to be hosted here on demand."""
+    elsewhere = set(
+        BotCopy.objects.filter(
+            bot__in=bots, seen_at__gt=Now() - SILENT_AFTER, state__in=ANSWERING
+        ).values_list("bot", flat=True)
+    )
+    return elsewhere | {bot.pk for bot in bots if _answers_here(bot)}
+
+
+def _answers_here(bot: Bot) -> bool:
+    if bot.is_operated:
+        return False
+    hosted = resident_bots.hosted_here(bot.pk)
+    return hosted.resident.state in ANSWERING if hosted else resident_bots.is_named_here(bot.name)
+
+
+def states(active: Iterable[str] | None = None) -> dict[str, str]:
+    """Of these active bots, by name, or of all: the best state in any process, or "not hosted".
+
+    In whose place a person answers is ready while somebody is at the operator's page.
+    """
+    among = Bot.objects.filter(active=True) if active is None else Bot.objects.filter(name__in=set(active))
+    heard_of = FilteredRelation("copies", condition=Q(copies__seen_at__gt=Now() - SILENT_AFTER))
+    somebody = Exists(operators.present(now=timezone.now()).filter(bot=OuterRef("pk")))
+    told = among.annotate(fresh=heard_of, somebody=somebody)
+    rows = list(told.values_list("name", "adapter", "somebody", "active", "fresh__state"))
+    best = {name: _unheard_of(adapter, is_there) for name, adapter, is_there, *_ in rows}
+    ranks = [state.value for state in (State.READY, State.LOADING, State.FAILING, State.STUCK, State.FAILED)]
+    found = [(hosted.row.name, hosted.resident.state.value) for hosted in resident_bots.everything()]
+    elsewhere = [(name, state) for name, _, _, is_active, state in rows if is_active and state]
+    for name, state in [*found, *elsewhere]:
+        if name in best and state in ranks:
+            known = best[name]
+            best[name] = min(known, state, key=ranks.index) if known in ranks else state
+    return best
+
+
+def _unheard_of(adapter: str, is_somebody_there: bool) -> str:
+    """The state of a bot that no process has."""
+    if adapter != OPERATED:
+        return "not hosted"
+    return State.READY.value if is_somebody_there else "no operator"
+
+
+def why_not(bot: Bot) -> str:
+    """In words, why a bot that other processes have does not answer there; empty if none has it."""
+    copies = BotCopy.objects.filter(bot=bot, seen_at__gt=Now() - SILENT_AFTER).exclude(state__in=ANSWERING)
+    copy = copies.order_by("-seen_at").first()
+    if copy is None:
+        return ""
+    last_line = last_error(copy.health).removeprefix("failed: ")
+    said = UNWELL.get(copy.state, f"is {copy.state}")
+    return f"{bot} {said} at {copy.host}. Last error: {last_line or 'none'}"
+
+
+def last_error(health: Mapping[str, Any]) -> str:
+    """What a copy failed of last, without where in its code; empty: of nothing."""
+    return str(health.get("last_error", "")).rpartition("\n")[2]
+
+
+def figures() -> dict[str, list[dict[str, Any]]]:
+    """Of every active bot, by name: how it is in each process that has it. Says no address and no error."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    fresh = BotCopy.objects.filter(bot__active=True, seen_at__gt=Now() - SILENT_AFTER)
+    for name, state, health in fresh.order_by("bot__name", "host").values_list(
+        "bot__name", "state", "health"
+    ):
+        is_busy = state == State.READY and health.get("computing")
+        shown = {key: health[key] for key in TOLD if key in health}
+        found.setdefault(name, []).append({"state": "busy" if is_busy else state, **shown})
+    return found
+
+
+class Directory:
+    """The copies in other processes, as read at most `ANNOUNCED_EVERY_SECONDS` ago by whoever asks often."""
+
+    def __init__(self) -> None:
+        """Know nothing yet."""
+        self._copies: dict[int, list[Copy]] = {}
+        self._read_at = -60.0
+        self._reading = threading.Lock()
+        self._lost: dict[int, float] = {}
+        self.own_channel = ""
+
+    def is_older(self, seconds: float) -> bool:
+        return time.monotonic() - self._read_at > seconds
+
+    def refresh(self, seconds: float) -> None:
+        """Read it anew if it is older. Who comes meanwhile waits: what is old may name those who are gone."""
+        with self._reading:
+            if self.is_older(seconds):
+                self.read()
+
+    def read(self) -> None:
+        fresh = BotCopy.objects.filter(seen_at__gt=Now() - SILENT_AFTER).exclude(channel=self.own_channel)
+        copies: dict[int, list[Copy]] = {}
+        for row in fresh.values_list("bot", "channel", "host", "state"):
+            copies.setdefault(row[0], []).append(Copy(row[0], row[1], row[2], State(row[3])))
+        self._copies, self._read_at = copies, time.monotonic()
+
+    def answering(self, bot_id: int) -> list[Copy]:
+        """Copies elsewhere that take requests; ready ones if there are any, else loading ones."""
+        copies = [copy for copy in self._copies.get(bot_id, ()) if copy.state in ANSWERING]
+        return [copy for copy in copies if copy.state is State.READY] or copies
+
+    def forget(self, copy: Copy) -> None:
+        """Until it is read anew, do without a copy that turned out to be gone."""
+        self._copies[copy.bot_id] = [each for each in self._copies.get(copy.bot_id, ()) if each != copy]
+
+    def mourn(self, copy: Copy) -> None:
+        """Take back for all what a process announced that has gone; one that lives announces itself anew."""
+        withdraw(copy.channel)
+        self._lost[copy.bot_id] = time.monotonic()
+        self.read()
+
+    def is_expected_back(self, bot_id: int) -> bool:
+        """Whether its process died just now, so that another one is most likely on its way."""
+        return time.monotonic() - self._lost.get(bot_id, -math.inf) < BACK_WITHIN_SECONDS
+
+
+DIRECTORY = Directory()

@@ -1,0 +1,226 @@
+"""How much memory the bots of this process may take, and how much they do.
+
+The bots that this process keeps resident. One `Resident` each, loaded anew when it changes.
+"""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import psutil
+from django.conf import settings
+
+from chatbots.errors import BotMemoryError
+from evaluation.files.writing import with_unit
+import logging
+import math
+import threading
+import time
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from django.conf import settings
+from django.db import connection
+
+from chatbots import base
+from chatbots.hosting.health import State
+from chatbots.registry import REGISTRY
+from chatbots.hosting.resident import Resident
+from turnwise.bots import composition
+from turnwise.bots.models import OPERATED, Bot
+from turnwise.bots.services import note_memory, version_of
+
+
+# Two bots that load at once could not be told apart by what the process grows. Yet one that hangs in its
+# loading, as at a server that does not answer, must not keep the others out for ever.
+PATIENCE_SECONDS = 120.0
+_MB = 1_000_000
+_loading = threading.Lock()
+
+
+@contextmanager
+def one_at_a_time() -> Iterator[bool]:
+    """Wait until no other bot is being loaded; False if that took too long to be waited for."""
+    alone = _loading.acquire(timeout=PATIENCE_SECONDS)
+    try:
+        yield alone
+    finally:
+        if alone:
+            _loading.release()
+
+
+def memory_taken() -> int:
+    """Bytes that this process holds in memory."""
+    return int(psutil.Process().memory_info().rss)
+
+
+def budget() -> int:
+    """Bytes that this process may hold: TURNWISE_BOT_MEMORY_GB, else four fifths of the machine."""
+    return settings.BOT_MEMORY_BYTES or int(0.8 * psutil.virtual_memory().total)
+
+
+def refuse_over_budget(title: str, needed: int) -> None:
+    """Refuse a bot that needs so many further bytes.
+
+    Raises:
+        BotMemoryError: they would take the process past its budget.
+    """
+    if memory_taken() + needed > budget():
+        raise BotMemoryError(
+            f"{title} needs {_in_mb(needed)}; this process holds {_in_mb(memory_taken())} already and may hold "
+            f"{_in_mb(budget())}. Switch another bot off, host this one in a process of its own (manage.py "
+            "hostbots), or raise TURNWISE_BOT_MEMORY_GB."
+        )
+
+
+def _in_mb(size: int) -> str:
+    return with_unit(f"{size / _MB:,.0f}", "MB")
+
+
+log = logging.getLogger(__name__)
+
+# Hundreds talk to one bot, and the requests of all of them may arrive before its thread gets a turn.
+# A slow bot's queue is bounded by the deadline of each request.
+MOST_WAITING = 1000
+
+# A bot that could not be loaded is loaded again when it is asked, but not more often than this; unasked, as
+# no other process asks it, after twice as long each time.
+RELOAD_SECONDS = 30.0
+MOST_DOUBLINGS = 5
+
+# A thread that hangs cannot be ended, only left behind with the memory of its bot. After so many of one
+# bot the process itself has to be replaced.
+MOST_LEFT_BEHIND = 3
+
+
+@dataclass(slots=True)
+class HostedBot:
+    """A bot in this process; `row` is its record as it was when it was loaded."""
+
+    row: Bot
+    resident: Resident
+    version_id: int | None = None
+    memory_bytes: int | None = None
+    since: float = field(default_factory=time.monotonic)
+    attempts: int = 0
+    """How often it could not be loaded before."""
+
+    def is_to_be_loaded_again(self, *, asked: bool) -> bool:
+        """Whether what it failed for, a service or a database, may have been mended by now."""
+        patience = RELOAD_SECONDS * (1 if asked else 2 ** min(self.attempts, MOST_DOUBLINGS))
+        return self.resident.state is State.FAILED and time.monotonic() - self.since > patience
+
+    @property
+    def is_loading(self) -> bool:
+        return self.resident.state is State.LOADING
+
+    def health(self) -> dict[str, Any]:
+        return asdict(self.resident.health()) | {"memory_bytes": self.memory_bytes}
+
+
+_hosted: dict[int, HostedBot] = {}
+_left_behind: dict[int, int] = {}
+_lock = threading.Lock()
+
+
+def is_named_here(name: str) -> bool:
+    """Whether this process is to host the bot: TURNWISE_BOTS is all, none, or names."""
+    return settings.BOTS_HERE is None or name in settings.BOTS_HERE
+
+
+def tend() -> None:
+    """Make this process host what it should: load new bots, reload changed or stuck ones, let others go."""
+    loadable = Bot.objects.filter(active=True).exclude(adapter=OPERATED)
+    wanted = {bot.pk: bot for bot in loadable if is_named_here(bot.name)}
+    for bot_id, hosted in list(_hosted.items()):
+        if bot_id not in wanted or _is_outdated(hosted, wanted[bot_id]) or _is_to_be_left_behind(hosted):
+            _let_go(bot_id)
+    # One loads after the other: first those that are known as light, so that few wait for a large model.
+    for bot in sorted(
+        wanted.values(), key=lambda bot: math.inf if bot.memory_bytes is None else bot.memory_bytes
+    ):
+        present = _hosted.get(bot.pk)
+        if present is None or present.is_to_be_loaded_again(asked=False):
+            host(bot)
+
+
+def _is_outdated(hosted: HostedBot, row: Bot) -> bool:
+    return (hosted.row.adapter, hosted.row.configuration) != (row.adapter, row.configuration)
+
+
+def _is_to_be_left_behind(hosted: HostedBot) -> bool:
+    """Whether it hangs and is to be loaded anew on another thread."""
+    if hosted.resident.state is not State.STUCK or needs_new_process(hosted.row.pk):
+        return False
+    _left_behind[hosted.row.pk] = times = _left_behind.get(hosted.row.pk, 0) + 1
+    log.error("%s hangs in an answer. It is being reloaded (%s of %s).", hosted.row, times, MOST_LEFT_BEHIND)
+    return True
+
+
+def needs_new_process(bot_id: int | None = None) -> bool:
+    """Whether the bot, or any, has hung so often that only a new process helps."""
+    counts = _left_behind.values() if bot_id is None else [_left_behind.get(bot_id, 0)]
+    return any(times >= MOST_LEFT_BEHIND for times in counts)
+
+
+def _let_go(bot_id: int) -> None:
+    with _lock:
+        hosted = _hosted.pop(bot_id, None)
+    if hosted:
+        hosted.resident.close()
+
+
+def host(bot: Bot) -> HostedBot:
+    """The hosted bot, begun to load if this process does not have it yet."""
+    with _lock:
+        if hosted_here(bot.pk) is None:
+            hosted = HostedBot(bot, resident=None)  # type: ignore[arg-type]  # set on the next line
+            if failed := _hosted.get(bot.pk):
+                hosted.attempts = failed.attempts + 1
+            hosted.resident = Resident(
+                bot.name,
+                lambda: _load(hosted),
+                queue_size=MOST_WAITING,
+                deadline=settings.BOT_DEADLINE_SECONDS,
+            )
+            _hosted[bot.pk] = hosted
+        return _hosted[bot.pk]
+
+
+def _load(hosted: HostedBot) -> base.Bot:
+    """Runs on the bot's own thread."""
+    row = hosted.row
+    try:
+        with one_at_a_time() as alone:
+            configuration = composition.configuration_of(row.adapter, row.configuration)
+            adapter = REGISTRY.bot_class(row.adapter)
+            declared = adapter.memory_needed(configuration) or 0
+            refuse_over_budget(row.title, max(declared, row.memory_bytes or 0))
+            before = memory_taken()
+            loaded = adapter(configuration)
+            if alone:
+                hosted.memory_bytes = max(0, memory_taken() - before)
+                note_memory(row, hosted.memory_bytes)
+        hosted.version_id = version_of(row, loaded.fingerprint()).pk
+        return loaded
+    finally:
+        connection.close()  # the bot's own thread needs no database after this
+
+
+def hosted_here(bot_id: int) -> HostedBot | None:
+    """The bot as this process has it; None if `host` should load it."""
+    hosted = _hosted.get(bot_id)
+    return None if hosted is None or hosted.is_to_be_loaded_again(asked=True) else hosted
+
+
+def everything() -> list[HostedBot]:
+    return list(_hosted.values())
+
+
+def close() -> None:
+    with _lock:
+        residents = [hosted.resident for hosted in _hosted.values()]
+        _hosted.clear()
+        _left_behind.clear()
+    for resident in residents:
+        resident.close()

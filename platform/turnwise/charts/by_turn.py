@@ -1,0 +1,201 @@
+"""Figures turn by turn: a panel for each, a line with its band for each bot, and who is still talking.
+
+Scores by the reply of the conversation: a panel for each bot.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from evaluation.protocols import Published
+from turnwise.charts.layout import Palette
+from turnwise.charts.layout import Room, short
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from evaluation.protocols import Published
+from turnwise.charts.layout import Palette
+from turnwise.charts.layout import MARKERS, Cell, Panel, Result, main_panel, said
+from turnwise.charts.layout import LINE, Room, beside, legend_lines, short
+
+
+TurnResult = Mapping[str, Any]
+_ACROSS = 2
+_BARELY = 0.1  # of the largest count; a line of counts would else lie on the frame
+
+
+def by_turn(result: TurnResult, published: Sequence[Published], room: Room, palette: Palette) -> Figure:
+    """Mean of each metric at the second turn, the third …; the last panel counts conversations."""
+    del published
+    panels = [*result["by_turn"], None]
+    across = min(room.panels, _ACROSS)
+    down = -(-len(panels) // across)
+    figure = Figure(figsize=(room.width, 0.7 + 2.4 * down), layout="constrained")
+    all_axes = figure.subplots(down, across, sharex=True, squeeze=False).ravel()
+    for axes, panel in zip(all_axes, panels, strict=False):
+        if panel is None:
+            _still_talking(axes, _fullest(result)["bots"], palette)
+        else:
+            _panel(axes, panel, room, palette)
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+        axes.xaxis.set_tick_params(labelbottom=True)
+        axes.spines[["top", "right"]].set_visible(False)
+    for axes in all_axes[len(panels) :]:
+        axes.set_visible(False)
+    figure.supxlabel("turn of the conversation", fontsize=10)
+    handles, titles = all_axes[0].get_legend_handles_labels()
+    figure.legend(handles, titles, loc="outside upper center", ncols=across, frameon=False)
+    return figure
+
+
+def _panel(axes: Axes, panel: Mapping[str, Any], room: Room, palette: Palette) -> None:
+    for bot, colour in zip(panel["bots"], palette.series, strict=False):
+        points = bot["points"]
+        turns = [point["turn"] for point in points]
+        axes.plot(
+            turns,
+            [p["value"] for p in points],
+            "o-",
+            color=colour,
+            markersize=3,
+            linewidth=1.4,
+            label=short(bot["bot"], room.longest),
+        )
+        low, high = ([math.nan if p[end] is None else p[end] for p in points] for end in ("low", "high"))
+        axes.fill_between(turns, low, high, color=colour, alpha=0.2, linewidth=0)
+    axes.set_title(panel["title"], fontsize=10)
+
+
+def _fullest(result: TurnResult) -> Mapping[str, Any]:
+    """The figure with most points: nobody has to vote, so that votes leave turns out."""
+    panel: Mapping[str, Any] = max(
+        result["by_turn"], key=lambda panel: sum(len(bot["points"]) for bot in panel["bots"])
+    )
+    return panel
+
+
+def _still_talking(axes: Axes, bots: Sequence[Mapping[str, Any]], palette: Palette) -> None:
+    most = 1
+    for bot, colour in zip(bots, palette.series, strict=False):
+        counts = [point["going_on"] for point in bot["points"]]
+        axes.step([p["turn"] for p in bot["points"]], counts, where="mid", color=colour, linewidth=1.4)
+        most = max(most, *counts) if counts else most
+    axes.set_ylim(0, most * (1 + _BARELY))
+    axes.yaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.set_title("Conversations still going on", fontsize=10)
+
+
+def by_turn_in_words(result: TurnResult) -> str:
+    """The first and the last value of each line."""
+    told = []
+    for panel in result["by_turn"]:
+        for bot in panel["bots"]:
+            if bot["points"]:
+                first, last = bot["points"][0], bot["points"][-1]
+                told.append(
+                    f"{panel['title']} of {bot['bot']}: {first['value']:.2f} at turn {first['turn']}, "
+                    f"{last['value']:.2f} at turn {last['turn']}."
+                )
+    return f"Line charts by turn of the conversation. {' '.join(told)}"
+
+
+def by_reply(result: Result, published: Sequence[Published], room: Room, palette: Palette) -> Figure:
+    """A panel for each bot: scores at the first reply, the second …; a band for the last one's interval."""
+    bots, main = result["by_reply"], main_panel(result)
+    across = min(room.panels, len(bots))
+    down = -(-len(bots) // across)
+    width, legend = room.width, legend_lines(main.titles, room) * LINE
+    height = 0.75 + 2.1 * down + legend
+    figure = Figure(figsize=(width, height))
+    # Panels of equal axes have equal margins (in inches); finding them for each takes half of the time.
+    figure.subplots_adjust(
+        0.6 / width, 0.5 / height, 1 - 0.15 / width, 1 - (0.42 + legend) / height, wspace=0.12, hspace=0.3
+    )
+    # Nor do they share axes: what is done to one would be done to all, in the square of the time.
+    panels = figure.subplots(down, across, squeeze=False).ravel()
+    ends = _ends_of(bots)
+    for nth, (axes, bot) in enumerate(zip(panels, bots, strict=False)):
+        axes.set(xlim=ends, ylim=(main.low, main.high))
+        axes.tick_params(labelleft=nth % across == 0, labelbottom=nth + across >= len(panels))
+        _course_of(axes, bot, main, room, palette)
+    for axes in panels[len(bots) :]:
+        axes.set_visible(False)
+    figure.supxlabel("reply of the conversation", fontsize=9, y=0.06 / height)
+    figure.supylabel(main.axis, fontsize=9, x=0.06 / width)
+    handles, _ = panels[0].get_legend_handles_labels()
+    titles = [short(title, room.longest) for _, title in main.scores]
+    figure.legend(
+        handles, titles, loc="upper left", ncols=beside(main.titles, room), frameon=False,
+        bbox_to_anchor=(0.0, 1.0), fontsize=9, borderaxespad=0.2, labelspacing=0.25, columnspacing=1.2,
+    )  # fmt: skip
+    return figure
+
+
+def _ends_of(bots: Sequence[Mapping[str, Any]]) -> tuple[float, float]:
+    """The ends of an axis with the replies of all bots, and room for their marks."""
+    replies = [row["reply"] for bot in bots for row in bot["replies"]]
+    first, last = min(replies), max(replies)
+    beside = max(0.05 * (last - first), 0.05)
+    return first - beside, last + beside
+
+
+def _course_of(axes: Any, bot: Mapping[str, Any], panel: Panel, room: Room, palette: Palette) -> None:
+    for nth, (index, title) in enumerate(panel.scores):
+        points = [(row["reply"], row["cells"][index]) for row in bot["replies"]]
+        colour = palette.series[nth % len(palette.series)]
+        _line(axes, points, (colour, MARKERS[nth]), short(title), band=nth == len(panel.scores) - 1)
+    # Where it would be put after looking at every tick.
+    axes.set_title(short(bot["bot"], room.longest - 6), fontsize=9, y=1, loc="left", weight="bold")
+    axes.xaxis.get_major_locator().set_params(integer=True, min_n_ticks=1)
+    if panel.unit == "percent":
+        axes.set_yticks([0, 25, 50, 75, 100])
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def _line(
+    axes: Axes, points: Sequence[tuple[int, Cell]], look: tuple[str, str], title: str, *, band: bool
+) -> None:
+    (colour, marker), known = look, [(reply, cell) for reply, cell in points if cell["value"] is not None]
+    axes.plot(
+        [reply for reply, _ in known],
+        [cell["value"] for _, cell in known],
+        color=colour,
+        label=title,
+        marker=marker,
+        markersize=3.5,
+        linewidth=1.4,
+        clip_on=False,  # else a point at 0 or 100 is cut in half
+    )
+    if band:
+        axes.fill_between(
+            [reply for reply, _ in known],
+            [cell.get("low", math.nan) for _, cell in known],
+            [cell.get("high", math.nan) for _, cell in known],
+            color=colour,
+            alpha=0.14,
+            linewidth=0,
+        )
+
+
+def by_reply_in_words(result: Result) -> str:
+    panel = main_panel(result)
+    index, title = panel.scores[-1]
+    sentences = []
+    for bot in result["by_reply"]:
+        ends = [(row["reply"], said("", row["cells"][index], panel.unit).strip()) for row in _ends(bot)]
+        told = [f"{value} at reply {reply}" for reply, value in ends]
+        sentences.append(f"{bot['bot']}: {', '.join(told)}.")
+    return f"Line chart of {title} by reply of the conversation. {' '.join(sentences)}"
+
+
+def _ends(bot: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    replies: Sequence[Mapping[str, Any]] = bot["replies"]
+    return replies if len(replies) < 2 else (replies[0], replies[-1])

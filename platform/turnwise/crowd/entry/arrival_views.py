@@ -1,0 +1,248 @@
+"""The way in: the first page with the consent text, and back in with a resume code."""
+
+from typing import Any
+
+from csp.decorators import csp_replace
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.clickjacking import xframe_options_exempt
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from turnwise.accounts.limits import guessed_too_often, too_many, too_often
+from turnwise.crowd.places import re_entry, pilot
+from turnwise.crowd.entry import enrolment, visits
+from turnwise.crowd import refusals
+from turnwise.crowd.models import Participation, Worker
+from turnwise.crowd.panels import Arrival, arrival_by, arrival_carried, by_plain_link, carried, is_preview
+from turnwise.crowd.panels.mturk import FRAMED_BY
+from turnwise.crowd.queries import participation_by_resume_code, participation_of
+from turnwise.crowd.refusals import EntryRefusedError
+from turnwise.crowd.entry.sessions import remember, session_of
+from turnwise.crowd.entry.worker_views import back_after, current_participation, page_of, sent_arrival, with_form_to, worker_page
+from turnwise.crowd.worker_task import is_full, is_resting, may_become_free, work_of
+from turnwise.studies.models import ReEntry, Study
+
+
+@require_safe
+@worker_page
+def enter(request: HttpRequest, study: Study) -> HttpResponse:
+    if is_preview(request.GET, study):
+        return _framed(request, _welcome(request, study, preview=True))
+    arrival = sent_arrival(request, study)
+    if request.headers.get("Sec-Fetch-Dest") == "iframe":  # where a browser keeps no cookies of ours
+        here = {"study": study, "address": request.get_full_path()}
+        return _framed(request, render(request, "crowd/framed.html", here))
+    own = participation_of(session_of(request.COOKIES), study)
+    if own and not _is_another(own, arrival):
+        if arrival and arrival.submission not in ("", own.submission) and _may_come_again(own):
+            return _again(request, own, arrival)
+        if arrival:
+            enrolment.come_again(own.pk, arrival)
+        return redirect(page_of(own), code=study.code)
+    if arrival and enrolment.begun_by(arrival, study):
+        return _welcome(request, study, arrival, recognised=True)
+    try:
+        arrival = arrival or by_plain_link(study)
+        _refuse_early(arrival, study)
+    except EntryRefusedError as refusal:
+        return _closed(request, study, arrival, refusal)
+    return _welcome(request, study, arrival)
+
+
+def _may_come_again(own: Participation) -> bool:
+    return re_entry.is_over(own) and own.study.re_entry != ReEntry.ONCE
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@worker_page
+def begin_again(request: HttpRequest, study: Study) -> HttpResponse:
+    """Take part again, after the consent text if that has changed."""
+    own = re_entry.newest_of(current_participation(request, study))
+    if not re_entry.is_over(own):
+        return _go_on(request, own)
+    text = request.POST.get("arrival", "")
+    arrival = arrival_carried(text, study) if text else None
+    if arrival and _is_another(own, arrival):
+        raise refusals.stale_page()
+    # A page that stayed open since an earlier time begins nothing.
+    if request.method != "POST" or request.POST.get("after") != str(own.number):
+        return _again(request, own, arrival)
+    version = study.consent_versions.last()
+    is_read = version == own.consent or request.POST.get("consent") == str(version and version.number)
+    if version is None or not is_read or (version != own.consent and request.POST.get("agree") != "yes"):
+        return _again(request, own, arrival, status=422)
+    _refuse_again(own, arrival)
+    newest = enrolment.enter_again(own, version, arrival=arrival, address=request.META.get("REMOTE_ADDR", ""))
+    return _go_on(request, newest)
+
+
+def _go_on(request: HttpRequest, own: Participation) -> HttpResponse:
+    """Lead to where they are, and know them in this browser from now on."""
+    response = redirect(page_of(own), code=own.study.code)
+    remember(response, own, known=session_of(request.COOKIES))
+    return response
+
+
+def _again(
+    request: HttpRequest, own: Participation, arrival: Arrival | None, *, status: int = 200
+) -> HttpResponse:
+    """The page on which somebody who has finished may begin once more.
+
+    Raises:
+        EntryRefusedError: they may not, or the study takes nobody just now.
+    """
+    _refuse_again(own, arrival)
+    study = own.study
+    version = study.consent_versions.last()
+    context = {
+        "study": study,
+        "after": own.number,
+        "arrival": carried(arrival, study) if arrival else "",
+        "consent": version if version != own.consent else None,
+        "is_error": status != 200,
+    }
+    return render(request, "crowd/again.html", context, status=status)
+
+
+def _refuse_again(own: Participation, arrival: Arrival | None) -> None:
+    """Refuse who cannot begin once more, or not just now.
+
+    Raises:
+        EntryRefusedError: why.
+    """
+    re_entry.refuse(own)
+    if arrival is None and own.submission:
+        raise refusals.again_from_panel()
+    _refuse_early(arrival or arrival_by(own), own.study)
+
+
+def _framed(request: HttpRequest, response: HttpResponse) -> HttpResponse:
+    """Let Mechanical Turk show the page, on which nothing can be done, within its own."""
+    allowed = csp_replace({"frame-ancestors": [FRAMED_BY]})(lambda _request: response)
+    xframe_options_exempt(allowed)(request)  # both note it in the response
+    return response
+
+
+def _is_another(own: Participation, arrival: Arrival | None) -> bool:
+    """Whether the link is of somebody else than who used this browser before, as on a shared computer."""
+    named = arrival.worker if arrival else ""
+    return bool(named) and (own.worker.panel, own.worker.panel_id) != (arrival and arrival.panel, named)
+
+
+def _refuse_early(arrival: Arrival, study: Study) -> None:
+    """Refuse before somebody reads and agrees in vain.
+
+    Raises:
+        EntryRefusedError: the study is not open, not for them, or full, or its bots are down.
+    """
+    if study.state != Study.State.OPEN:
+        raise refusals.not_taking(study)
+    if pilot.is_full(study, timezone.now()):
+        raise refusals.paused()
+    enrolment.refuse_whom_it_knew(arrival, study)
+    if arrival.worker:  # without an id there is nobody to know, and all workers would be read for it
+        worker = Worker.objects.filter(panel=arrival.panel, panel_id=arrival.worker).first()
+        if worker:
+            enrolment.refuse_whom_it_is_not_for(worker, study)
+    if is_full(study):
+        raise refusals.full(may_become_free=may_become_free(study))
+    if is_resting(study):
+        raise refusals.resting()
+
+
+def _closed(
+    request: HttpRequest, study: Study, arrival: Arrival | None, refusal: EntryRefusedError
+) -> HttpResponse:
+    """The first page without a way in for somebody new."""
+    back = back_after(request, study, refusal.outcome) if refusal.outcome else None
+    response = _welcome(request, study, arrival, refusal=refusal, back=back, status=refusal.status)
+    return with_form_to(request, response, back)
+
+
+def _welcome(
+    request: HttpRequest, study: Study, arrival: Arrival | None = None, *, status: int = 200, **more: Any
+) -> HttpResponse:
+    """The first page.
+
+    Args:
+        request: what is answered.
+        study: what it leads into.
+        arrival: how they came, which the forms carry along.
+        status: of the answer.
+        more: `error`, `resume_error` and `typed` of what was sent; `refusal` and `back` of whom the study
+            does not take; `recognised`: they began in another browser; `preview`: a panel shows the page.
+    """
+    context = {
+        "study": study,
+        "task": work_of(study),
+        "consent": study.consent_versions.last(),
+        "arrival": carried(arrival, study) if arrival else "",
+    }
+    if request.method != "POST" and not more.keys() & {"recognised", "preview"}:
+        refusal = more.get("refusal")
+        context["visit"] = visits.ticket(study, refusal.reason if refusal else visits.ADMITTED)
+    return render(request, "crowd/welcome.html", context | more, status=status)
+
+
+@require_POST
+@worker_page
+def seen(request: HttpRequest, study: Study) -> HttpResponse:
+    """Count that somebody has the first page in sight."""
+    if too_often(request, "seen", rate="300/m"):
+        return HttpResponse(status=429)
+    was_counted = visits.count(study, request.POST.get("visit", "")[:200])
+    return HttpResponse(status=204 if was_counted else 422)
+
+
+@require_POST
+@worker_page
+def consent(request: HttpRequest, study: Study) -> HttpResponse:
+    if too_often(request, "consent", rate="300/m"):
+        return too_many(request)
+    arrival = sent_arrival(request, study) or by_plain_link(study)
+    if request.POST.get("agree") != "yes":
+        error = _("To take part, please tick that you agree.")
+        return _welcome(request, study, arrival, error=error, status=422)
+    known = session_of(request.COOKIES)
+    if participation_of(known, study) is None and is_resting(study):
+        return _closed(request, study, arrival, refusals.resting())
+    version = study.consent_versions.last()
+    if version is None or request.POST.get("consent") != str(version.number):
+        error = _("The text has changed since you opened it. Please read it again.")
+        return _welcome(request, study, arrival, error=error, status=422)
+    try:
+        participation = enrolment.consent(
+            study, version, known=known, arrival=arrival, address=request.META.get("REMOTE_ADDR", "")
+        )
+    except EntryRefusedError as refusal:
+        if refusal.reason != "already_started":
+            raise
+        return _welcome(request, study, arrival, recognised=True, status=refusal.status)
+    response = redirect(page_of(participation), code=study.code)
+    remember(response, participation, known=known)
+    return response
+
+
+@require_POST
+@worker_page
+def resume(request: HttpRequest, study: Study) -> HttpResponse:
+    if guessed_too_often(request, "resume", rate="20/m"):
+        return too_many(request)
+    arrival = sent_arrival(request, study)
+    typed = request.POST.get("code", "")[:40]
+    participation = participation_by_resume_code(typed, study)
+    if participation is None:
+        error = _(
+            "Nobody in this study has that resume code. Codes look like ABCDE-FGHJK. Check it and try again."
+        )
+        recognised = bool(arrival and enrolment.begun_by(arrival, study))
+        return _welcome(
+            request, study, arrival, resume_error=error, typed=typed, recognised=recognised, status=422
+        )
+    if arrival and not _is_another(participation, arrival):
+        enrolment.come_again(participation.pk, arrival)
+    response = redirect(page_of(participation), code=study.code)
+    remember(response, participation, known=session_of(request.COOKIES))
+    return response

@@ -1,0 +1,130 @@
+"""Practice before the work: a study's questions, tried on their worked examples. None of it becomes a label.
+
+A worker who has tried the examples of a question set to the end need not do so again, in whichever study.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils import timezone
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from evaluation.questions import AnswersError, Example, Kind, QuestionSet
+from turnwise.crowd.languages import language_of_questions
+from turnwise.crowd.models import Participation, Practice, Worker
+from turnwise.crowd.worker_task import WorkerTask
+from turnwise.questions.question_sets import question_set
+from turnwise.questions.question_sets import asked, why_not_taken
+from turnwise.studies.asks import By
+from turnwise.studies.models import Ask, Study
+from turnwise.studies.tasks import task_of
+
+_TALKERS, _READERS = (_("You"), _("Chatbot")), (_("Speaker A"), _("Speaker B"))
+
+
+class PracticeError(Exception):
+    """What was sent is not the whole practice; the message says what is missing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Practised:
+    """One ask of a study, with the examples on which it is tried."""
+
+    ask: Ask
+    questions: QuestionSet
+
+    @property
+    def examples(self) -> Sequence[Example]:
+        return self.questions.examples
+
+
+def practised(study: Study) -> list[Practised]:
+    """What workers of the study try, in the order in which it is asked.
+
+    Nothing if it wants no practice, or has training questions, which teach the same.
+    """
+    task = task_of(study)
+    if not study.practice or (isinstance(task, WorkerTask) and task.trains(study)):
+        return []
+    first = {ask.question_set: ask for ask in reversed(study.asked)}
+    asks = sorted(first.values(), key=lambda ask: ask.number)
+    language = language_of_questions(study)
+    every = [Practised(ask, question_set(ask.question_set).in_language(language)) for ask in asks]
+    return [each for each in every if each.examples]
+
+
+def number_of_examples(study: Study) -> int:
+    return sum(len(each.examples) for each in practised(study))
+
+
+def is_due(participation: Participation) -> bool:
+    """Whether the worker has to practise before they begin."""
+    wanted = {each.questions.key for each in practised(participation.study)}
+    passed = Practice.objects.filter(worker=participation.worker_id, question_set__in=wanted)
+    return passed.count() < len(wanted)
+
+
+def shown(study: Study) -> dict[str, Any]:
+    """The practice as its page takes it (static/js/practice)."""
+    every = practised(study)
+    # What may be left out in free text has no answer of the author to compare with.
+    sets = [
+        [asked(each) for each in of.questions.questions if each.required or each.kind is not Kind.TEXT]
+        for of in every
+    ]
+    examples = [
+        _example(f"{at}-{number}", at, each, example)
+        for at, each in enumerate(every)
+        for number, example in enumerate(each.examples)
+    ]
+    return {"sets": sets, "examples": examples, "language": language_of_questions(study)}
+
+
+def _example(key: str, at: int, of: Practised, example: Example) -> dict[str, Any]:
+    you, other = map(str, _TALKERS if of.ask.by == By.TALKERS else _READERS)
+    verdicts = of.questions.asked(of.questions.check(example.answers))
+    return {
+        "key": key,
+        "set": at,
+        "about": of.ask.about,
+        "context": [
+            {"name": you if who == "You" else other, "is_own": who == "You", "text": said}
+            for who, said in example.context
+        ],
+        "text": example.response,
+        "name": other,
+        "other": example.other,
+        "answers": {question.key: answer for question, answer in verdicts if answer is not None},
+        "why": example.why,
+    }
+
+
+def take(participation: Participation, answers: Mapping[str, Any]) -> None:
+    """Note that the worker has tried every example. Safe to repeat.
+
+    Args:
+        participation: whose.
+        answers: by example, as its page names it, the answers by question.
+
+    Raises:
+        PracticeError: an example was not tried, or has answers that cannot be.
+    """
+    every = practised(participation.study)
+    for at, each in enumerate(every):
+        for number in range(len(each.examples)):
+            given = answers.get(f"{at}-{number}")
+            if not isinstance(given, Mapping):
+                raise PracticeError(gettext("You have not tried every example yet."))
+            try:
+                each.questions.check(given)
+            except AnswersError as error:
+                raise PracticeError(why_not_taken(error)) from None
+    _note(participation.worker, [each.questions.key for each in every])
+
+
+def _note(worker: Worker, keys: Sequence[str]) -> None:
+    now = timezone.now()
+    rows = [Practice(worker=worker, question_set=key, passed_at=now) for key in keys]
+    Practice.objects.bulk_create(rows, ignore_conflicts=True)

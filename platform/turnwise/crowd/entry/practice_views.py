@@ -1,0 +1,95 @@
+"""Answers that a worker's page sends in one form field, as JSON.
+
+The page on which workers practise.
+"""
+
+import json
+from typing import Any
+
+from django.http import HttpRequest
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods
+
+from turnwise.accounts.limits import too_many, too_often
+from turnwise.crowd.entry import gates, practice
+from turnwise.crowd.models import Participation
+from turnwise.crowd.entry.practice import PracticeError
+
+from turnwise.crowd.entry.worker_views import current_participation, page_of, worker_page
+from turnwise.crowd.worker_task import work_of
+from turnwise.studies.models import Study
+
+
+_LONGEST = 100_000
+
+
+def answers_in(request: HttpRequest) -> dict[str, Any] | None:
+    """What was sent, by name; None if it cannot be read."""
+    sent = request.POST.get("answers", "")
+    try:
+        answers = json.loads(sent) if len(sent) <= _LONGEST else None
+    except (ValueError, RecursionError):
+        answers = None
+    return answers if isinstance(answers, dict) else None
+
+
+HERE = "crowd:practice"
+
+
+def practice_first(participation: Participation) -> HttpResponse | None:
+    """To what the worker has to do before they begin, such as the practice; None: they may begin."""
+    if hasattr(participation, "assignment"):
+        return None
+    first = gates.first(participation) or (HERE if practice.is_due(participation) else "")
+    return redirect(first, participation.study.code) if first else None
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@worker_page
+def practise(request: HttpRequest, study: Study) -> HttpResponse:
+    """The examples one after the other; by POST what was answered, and on to the work."""
+    participation = current_participation(request, study)
+    if hasattr(participation, "assignment") or not practice.number_of_examples(study):
+        return redirect(page_of(participation), code=study.code)
+    if request.method == "POST":
+        return _practised(request, study, participation)
+    if first := gates.first(participation):
+        return redirect(first, code=study.code)
+    return _page(request, study, participation)
+
+
+def _practised(request: HttpRequest, study: Study, participation: Participation) -> HttpResponse:
+    if too_often(request, "practice", rate="300/m"):
+        return too_many(request)
+    try:
+        practice.take(participation, _sent(request))
+    except PracticeError as error:
+        return _page(request, study, participation, error=str(error))
+    # The work is begun by POST, too.
+    return redirect(work_of(study).begin, code=study.code, preserve_request=True)
+
+
+def _sent(request: HttpRequest) -> dict[str, Any]:
+    answers = answers_in(request)
+    if answers is None:
+        raise PracticeError(_("The answers to the examples could not be read."))
+    return answers
+
+
+def _page(
+    request: HttpRequest, study: Study, participation: Participation, *, error: str = ""
+) -> HttpResponse:
+    context = {
+        "study": study,
+        "settings": practice.shown(study),
+        "resume_code": participation.resume_code,
+        "may_skip": not practice.is_due(participation),
+        "begin": reverse(work_of(study).begin, args=[study.code]),
+        "error": error,
+    }
+    return render(request, "crowd/practice.html", context, status=422 if error else 200)

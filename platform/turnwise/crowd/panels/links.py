@@ -1,0 +1,74 @@
+from django.http import QueryDict
+from django.utils.translation import gettext_lazy
+from typing_extensions import override
+
+from turnwise.crowd.models import Outcome, StudyPanel
+from turnwise.crowd.panels.base import Arrival, Panel, WayBack
+from django.http import QueryDict
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from typing_extensions import override
+
+from turnwise.crowd import refusals
+from turnwise.crowd.models import Invitation, Outcome, StudyPanel
+from turnwise.crowd.panels.base import Arrival, Panel, WayBack, only
+
+
+class OpenLink(Panel):
+    """Whoever has the link; at the end a code of their own."""
+
+    key = "open"
+    title = gettext_lazy("Open link")
+    about = gettext_lazy(
+        "For a class, a lab, friends. Nothing stops somebody from taking part again in another browser."
+    )
+    order = 1
+
+    @override
+    def link(self, entry: str, taken: StudyPanel) -> str:
+        return entry
+
+    @override
+    def arrival(self, query: QueryDict, taken: StudyPanel) -> Arrival:
+        return Arrival("", "", entered_by=taken.pk)
+
+    @override
+    def way_back(self, arrival: Arrival, taken: StudyPanel, outcome: Outcome, own_code: str) -> WayBack:
+        return WayBack(code=own_code)
+
+
+PARAMETER = "invitation"
+
+
+class Invited(Panel):
+    """People whom the researcher lists: each has a link, which lets in one person, once."""
+
+    key = "invited"
+    title = gettext_lazy("Invited people")
+    about = gettext_lazy("Everybody on your list has a link of their own, which lets in one person, once.")
+    order = 5
+    parameters = (PARAMETER,)
+
+    @override
+    def link(self, entry: str, taken: StudyPanel) -> str:
+        return ""
+
+    @override
+    def for_workers(self, taken: StudyPanel) -> str:
+        return _("the link in your invitation")
+
+    @override
+    def not_taken(self) -> refusals.EntryRefusedError:
+        return refusals.not_invited()
+
+    @override
+    def arrival(self, query: QueryDict, taken: StudyPanel) -> Arrival:
+        token = only(query, PARAMETER)
+        invitation = Invitation.objects.filter(study=taken.study_id, token=token[:100]).first()
+        if invitation is None:
+            raise refusals.not_invited()
+        return Arrival(self.key, invitation.panel_id, entered_by=taken.pk)
+
+    @override
+    def way_back(self, arrival: Arrival, taken: StudyPanel, outcome: Outcome, own_code: str) -> WayBack:
+        return WayBack(code=own_code)

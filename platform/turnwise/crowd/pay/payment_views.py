@@ -1,0 +1,317 @@
+"""The file by which people are paid, written while it is sent.
+
+The page *Payments* of a study: what it costs, what it pays by the hour, who is to be paid.
+
+The page of a study at Prolific: how it stands there, what is told there, what nobody has heard of.
+"""
+
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import NamedTuple
+
+from django.db import connection, transaction
+
+from turnwise.crowd.pay.ledger import UNPAID
+from turnwise.studies.models import Study
+from collections.abc import Generator
+from decimal import Decimal, InvalidOperation
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import ValidationError
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_GET, require_POST
+
+from evaluation.files.writing import csv_text
+from turnwise.crowd.pay import ledger
+from turnwise.crowd.panels.base import shortened
+
+from turnwise.live.http_responses import attachment
+from turnwise.studies.models import Study
+from turnwise.studies.queries import studies_of
+from collections import Counter
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import ValidationError
+from django.core.paginator import Paginator
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+from django.views.decorators.http import require_GET, require_POST
+
+from turnwise.crowd.pay import panel_acts
+from turnwise.crowd.models import PanelAct, StudyPanel
+from turnwise.crowd.panels.prolific_api import (
+    NotHeardError,
+    NoTokenError,
+    ProlificApi,
+    RefusedByPanelError,
+    Submission,
+)
+from turnwise.studies.queries import studies_of
+
+
+_STATEMENT = f"""
+SELECT who.panel, who.panel_id, who.submission, who.pseudonym, claim.due, coalesce(claim.earned, 0.00),
+       coalesce(claim.bonus, 0.00)
+  FROM ({UNPAID}) AS claim
+ CROSS JOIN LATERAL (
+       SELECT w.panel, w.panel_id, p.submission, p.pseudonym
+         FROM crowd_participation AS p JOIN crowd_worker AS w ON w.id = p.worker_id
+        WHERE p.id = claim.participation LIMIT 1) AS who
+ WHERE claim.due > 0 AND (%s::text IS NULL OR who.panel = %s)
+ ORDER BY claim.participation
+"""
+
+
+class ToPay(NamedTuple):
+    """Somebody to be paid, as the file has them."""
+
+    panel: str
+    panel_id: str
+    submission: str
+    worker: str
+    amount: Decimal
+    earned: Decimal
+    bonus: Decimal
+
+
+def to_pay(study: Study, panel: str | None, *, batch: int = 1000) -> Iterator[list[ToPay]]:
+    """Those of `ledger.due` who are still there, of one panel or of all, as one moment has them.
+
+    Each is summed up and looked up when it is their turn, so the first come at once, however many there are.
+    """
+    with transaction.atomic():
+        connection.ensure_connection()
+        with connection.connection.cursor(name="to_pay") as cursor:
+            cursor.execute(_STATEMENT, [study.pk, panel, panel])
+            while rows := cursor.fetchmany(batch):
+                yield [ToPay(*row) for row in rows]
+
+
+PER_PAGE = 50
+COLUMNS = ("panel", "panel_id", "submission", "worker", "amount", "currency", "earned", "bonus")
+
+
+@require_GET
+@login_required
+def payments(request: HttpRequest, pk: int) -> HttpResponse:
+    study = get_object_or_404(studies_of(request.user), pk=pk)
+    owed = ledger.owed(study)
+    page = Paginator(ledger.participations(study), PER_PAGE).get_page(request.GET.get("page"))
+    rates = ledger.rates(study)
+    shown = {
+        "study": study,
+        "rates": rates,
+        "is_low": rates.hourly is not None and study.hourly_target and rates.hourly < study.hourly_target,
+        "owed": owed.people,
+        "total": owed.total,
+        "panels": owed.panels,
+        "page": page,
+        "accounts": ledger.accounts(study, only=page.object_list)[::-1],
+    }
+    return render(request, "crowd/payments.html", shown)
+
+
+@require_GET
+@login_required
+def payment_file(request: HttpRequest, pk: int) -> StreamingHttpResponse:
+    """Who is to be paid what, of one panel or of all."""
+    study = get_object_or_404(studies_of(request.user), pk=pk)
+    panel = request.GET.get("panel")
+    name = f"turnwise-{study.code}-payments.csv"
+    return attachment(request, _lines(study, panel), "text/csv; charset=utf-8", name)
+
+
+def _lines(study: Study, panel: str | None) -> Generator[str]:
+    yield csv_text([COLUMNS])
+    for people in to_pay(study, panel):
+        yield csv_text([_cells(each, study.pay_currency) for each in people])
+
+
+def _cells(each: ToPay, currency: str) -> tuple[str, ...]:
+    who = each.panel, each.panel_id, each.submission, each.worker
+    return (*who, str(each.amount), currency, str(each.earned), str(each.bonus))
+
+
+@require_POST
+@login_required
+def pay(request: HttpRequest, pk: int) -> HttpResponse:
+    study = get_object_or_404(studies_of(request.user), pk=pk)
+    assert request.user.is_authenticated
+    try:
+        people = ledger.pay(study, total=_amount(request.POST.get("total", "")), by=request.user)
+    except ValidationError as error:
+        messages.error(request, " ".join(error.messages))
+    else:
+        messages.success(
+            request,
+            ngettext("%(n)d person is marked as paid.", "%(n)d people are marked as paid.", people)
+            % {"n": people},
+        )
+    return redirect("crowd:payments", pk=study.pk)
+
+
+@require_POST
+@login_required
+def change(request: HttpRequest, pk: int, participation: int) -> HttpResponse:
+    """Add a bonus, or take back what somebody has a claim to."""
+    study = get_object_or_404(studies_of(request.user), pk=pk)
+    own = get_object_or_404(study.participations.select_related("worker"), pk=participation)
+    assert request.user.is_authenticated
+    note = request.POST.get("note", "")
+    try:
+        if request.POST.get("what") == "reverse":
+            ledger.reverse(own.pk, note=note, by=request.user)
+        else:
+            ledger.add_bonus(own.pk, _amount(request.POST.get("amount", "")), note=note, by=request.user)
+    except ValidationError as error:
+        messages.error(request, " ".join(error.messages))
+    else:
+        messages.success(request, _("The ledger has a new entry for %(who)s.") % {"who": own.pseudonym})
+    return redirect("crowd:payments", pk=study.pk)
+
+
+def _amount(text: str) -> Decimal:
+    """An amount as somebody wrote it.
+
+    Raises:
+        ValidationError: it is none.
+    """
+    try:
+        amount = Decimal(text.strip())
+    except InvalidOperation:
+        amount = Decimal("NaN")
+    if not amount.is_finite() or abs(amount) > ledger.MOST_IN_ALL:
+        raise ValidationError(_("“%(text)s” is not an amount, such as: 1.50") % {"text": shortened(text)})
+    return amount
+
+
+MOST_PLACES = 100_000
+TRANSITIONS = {
+    "PUBLISH": gettext_lazy("Published at Prolific."),
+    "PAUSE": gettext_lazy("Paused at Prolific: it sends nobody new."),
+    "START": gettext_lazy("Prolific sends people again."),
+    "STOP": gettext_lazy("Stopped at Prolific."),
+}
+_UNHEARD = (NoTokenError, RefusedByPanelError, NotHeardError)
+
+
+def _taken(request: HttpRequest, pk: int) -> StudyPanel:
+    study = get_object_or_404(studies_of(request.user), pk=pk)
+    taken = study.panels.select_related("study__owner").filter(panel="prolific").exclude(token="").first()
+    if taken is None:
+        raise Http404("No token for Prolific is set in this study.")
+    return taken
+
+
+@require_GET
+@login_required
+def prolific(request: HttpRequest, pk: int) -> HttpResponse:
+    taken = _taken(request, pk)
+    acts = taken.study.panel_acts.select_related("participation")
+    shown: dict[str, Any] = {
+        "study": taken.study,
+        "page": Paginator(acts, PER_PAGE).get_page(request.GET.get("page")),
+        "due": list(panel_acts.beyond_approval(taken.study, panel="prolific")),
+    }
+    try:
+        api = ProlificApi(taken)
+        shown["theirs"] = api.study()
+        if "compare" in request.GET:
+            shown["compared"] = _compared(taken, api.submissions())
+    except _UNHEARD as error:
+        shown["problem"] = str(error)
+    return render(request, "crowd/prolific.html", shown)
+
+
+def _compared(taken: StudyPanel, theirs: list[Submission]) -> dict[str, Any]:
+    """Their submissions beside our participations: how many of each state, and who is on one side only."""
+    ours = dict(taken.participations.exclude(submission="").values_list("submission", "pseudonym"))
+    known = {each.key for each in theirs}
+    return {
+        "states": sorted(Counter(each.status for each in theirs).items()),
+        "only_there": [each for each in theirs if each.key not in ours][:PER_PAGE],
+        "only_here": [name for key, name in ours.items() if key not in known][:PER_PAGE],
+    }
+
+
+@require_POST
+@login_required
+def steer(request: HttpRequest, pk: int) -> HttpResponse:
+    """Publish, pause, start or stop the study there, or change its places."""
+    taken, action = _taken(request, pk), request.POST.get("action", "")
+    try:
+        if action == "places":
+            places = _places(request.POST.get("places", ""))
+            ProlificApi(taken).set_places(places)
+            messages.success(request, _("The study has %(n)d places at Prolific.") % {"n": places})
+        elif action in TRANSITIONS:
+            ProlificApi(taken).transition(action)
+            messages.success(request, str(TRANSITIONS[action]))
+        else:
+            messages.error(request, _("“%(action)s” cannot be done at Prolific.") % {"action": action[:40]})
+    except ValidationError as error:
+        messages.error(request, " ".join(error.messages))
+    except _UNHEARD as error:
+        messages.error(request, str(error))
+    return redirect("crowd:prolific", pk=pk)
+
+
+def _places(text: str) -> int:
+    if not text.strip().isdecimal() or not 1 <= len(text.strip()) <= 6 or not 0 < int(text) <= MOST_PLACES:
+        raise ValidationError(
+            _("“%(text)s” is not a number of places. Write one from 1 to %(most)d.")
+            % {"text": text[:20], "most": MOST_PLACES}
+        )
+    return int(text)
+
+
+@require_POST
+@login_required
+def bonuses(request: HttpRequest, pk: int) -> HttpResponse:
+    """Have Prolific pay what approving does not."""
+    study, name = _taken(request, pk).study, request.user.get_username()
+    people, total = panel_acts.pay_bonuses(study, by=name)
+    says = ngettext(
+        "%(n)d person gets %(total)s in total through Prolific.",
+        "%(n)d people get %(total)s in total through Prolific.",
+        people,
+    ) % {"n": people, "total": f"{total} {study.pay_currency}"}
+    messages.success(request, says if people else _("Nobody is owed any more."))
+    return redirect("crowd:prolific", pk=pk)
+
+
+@require_POST
+@login_required
+def settle(request: HttpRequest, pk: int, act: int) -> HttpResponse:
+    """Somebody has looked at Prolific: it was carried out there, or it is to be sent once more."""
+    taken = _taken(request, pk)
+    own: PanelAct = get_object_or_404(taken.study.panel_acts, pk=act)
+    try:
+        panel_acts.settle(own, was_done=request.POST.get("was_done") == "yes")
+        messages.success(request, _("Noted."))
+    except ValidationError as error:
+        messages.error(request, " ".join(error.messages))
+    return redirect("crowd:prolific", pk=pk)
+
+
+@require_POST
+@login_required
+def write(request: HttpRequest, pk: int, participation: int) -> HttpResponse:
+    """Write to somebody over their panel."""
+    study = get_object_or_404(studies_of(request.user), pk=pk)
+    own = get_object_or_404(study.participations.select_related("entered_by", "study"), pk=participation)
+    try:
+        panel_acts.send_message(own, request.POST.get("text", ""), by=request.user.get_username())
+        messages.success(request, _("The message to %(who)s is on its way.") % {"who": own.pseudonym})
+    except ValidationError as error:
+        messages.error(request, " ".join(error.messages))
+    return redirect("quality:history", pk=pk, participation=participation)

@@ -1,0 +1,214 @@
+"""What an open page of a worker is told beside its work: a pause, a message of the team, the time left.
+
+The open pages of this process are looked after together: one look at the database a second for all.
+
+So a page learns of a pause, a message or the end of its time at once, in any process, and whether Redis is up
+or not; and whoever is at work keeps their place without waiting for that to be noted.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import connection
+
+from turnwise.crowd.running.limits import GRACE, WARN_MESSAGE, WARN_SESSION
+from turnwise.crowd.models import PAID, Outcome
+from turnwise.live.frames import Frame
+import asyncio
+import logging
+from typing import Protocol
+from weakref import WeakKeyDictionary
+
+from django.utils import timezone
+
+from turnwise.crowd.running import limits
+from turnwise.crowd.places.reservation import hold_places, keep_places
+
+from turnwise.live.database import in_database
+
+
+# Of these the page itself knows, since its work led there.
+_KNOWN_ENDS = frozenset({"", *PAID, Outcome.NO_PARTNER})
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How it stands with somebody's work, but for the work itself.
+
+    Attributes:
+        is_paused: nobody new is admitted.
+        is_held: nothing of theirs is taken either.
+        notice: what the research team tells them, and its key; 0: nothing.
+        message_ends, session_ends: when their time is over; None: no clock runs.
+        message_limit, session_limit: whether the study has one at all.
+        more: how often they can still ask for more time.
+        ended: how their work was ended from outside; empty: it was not.
+    """
+
+    is_paused: bool = False
+    is_held: bool = False
+    notice: tuple[int, str] = (0, "")
+    message_ends: datetime | None = None
+    session_ends: datetime | None = None
+    message_limit: bool = False
+    session_limit: bool = False
+    more: int = 0
+    ended: str = ""
+
+    @property
+    def is_limited(self) -> bool:
+        return self.message_limit or self.session_limit
+
+    @property
+    def told(self) -> tuple[Any, ...]:
+        """What the page is told; of the time, only when it ends."""
+        ends = self.message_ends, self.session_ends
+        return (self.is_paused, self.is_held, self.notice, *ends, self.more if any(ends) else 0)
+
+    def is_late(self, now: datetime) -> bool:
+        ends = self.message_ends, self.session_ends
+        return not self.is_held and any(end is not None and end + GRACE <= now for end in ends)
+
+    def frame(self, now: datetime) -> Frame:
+        clocks = []
+        for of, ends, warn in (
+            ("message", self.message_ends, WARN_MESSAGE),
+            ("session", self.session_ends, WARN_SESSION),
+        ):
+            if ends:
+                left = max(ends - now, timedelta()).total_seconds()
+                clocks.append({"of": of, "left": left, "warn": warn.total_seconds(), "more": self.more})
+        return {
+            "type": "standing",
+            "paused": self.is_paused,
+            "held": self.is_held,
+            "notice": self.notice[1],
+            "clocks": clocks,
+        }
+
+
+PLAIN = Standing()
+"""How it stands with nearly all."""
+
+
+_STANDINGS = """
+SELECT a.id, a.outcome, a.step_due_at, a.due_at, s.extensions - a.extensions, s.state = 'paused',
+       s.message_minutes > 0, s.session_minutes > 0, held.id IS NOT NULL,
+       coalesce(n.id, 0), coalesce(n.text, '')
+  FROM crowd_assignment AS a
+  JOIN crowd_participation AS p ON p.id = a.participation_id
+  JOIN studies_study AS s ON s.id = p.study_id
+  LEFT JOIN crowd_notice AS n ON n.study_id = s.id AND n.ended_at IS NULL
+  LEFT JOIN crowd_pause AS held ON held.study_id = s.id AND held.ended_at IS NULL AND held.holds
+ WHERE a.id = ANY(%s)
+   AND (a.outcome <> ALL(%s) OR a.step_due_at IS NOT NULL OR a.due_at IS NOT NULL OR s.state = 'paused'
+        OR s.message_minutes > 0 OR s.session_minutes > 0 OR held.id IS NOT NULL OR n.id IS NOT NULL)
+"""
+
+
+def standings(assignments: Collection[int]) -> dict[int, Standing]:
+    """How it stands with those who have anything to be told, by their keys; with all others it is `PLAIN`.
+
+    One statement, which finds nobody most of the time: every open page asks again and again.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(_STANDINGS, [list(assignments), list(_KNOWN_ENDS)])
+        return {key: _standing(*row) for key, *row in cursor.fetchall()}
+
+
+def _standing(
+    outcome: str,
+    message_ends: datetime | None,
+    session_ends: datetime | None,
+    more: int,
+    is_paused: bool,
+    message_limit: bool,
+    session_limit: bool,
+    is_held: bool,
+    notice: int,
+    text: str,
+) -> Standing:
+    """What a row of `_STANDINGS` says."""
+    return Standing(
+        is_paused=is_paused,
+        is_held=is_held,
+        notice=(notice, text),
+        message_ends=message_ends,
+        session_ends=session_ends,
+        message_limit=message_limit,
+        session_limit=session_limit,
+        more=max(0, more),
+        ended="" if outcome in _KNOWN_ENDS else outcome,
+    )
+
+
+log = logging.getLogger(__name__)
+
+SECONDS = 1.0
+
+
+class Watched(Protocol):
+    """An open page."""
+
+    assignment_id: int | None
+
+    async def heed(self, standing: Standing) -> None: ...
+
+    def gives_sign_of_life(self) -> bool: ...
+
+    def gives_sign_of_page(self) -> bool: ...
+
+
+class _Watch:
+    """Over the pages of one event loop, for as long as there are any."""
+
+    def __init__(self) -> None:
+        self.pages: set[Watched] = set()
+        self._rounds: asyncio.Task[None] | None = None
+
+    def add(self, page: Watched) -> None:
+        self.pages.add(page)
+        if self._rounds is None:
+            self._rounds = asyncio.get_running_loop().create_task(self._go_round())
+
+    def remove(self, page: Watched) -> None:
+        self.pages.discard(page)
+        if not self.pages and self._rounds:
+            self._rounds.cancel()
+            self._rounds = None
+
+    async def _go_round(self) -> None:
+        while True:
+            await asyncio.sleep(SECONDS)
+            try:
+                await self.look()
+            except Exception:
+                log.exception("Open pages could not be checked. Trying again.")
+
+    async def look(self) -> None:
+        """One round: what the pages are to be told, and what is to be noted of them."""
+        watched = {page.assignment_id for page in self.pages if page.assignment_id}
+        found = await in_database(standings, watched)
+        late = [key for key, standing in found.items() if standing.is_late(timezone.now())]
+        if late:
+            await in_database(limits.end_overdue, only=late)
+            found |= await in_database(standings, late)
+        for page in list(self.pages):
+            if page.assignment_id:
+                await page.heed(found.get(page.assignment_id, PLAIN))
+        unbegun = [page.assignment_id for page in self.pages if page.gives_sign_of_page()]
+        if waiting := [key for key in unbegun if key]:
+            await in_database(hold_places, waiting)
+        signs = [page.assignment_id for page in self.pages if page.gives_sign_of_life()]
+        if at_work := [key for key in signs if key]:
+            await in_database(keep_places, at_work)
+
+
+_watches: WeakKeyDictionary[asyncio.AbstractEventLoop, _Watch] = WeakKeyDictionary()
+
+
+def watch() -> _Watch:
+    """That of this event loop."""
+    return _watches.setdefault(asyncio.get_running_loop(), _Watch())

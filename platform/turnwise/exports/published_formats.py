@@ -1,0 +1,287 @@
+"""A study's conversations as the two CSV files of neural.chat, which the import reads again.
+
+Ids of people and their codes, which the platform's own files have, stay out: they are for paying people.
+
+A study's conversations as the two files of Topical-Chat, which the import reads again.
+"""
+
+import json
+from collections.abc import Generator, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import count, groupby
+from typing import Any
+
+from django.db import connection, transaction
+
+from evaluation.texts.personal_data import Redactor
+from evaluation.questions import LIKERT, VOTES, Answer
+from evaluation.files.writing import csv_text
+from turnwise.bots.models import OUTSIDE
+from turnwise.privacy.personal_data import redactor_for
+from turnwise.studies.models import Study
+from turnwise.transcripts.importers.neural_chat import COHERENCY, RATING_COLUMNS, RECORD_COLUMNS, SCALES
+from turnwise.transcripts.outside_ratings import RATER
+import json
+from collections.abc import Generator, Iterator
+from itertools import groupby
+from typing import Any
+
+from django.db import connection, transaction
+
+from evaluation.texts.personal_data import Redactor
+from evaluation.questions.sets.topical_chat import RATINGS
+from turnwise.privacy.personal_data import redactor_for
+from turnwise.studies.models import Study
+from turnwise.transcripts.importers.topical_chat import FACTUAL, LEADS
+from turnwise.transcripts.importers.topical_chat import AGENTS, HEARD, OPENS, OWN, WHOLE
+
+
+_BATCH = 2000
+
+# Of conversations of one bot with a person; what readers say of them belongs to other studies.
+_TURNS = """
+SELECT d.id, coalesce(nullif(d.source_id, ''), d.public_id::text),
+       CASE b.adapter WHEN %(outside)s THEN b.title ELSE b.name END,
+       coalesce(crowd_pseudonym(person.worker_id, d.study_id), d.source_details->>%(rater)s, ''),
+       coalesce(d.source_details->>%(coherency)s, ''),
+       rated.answers::text, rated.changed_at,
+       t.position %% 2 = bot.number, t.text, t.created_at,
+       (SELECT (l.answers->>'vote')::integer FROM labels_label AS l
+         WHERE l.turn_id = t.id AND l.party <> 'reader' AND l.question_set = %(votes)s ORDER BY l.id LIMIT 1)
+  FROM dialogues_dialogue AS d
+  JOIN dialogues_seat AS bot ON bot.dialogue_id = d.id AND bot.bot_id IS NOT NULL
+  JOIN bots_bot AS b ON b.id = bot.bot_id
+  JOIN dialogues_seat AS person ON person.dialogue_id = d.id AND person.bot_id IS NULL
+  JOIN dialogues_turn AS t ON t.dialogue_id = d.id
+  LEFT JOIN LATERAL (SELECT l.answers, l.changed_at FROM labels_label AS l
+                      WHERE l.dialogue_id = d.id AND l.party <> 'reader' AND l.question_set = %(likert)s
+                      ORDER BY l.id LIMIT 1) AS rated ON true
+ WHERE d.study_id = %(study)s
+ ORDER BY d.id, t.position
+"""
+
+
+@dataclass(slots=True)
+class _Exchange:
+    """A row of the records: a message, the response and the vote on it; one of the two may be missing."""
+
+    at: datetime
+    said_before: list[str]
+    message: str = ""
+    response: str = ""
+    vote: int = 0
+
+
+@dataclass(slots=True)
+class _Chat:
+    id: str
+    bot: str
+    session: str
+    coherency: str
+    neural_chat_ratings: Mapping[str, Answer] | None
+    rated_at: datetime | None
+    exchanges: list[_Exchange] = field(default_factory=list)
+
+    def rated(self, scale: str) -> Answer:
+        """The rating of a scale, by its name in the files; "" of a chat without ratings."""
+        if scale == "Coherency":
+            return self.coherency
+        key = {**SCALES, "Comments": "comment"}[scale]
+        return (self.ratings or {}).get(key, "")
+
+
+def neural_chat_records(study: Study) -> Generator[str]:
+    """The file of chat records: a row for each exchange, with the ratings of its chat."""
+    yield csv_text([RECORD_COLUMNS])
+    numbers = count(1)
+    for chat in _chats(study):
+        rows = []
+        for each in chat.exchanges:
+            told = [*each.said_before, *([each.message] if each.message else [])]
+            row: dict[str, object] = {
+                "ID": next(numbers),
+                "Chat ID": chat.id,
+                "Datetime": _iso(each.at),
+                "Chatbot ID": chat.bot,
+                "Message": each.message,
+                "Response": each.response,
+                "Bot Input": json.dumps(told, ensure_ascii=False),
+                "Study Key": study.code,
+                "User Session Key": chat.session,
+                "Response Rating": each.vote,
+            }
+            rows.append(
+                [row[name] if name in row else chat.rated(name.split()[-1]) for name in RECORD_COLUMNS]
+            )
+        yield csv_text(rows)
+
+
+def neural_chat_ratings(study: Study) -> Generator[str]:
+    """The file of ratings: a row for each chat that was rated as a whole."""
+    yield csv_text([RATING_COLUMNS])
+    rated = (chat for chat in _chats(study) if chat.ratings)
+    for number, chat in enumerate(rated, 1):
+        row: dict[str, object] = {
+            "ID": number,
+            "Chat ID": chat.id,
+            "Datetime": _iso(chat.rated_at) if chat.rated_at else "",
+            "Chatbot ID": chat.bot,
+            "User Session Key": chat.session,
+            "Chat Length": len(chat.exchanges),
+            "MTurk Code": "",
+            "MTurk User ID": "",
+            "Study Key": study.code,
+        }
+        yield csv_text([[row[name] if name in row else chat.rated(name) for name in RATING_COLUMNS]])
+
+
+def _iso(at: datetime) -> str:
+    return at.astimezone(UTC).isoformat()
+
+
+def _chats(study: Study) -> Iterator[_Chat]:
+    redactor = redactor_for(study)
+    with transaction.atomic():
+        connection.ensure_connection()
+        with connection.connection.cursor(name="neural_chat") as cursor:
+            cursor.itersize = _BATCH
+            named = {"outside": OUTSIDE, "rater": RATER, "coherency": COHERENCY, "study": study.pk}
+            cursor.execute(_TURNS, named | {"votes": VOTES.key, "likert": LIKERT.key})
+            for _, rows in groupby(cursor, key=lambda row: row[0]):
+                yield _chat(list(rows), redactor)
+
+
+def _chat(rows: list[tuple[Any, ...]], redactor: Redactor) -> _Chat:
+    _, name, bot, session, coherency, answers, rated_at, *_ = rows[0]
+    given = json.loads(answers) if answers else None
+    if given and "comment" in given:
+        given["comment"] = redactor(str(given["comment"]))
+    chat = _Chat(name, bot, session, coherency, given, rated_at)
+    before: list[str] = []
+    for *_, by_bot, written, at, vote in rows:
+        text = redactor(written)
+        if not by_bot:
+            chat.exchanges.append(_Exchange(at, list(before), message=text))
+        else:
+            if not chat.exchanges or chat.exchanges[-1].response:
+                chat.exchanges.append(_Exchange(at, list(before)))
+            chat.exchanges[-1].response, chat.exchanges[-1].vote = text, vote or 0
+        before.append(text)
+    return chat
+
+
+_FINISHED = """
+  FROM dialogues_dialogue AS d
+  LEFT JOIN dialogues_readingset AS reading ON reading.dialogue_id = d.id
+  LEFT JOIN knowledge_article AS article ON article.id = reading.article_id
+"""
+# Of those held here, only accepted ones.
+_OF_STUDY = """
+ WHERE d.study_id = %(study)s AND d.ending = 'complete'
+   AND (d.origin = 'imported' OR EXISTS (SELECT FROM acceptance_decision AS decision
+                                          WHERE decision.dialogue_id = d.id AND decision.state = 'accepted'))
+"""
+_NAMED = """d.id, coalesce(nullif(d.source_id, ''), d.public_id::text), d.source_details->>%(opens)s,
+       coalesce(article.key, d.source_details->>'article_url', ''),
+       coalesce(reading.configuration, d.source_details->>'config', '')"""
+
+# Each judges their own messages and the partner's; what readers say belongs to other studies.
+_TOPICAL_TURNS = f"""
+SELECT {_NAMED}, t.position %% 2, t.text, own.answers::text, (heard.answers->>'quality')::integer,
+       (SELECT jsonb_object_agg(seat.number, l.answers->'quality')
+          FROM labels_label AS l
+          JOIN dialogues_seat AS seat ON seat.dialogue_id = d.id AND seat.worker_id = l.rater_id
+         WHERE l.dialogue_id = d.id AND l.party <> 'reader' AND l.question_set = %(whole)s)::text
+{_FINISHED}
+  JOIN dialogues_turn AS t ON t.dialogue_id = d.id
+  LEFT JOIN labels_label AS own ON own.turn_id = t.id AND own.party <> 'reader'
+   AND own.question_set = %(own)s
+  LEFT JOIN labels_label AS heard ON heard.turn_id = t.id AND heard.party <> 'reader'
+   AND heard.question_set = %(heard)s
+{_OF_STUDY}
+ ORDER BY d.id, t.position
+"""
+_TEXTS = f"""
+SELECT {_NAMED}, seat.number, m.key, m.heading, m.text, m.points, m.variant
+{_FINISHED}
+  JOIN dialogues_seat AS seat ON seat.dialogue_id = d.id
+  JOIN dialogues_material AS m ON m.seat_id = seat.id
+{_OF_STUDY}
+ ORDER BY d.id, seat.number, m.number
+"""
+
+
+def topical_chat_conversations(study: Study) -> Generator[str]:
+    """The file of conversations: an object by id, what people annotated with every turn."""
+    named = {"own": OWN, "heard": HEARD, "whole": WHOLE}
+    redactor = redactor_for(study)
+    found = _by_dialogue(study, _TOPICAL_TURNS, named)
+    yield from _object((rows[0][1], _conversation(rows, redactor)) for rows in found)
+
+
+def topical_chat_reading_sets(study: Study) -> Generator[str]:
+    """The file of reading sets: what each of the two had to read, by the ids of the conversations."""
+    yield from _object((rows[0][1], _reading_set(rows)) for rows in _by_dialogue(study, _TEXTS, {}))
+
+
+def _object(members: Iterator[tuple[str, dict[str, Any]]]) -> Generator[str]:
+    """A JSON object, member by member, as Topical-Chat's files are."""
+    begins = "{"
+    for key, value in members:
+        yield f"{begins}\n{json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}"
+        begins = ","
+    yield "{}\n" if begins == "{" else "\n}\n"
+
+
+def _by_dialogue(study: Study, statement: str, named: dict[str, str]) -> Iterator[list[tuple[Any, ...]]]:
+    with transaction.atomic():
+        connection.ensure_connection()
+        with connection.connection.cursor(name="topical_chat") as cursor:
+            cursor.itersize = _BATCH
+            cursor.execute(statement, named | {"study": study.pk, "opens": OPENS})
+            for _, rows in groupby(cursor, key=lambda row: row[0]):
+                yield list(rows)
+
+
+def _agents(opens: str | None) -> tuple[str, str]:
+    """What the seats are called there: agent_1 opens unless the imported file says otherwise."""
+    return (AGENTS[1], AGENTS[0]) if opens == AGENTS[1] else AGENTS
+
+
+def _conversation(rows: list[tuple[Any, ...]], redactor: Redactor) -> dict[str, Any]:
+    _, _, opens, url, configuration, *_, wholes = rows[0]
+    agents, of_whole = _agents(opens), json.loads(wholes or "{}")
+    content = []
+    for *_, speaker, text, own, heard, _ in rows:
+        answers = json.loads(own or "{}")
+        content.append(
+            {
+                "agent": agents[speaker],
+                "message": redactor(text),
+                "sentiment": answers.get("sentiment", ""),
+                "knowledge_source": sorted(answers.get("source", [])),
+                "turn_rating": _rated(heard),
+            }
+        )
+    seats = sorted(range(2), key=lambda seat: agents[seat])
+    rated = {agents[seat]: _rated(of_whole.get(str(seat))) for seat in seats}
+    return {"article_url": url, "config": configuration, "content": content, "conversation_rating": rated}
+
+
+def _rated(rating: int | None) -> str:
+    return RATINGS[rating - 1] if rating else ""
+
+
+def _reading_set(rows: list[tuple[Any, ...]]) -> dict[str, Any]:
+    _, _, opens, url, configuration, *_ = rows[0]
+    agents = _agents(opens)
+    sides: dict[str, dict[str, Any]] = {agent: {} for agent in AGENTS}
+    article = {"url": url}
+    for *_, seat, key, heading, text, points, variant in rows:
+        if key in FACTUAL:
+            told = {"entity": heading, LEADS[variant or "shortened"]: text, "fun_facts": points}
+            sides[agents[seat]][key] = told
+        elif key.startswith("AS"):
+            article |= ({"headline": heading} if heading else {}) | {key: text}
+    return {"config": configuration, **sides, "article": article}

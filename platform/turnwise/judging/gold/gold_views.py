@@ -1,0 +1,151 @@
+"""The researcher's page of gold items: which there are, how many each worker gets, how they are judged."""
+
+from collections.abc import Generator
+from typing import Any
+from uuid import UUID
+
+from django import forms
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import ValidationError
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from evaluation.statistics.interval import Undefined
+from evaluation.quality.accuracy import share
+from evaluation.files.writing import csv_text
+from turnwise.judging.gold import gold_items
+from turnwise.judging import queries
+from turnwise.judging.asks import questions_about, sets_of
+from turnwise.judging.batteries.battery_rules import battery_of
+from turnwise.judging.forms import FileForm, NumberForm, RightForm
+from turnwise.judging.models import Item
+from turnwise.judging.queue.services import plan_of
+from turnwise.judging.views import judging_study
+from turnwise.live.http_responses import attachment
+from turnwise.studies.models import Study
+
+LONGEST_TEXT = 300
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def golden(request: HttpRequest, pk: int) -> HttpResponse:
+    """Gold items, and how each worker judged them; by POST a file of them, or how many each worker gets."""
+    study = judging_study(request, pk)
+    by_file = request.method == "POST" and "by_file" in request.POST
+    sent = request.POST if request.method == "POST" and not by_file else None
+    number = NumberForm(sent, instance=plan_of(study))
+    file = FileForm(request.POST, request.FILES) if by_file else FileForm()
+    if request.method == "POST":
+        form = file if by_file else number
+        if form.is_valid() and (said := _taken(study, form)):
+            messages.success(request, said)
+            return redirect("judging:gold", pk=pk)
+    return _page(request, study, number, file)
+
+
+def _taken(study: Study, form: forms.Form | NumberForm) -> str:
+    """Do what the form asks; what was done, in words, or empty if the form now says why it was not."""
+    try:
+        if isinstance(form, NumberForm):
+            gold_items.give(study, form.cleaned_data["gold_items"])
+            return _("Saved. It applies to workers who start from now on.")
+        declared = gold_items.declare(study, gold_items.read(form.cleaned_data["file"], study))
+    except ValidationError as error:
+        form.add_error(None, error)
+        return ""
+    return ngettext("%(n)s item is gold now.", "%(n)s items are gold now.", declared) % {"n": f"{declared:,}"}
+
+
+def _page(request: HttpRequest, study: Study, number: NumberForm, file: FileForm) -> HttpResponse:
+    context = {
+        "study": study,
+        "number": number,
+        "file": file,
+        "items": [_shown(item) for item in gold_items.gold_of(study)],
+        "workers": [_counted(row) for row in gold_items.judged(study)],
+        "battery": battery_of(study),
+        "has_items": study.items.exists(),
+        "questions": [each for asked in sets_of(study) for each in gold_items.answerable(asked)],
+    }
+    return render(request, "judging/gold.html", context, status=200 if request.method != "POST" else 422)
+
+
+def _shown(item: Item) -> dict[str, Any]:
+    right = item.right_answers or {}
+    return {
+        "key": item.key,
+        "is_check": item.is_instructed,
+        "text": _text(item),
+        "right": [
+            (each.wording, ", ".join(each.caption_of(answer) for answer in right[each.key]))
+            for each in questions_about(item).questions
+            if right.get(each.key)
+        ],
+    }
+
+
+def _text(item: Item) -> str:
+    if item.context:
+        return str(item.context.turns[-1])
+    said = item.response or item.turn
+    return said.text if said else ""
+
+
+def _counted(row: gold_items.OfWorker) -> dict[str, Any]:
+    return {
+        "worker": row.worker,
+        "gold": _in_words(row.right, row.judged),
+        "checks": f"{row.attentive} / {row.checks}" if row.checks else "",
+        "wrong": row.wrong,
+    }
+
+
+def _in_words(right: int, judged: int) -> str:
+    found = share(right, judged)
+    if isinstance(found, Undefined):
+        return ""
+    percent, low, high = (round(100 * each) for each in found)
+    return _("%(right)d of %(judged)d: %(percent)d\u00a0%% (%(low)d to %(high)d)") % {
+        "right": right, "judged": judged, "percent": percent, "low": low, "high": high,
+    }  # fmt: skip
+
+
+@require_POST
+@login_required
+def item_gold(request: HttpRequest, pk: int, key: UUID) -> HttpResponse:
+    """Make an item gold, say anew what is right, or have it judged like the others."""
+    study = judging_study(request, pk)
+    item = get_object_or_404(study.items.select_related("ask"), key=key)
+    form = RightForm(request.POST, questions=gold_items.answerable(questions_about(item)))
+    try:
+        if "take_back" in request.POST:
+            gold_items.take_back(study, item.key)
+            messages.success(request, _("The item is judged like the others."))
+        elif form.is_valid():
+            gold_items.declare(study, {item.key: form.gold()})
+            messages.success(request, _("The item is gold: it counts in no score."))
+        else:
+            messages.error(request, _("These are not answers to the questions. No changes were made."))
+    except ValidationError as error:
+        messages.error(request, " ".join(error.messages))
+    return redirect("judging:item", pk=pk, key=item.key)
+
+
+@require_GET
+@login_required
+def items_csv(request: HttpRequest, pk: int) -> StreamingHttpResponse:
+    """The items of the queue, to be filled in with right answers and sent back."""
+    study = judging_study(request, pk)
+    name = f"turnwise-{study.code}-items.csv"
+    return attachment(request, _lines(study), "text/csv; charset=utf-8", name)
+
+
+def _lines(study: Study) -> Generator[str]:
+    yield csv_text([(*gold_items.COLUMNS, "instructed", "before", "text")])
+    for key, before, text in queries.texts_of(study):
+        yield csv_text([(str(key), "", "", "", before[:LONGEST_TEXT], text[:LONGEST_TEXT])])

@@ -1,0 +1,177 @@
+"""A system taken out of a queue, and put back: nobody new judges it, and what was judged of it counts."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from decimal import Decimal
+from math import ceil
+
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from turnwise.judging.batteries.battery_rules import battery_of, why_unfit
+from turnwise.judging.batteries.batch_allocation import fill, run
+from turnwise.judging.models import Battery
+from turnwise.judging.queries import EVERY_ITEM, SystemCount, system_counts
+from turnwise.judging.queue.services import plan_of
+from turnwise.judging.items.subjects import lock_plan
+from turnwise.studies.models import Study
+from turnwise.studies.services import results_changed
+
+_OF_SYSTEM = f"""
+UPDATE judging_item SET removed_at = {{removed_at}}
+ WHERE right_answers IS NULL AND removed_at IS {{unless}}
+   AND id IN (SELECT i.id FROM ({EVERY_ITEM.replace("%s", "%(study)s")}) AS i WHERE i.system = %(system)s)
+"""
+_TAKE_OUT = _OF_SYSTEM.format(removed_at="clock_timestamp()", unless="NULL")
+_PUT_BACK = _OF_SYSTEM.format(removed_at="NULL", unless="NOT NULL")
+# Slots that are being leased at this moment are locked, and finish as do those that somebody holds. They are
+# not waited for: whoever has one may be waiting for a slot that is deleted here.
+_FREE = """
+DELETE FROM judging_slot
+ WHERE id IN (SELECT s.id FROM judging_slot AS s JOIN judging_item AS i ON i.id = s.item_id
+               WHERE s.study_id = %(study)s AND s.label_id IS NULL AND s.deck IS NULL AND NOT s.is_gold
+                 AND i.removed_at IS NOT NULL
+                 AND (s.leased_until IS NULL OR s.leased_until < clock_timestamp())
+                 FOR UPDATE OF s SKIP LOCKED)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """What taking a system out of the queue would change.
+
+    Attributes:
+        system: what reports call it.
+        items: of it, that are in the queue.
+        judged: judgments of it, which stay.
+        spared: judgments of it that were still wanted, those included that somebody is giving now.
+        open_then: judgments that the queue then still wants.
+        batches: fewer, at least, in which what is wanted can be given; 0 with a battery.
+        pay: of one batch.
+        has_battery: whether workers get batteries.
+    """
+
+    system: str
+    items: int
+    judged: int
+    spared: int
+    open_then: int
+    batches: int
+    pay: Decimal
+    has_battery: bool
+
+    @property
+    def saved(self) -> Decimal:
+        return self.batches * self.pay
+
+
+def foreseen(study: Study, system: str) -> Removal:
+    """What `take_out` would change.
+
+    Raises:
+        ValidationError: the queue has nothing of this system.
+    """
+    counts = {row.system: row for row in system_counts(study)}
+    own = _known(counts.get(system), system)
+    size, battery = plan_of(study).batch_size, battery_of(study)
+    wanted = sum(row.wanted - row.judged for row in counts.values())
+    spared = own.wanted - own.judged
+    return Removal(
+        system=system,
+        items=own.items,
+        judged=own.judged,
+        spared=spared,
+        open_then=wanted - spared,
+        batches=0 if battery else ceil(wanted / size) - ceil((wanted - spared) / size),
+        pay=study.pay_amount,
+        has_battery=battery is not None,
+    )
+
+
+def _known(row: SystemCount | None, system: str) -> SystemCount:
+    if row is None or not row.items:
+        raise ValidationError(
+            _("There is nothing of “%(system)s” in the queue. Its page lists the systems that there are.")
+            % {"system": system[:200]}
+        )
+    return row
+
+
+@transaction.atomic
+def take_out(study: Study, system: str) -> int:
+    """Have nobody else judge what is of this system; how many items that are. Gold stays.
+
+    Judgments stay, and count. Whoever holds an item of it may finish that; batteries that somebody has begun
+    stay as they were dealt.
+
+    Raises:
+        ValidationError: nothing of it is in the queue, or the battery could not be filled without it; nothing
+            was changed.
+    """
+    plan = lock_plan(study)
+    results_changed(study.pk)  # the study is locked before its items, as by whoever judges in a pilot
+    items = run(_TAKE_OUT, study=study.pk, system=system)
+    if not items:
+        _known(None, system)
+    battery = battery_of(study)
+    if battery:
+        _refuse_unfilled(battery, system)
+        fill(plan)
+    else:
+        run(_FREE, study=study.pk)
+    return items
+
+
+def _refuse_unfilled(battery: Battery, system: str) -> None:
+    if system in battery.targets:
+        raise ValidationError(
+            _(
+                "“%(system)s” is a target of the battery, so every worker judges one of its items, and it "
+                "cannot be taken out of the queue. Take it out of the battery first, which is possible until "
+                "the study is opened."
+            )
+            % {"system": system}
+        )
+    if problem := why_unfit(battery):
+        raise ValidationError(
+            _("“%(system)s” cannot be taken out of the queue. %(problem)s")
+            % {"system": system, "problem": problem}
+        )
+
+
+@transaction.atomic
+def put_back(study: Study, system: str) -> int:
+    """Have what was taken out of this system judged again; how many items that are.
+
+    Raises:
+        ValidationError: nothing of it was taken out.
+    """
+    plan = lock_plan(study)
+    results_changed(study.pk)
+    items = run(_PUT_BACK, study=study.pk, system=system)
+    if not items:
+        raise ValidationError(
+            _("Nothing of “%(system)s” was taken out of the queue.") % {"system": system[:200]}
+        )
+    fill(plan)
+    return items
+
+
+@transaction.atomic
+def keep_out(study: Study, systems: Collection[str]) -> None:
+    """Have exactly these systems out of the queue. Safe to repeat.
+
+    Raises:
+        ValidationError: as `take_out`; nothing was changed.
+    """
+    lock_plan(study)
+    counts = {row.system: row for row in system_counts(study)}
+    for system in sorted({*systems}):
+        if system not in counts:
+            _known(None, system)
+    for system, row in counts.items():
+        if system in systems and row.items:
+            take_out(study, system)
+        elif system not in systems and row.removed:
+            put_back(study, system)

@@ -1,0 +1,166 @@
+"""Reads of what raters said of one bot, over judging studies.
+
+What a bot said, and how the raters of judging studies voted on it.
+"""
+
+from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
+
+from turnwise.bots.models import Bot
+from turnwise.dialogues.models import Turn
+from turnwise.judging.models import Item
+from turnwise.studies.models import Study
+from typing import Any
+
+from django.contrib.auth.decorators import login_required
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.views.decorators.http import require_GET
+
+from turnwise.bots.models import Bot
+from turnwise.bots.queries import visible_bots
+from turnwise.judging.asks import questions_about
+
+from turnwise.judging.models import Item
+from turnwise.labels.queries import votes_on
+from turnwise.studies.queries import readable_real_studies_of
+from functools import partial
+
+from django.contrib.auth.decorators import login_required
+from django.core.paginator import Paginator
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_GET, require_POST
+
+from turnwise.judging.readers import reader_comparison
+from turnwise.judging import tasks
+from turnwise.labels.explorer import PER_PAGE
+from turnwise.live.jobs import NOT_STARTED, is_sent
+from turnwise.questions.question_sets import question_set
+from turnwise.studies.models import Ask, Study
+from turnwise.studies.queries import studies_of
+
+
+VOTES = {"given": "judged by anybody", "split": "judged differently", "none": "not judged yet"}
+"""What the items can be narrowed to, by its name in an address."""
+
+
+def judged_of(bot: Bot, studies: QuerySet[Study]) -> "QuerySet[Item]":
+    """The bot's responses and turns in the queues of these studies, the newest first; each knows `before`."""
+    said_before = Turn.objects.filter(
+        dialogue=OuterRef("turn__dialogue"), position=OuterRef("turn__position") - 1
+    )
+    return (
+        Item.objects.filter(study__in=studies, right_answers__isnull=True)
+        .filter(Q(response__bot_version__bot=bot) | Q(turn__bot_version__bot=bot))
+        .annotate(before=Subquery(said_before.values("text")[:1]))
+        .select_related("study", "ask", "response__context", "turn")
+        .prefetch_related("slots__label")
+        .order_by("-pk")
+    )
+
+
+def with_votes(items: "QuerySet[Item]", kind: str) -> "QuerySet[Item]":
+    """Those of the items that raters have judged, judged differently, or not judged; all for another word."""
+    if kind not in VOTES:
+        return items
+    counted = items.annotate(given=Count("slots__label"), kinds=Count("slots__label__answers", distinct=True))
+    narrowed = {"given": Q(given__gt=0), "split": Q(kinds__gt=1), "none": Q(given=0)}
+    return counted.filter(narrowed[kind])
+
+
+TURNS_PER_PAGE = 50
+
+
+@require_GET
+@login_required
+def judged(request: HttpRequest, name: str) -> HttpResponse:
+    """The bot's responses and turns in the judging studies that this person may see."""
+    bot = get_object_or_404(Bot, name=name)
+    studies = readable_real_studies_of(request.user)
+    items = judged_of(bot, studies)
+    if not items.exists():  # whose votes are there to read may know that there is such a bot
+        bot = get_object_or_404(visible_bots(request.user), name=name)
+    of_bot = studies.filter(pk__in=items.values("study")).order_by("title", "pk")
+    study = next((each for each in of_bot if str(each.pk) == request.GET.get("study")), None)
+    votes = request.GET.get("votes", "")
+    chosen = with_votes(items.filter(study=study) if study else items, votes)
+    page = Paginator(chosen, TURNS_PER_PAGE).get_page(request.GET.get("page"))
+    context = {
+        "bot": bot,
+        "studies": of_bot,
+        "study": study,
+        "votes": votes,
+        "kinds": VOTES,
+        "page": page,
+        "rows": [_row(item) for item in page],
+    }
+    return render(request, "judging/bot.html", context)
+
+
+def _row(item: Item) -> dict[str, Any]:
+    labels = [slot.label for slot in item.slots.all() if slot.label]
+    answers = [label.answers for label in labels]
+    response = item.response
+    questions = questions_about(item).questions
+    return {
+        "item": item,
+        "before": response.context.turns if response else _turn_before(item),
+        "text": response.text if response else item.turn.text if item.turn else "",
+        "raters": len(labels),
+        "votes": [(question.wording, votes_on(question, answers)) for question in questions],
+    }
+
+
+def _turn_before(item: Item) -> list[str]:
+    before: str | None = getattr(item, "before")  # noqa: B009  # annotated by judged_of
+    return [before] if before else []
+
+
+@require_GET
+@login_required
+def readers(request: HttpRequest, pk: int) -> HttpResponse:
+    """What those who talked answered to an ask beside what readers said of the same in another study."""
+    study = get_object_or_404(studies_of(request.user), pk=pk)
+    ask = _ask(study, request.GET.get("ask"))
+    questions = question_set(ask.question_set).questions
+    found = reader_comparison.standing(ask, now=timezone.now())
+    known = found.agreement if found else None
+    count = reader_comparison.number_compared(ask) if known else 0
+    page = Paginator(range(count), PER_PAGE).get_page(request.GET.get("page"))
+    judged = reader_comparison.disputed(ask, page.start_index() - 1, page.end_index()) if count else []
+    context = {
+        "study": study,
+        "ask": ask,
+        "questions": questions,
+        "standing": found,
+        "agreement": known,
+        "page": page,
+        "rows": [{"judged": each, "verdicts": each.verdicts(questions)} for each in judged],
+    }
+    return render(request, "judging/readers.html", context)
+
+
+@require_POST
+@login_required
+def compare_readers(request: HttpRequest, pk: int) -> HttpResponse:
+    study = get_object_or_404(studies_of(request.user), pk=pk)
+    ask = _ask(study, request.POST.get("ask"))
+    is_wanted = reader_comparison.want(ask, now=timezone.now())
+    if is_wanted and not is_sent(partial(tasks.work_out_agreement.delay, ask.pk)):
+        reader_comparison.give_up(ask.pk, str(NOT_STARTED))
+    there = reverse("judging:readers", args=[pk])
+    return redirect(f"{there}?ask={ask.number}" if ask != study.asked[0] else there)
+
+
+def _ask(study: Study, number: str | None) -> Ask:
+    """The ask of this number; the first if it has none such.
+
+    Raises:
+        Http404: the study asks nothing about what is said.
+    """
+    if not study.asked:
+        raise Http404("Nothing is asked in this study.")
+    return next((ask for ask in study.asked if str(ask.number) == number), study.asked[0])

@@ -1,9 +1,0 @@
-from typing import Any
-
-from django.urls import path
-
-from turnwise.operating.consumers import OperatorConsumer
-
-# Django's `path` is typed for views; Channels' router takes its result for consumers too.
-consumer: Any = OperatorConsumer.as_asgi()
-websocket_urlpatterns: Any = [path("ws/operating/<slug:name>/", consumer)]

@@ -1,0 +1,124 @@
+"""Erasing by what somebody could be found again: panel ids, submissions, addresses, names of invitations."""
+
+from collections.abc import Collection
+from datetime import datetime, timedelta
+
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.db.models import DurationField, ExpressionWrapper, F, QuerySet, Value
+from django.db.models.functions import Coalesce
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from turnwise.crowd.pay import ledger
+from turnwise.crowd.entry.enrolment import hashed_id
+from turnwise.crowd.models import Invitation, Participation, Worker, pseudonym
+from turnwise.crowd.panels.links import Invited
+from turnwise.dialogues.models import Seat
+from turnwise.judging.models import Batch, Training
+from turnwise.labels.models import Label
+from turnwise.quality.models import Attempt
+from turnwise.studies import bundles
+from turnwise.studies.models import Study
+from turnwise.trash import soft_delete as trash
+
+
+def every_one_of(own: Participation) -> QuerySet[Participation]:
+    """All that the person of a participation began in its study."""
+    return Participation.objects.filter(worker=own.worker_id, study=own.study_id)
+
+
+def is_owed(own: Participation) -> bool:
+    """Whether somebody still has to be paid for any of their times, for which their id is needed."""
+    only = list(every_one_of(own).values_list("pk", flat=True))
+    return any(account.due > 0 for account in ledger.accounts(own.study, only=only))
+
+
+def cut_loose(own: Participation, *, now: datetime) -> None:
+    """Erase, in the caller's transaction, who took part; what is left is nobody's in particular.
+
+    It holds for each time that they did. Where the worker takes part in other studies, these keep them, and
+    what they began here gets a worker of its own.
+    """
+    known, here = own.worker, list(every_one_of(own).values_list("pk", flat=True))
+    if known.panel == Invited.key:
+        key = known.panel_id.rpartition("-")[2]
+        invited = Invitation.objects.filter(study=own.study_id, pk=int(key) if key.isdigit() else 0)
+        for each in invited:
+            invited.update(name=f"[erased] {each.pk}")
+    kept = known
+    if Participation.objects.filter(worker=known).exclude(pk__in=here).exists():
+        kept = Worker.objects.create()
+        _move(here, own.study_id, known, kept)
+    else:
+        Worker.objects.filter(pk=known.pk).update(panel="", panel_id="", pseudonym=pseudonym())
+    known_by = hashed_id(known.panel, known.panel_id, own.study) if known.panel_id else ""
+    Participation.objects.filter(pk__in=here).update(
+        worker=kept, known_by=known_by, address="", submission="", way_back={}, erased_at=now
+    )
+    bundles.forget([own.study_id])
+    trash.forget([own.study_id])
+
+
+def _move(here: Collection[int], study_id: int, known: Worker, fresh: Worker) -> None:
+    """Give all that a worker did in one study, where these are their participations, to another."""
+    Label.objects.filter(rater=known, study=study_id).update(rater=fresh)
+    Seat.objects.filter(assignment__participation__in=here).update(worker=fresh)
+    Batch.objects.filter(assignment__participation__in=here).update(worker=fresh)
+    Training.objects.filter(worker=known, study=study_id).update(worker=fresh)
+    Attempt.objects.filter(participation__in=here).update(participation=None)
+
+
+def due_for_erasure(now: datetime, study: Study | None = None) -> QuerySet[Participation]:
+    """Of whom, in a study or in all, ids are to be erased: its time is over, or they withdrew.
+
+    Some may still be owed.
+    """
+    kept = ExpressionWrapper(
+        F("study__retention_days") * Value(timedelta(days=1)), output_field=DurationField()
+    )
+    ended = Coalesce("assignment__ended_at", "assignment__active_at", "consented_at")
+    rows = Participation.objects.filter(erased_at=None, **({"study": study} if study else {}))
+    # Nobody ends before they agreed, which an index knows.
+    over = rows.alias(kept=kept, ended=ended).filter(
+        consented_at__lte=now - F("kept"), ended__lte=now - F("kept")
+    )
+    withdrew = rows.filter(withdrawal__isnull=False)
+    return Participation.objects.filter(pk__in=over.values("pk").union(withdrew.values("pk")))
+
+
+@transaction.atomic
+def erase_ids(participation_id: int, *, now: datetime | None = None) -> None:
+    """Erase who somebody is before their time is over. Safe to repeat.
+
+    Raises:
+        ValidationError: they are still to be paid, for which their id is needed. Nothing was erased.
+    """
+    rows = Participation.objects.select_related("study", "worker").select_for_update(of=("self",))
+    own = rows.get(pk=participation_id)
+    if own.erased_at:
+        return
+    if is_owed(own):
+        raise ValidationError(
+            _(
+                "%(who)s is still to be paid, and the id is needed for that. First mark them as "
+                "paid under Payments."
+            )
+            % {"who": own.pseudonym}
+        )
+    cut_loose(own, now=now or timezone.now())
+
+
+def erase_due(*, now: datetime | None = None) -> int:
+    """Erase of whom it is due and who is owed nothing; returns of how many it did."""
+    now, erased = now or timezone.now(), 0
+    for key in list(due_for_erasure(now).order_by("pk").values_list("pk", flat=True)):
+        with transaction.atomic():
+            rows = Participation.objects.select_related("study", "worker").select_for_update(of=("self",))
+            own = rows.filter(pk=key, erased_at=None).first()
+            # Who takes part several times has an id until the last of them is due.
+            kept = own and every_one_of(own).exclude(pk__in=due_for_erasure(now).values("pk")).exists()
+            if own and not kept and not is_owed(own):
+                cut_loose(own, now=now)
+                erased += 1
+    return erased

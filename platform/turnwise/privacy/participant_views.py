@@ -1,0 +1,92 @@
+"""What somebody sees of themselves by their own link: all that is stored, a file of it, and the way out."""
+
+import json
+from collections.abc import Callable
+from functools import wraps
+
+from django.core.exceptions import ValidationError
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.utils.cache import add_never_cache_headers
+from django.views.decorators.http import require_http_methods, require_safe
+
+from turnwise.accounts.limits import too_many, too_often
+from turnwise.crowd import refusals
+from turnwise.crowd.models import Participation, named_by
+from turnwise.crowd.entry.worker_views import refused
+from turnwise.privacy import withdrawal
+from turnwise.privacy.stored_data import stored_of
+from turnwise.studies.models import Study
+
+OwnView = Callable[[HttpRequest, Participation], HttpResponse]
+
+
+def own_page(view: OwnView) -> Callable[[HttpRequest, str, str], HttpResponse]:
+    """Find whose link it is. Whoever has it may look, from any device: it is theirs to keep."""
+
+    @wraps(view)
+    def page(request: HttpRequest, code: str, token: str) -> HttpResponse:
+        if too_often(request, "own_link", rate="60/m"):
+            return too_many(request)
+        study = Study.objects.filter(code=code).exclude(state=Study.State.DRAFT).first()
+        own = named_by(token, study) if study else None
+        response = view(request, own) if own else refused(request, refusals.unknown_own_link(), study)
+        response["Referrer-Policy"] = "no-referrer"
+        response["X-Robots-Tag"] = "noindex"
+        add_never_cache_headers(response)
+        return response
+
+    return page
+
+
+@require_safe
+@own_page
+def mine(request: HttpRequest, own: Participation) -> HttpResponse:
+    return render(request, "privacy/mine.html", _shown(request, own))
+
+
+def _shown(request: HttpRequest, own: Participation) -> dict[str, object]:
+    late = withdrawal.why_too_late(own, timezone.now())
+    return {
+        "study": own.study,
+        "own": own,
+        "stored": stored_of(own),
+        "withdrawal": getattr(own, "withdrawal", None),
+        "until": withdrawal.last_day(own),
+        "late": late,
+        "base": own.own_link,
+    }
+
+
+@require_safe
+@own_page
+def file(request: HttpRequest, own: Participation) -> HttpResponse:
+    text = json.dumps(stored_of(own), ensure_ascii=False, indent=1) + "\n"
+    name = f"turnwise-{own.study.code}-{own.pseudonym}.json"
+    return HttpResponse(
+        text,
+        content_type="application/json",
+        headers={
+            "Content-Disposition": f'attachment; filename="{name}"',
+            "X-Content-Type-Options": "nosniff",
+        },
+    )
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@own_page
+def withdraw(request: HttpRequest, own: Participation) -> HttpResponse:
+    """Withdraw, after a question whether that is meant."""
+    if hasattr(own, "withdrawal"):
+        return redirect(own.own_link)
+    shown = _shown(request, own)
+    if request.method != "POST":
+        return render(request, "privacy/withdraw.html", shown, status=403 if shown["late"] else 200)
+    if request.POST.get("sure") != "yes":
+        return render(request, "privacy/withdraw.html", shown | {"unsure": True}, status=422)
+    try:
+        withdrawal.withdraw(own.pk)
+    except ValidationError:
+        return render(request, "privacy/withdraw.html", shown, status=403)
+    return redirect(own.own_link)

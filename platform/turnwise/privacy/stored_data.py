@@ -1,0 +1,226 @@
+"""Everything that is stored of somebody in a study, in words: for the page that shows it and the file."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from django.db.models import QuerySet
+from django.utils.translation import gettext as _
+
+from turnwise.crowd.models import Participation, PayEntry, Practice
+from turnwise.dialogues.models import Dialogue, Seat, Turn, Typing
+from turnwise.judging.models import Training
+from turnwise.labels.models import Label, Pair
+from turnwise.quality.models import Attempt, Decision
+from turnwise.quality.flagging import in_words
+from turnwise.questions.question_sets import question_set
+from turnwise.responses.models import Response
+
+
+def stored_of(own: Participation) -> dict[str, Any]:
+    """All of it as JSON. Which bot somebody talked with is left out: the study may not tell."""
+    seat = _seat(own)
+    withdrawal = getattr(own, "withdrawal", None)
+    return {
+        "study": {"title": own.study.title, "contact": own.study.contact},
+        "you": {
+            "pseudonym": own.pseudonym,
+            "panel": own.worker.panel,
+            "panel_id": own.worker.panel_id,
+            "submission": own.submission,
+            "network_address": _("coded") if own.address else "",
+            "resume_code": own.resume_code,
+            "completion_code": own.code_given,
+        },
+        "consent": {"version": own.consent.number, "at": _time(own.consented_at), "text": own.consent.text},
+        "work": _work(own),
+        "withdrawn_at": _time(withdrawal.at if withdrawal else None),
+        "conversation": _conversation(seat) if seat else None,
+        "other_times": [_other_time(each) for each in _others(own)],
+        "answers": [_answer(each) for each in _labels(own)],
+        "written": [_written(each) for each in Response.objects.filter(author=own).select_related("context")],
+        **_passed(own),
+        "noted_about_you": [
+            *filter(None, (own.signs, own.proposed_reason, own.excluded_reason)),
+            *_noted(own),
+        ],
+        "told_over_panel": _told(own),
+        "pay": _pay(own),
+    }
+
+
+def counted_of(own: Participation) -> dict[str, int]:
+    """How much of it there is: messages, answers, responses that were written, entries of pay."""
+    said = Turn.objects.filter(dialogue__seats__assignment__participation=own)
+    return {
+        "messages": said.count(),
+        "answers": _labels(own).count(),
+        "written": Response.objects.filter(author=own).count(),
+        "pay": PayEntry.objects.filter(participation=own.pk).count(),
+    }
+
+
+def _seat(own: Participation) -> Seat | None:
+    return Seat.objects.filter(assignment__participation=own).select_related("dialogue").first()
+
+
+def _others(own: Participation) -> QuerySet[Participation]:
+    every = Participation.objects.filter(worker=own.worker_id, study=own.study_id).exclude(pk=own.pk)
+    return every.select_related("assignment", "consent", "entered_by").order_by("number")
+
+
+def _other_time(own: Participation) -> dict[str, Any]:
+    """Another time that the same person took part; what they answered is listed with the rest."""
+    seat = _seat(own)
+    return {
+        "number": own.number,
+        "submission": own.submission,
+        "resume_code": own.resume_code,
+        "completion_code": own.code_given,
+        "consent": {"version": own.consent.number, "at": _time(own.consented_at), "text": own.consent.text},
+        "work": _work(own),
+        "conversation": _conversation(seat) if seat else None,
+        "noted_about_you": _noted(own),
+        "told_over_panel": _told(own),
+        "pay": _pay(own),
+    }
+
+
+def _told(own: Participation) -> list[dict[str, str]]:
+    return [
+        {"what": act.get_kind_display(), "text": act.text, "at": _time(act.done_at)}
+        for act in own.panel_acts.all()
+    ]
+
+
+def _pay(own: Participation) -> list[dict[str, Any]]:
+    return [_paid(each) for each in PayEntry.objects.filter(participation=own.pk)]
+
+
+def _work(own: Participation) -> dict[str, str]:
+    work = getattr(own, "assignment", None)
+    return {
+        "began_at": _time(work.assigned_at if work else None),
+        "ended_at": _time(work.ended_at if work else None),
+        "outcome": work.get_outcome_display() if work and work.outcome else "",
+    }
+
+
+def _passed(own: Participation) -> dict[str, list[dict[str, Any]]]:
+    """What they had to pass before the work."""
+    return {
+        "training": [
+            {"tries": each.tries, "passed_at": _time(each.passed_at)}
+            for each in Training.objects.filter(worker=own.worker_id, study=own.study_id)
+        ],
+        "practice": [
+            {"questions": each.question_set, "passed_at": _time(each.passed_at)}
+            for each in Practice.objects.filter(worker=own.worker_id)
+        ],
+        "qualification": [
+            {
+                "title": each.qualification.title,
+                "answers": each.given,
+                "right": each.right,
+                "passed": each.passed,
+                "at": _time(each.at),
+            }
+            for each in Attempt.objects.filter(participation=own).select_related("qualification")
+        ],
+    }
+
+
+def _paid(entry: PayEntry) -> dict[str, str]:
+    return {
+        "what": entry.get_reason_display(),
+        "amount": str(entry.amount),
+        "currency": entry.currency,
+        "note": entry.note,
+        "at": _time(entry.at),
+    }
+
+
+def _noted(own: Participation) -> list[str]:
+    """What was seen of how they worked, and what was decided about it."""
+    flags = [in_words(flag.kind, flag.figures) for flag in own.flags.all()]
+    decided = Decision.objects.filter(study=own.study_id, participation=own.pk)
+    return [*flags, *(f"{each.get_action_display()}: {each.reason}".removesuffix(": ") for each in decided)]
+
+
+def _time(at: datetime | None) -> str:
+    return at.astimezone(UTC).isoformat(timespec="seconds") if at else ""
+
+
+def _conversation(seat: Seat) -> dict[str, Any]:
+    dialogue: Dialogue = seat.dialogue
+    partner = Seat.objects.filter(dialogue=dialogue).exclude(pk=seat.pk).first()
+    other = "chatbot" if partner and partner.bot_id else "partner"
+    return {
+        "id": str(dialogue.public_id),
+        "began_at": _time(dialogue.started_at),
+        "ended_at": _time(dialogue.ended_at),
+        "turns": [
+            {
+                "by": "you" if turn.position % 2 == seat.number else other,
+                "text": turn.text,
+                "at": _time(turn.created_at),
+                **_typing(turn, seat),
+            }
+            for turn in dialogue.turn_set.select_related("typing").order_by("position")
+        ],
+    }
+
+
+def _typing(turn: Turn, seat: Seat) -> dict[str, int]:
+    """How they wrote it, where the study noted that; of the other person that is not theirs to see."""
+    typed: Typing | None = getattr(turn, "typing", None)
+    if typed is None or turn.position % 2 != seat.number:
+        return {}
+    return {"pasted_characters": typed.pasted, "typing_milliseconds": typed.typing_ms}
+
+
+def _labels(own: Participation) -> QuerySet[Label]:
+    given = Label.objects.filter(rater=own.worker_id, study=own.study_id).order_by("pk")
+    sides = ("first_response", "second_response", "first_dialogue", "second_dialogue")
+    return given.select_related("turn", "response", "context", *(f"pair__{side}" for side in sides))
+
+
+def _answer(label: Label) -> dict[str, Any]:
+    return {
+        "about": _about(label),
+        "answers": _in_words(label.question_set, label.answers),
+        "at": _time(label.changed_at),
+        "changed": label.changes,
+        "shown_ms": label.shown_ms,
+        "answer_ms": label.answer_ms,
+    }
+
+
+def _in_words(questions: str, answers: Mapping[str, Any]) -> dict[str, str]:
+    asked = question_set(questions).questions
+    return {
+        str(each.wording): str(each.caption_of(answers[each.key])) for each in asked if each.key in answers
+    }
+
+
+def _about(label: Label) -> str:
+    """What was judged: its text, or what it is."""
+    judged = label.turn or label.response
+    if judged:
+        return judged.text
+    if label.context:
+        return label.context.turns[-1]
+    if label.participation_id:
+        return _("You, or your experience")
+    pair: Pair | None = label.pair
+    if pair and pair.first_response and pair.second_response:
+        return f"{pair.first_response.text} | {pair.second_response.text}"
+    return _("Two conversations") if pair else _("The whole conversation")
+
+
+def _written(response: Response) -> dict[str, Any]:
+    return {
+        "context": list(response.context.turns),
+        "text": response.text,
+        "at": _time(response.created_at),
+    }

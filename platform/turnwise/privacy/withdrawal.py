@@ -1,0 +1,180 @@
+"""Somebody takes their texts and answers back from a study: what goes, and what stays in its place."""
+
+from datetime import datetime, timedelta
+
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.db.models import Q
+from django.utils import timezone
+from django.utils.formats import date_format
+from django.utils.translation import gettext as _
+
+from evaluation.texts.cleaning import WITHDRAWN
+from turnwise.accounts.models import User
+from turnwise.crowd.places.ending import end
+from turnwise.crowd.models import Outcome, Participation, Withdrawal, Worker
+from turnwise.dialogues.models import Dialogue, Seat, Turn, Typing
+from turnwise.judging.models import Agreement, Item, Slot, Training
+from turnwise.labels.models import Label, Pair
+from turnwise.privacy.erasure import cut_loose, is_owed
+from turnwise.quality.models import Attempt, Flag
+from turnwise.responses.models import Response, WritingPlace
+from turnwise.studies import bundles
+from turnwise.studies.services import results_changed
+from turnwise.trash import soft_delete as trash
+
+
+def last_day(participation: Participation) -> datetime | None:
+    """Until when they may withdraw; None while their part has not ended: at any time.
+
+    Of who takes part several times it is so long after the end of the last.
+    """
+    every = Participation.objects.filter(worker=participation.worker_id, study=participation.study_id)
+    if every.filter(assignment__ended_at=None).exists():
+        return None
+    ended = every.values_list("assignment__ended_at", flat=True)
+    return max(at for at in ended if at) + timedelta(days=participation.study.withdrawal_days)
+
+
+def why_too_late(participation: Participation, now: datetime) -> str:
+    """Why they cannot withdraw any more, in a sentence; empty if they can."""
+    until = last_day(participation)
+    if until is None or now <= until:
+        return ""
+    said = _("You could withdraw your texts and answers until %(day)s. They are part of the results now.") % {
+        "day": date_format(until, "DATE_FORMAT")
+    }
+    if participation.study.contact:
+        said += " " + _("To ask for it anyway, write to %(contact)s.") % {
+            "contact": participation.study.contact
+        }
+    return said
+
+
+@transaction.atomic
+def withdraw(participation_id: int, *, by: User | None = None, now: datetime | None = None) -> Withdrawal:
+    """Remove what somebody said, wrote and answered in a study, however often. Safe to repeat.
+
+    A conversation with a chatbot goes as a whole, with all that others said of it. Of one with another
+    person the other's part stays, and one's own messages say that they were withdrawn. The participation
+    stays with its outcome and its pay, and as soon as nothing is owed to them nobody can tell whose it was.
+
+    Args:
+        participation_id: whose; any of theirs.
+        by: who of the team does it at their request, which no deadline forbids; None: they themselves.
+        now: when.
+
+    Raises:
+        ValidationError: it is too late for them to do it themselves. Nothing was changed.
+    """
+    now = now or timezone.now()
+    rows = Participation.objects.select_related("study", "worker", "assignment")
+    own = rows.get(pk=participation_id)
+    # Nobody takes part once more meanwhile.
+    Worker.objects.select_for_update(no_key=True).get(pk=own.worker_id)
+    theirs = rows.filter(worker=own.worker_id, study=own.study_id).order_by("number")
+    every = list(theirs.select_for_update(of=("self",)))
+    earlier = Withdrawal.objects.filter(participation=own).first()
+    if earlier:
+        return earlier
+    if by is None and (late := why_too_late(own, now)):
+        raise ValidationError(late)
+    made = {each.pk: _withdraw_one(each, by, now) for each in every}
+    if not is_owed(own):
+        cut_loose(own, now=now)
+    bundles.forget([own.study_id])
+    trash.forget([own.study_id])
+    return made[own.pk]
+
+
+def _withdraw_one(own: Participation, by: User | None, now: datetime) -> Withdrawal:
+    end(own.pk, Outcome.WITHDRAWN, now=now)  # where their part has not ended before
+    withdrawal = _removed(own, by, now)
+    Flag.objects.filter(participation=own).delete()
+    own.signs = own.proposed_reason = own.excluded_reason = ""
+    own.excluded_at = own.excluded_by = None
+    own.save(update_fields=["signs", "proposed_reason", "excluded_reason", "excluded_at", "excluded_by"])
+    return withdrawal
+
+
+def _removed(own: Participation, by: User | None, now: datetime) -> Withdrawal:
+    """Remove all that is theirs, and note how much it was."""
+    seat = Seat.objects.filter(assignment__participation=own).select_related("dialogue").first()
+    turns = _turns_of(seat)
+    written = Response.objects.filter(author=own)
+    given = Label.objects.filter(rater=own.worker_id, study=own.study_id)
+    goes_whole = seat is not None and not _is_shared(seat)
+    withdrawal = Withdrawal.objects.create(
+        participation=own,
+        at=now,
+        by=by,
+        conversations=[seat.dialogue.public_id] if seat and goes_whole else [],
+        texts=len(turns) + written.count(),
+        labels=given.count(),
+    )
+    touched = _studies_touched(own, seat, turns, list(written.values_list("pk", flat=True)))
+    _free_slots(own)
+    given.delete()
+    written.delete()
+    WritingPlace.objects.filter(participation=own).delete()
+    Training.objects.filter(worker=own.worker_id, study=own.study_id).delete()
+    # That they tried stays, as tries are counted; what they answered goes.
+    Attempt.objects.filter(participation=own).update(given={})
+    if seat and goes_whole:
+        seat.dialogue.delete()
+    elif seat:
+        _take_back(turns)
+    # Their figures are of labels that are gone; the page works them out anew.
+    settled = Agreement.State.READY, Agreement.State.FAILED
+    Agreement.objects.filter(ask__study__in=touched, state__in=settled).delete()
+    for study_id in sorted(touched):
+        results_changed(study_id)
+    return withdrawal
+
+
+def _turns_of(seat: Seat | None) -> list[int]:
+    """What they said themselves, without a scripted opening."""
+    if seat is None:
+        return []
+    Dialogue.objects.select_for_update().get(pk=seat.dialogue_id)
+    said = Turn.objects.filter(dialogue=seat.dialogue_id, position__gte=seat.dialogue.opening_turns)
+    return [pk for pk, position in said.values_list("pk", "position") if position % 2 == seat.number]
+
+
+def _is_shared(seat: Seat) -> bool:
+    """Whether another person talks there who has not withdrawn."""
+    others = Seat.objects.filter(dialogue=seat.dialogue_id, assignment__isnull=False).exclude(pk=seat.pk)
+    return others.filter(assignment__participation__withdrawal=None).exists()
+
+
+def _studies_touched(own: Participation, seat: Seat | None, turns: list[int], written: list[int]) -> set[int]:
+    """The study itself, and those whose workers judge what goes or what it is part of."""
+    held = [seat.dialogue_id] if seat else []
+    pairs = Pair.objects.filter(
+        Q(first_dialogue__in=held) | Q(second_dialogue__in=held)
+        | Q(first_response__in=written) | Q(second_response__in=written)
+    )  # fmt: skip
+    # One after the other: all in one condition would read every label there is.
+    about = {"turn__dialogue__in": held, "dialogue__in": held, "response__in": written, "pair__in": pairs}
+    touched = {own.study_id}
+    for path, those in about.items():
+        touched.update(Label.objects.filter(**{path: those}).values_list("study", flat=True))
+        touched.update(Item.objects.filter(**{path: those}).values_list("study", flat=True))
+    return touched
+
+
+def _free_slots(own: Participation) -> None:
+    """Let others judge what they judged or had before them."""
+    judged = Slot.objects.filter(label__rater=own.worker_id, study=own.study_id)
+    had = Slot.objects.filter(batch__assignment__participation=own)
+    slots = {*judged.values_list("pk", flat=True), *had.values_list("pk", flat=True)}
+    Slot.objects.filter(pk__in=slots, is_gold=True).delete()
+    Slot.objects.filter(pk__in=slots).update(batch=None, leased_until=None)
+
+
+def _take_back(turns: list[int]) -> None:
+    """Put a mark in place of what was said, and drop what was said about it."""
+    Item.objects.filter(turn__in=turns).delete()
+    Label.objects.filter(turn__in=turns).delete()
+    Typing.objects.filter(turn__in=turns).delete()
+    Turn.objects.filter(pk__in=turns).update(text=WITHDRAWN, key=None)

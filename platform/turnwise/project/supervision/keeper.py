@@ -1,0 +1,109 @@
+"""Keep a program of ours running: it is loaded once, and what works is a copy of the process that loaded it.
+
+    python -m turnwise.project.supervision.keeper NAME MODULE ARGUMENT…
+    python -m turnwise.project.supervision.keeper --once MODULE ARGUMENT…
+
+Loading takes longer than all the rest of a start, and people wait for it. So when the copy that works dies,
+of its bots or for want of memory, the next one needs a fraction of a second. MODULE has `load(arguments)`,
+which begins no thread and connects to nothing, and returns what is called when no older copy works any more:
+it takes what only one can have, and returns what each copy does. With --once it is done here.
+
+If the keeper itself is killed, its copy works on while the next keeper loads (`turnwise.project.supervision.child_programs`).
+"""
+
+import gc
+import importlib
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+
+from turnwise.project.supervision import child_programs
+from turnwise.project.supervision.processes import ENDING, Child, Fork, spawn, stop
+from turnwise.project.supervision.child_programs import Watch
+
+GLANCE_SECONDS = 0.05
+
+Work = Callable[[], int]
+
+
+class Copies:
+    """The copy that works; `start` makes the next one."""
+
+    process: Child | None = None
+
+    def __init__(self, name: str, work: Work, orphaned: Callable[..., None] | None) -> None:
+        """Take what a copy does, and what it does when this process is gone."""
+        self.name = name
+        self._work = work
+        self._orphaned = orphaned
+
+    def start(self) -> None:
+        self.process = Fork(self._work, self._orphaned)
+
+    def stop(self) -> None:
+        stop(self.process)
+
+
+class Anew:
+    """The same where copies are not safe with the libraries of the system: on all but Linux."""
+
+    process: Child | None = None
+
+    def __init__(self, name: str, module: str, arguments: Sequence[str]) -> None:
+        """Take what is loaded each time."""
+        self.name = name
+        self._command = [sys.executable, "-m", "turnwise.project.supervision.keeper", "--once", module, *arguments]
+
+    def start(self) -> None:
+        self.process = spawn(self._command)
+
+    def stop(self) -> None:
+        stop(self.process)
+
+
+def main() -> int:
+    name, module, *arguments = sys.argv[1:]
+    if name == "--once":
+        return _loaded(module, arguments)()()
+    ending = threading.Event()
+    for number in ENDING:
+        signal.signal(number, lambda *_: ending.set())
+    service = _kept(name, module, arguments)
+    watch = Watch(service, lambda text: print(text, file=sys.stderr, flush=True))
+    service.start()
+    while not ending.wait(GLANCE_SECONDS):
+        watch.glance(time.monotonic())
+    service.stop()
+    return (service.process and service.process.returncode) or 0
+
+
+def _kept(name: str, module: str, arguments: Sequence[str]) -> Copies | Anew:
+    if not sys.platform.startswith("linux"):
+        return Anew(name, module, arguments)
+    mark, heir = child_programs.own_mark(), os.getppid()
+    begin = _loaded(module, arguments)
+    if mark:
+        child_programs.end_those_of(mark)
+    work = begin()
+
+    def in_copy() -> int:
+        gc.enable()
+        return work()
+
+    gc.disable()  # a search for garbage would touch, and so copy, all that parent and child share
+    gc.freeze()
+    return Copies(name, in_copy, child_programs.ends_unless_adopted(heir) if mark else None)
+
+
+def _loaded(module: str, arguments: Sequence[str]) -> Callable[[], Work]:
+    gc.disable()  # nothing that is imported is garbage, and looking for some takes a fifth of a start
+    begin: Callable[[], Work] = importlib.import_module(module).load(arguments)
+    gc.enable()
+    return begin
+
+
+if __name__ == "__main__":
+    sys.exit(main())

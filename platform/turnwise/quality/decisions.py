@@ -1,0 +1,141 @@
+"""What people decide about workers: each decision a line that stays, what follows from it, and its undo."""
+
+from collections.abc import Iterable
+
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from turnwise.accounts.models import User
+from turnwise.crowd.places import ending
+from turnwise.crowd.pay import panel_acts
+from turnwise.crowd.models import PanelAct, Participation
+from turnwise.quality.models import Block, Decision
+from turnwise.studies.models import Study
+
+Action = Decision.Action
+AGAINST = frozenset({Action.EXCLUDE, Action.BLOCK, Action.REJECT})
+"""Decisions that need a reason."""
+_ONE_OF = (frozenset({Action.APPROVE, Action.REJECT}), frozenset({Action.KEEP, Action.EXCLUDE}))
+"""Of each of these, one holds at a time; another is decided by undoing it first."""
+
+_TOLD = {Action.APPROVE: PanelAct.Kind.APPROVE, Action.REJECT: PanelAct.Kind.REJECT}
+"""Decisions that the panel is told over its API, where the study has one."""
+
+
+@transaction.atomic
+def decide(
+    participation: Participation, action: str, *, reason: str, by: User, category: str = ""
+) -> Decision:
+    """Decide about somebody's part in a study, and do what follows.
+
+    Args:
+        participation: whose.
+        action: a value of `Action`.
+        reason: needed for what is against them; a rejection is told to the panel with it.
+        by: who decides.
+        category: of a rejection, as the panel has it.
+
+    Raises:
+        ValidationError: no such decision, no reason, or one stands in its way; nothing was changed.
+    """
+    own = Participation.objects.select_for_update(of=("self",))
+    participation = own.select_related("worker", "study", "entered_by").get(pk=participation.pk)
+    reason = reason.replace("\x00", "").strip()[:500]
+    if action not in Action.values or action == Action.UNDO:
+        raise ValidationError(_("“%(action)s” is not a decision.") % {"action": action[:40]})
+    if action in AGAINST and not reason:
+        raise ValidationError(_("Say why: the worker may ask, and so may readers of the report."))
+    for stands in standing(participation):
+        exclusive = any({action, stands.action} <= group for group in _ONE_OF)
+        if action == stands.action or exclusive:
+            raise ValidationError(
+                _("“%(decision)s” has already been decided. Undo that first.")
+                % {"decision": stands.get_action_display()}
+            )
+    if action == Action.REJECT:
+        panel_acts.refuse_short(participation, reason)
+    made = _note(participation, action, reason=reason, by=by)
+    _follow(participation, action, reason=reason, by=by, category=category)
+    return made
+
+
+def _follow(participation: Participation, action: str, *, reason: str, by: User, category: str) -> None:
+    if action == Action.EXCLUDE:
+        ending.exclude(participation.pk, reason=reason, by=by)
+    elif action == Action.BLOCK:
+        Block.objects.get_or_create(
+            worker=participation.worker, owner=participation.study.owner, defaults={"reason": reason}
+        )
+    elif action in _TOLD:
+        panel_acts.want(
+            participation, _TOLD[Action(action)], by=by.get_username(), text=reason, category=category
+        )
+
+
+@transaction.atomic
+def undo(decision: Decision, *, by: User) -> Decision:
+    """Take a decision back with what followed from it; both lines stay.
+
+    Raises:
+        ValidationError: it is undone already, or its worker's data are gone.
+    """
+    participation = (
+        Participation.objects.select_for_update(of=("self",))
+        .select_related("worker", "study")
+        .filter(pk=decision.participation)
+        .first()
+    )
+    if participation is None:
+        raise ValidationError(_("The data of this worker are gone, so nothing is left to undo."))
+    if decision.action == Action.UNDO or Decision.objects.filter(undoes=decision).exists():
+        raise ValidationError(_("That has already been undone."))
+    made = _note(participation, Action.UNDO, by=by, undoes=decision)
+    if decision.action == Action.EXCLUDE:
+        ending.exclude(participation.pk, reason="", by=by)
+    elif decision.action in _TOLD:
+        panel_acts.take_back(participation, _TOLD[Action(decision.action)])
+    elif decision.action == Action.BLOCK and not _blocked_elsewhere(participation):
+        Block.objects.filter(worker=participation.worker, owner=participation.study.owner).delete()
+    return made
+
+
+def _blocked_elsewhere(participation: Participation) -> bool:
+    """Whether the worker was blocked in another study of the same person, too, which still stands."""
+    of_owner = Decision.objects.filter(study__owner=participation.study.owner, action=Action.BLOCK)
+    parts = Participation.objects.filter(worker=participation.worker_id).exclude(pk=participation.pk)
+    return of_owner.filter(participation__in=parts.values("pk"), undone_by=None).exists()
+
+
+def _note(
+    participation: Participation,
+    action: str,
+    *,
+    by: User,
+    reason: str = "",
+    undoes: Decision | None = None,
+) -> Decision:
+    return Decision.objects.create(
+        study=participation.study,
+        participation=participation.pk,
+        worker=participation.pseudonym,
+        action=action,
+        reason=reason,
+        undoes=undoes,
+        by=by.get_username(),
+    )
+
+
+def standing(participation: Participation) -> list[Decision]:
+    """The decisions about somebody that are not undone."""
+    about = Decision.objects.filter(study=participation.study_id, participation=participation.pk)
+    return list(about.exclude(action=Action.UNDO).filter(undone_by=None))
+
+
+def decided(study: Study, participations: Iterable[int]) -> dict[int, list[Decision]]:
+    """By participation, all decisions, the newest first."""
+    found: dict[int, list[Decision]] = {}
+    rows = Decision.objects.filter(study=study, participation__in=list(participations))
+    for decision in rows.select_related("undone_by"):
+        found.setdefault(decision.participation, []).append(decision)
+    return found

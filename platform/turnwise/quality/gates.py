@@ -1,0 +1,79 @@
+"""Before somebody works: whether they are blocked, and whether their qualification lets them."""
+
+from django.utils.translation import gettext as _
+from typing_extensions import override
+
+from turnwise.crowd.entry import gates
+from turnwise.crowd.models import Assignment, Outcome, Participation, Worker
+from turnwise.crowd.refusals import EntryRefusedError
+from turnwise.quality import qualification_tests
+from turnwise.quality.models import Block
+from turnwise.studies.models import Study
+
+_SCREENED_OUT = Outcome.SCREENED_OUT
+
+
+def not_qualified() -> EntryRefusedError:
+    return EntryRefusedError(
+        "not_qualified",
+        status=403,
+        title=_("This study is not for you"),
+        say=_("You have already tried its qualification and did not pass. You cannot try it again."),
+        cure=_("Return the task to your panel if you came from one. Nothing was stored about this visit."),
+        outcome=_SCREENED_OUT,
+    )
+
+
+def blocked() -> EntryRefusedError:
+    return EntryRefusedError(
+        "blocked",
+        status=403,
+        title=_("This study is not open to you"),
+        say=_("Its research team has decided that you cannot take part in their studies any more."),
+        cure=_("If you think that this is a mistake, write to them. What you have earned stays yours."),
+        outcome=_SCREENED_OUT,
+    )
+
+
+class BlockGate(gates.Gate):
+    """Whom somebody has blocked from their studies."""
+
+    @override
+    def refuse(self, worker: Worker, study: Study) -> None:
+        if Block.objects.filter(worker=worker, owner=study.owner).exists():
+            raise blocked()
+
+
+class QualificationGate(gates.Gate):
+    """Who has not passed tries first; who has failed cannot come in."""
+
+    @override
+    def refuse(self, worker: Worker, study: Study) -> None:
+        wanted = qualification_tests.wanted_by(study)
+        if wanted and qualification_tests.standing(worker, wanted).failed:
+            raise not_qualified()
+
+    @override
+    def first(self, participation: Participation) -> str:
+        wanted = qualification_tests.wanted_by(participation.study)
+        if wanted is None or qualification_tests.standing(participation.worker, wanted).passed:
+            return ""
+        return "quality:qualify"
+
+    @override
+    def why_ended(self, participation: Participation) -> str:
+        ended: Assignment | None = getattr(participation, "assignment", None)
+        wanted = qualification_tests.wanted_by(participation.study)
+        if wanted is None or ended is None or ended.outcome != _SCREENED_OUT:
+            return ""
+        own = qualification_tests.standing(participation.worker, wanted)
+        if not own.failed:
+            return ""
+        return _(
+            "Its qualification requires %(mark)d of %(n)d right answers, and each time you had fewer. That "
+            "is the only reason."
+        ) % {"mark": wanted.pass_mark, "n": wanted.of}
+
+
+gates.register(BlockGate())
+gates.register(QualificationGate())

@@ -1,0 +1,289 @@
+"""Reads of qualifications.
+
+Qualifications as their makers write them: a question, its choices, and why the right ones are right.
+
+Which reply makes sense after “How are you?”
+* Fine, thanks. And you?
+- The train leaves at nine.
+> Only the first answers the question.
+
+Who passes a qualification. Tries are counted in the database: another tab or study gives no new ones.
+"""
+
+from django.contrib.auth.models import AnonymousUser
+from django.db.models import QuerySet
+
+from turnwise.accounts.access import visible_to
+from turnwise.accounts.models import User
+from turnwise.quality.models import Qualification
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext as _
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.db.models import Max
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from turnwise.crowd.places import ending
+from turnwise.crowd.models import Assignment, Outcome, Participation, Worker
+from turnwise.quality.models import Attempt, Qualification, Requirement
+
+from turnwise.studies.models import Study
+
+
+def qualifications_of(user: User | AnonymousUser) -> QuerySet[Qualification]:
+    """Those of this person; admins see all."""
+    return visible_to(user, Qualification.objects.all(), owner="owner")
+
+
+MOST_QUESTIONS = 50
+MOST_CHOICES = 10
+LONGEST = 1000
+
+Written = dict[str, Any]
+
+
+def read(text: str) -> list[Written]:
+    """The questions of a text; an empty line ends each.
+
+    Raises:
+        ValidationError: it has none, or one that cannot be answered; names the line.
+    """
+    found = [_question(block) for block in _blocks(text.replace("\x00", ""))]
+    if not found:
+        raise ValidationError(_("Write a question with its choices."))
+    if len(found) > MOST_QUESTIONS:
+        raise ValidationError(
+            _("These are %(n)d questions; a qualification has at most %(most)d.")
+            % {"n": len(found), "most": MOST_QUESTIONS}
+        )
+    return found
+
+
+def _blocks(text: str) -> Iterator[list[tuple[int, str]]]:
+    block: list[tuple[int, str]] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.strip():
+            block.append((number, line.strip()))
+        elif block:
+            yield block
+            block = []
+    if block:
+        yield block
+
+
+def _question(block: Sequence[tuple[int, str]]) -> Written:
+    said: list[str] = []
+    choices: list[tuple[str, bool]] = []
+    why: list[str] = []
+    for number, line in block:
+        if len(line) > LONGEST:
+            raise _at(number, _("It has more than %(most)d characters. Shorten it.") % {"most": LONGEST})
+        mark, rest = line[0], line[1:].strip()
+        if mark in "*-":
+            _refuse_choice(number, mark, rest, [choice for choice, _right in choices])
+            choices.append((rest, mark == "*"))
+        elif mark == ">":
+            why.append(rest)
+        elif choices:
+            raise _at(number, _("A choice begins with * or -, and a new question follows an empty line."))
+        else:
+            said.append(line)
+    right = [number for number, (_choice, is_right) in enumerate(choices) if is_right]
+    _refuse_question(block[0][0], said, len(choices), len(right))
+    return {
+        "text": "\n".join(said),
+        "choices": [choice for choice, _right in choices],
+        "right": right,
+        "why": " ".join(why),
+    }
+
+
+def _refuse_choice(number: int, mark: str, choice: str, before: Sequence[str]) -> None:
+    if not choice:
+        raise _at(number, _("There is nothing after the %(mark)s.") % {"mark": mark})
+    if choice in before:
+        raise _at(number, _("“%(choice)s” appears twice.") % {"choice": choice})
+
+
+def _refuse_question(first: int, said: Sequence[str], choices: int, right: int) -> None:
+    if not said:
+        raise _at(first, _("The choices have no question above them."))
+    if not 2 <= choices <= MOST_CHOICES:
+        raise _at(
+            first,
+            _("The question has %(n)d choices, and needs 2 to %(most)d.")
+            % {"n": choices, "most": MOST_CHOICES},
+        )
+    if not right:
+        raise _at(first, _("No choice is right. Begin the right one with *."))
+    if right == choices:
+        raise _at(first, _("Every choice is right, so the question shows nothing. Begin wrong ones with -."))
+
+
+def _at(line: int, says: str) -> ValidationError:
+    return ValidationError(_("Line %(line)d: %(says)s") % {"line": line, "says": says})
+
+
+def written(questions: Sequence[Written]) -> str:
+    """The text of which these questions were read."""
+    blocks = []
+    for question in questions:
+        marks = ("*" if n in question["right"] else "-" for n in range(len(question["choices"])))
+        lines = [question["text"]]
+        lines += [f"{mark} {choice}" for mark, choice in zip(marks, question["choices"], strict=True)]
+        blocks.append("\n".join([*lines, *([f"> {question['why']}"] if question["why"] else [])]))
+    return "\n\n".join(blocks)
+
+
+FIRST = 10
+"""So many people are to have used all tries in vain before a qualification is warned of."""
+
+Given = Mapping[int, Sequence[int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How far somebody is with a qualification."""
+
+    passed: bool
+    tries: int
+    left: int
+
+    @property
+    def failed(self) -> bool:
+        return not self.passed and not self.left
+
+
+def wanted_by(study: Study) -> Qualification | None:
+    """The qualification that the study wants; None if none."""
+    found: Requirement | None = getattr(study, "requirement", None)
+    return found.qualification if found else None
+
+
+def standing(worker: Worker, qualification: Qualification) -> Standing:
+    tried = list(Attempt.objects.filter(worker=worker, qualification=qualification))
+    passed = any(each.passed for each in tried)
+    return Standing(passed, len(tried), max(0, qualification.tries - len(tried)))
+
+
+@transaction.atomic
+def attempt(participation: Participation, given: Given) -> Attempt | None:
+    """Mark one try; whoever fails the last one is screened out.
+
+    Args:
+        participation: whose.
+        given: by number of the question, the numbers of the choices, from 0.
+
+    Returns:
+        The try; None if none was due: they had passed, have no try left, or their part has ended.
+    """
+    worker = Worker.objects.select_for_update(no_key=True).get(pk=participation.worker_id)
+    qualification = wanted_by(participation.study)
+    if qualification is None or Assignment.objects.filter(participation=participation).exists():
+        return None
+    before = standing(worker, qualification)
+    if before.passed:
+        return None
+    if before.failed:
+        ending.end(participation.pk, Outcome.SCREENED_OUT)
+        return None
+    right = len(qualification.questions) - len(wrong_in(qualification.questions, given))
+    made = Attempt.objects.create(
+        worker=worker,
+        qualification=qualification,
+        participation=participation,
+        number=before.tries + 1,
+        right=right,
+        passed=right >= qualification.pass_mark,
+        given={str(number): list(chosen) for number, chosen in given.items()},
+    )
+    if not made.passed and before.left == 1:
+        ending.end(participation.pk, Outcome.SCREENED_OUT)
+    return made
+
+
+def wrong_in(questions: Sequence[Written], given: Given) -> set[int]:
+    """Numbers of the questions that were answered otherwise than with all right choices and no others."""
+    return {
+        number
+        for number, question in enumerate(questions)
+        if sorted(set(given.get(number, ()))) != sorted(question["right"])
+    }
+
+
+@transaction.atomic
+def save(qualification: Qualification) -> Qualification:
+    """Store a qualification.
+
+    Raises:
+        ValidationError: nobody could pass it, or somebody has tried, so that it stays.
+    """
+    if qualification.pk:
+        Qualification.objects.select_for_update().get(pk=qualification.pk)
+        if qualification.attempts.exists():
+            raise ValidationError(
+                _("People have tried it, so it is fixed: everybody must pass the same one. Make another.")
+            )
+    if qualification.pass_mark > qualification.of:
+        raise ValidationError(
+            {
+                "pass_mark": _(
+                    "Nobody could pass: %(mark)d right answers are required, and there are %(n)d questions."
+                )
+                % {"mark": qualification.pass_mark, "n": qualification.of}
+            }
+        )
+    qualification.full_clean(exclude=["owner"])
+    qualification.save()
+    return qualification
+
+
+def require(study: Study, qualification: Qualification | None) -> None:
+    """Have new workers of the study pass it; None: nothing. Who has begun goes on."""
+    if qualification is None:
+        Requirement.objects.filter(study=study).delete()
+    else:
+        Requirement.objects.update_or_create(study=study, defaults={"qualification": qualification})
+
+
+@dataclass(frozen=True, slots=True)
+class Fared:
+    """How people fared: how many tried, passed, and used all attempts without passing."""
+
+    tried: int
+    passed: int
+    failed: int
+
+
+def outcome_of(qualification: Qualification) -> Fared:
+    """How people fared with it."""
+    of_workers = Attempt.objects.filter(qualification=qualification).values("worker").order_by()
+    rows = list(of_workers.annotate(most=Max("number")))
+    passed = of_workers.filter(passed=True).distinct().count()
+    passers = set(
+        Attempt.objects.filter(qualification=qualification, passed=True).values_list("worker", flat=True)
+    )
+    failed = sum(row["worker"] not in passers and row["most"] >= qualification.tries for row in rows)
+    return Fared(len(rows), passed, failed)
+
+
+def warning(qualification: Qualification) -> str:
+    """That nobody seems able to pass, if so; else empty."""
+    found = outcome_of(qualification)
+    if found.passed or found.failed < FIRST:
+        return ""
+    return ngettext(
+        "%(n)d person has used all attempts, and nobody has passed. Look at the questions and the pass mark.",
+        (
+            "%(n)d people have used all attempts, and nobody has passed. Look at the questions and "
+            "the pass mark."
+        ),
+        found.failed,
+    ) % {"n": found.failed}

@@ -1,0 +1,111 @@
+"""The question set with a key: one that comes with Turnwise, or a version that a researcher declared.
+
+Everything on the platform that has a key asks here. A version never changes, so it is read once.
+
+A question as the worker's pages take it (static/js).
+"""
+
+from collections.abc import Iterable
+
+from django.core.exceptions import ValidationError
+
+from evaluation import questions as shipped
+from evaluation.questions import QuestionSet, UnknownQuestionSetError
+from turnwise.live.database import in_database
+from turnwise.questions.models import SetVersion
+from collections.abc import Collection
+from dataclasses import asdict, replace
+
+from django.utils.translation import get_language, gettext
+
+from evaluation.questions import AnswersError, Question, Scalar
+
+
+_declared: dict[str, QuestionSet] = {}
+
+
+def question_set(key: str) -> QuestionSet:
+    """The set with this key.
+
+    Raises:
+        UnknownQuestionSetError: no such set; the message suggests the nearest that comes with Turnwise.
+    """
+    return shipped.question_set(key, _own)
+
+
+def question_sets(keys: Iterable[str]) -> list[QuestionSet]:
+    """Those with these keys, in this order: what was never read is read in one query."""
+    wanted = list(keys)
+    unread = {key for key in wanted if key not in shipped.QUESTION_SETS and key not in _declared}
+    for version in SetVersion.objects.filter(key__in=unread) if unread else ():
+        _declared[version.key] = QuestionSet.from_json(version.declaration)
+    return [question_set(key) for key in wanted]
+
+
+async def question_set_soon(key: str) -> QuestionSet:
+    """The same on the event loop, which must not wait for the database itself."""
+    if key in shipped.QUESTION_SETS or key in _declared:
+        return question_set(key)
+    return await in_database(question_set, key)
+
+
+def titled(questions: QuestionSet) -> str:
+    """What people call the set; researchers may give several, or several versions, one title."""
+    return (
+        questions.title if questions.key in shipped.QUESTION_SETS else f"{questions.title} ({questions.key})"
+    )
+
+
+def refuse_unknown_set(key: str) -> None:
+    """Validate a stored key."""
+    try:
+        question_set(key)
+    except UnknownQuestionSetError as error:
+        raise ValidationError(str(error)) from None
+
+
+def forget_question_sets() -> None:
+    """Read every set anew, as tests do, which begin with another database."""
+    _declared.clear()
+
+
+def _own(key: str) -> QuestionSet | None:
+    if key not in _declared:
+        version = SetVersion.objects.filter(key=key).first()
+        if version is None:
+            return None
+        _declared[key] = QuestionSet.from_json(version.declaration)
+    return _declared[key]
+
+
+def all_asked(key: str, language: str, hidden: Collection[Scalar] = ()) -> list[dict[str, object]]:
+    """The questions of a set, in the language of those who are asked, without the hidden choices."""
+    declared = question_set(key)
+    both = zip(declared.questions, declared.in_language(language).questions, strict=True)
+    # A key is a word of the language in which the question was declared.
+    return [asked(said, hidden) | {"short": "" if said == own else said.wording} for own, said in both]
+
+
+def asked(question: Question, hidden: Collection[Scalar] = ()) -> dict[str, object]:
+    """Everything about the question; of a scale, captions stand at its ends only."""
+    condition, scale = question.asked_if, question.scale
+    choices = [choice if scale is None else replace(choice, hint="") for choice in question.choices]
+    return {
+        "key": question.key,
+        "wording": question.wording,
+        "help": question.help,
+        "kind": question.kind.value,
+        "required": question.required,
+        "choices": [asdict(choice) for choice in choices if choice.value not in hidden],
+        "low_caption": scale.low_caption if scale else "",
+        "high_caption": scale.high_caption if scale else "",
+        "max_chars": question.longest,
+        "asked_if": {"question": condition.question, "values": condition.any_of} if condition else None,
+    }
+
+
+def why_not_taken(error: AnswersError) -> str:
+    """Why answers were not taken, for who gave them: in detail in English, which is the error's language."""
+    if get_language() == "en":
+        return error.message
+    return gettext("That answer does not fit the question. Please answer it again.")

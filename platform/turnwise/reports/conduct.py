@@ -1,0 +1,151 @@
+"""How the conversations of a study went.
+
+How each worker went about a study: what signs of carelessness and fraud are looked for in.
+"""
+
+from collections import Counter
+
+from django.db import connection
+from django.db.models import Count, Q
+
+from evaluation.protocols.facts import HUMAN
+from evaluation.report.studies.course import READ_FOR_REPETITION, Course
+from evaluation.texts.cleaning import WITHDRAWN
+from turnwise.dialogues.models import Dialogue, Fault, Turn
+from turnwise.privacy.personal_data import redactor_for
+from turnwise.reports.answers import PEOPLE, bot_names, talks_of_people
+from turnwise.studies.models import Study
+from collections import Counter
+from dataclasses import replace
+
+from django.db import connection
+
+from evaluation.report.conduct import Manner
+from turnwise.crowd.models import Participation
+from turnwise.privacy.personal_data import redactor_for
+from turnwise.studies.models import Study
+
+
+def courses(study: Study) -> dict[str, Course]:
+    """How the conversations of each bot of the study went, and those of people, in the order of names."""
+    by_ending = Counter(
+        {
+            (bot, ending): times
+            for bot, ending, times in Dialogue.objects.filter(study=study, seats__bot__isnull=False)
+            .values_list("seats__bot_id", "ending")
+            .annotate(times=Count("pk", distinct=True))
+        }
+    )
+    names, talked = bot_names(study), talks_of_people(study).values_list("ending").annotate(times=Count("pk"))
+    for ending, times in talked.order_by():
+        by_ending[PEOPLE, ending], names[PEOPLE] = times, HUMAN
+    faults: dict[int, dict[str, int]] = {}
+    for bot, kind, times in (
+        Fault.objects.filter(dialogue__study=study, dialogue__seats__bot__isnull=False)
+        .values_list("dialogue__seats__bot_id", "kind")
+        .annotate(times=Count("pk"))
+    ):
+        faults.setdefault(bot, {})[kind] = times
+    texts, remarked = _texts(study), _remarked(study)
+    return {
+        name: Course(
+            finished=by_ending[pk, Dialogue.Ending.COMPLETE.value],
+            under_way=by_ending[pk, ""],
+            bot_failed=by_ending[pk, Dialogue.Ending.BOT_FAILED.value],
+            faults=faults.get(pk, {}),
+            remarked=remarked.get(pk, (0, 0))[0],
+            fallbacks=remarked.get(pk, (0, 0))[1],
+            texts=texts.get(pk, []),
+        )
+        for pk, name in sorted(names.items(), key=lambda item: item[1])
+    }
+
+
+def _remarked(study: Study) -> dict[int, tuple[int, int]]:
+    """By bot, its replies in finished conversations with remarks of filters, and those by fallback."""
+    turns = Turn.objects.filter(
+        dialogue__study=study, dialogue__ending=Dialogue.Ending.COMPLETE, remarks__isnull=False
+    )
+    counted = turns.values_list("bot_version__bot_id").annotate(
+        remarked=Count("pk"), fallbacks=Count("pk", filter=Q(remarks__fallback=True))
+    )
+    return {bot: (remarked, fallbacks) for bot, remarked, fallbacks in counted.order_by()}
+
+
+_TEXTS = f"""
+SELECT coalesce(c.bot_id, {PEOPLE}),
+       coalesce(array_agg(t.position %% 2 = ANY(c.numbers) ORDER BY t.position)
+                FILTER (WHERE t.text <> '{WITHDRAWN}'), '{{}}'),
+       coalesce(array_agg(t.text ORDER BY t.position) FILTER (WHERE t.text <> '{WITHDRAWN}'), '{{}}')
+  FROM (SELECT d.id, p.bot_id, array_agg(p.number) AS numbers, d.opening_turns,
+               row_number() OVER (PARTITION BY p.bot_id ORDER BY d.id) AS number
+          FROM dialogues_dialogue AS d
+          JOIN dialogues_seat AS p ON p.dialogue_id = d.id
+           AND (p.bot_id IS NOT NULL OR NOT EXISTS (
+                SELECT FROM dialogues_seat AS s WHERE s.dialogue_id = d.id AND s.worker_id IS NULL))
+         WHERE d.study_id = %s AND d.ending = 'complete'
+         GROUP BY d.id, p.bot_id) AS c
+  JOIN dialogues_turn AS t ON t.dialogue_id = c.id AND t.position >= c.opening_turns
+ WHERE c.number <= %s
+ GROUP BY c.id, c.bot_id, c.numbers
+ ORDER BY c.id
+"""
+
+
+def _texts(study: Study) -> dict[int, list[list[tuple[bool, str]]]]:
+    """By bot, its first finished conversations as (spoken by the bot?, text), oldest first."""
+    texts: dict[int, list[list[tuple[bool, str]]]] = {}
+    with connection.cursor() as cursor:
+        cursor.execute(_TEXTS, [study.pk, READ_FOR_REPETITION])
+        redactor = redactor_for(study)
+        for bot, by_bot, written in cursor.fetchall():
+            said = [redactor(each) for each in written]
+            texts.setdefault(bot, []).append(list(zip(by_bot, said, strict=True)))
+    return texts
+
+
+# Of two people who talk with each other neither sets the pace alone, so only talks with bots are here.
+_TALKED = """
+WITH own AS (
+    SELECT d.id, d.opening_turns, seat.number, p.worker_id, d.ended_at - d.started_at AS took
+      FROM dialogues_dialogue AS d
+      JOIN dialogues_seat AS seat ON seat.dialogue_id = d.id
+      JOIN crowd_assignment AS a ON a.id = seat.assignment_id
+      JOIN crowd_participation AS p ON p.id = a.participation_id
+     WHERE d.study_id = %s AND d.ending = 'complete'
+       AND EXISTS (SELECT FROM dialogues_seat AS b WHERE b.dialogue_id = d.id AND b.bot_id IS NOT NULL)),
+said AS (
+    SELECT own.worker_id, t.text, count(*) AS times
+      FROM own
+      JOIN dialogues_turn AS t ON t.dialogue_id = own.id AND t.position %% 2 = own.number
+                              AND t.position >= own.opening_turns
+     GROUP BY own.worker_id, t.text),
+most AS (
+    SELECT DISTINCT ON (worker_id) worker_id, text, times,
+           sum(times) OVER (PARTITION BY worker_id) AS messages
+      FROM said ORDER BY worker_id, times DESC)
+SELECT crowd_pseudonym(taken.worker_id, %s), coalesce(most.messages, 0)::integer, coalesce(most.times, 0),
+       coalesce(most.text, ''),
+       extract(epoch FROM taken.took)::float8
+  FROM (SELECT worker_id, sum(took) AS took FROM own GROUP BY worker_id) AS taken
+  LEFT JOIN most ON most.worker_id = taken.worker_id
+"""
+
+
+def manners(study: Study) -> dict[str, Manner] | None:
+    """By pseudonym, the manner of each participant; None of a rehearsal, whose workers are programs."""
+    if study.rehearsal_of_id is not None:
+        return None
+    took_part = Participation.objects.filter(study=study, number=1).values_list("pseudonym", "address")
+    addresses = Counter(address for _, address in took_part)
+    with connection.cursor() as cursor:
+        cursor.execute(_TALKED, [study.pk, study.pk])
+        redactor = redactor_for(study)
+        talked = {
+            worker: Manner(messages, times, redactor(text), seconds)
+            for worker, messages, times, text, seconds in cursor.fetchall()
+        }
+    return {
+        worker: replace(talked.get(worker, Manner()), at_address=addresses[address] if address else 0)
+        for worker, address in took_part
+    }

@@ -1,0 +1,105 @@
+"""What a study can ask, and how it is stored."""
+
+from collections.abc import Sequence
+
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext
+
+from evaluation.questions import Subject
+from turnwise.questions.question_sets import question_set, refuse_unknown_set
+from turnwise.studies.asks import MOST_ASKS, OF_PEOPLE, About, Asked, By, Moment, in_words
+from turnwise.studies.models import Ask, Study
+from turnwise.studies.tasks import StudyTask
+
+SUBJECTS = {
+    About.OWN_TURN: {Subject.TURN},
+    About.PARTNER_TURN: {Subject.TURN},
+    About.DIALOGUE: {Subject.DIALOGUE},
+    About.RESPONSE: {Subject.TURN, Subject.RESPONSE},
+    About.PAIR: {Subject.PAIR},
+    About.CONTEXT: {Subject.CONTEXT},
+    About.PERSON: {Subject.PERSON},
+}
+"""What the questions of an ask must be able to be about: one of these."""
+
+
+def in_order(asks: Sequence[Asked]) -> list[Asked]:
+    """As they are stored: what is asked about people after all else, first what they are asked before."""
+    return sorted(asks, key=lambda ask: (ask.about == About.PERSON, ask.moment == Moment.AFTER_WORK))
+
+
+def refuse_unfit(task: StudyTask, asks: Sequence[Asked]) -> None:
+    """Refuse what such a study cannot ask.
+
+    Raises:
+        ValidationError: names the ask, what is wrong with it, and the cure.
+    """
+    if len(asks) > MOST_ASKS:
+        raise ValidationError(
+            gettext("%(n)s things are asked; a study has room for %(most_asks)s. Ask fewer.")
+            % {"n": len(asks), "most_asks": MOST_ASKS}
+        )
+    if task.asks and not asks:
+        raise ValidationError(gettext("Nothing is asked. Choose the questions that workers answer."))
+    if task.asks and all(ask.about == About.PERSON for ask in asks):
+        raise ValidationError(
+            gettext(
+                "Only the people themselves are asked about. Also choose the questions about what is said or "
+                "shown, which come first in the report."
+            )
+        )
+    for number, ask in enumerate(asks):
+        if problem := _why_unfit(task, ask, asks[:number]):
+            raise ValidationError(gettext("%(ask)s: %(problem)s") % {"ask": ask, "problem": problem})
+
+
+def _why_unfit(task: StudyTask, ask: Asked, earlier: Sequence[Asked]) -> str:
+    refuse_unknown_set(ask.question_set)
+    questions = question_set(ask.question_set)
+    if (ask.by, ask.about) not in task.every_ask:
+        able = "; ".join(sorted({about.label.lower() for _, about in task.every_ask})) or gettext("nothing")
+        return gettext("a study of the kind “%(task)s” can ask only about: %(able)s.") % {
+            "task": task.menu,
+            "able": able,
+        }
+    if not questions.subjects & SUBJECTS[ask.about]:
+        return gettext(
+            "“%(title)s” can be asked about %(fitting)s only. Choose other questions, or ask about something "
+            "else."
+        ) % {"title": questions.title, "fitting": in_words(questions.subjects)}
+    if ask.by == By.TALKERS and (ask.about == About.DIALOGUE) != (ask.moment == Moment.AT_END):
+        return gettext("a whole conversation is judged when it is over, and single turns before that.")
+    if (ask.about == About.PERSON) != (ask.moment in OF_PEOPLE):
+        return gettext("people are asked about themselves before they begin, or once their work is done.")
+    if any((ask.question_set, ask.about) == (each.question_set, each.about) for each in earlier):
+        return gettext("this is asked twice. Remove one of the two.")
+    return ""
+
+
+def store_asks(study: Study, rows: Sequence[Ask], wanted: Sequence[Asked]) -> None:
+    """Have the study ask this. What is to be judged for an ask stays with it, and goes with it.
+
+    An ask that is still there is the same one; one about the same, with other questions, takes its place.
+    """
+    left = list(rows)
+    made = Ask.rows(study, wanted)
+    for is_same in (_asks_the_same, _is_about_the_same):
+        for ask in made:
+            found = None if ask.pk else next((row for row in left if is_same(row, ask)), None)
+            if found:
+                left.remove(found)
+                ask.pk = found.pk
+    Ask.objects.filter(pk__in=[row.pk for row in left]).delete()
+    Ask.objects.bulk_update([ask for ask in made if ask.pk], _OF_AN_ASK)
+    Ask.objects.bulk_create([ask for ask in made if not ask.pk])
+
+
+_OF_AN_ASK = ("number", "question_set", "about", "by", "moment", "required")
+
+
+def _asks_the_same(one: Ask, other: Ask) -> bool:
+    return (one.question_set, one.about) == (other.question_set, other.about)
+
+
+def _is_about_the_same(one: Ask, other: Ask) -> bool:
+    return (one.by, one.about) == (other.by, other.about)

@@ -1,0 +1,249 @@
+"""Studies to choose, where there may be a thousand: to tick the newest of them, or one in a list of all.
+
+The forms in which a study's asks are chosen.
+"""
+
+from collections.abc import Collection
+from typing import Any
+
+from django import forms
+from django.db.models import Q, QuerySet, prefetch_related_objects
+from django.forms.utils import flatatt
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+from typing_extensions import override
+
+from turnwise.studies.models import LONGEST_TAG, Study
+from collections.abc import Set
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext_lazy as _
+from typing_extensions import override
+
+from evaluation.questions import Subject
+from turnwise.accounts.models import User
+from turnwise.questions.forms import QuestionSetField
+from turnwise.studies.ask_rules import SUBJECTS, refuse_unfit
+from turnwise.studies.asks import About, Asked, Moment
+from turnwise.studies.models import Study
+from turnwise.studies.tasks import StudyTask, task_of
+
+
+MOST_OFFERED = 100
+
+
+def narrowed(studies: QuerySet[Study], sought: str) -> QuerySet[Study]:
+    """Those with this in their title, or with this tag."""
+    if not sought:
+        return studies
+    return studies.filter(Q(title__icontains=sought) | Q(tags__contains=[sought.lower()[:LONGEST_TAG]]))
+
+
+def offer(
+    field: "forms.ModelMultipleChoiceField[Study]", chosen: Collection[int], *, sought: str = ""
+) -> int:
+    """List the newest studies of the field that are sought, and the chosen ones; any of it may be sent.
+
+    Returns:
+        How many that are sought are not listed.
+    """
+    assert field.queryset is not None
+    found = narrowed(field.queryset, sought)
+    newest = list(found.order_by("-created_at", "-pk")[: MOST_OFFERED + 1])
+    shown = newest[:MOST_OFFERED]
+    missing = set(chosen) - {study.pk for study in shown}
+    shown += field.queryset.filter(pk__in=missing) if missing else []
+    prefetch_related_objects(shown, "asks")  # which labels name
+    field.widget.choices = [(study.pk, field.label_from_instance(study)) for study in shown]
+    return max(0, found.count() - MOST_OFFERED) if len(newest) > MOST_OFFERED else 0
+
+
+class StudySelect(forms.Select):
+    """One of many studies, written without a template for each of them."""
+
+    @override
+    def render(self, name: str, value: Any, attrs: Any = None, renderer: Any = None) -> SafeString:
+        chosen = "" if value is None else str(value)
+        rows = ((key, " selected" if str(key) == chosen else "", title) for key, title in self.choices)
+        options = format_html_join("\n", '<option value="{}"{}>{}</option>', rows)
+        return format_html("<select{}>{}</select>", flatatt(self.build_attrs({"name": name}, attrs)), options)
+
+
+def list_all(field: "forms.ModelChoiceField[Study]", studies: QuerySet[Study]) -> None:
+    """Take one of these studies, by their titles."""
+    field.queryset = studies
+    titles = list(studies.values_list("pk", "title"))
+    field.widget.choices = [("", field.empty_label), *titles]
+
+
+SPARE = 1
+"""Empty rows beneath those in use; saving brings another."""
+
+# What stands in the list "when"; a whole conversation is judged in one moment only.
+_WHEN = {
+    About.PARTNER_TURN: {
+        Moment.EACH_TURN: _("Under each reply, before the next message"),
+        Moment.BEFORE_FINISH: _("Under each reply, any time before the end"),
+        Moment.WAITING: _("While the next reply is awaited"),
+    },
+    About.OWN_TURN: {
+        Moment.WAITING: _("Of each own message, while the reply is awaited"),
+        Moment.BEFORE_FINISH: _("Of each own message, any time before the end"),
+    },
+    About.DIALOGUE: {Moment.AT_END: _("Of the whole conversation, at its end")},
+    About.PERSON: {
+        Moment.BEFORE_WORK: _("Before they begin"),
+        Moment.AFTER_WORK: _("When their work is done"),
+    },
+}
+TALKS = frozenset({About.PARTNER_TURN, About.OWN_TURN, About.DIALOGUE})
+PEOPLE = frozenset({About.PERSON})
+
+
+class AskForm(forms.Form):
+    """One ask at a moment that is chosen: which questions, and when, which says about what."""
+
+    question_set = forms.Field()  # QuestionSetField, of whoever is at the page
+    when = forms.ChoiceField(label=_("Asked"), required=False)
+    required = forms.BooleanField(
+        label=_("Must be answered"), required=False, initial=True, widget=forms.CheckboxInput
+    )
+
+    def __init__(
+        self, *args: Any, user: User, about: frozenset[About], is_fixed: bool = False, **kwargs: Any
+    ) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["when"].choices = [  # type: ignore[attr-defined]  # a choice
+            (f"{each}:{moment}", said)
+            for each, moments in _WHEN.items()
+            if each in about
+            for moment, said in moments.items()
+        ]
+        self.fields["question_set"] = QuestionSetField(
+            user,
+            subjects_of(about),
+            beside=self.initial.get("question_set", ""),
+            nothing=_("Nothing"),
+            help_text="",
+        )
+        for field in self.fields.values():
+            field.disabled = is_fixed
+
+    def clean(self) -> None:
+        super().clean()
+        if self.cleaned_data.get("question_set") and not self.cleaned_data.get("when"):
+            self.add_error("when", _("Choose when these questions are asked."))
+
+    @classmethod
+    def initial_of(cls, ask: Asked) -> dict[str, Any]:
+        """What a row of this ask begins with."""
+        return {
+            "question_set": ask.question_set,
+            "when": f"{ask.about}:{ask.moment}",
+            "required": ask.required,
+        }
+
+    @property
+    def chosen(self) -> list[forms.BoundField]:
+        """The two lists, for the page: neither is optional in a row that asks something."""
+        return [self["question_set"], self["when"]]
+
+    @property
+    def asked(self) -> Asked | None:
+        """Of a valid form; None if nothing is asked."""
+        if not self.cleaned_data.get("question_set"):
+            return None
+        about, moment = self.cleaned_data["when"].split(":")
+        return Asked(
+            self.cleaned_data["question_set"], About(about), Moment(moment), self.cleaned_data["required"]
+        )
+
+
+class AskForms:
+    """Asks of a study, a row each, the most important first.
+
+    Attributes:
+        about: what they are about.
+        prefix: of the names of their fields.
+        row: form of one.
+    """
+
+    about = TALKS
+    prefix = "asks"
+    row: type[AskForm] = AskForm
+
+    def __init__(self, user: User, study: Study, data: Any) -> None:
+        self._task: StudyTask = task_of(study)
+        asked = self._asked_so_far(study)
+        is_fixed = bool(study.pk) and study.state != Study.State.DRAFT
+        rows = len(asked) + (0 if is_fixed else SPARE)
+        if data is not None:
+            rows = max(rows, min(_count(data.get(f"{self.prefix}-rows")), 40))
+        self.rows = [
+            self.row(
+                data,
+                prefix=f"{self.prefix}-{number}",
+                initial=self.row.initial_of(asked[number]) if number < len(asked) else {"required": True},
+                user=user,
+                about=self.about,
+                is_fixed=is_fixed,
+            )
+            for number in range(rows)
+        ]
+        self.errors: list[str] = []
+
+    def _asked_so_far(self, study: Study) -> list[Asked]:
+        return [ask.declared for ask in study.asked] or list(self._task.asks)
+
+    def is_valid(self) -> bool:
+        if any([not row.is_valid() for row in self.rows]):  # noqa: C419  # every row says what is wrong
+            return False
+        try:
+            self._refuse()
+        except ValidationError as error:
+            self.errors = error.messages
+        return not self.errors
+
+    def _refuse(self) -> None:
+        refuse_unfit(self._task, self.asked)
+
+    @property
+    def has_errors(self) -> bool:
+        return bool(self.errors) or any(row.errors for row in self.rows)
+
+    @property
+    def asked(self) -> list[Asked]:
+        """Of valid forms."""
+        return [row.asked for row in self.rows if row.asked]
+
+
+class QuestionnaireForms(AskForms):
+    """What people are asked about themselves; no row where no people take part."""
+
+    about = PEOPLE
+    prefix = "people"
+
+    @override
+    def __init__(self, user: User, study: Study, data: Any) -> None:
+        super().__init__(user, study, data)
+        if not self._task.has_workers:
+            self.rows = []
+
+    @override
+    def _asked_so_far(self, study: Study) -> list[Asked]:
+        return [ask.declared for ask in study.questionnaires]
+
+    @override
+    def _refuse(self) -> None:
+        refuse_unfit(self._task, [*self._task.asks, *self.asked])
+
+
+def subjects_of(abouts: Set[About]) -> frozenset[Subject]:
+    """What question sets must be able to be about, one of these, to be asked so."""
+    return frozenset().union(*(SUBJECTS[about] for about in abouts))
+
+
+def _count(sent: str | None) -> int:
+    return int(sent) if sent and sent.isascii() and sent.isdigit() and len(sent) < 4 else 0

@@ -1,3 +1,0 @@
-from turnwise.tasks import discovery
-
-routers = [each.router for each in discovery.each("api")]

@@ -1,0 +1,225 @@
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.db.models import Q, QuerySet
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from typing_extensions import override
+
+from turnwise.accounts.models import User
+from turnwise.bots.search import likeliest, named
+from turnwise.bots.models import Bot
+from turnwise.bots.queries import Standing, standings_of
+from turnwise.knowledge.models import BaseVersion
+from turnwise.knowledge.queries import versions_of
+from turnwise.studies.form_fields import AskForms
+from turnwise.studies.asks import Asked
+from turnwise.studies.forms import ASKING, FIELDS, StudyForm, StudyPage
+from turnwise.studies.models import MOST_WANTED, Study, StudyBot
+from turnwise.studies.queries import choosable_bots
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from django.db.models import QuerySet
+from typing_extensions import override
+
+from evaluation.protocols.facts import Evaluation
+from evaluation.questions import QuestionSet
+from evaluation.questions.sets.topical_chat import TOPICAL_CHAT_OWN
+from evaluation.report.bundles.columns import Table
+from evaluation.report.studies.conversations import study_result
+from evaluation.report.bundles.tables import EXCHANGES, tables
+from turnwise.exports.turn_files import LABELLED_TURNS
+from turnwise.labels.models import Label
+from turnwise.labels.queries import given_to
+from turnwise.reports import reply_metrics, queries
+from turnwise.reports.report_kinds import Computation, ReportedTask
+from turnwise.studies.asks import UNDER_EACH_REPLY, About, By
+from turnwise.studies.models import Study
+
+
+USUAL_TARGET = 100
+MOST_ROWS = 200
+# Stands in the pattern of a row, and static/js/find_bots.js puts the title of a bot there.
+_TITLE = "__title__"
+_BOT_OF_ROW = re.compile(r"bots-[0-9]+-bot")
+
+
+class ConversationForm(StudyForm):
+    """Everything about a study whose workers talk, but its bots."""
+
+    class Meta(StudyForm.Meta):
+        fields = (
+            *FIELDS, "opening_speaker", "opening_text", "min_turns", "max_turns", "blind", "material",
+            "bots_read", "knowledge", *ASKING, "re_entry", "re_entry_most",
+        )  # fmt: skip
+        labels = {"pay_amount": gettext_lazy("Pay per conversation")}
+
+
+class ConversationPage(StudyPage):
+    """The study, and which bots it has."""
+
+    template = "tasks/conversation/form.html"
+    study_form: ClassVar[type[StudyForm]] = ConversationForm
+
+    @override
+    def __init__(self, user: User, study: Study, data: Any = None) -> None:
+        super().__init__(user, study, data)
+        knowledge: Any = self.form.fields["knowledge"]
+        knowledge.queryset = versions_of(user) | BaseVersion.objects.filter(pk=study.knowledge_id or 0)
+        knowledge.empty_label = _("None")
+        self.bots = BotsOfStudy(user, study if study.pk else None, data)
+        self.ask_forms = AskForms(user, study, data)
+
+    @override
+    def is_valid(self) -> bool:
+        return all([super().is_valid(), self.bots.is_valid(), self.ask_forms.is_valid()])
+
+    @override
+    def targets(self) -> Mapping[Bot, int]:
+        return self.bots.targets()
+
+    @override
+    def asks(self) -> Sequence[Asked]:
+        return self.ask_forms.asked
+
+    @override
+    def shown(self) -> dict[str, Any]:
+        return super().shown() | {"bots": self.bots, "ask_forms": self.ask_forms}
+
+
+class TargetForm(forms.Form):
+    """One bot of the platform: in the study or not, and how many conversations are wanted."""
+
+    bot = forms.IntegerField(widget=forms.HiddenInput)
+    chosen = forms.BooleanField(required=False)
+    target = forms.IntegerField(min_value=1, max_value=MOST_WANTED, initial=USUAL_TARGET)
+    standing: Standing | None = None
+
+    def __init__(self, *args: Any, bots: Mapping[int, Bot], **kwargs: Any) -> None:
+        """`bots`: those that may be chosen, by key; a row of none is the pattern of rows that are added."""
+        super().__init__(*args, **kwargs)
+        self.bots = bots
+        bot = bots.get(_key(self["bot"].value()))
+        title = bot.title if bot else _TITLE
+        self.fields["chosen"].label = title
+        self.fields["target"].label = _("Conversations with %(bot)s") % {"bot": title}
+        if bot and bot.is_operated:
+            self.fields["chosen"].help_text = _("A person of the team answers in its place.")
+
+    def clean_bot(self) -> Bot:
+        found = self.bots.get(self.cleaned_data["bot"])
+        if found is None:
+            raise ValidationError(_("There is no such bot that you can choose. Choose another."))
+        return found
+
+
+class BotsOfStudy:
+    """Which bots a study has: rows of those likely to be meant, and names of others.
+
+    Attributes:
+        rows: of bots, those of the study first.
+        more: with the names.
+        unlisted: how many bots have no row.
+    """
+
+    def __init__(self, user: User, study: Study | None, data: Any = None) -> None:
+        targets = dict(StudyBot.objects.filter(study=study).values_list("bot_id", "target")) if study else {}
+        bots = choosable_bots(user, study)
+        sent = [_key(value) for name, value in (data or {}).items() if _BOT_OF_ROW.fullmatch(name)]
+        offered = likeliest(bots, user, chosen=Q(pk__in=[*targets, *sent[:MOST_ROWS]]))
+        listed = sorted(offered.bots, key=lambda bot: not targets.get(bot.pk))
+        self.unlisted = offered.unlisted
+        # Whoever asks for more rows has none of them made.
+        make = forms.formset_factory(TargetForm, extra=0, max_num=MOST_ROWS, absolute_max=MOST_ROWS)
+        initial = [
+            {"bot": bot.pk, "chosen": target > 0, "target": target or USUAL_TARGET}
+            for bot, target in ((bot, targets.get(bot.pk, 0)) for bot in listed)
+        ]
+        by_key = {bot.pk: bot for bot in listed}
+        self.rows = make(data, prefix="bots", initial=initial, form_kwargs={"bots": by_key})
+        standings = standings_of(listed)
+        for row in self.rows:
+            row.standing = standings.get(_key(row["bot"].value()))
+        self.more = MoreBots(data, bots=bots)
+
+    def is_valid(self) -> bool:
+        return all([self.rows.is_valid(), self.more.is_valid()])
+
+    @property
+    def has_errors(self) -> bool:
+        return bool(self.rows.total_error_count() or self.more.errors)
+
+    def targets(self) -> dict[Bot, int]:
+        """Of valid forms: the conversations that are wanted of each chosen bot."""
+        named = dict.fromkeys(self.more.cleaned_data["other"], USUAL_TARGET)
+        return named | {row["bot"]: row["target"] for row in self.rows.cleaned_data if row.get("chosen")}
+
+
+class MoreBots(forms.Form):
+    """Bots without a row, by their names."""
+
+    prefix = "bots"
+
+    def __init__(self, data: Any, *, bots: QuerySet[Bot]) -> None:
+        super().__init__(data)
+        self.bots = bots
+        self.fields["other"] = forms.CharField(required=False, max_length=2000)
+
+    def clean_other(self) -> list[Bot]:
+        return named(self.bots, self.cleaned_data["other"].split(","))
+
+
+def _key(value: Any) -> int:
+    """The key of a bot as a form was sent it, or has it; 0 if it is none."""
+    text = str(value)
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
+
+
+class TalkTask(ReportedTask):
+    """A task whose workers talk, with a bot or with each other, and judge what is said."""
+
+    has_conversations = True
+    asks = (UNDER_EACH_REPLY,)
+    may_ask = frozenset((By.TALKERS, about) for about in (About.PARTNER_TURN, About.OWN_TURN, About.DIALOGUE))
+
+    evaluation = Evaluation.INTERACTIVE
+    labels_exported = LABELLED_TURNS
+    statements = {EXCHANGES.name: reply_metrics.ROWS}
+    read_at = "labels:dialogues"
+    read = "conversations"
+
+    @staticmethod
+    def fits_topical_chat(study: Study) -> bool:
+        """Whether it asks what the files of Topical-Chat tell."""
+        return any(ask.question_set == TOPICAL_CHAT_OWN.key for ask in study.asked)
+
+    @override
+    def prepare(self, study: Study) -> None:
+        reply_metrics.measure(study)
+
+    @override
+    def described(self, study: Study) -> Mapping[str, Any]:
+        is_measured = reply_metrics.is_measured(study)
+        return {"measured_by": reply_metrics.measured_by(study)} if is_measured else {}
+
+    @override
+    def computation(self, study: Study) -> Computation:
+        return partial(study_result, queries.study_data(study))
+
+    @override
+    def labels(self, study: Study) -> QuerySet[Label]:
+        # Each by its own index: either condition alone is quick, both in one read every label there is.
+        of_turns, whole = (
+            Label.objects.filter(**{path: study}).order_by().values("pk")
+            for path in ("turn__dialogue__study", "dialogue__study")
+        )
+        return Label.objects.filter(given_to(study.pk), pk__in=of_turns.union(whole, all=True))
+
+    @override
+    def tables(self, asked: Sequence[QuestionSet]) -> tuple[Table, ...]:
+        return tables(asked)

@@ -1,0 +1,202 @@
+"""Reads of judging studies for their reports."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from django.db import connection
+
+from evaluation.texts.uninformative_contexts import Contexts
+from evaluation.statistics.labels import AnyArray, FloatArray
+from evaluation.texts.personal_data import Redactor
+from evaluation.report.studies.contexts import ContextFacts
+from evaluation.report.figures import coded_questions
+from evaluation.report.label_columns import Judged
+from evaluation.report.studies.judging import AskOfItems, JudgedItems
+from evaluation.report.bundles.judging_rows import counted, noun_of, words_shown
+from evaluation.report.studies.pairs import JudgedPairs, name_of
+from turnwise.judging.asks import asks_of_readers
+from turnwise.judging.batteries.battery_rules import battery_of, declared
+from turnwise.judging.models import JudgingPlan
+from turnwise.judging.queries import items_of
+from turnwise.labels.queries import DAY, coded_columns, text_columns
+from turnwise.privacy.personal_data import redactor_for
+from turnwise.questions.question_sets import question_set
+from turnwise.reports.queries import design_of
+from turnwise.studies.models import Ask, Study
+
+# Items of one context are told apart by their number among them.
+_JUDGMENTS = f"""
+SELECT i.system, i.cluster, i.number, crowd_pseudonym(l.rater_id, l.study_id), i.latency_ms, l.answer_ms,
+       i.repetition, l.occasion, l.id, {DAY}{{answers}}
+  FROM (SELECT found.*, dense_rank() OVER (PARTITION BY found.cluster ORDER BY found.id) AS number
+          FROM ({items_of(ask="%s")}) AS found) AS i
+  JOIN judging_slot AS s ON s.item_id = i.id
+  JOIN labels_label AS l ON l.id = s.label_id
+ ORDER BY l.id
+"""
+_REMARKED = f"""
+SELECT i.system, count(*), count(*) FILTER (WHERE (i.remarks->'fallback')::boolean)
+  FROM ({items_of(ask="%s")}) AS i
+ WHERE i.remarks IS NOT NULL
+   AND EXISTS (SELECT FROM judging_slot AS s WHERE s.item_id = i.id AND s.label_id IS NOT NULL)
+ GROUP BY i.system
+"""
+
+_CONTEXTS = f"""
+SELECT DISTINCT ON (i.cluster) i.cluster, c.key, c.category, cardinality(c.turns), c.consistency,
+       c.turns[cardinality(c.turns)]
+  FROM ({items_of(ask="%s")}) AS i
+  JOIN judging_item AS item ON item.id = i.id
+  LEFT JOIN responses_response AS r ON r.id = item.response_id
+  JOIN contexts_context AS c ON c.id = coalesce(r.context_id, item.context_id)
+"""
+
+# Numbers of contexts are negative, those of conversations positive.
+_SYSTEMS = f"""
+SELECT i.system, count(*), count(DISTINCT i.cluster) FILTER (WHERE i.cluster < 0),
+       count(DISTINCT i.cluster) FILTER (WHERE i.cluster > 0)
+  FROM ({items_of(ask="%s")}) AS i
+ GROUP BY i.system
+"""
+
+# Of a pair the systems stand as the rater saw them.
+_PAIRS = f"""
+SELECT CASE WHEN s.is_swapped THEN i.second_system ELSE i.first_system END,
+       CASE WHEN s.is_swapped THEN i.first_system ELSE i.second_system END,
+       i.cluster, i.number, crowd_pseudonym(l.rater_id, l.study_id), l.answer_ms,
+       l.id, {DAY}, i.id, s.is_swapped{{answers}}
+  FROM (SELECT found.*, dense_rank() OVER (PARTITION BY found.cluster ORDER BY found.id) AS number
+          FROM ({items_of(ask="%s")}) AS found) AS i
+  JOIN judging_slot AS s ON s.item_id = i.id
+  JOIN labels_label AS l ON l.id = s.label_id
+ ORDER BY l.id
+"""
+_MEETINGS = f"""
+SELECT i.first_system, i.second_system, i.cluster < 0, coalesce(to_json(c.turns), '[]'), i.id,
+       CASE WHEN r.id IS NULL THEN judging_said_in(pair.first_dialogue_id)
+            ELSE jsonb_build_array(i.first_text) END::json,
+       CASE WHEN r.id IS NULL THEN judging_said_in(pair.second_dialogue_id)
+            ELSE jsonb_build_array(i.second_text) END::json
+  FROM ({items_of(ask="%s")}) AS i
+  JOIN judging_item AS item ON item.id = i.id
+  JOIN labels_pair AS pair ON pair.id = item.pair_id
+  LEFT JOIN responses_response AS r ON r.id = pair.first_response_id
+  LEFT JOIN contexts_context AS c ON c.id = r.context_id
+"""
+
+
+def redacted_in(texts: Iterable[str], redactor: Redactor) -> list[str]:
+    """Texts with marks for what is redacted, as the bundle has them."""
+    return [redactor(text) for text in texts]
+
+
+def judged_pairs(study: Study, ask: Ask) -> JudgedPairs:
+    """Every judgment of pairs by an ask, with what the report needs to know about its pair."""
+    columns, answers, texts = _read(_PAIRS, ask, leading=10)
+    plan = JudgingPlan.objects.filter(study=study).first() or JudgingPlan()
+    with connection.cursor() as cursor:
+        cursor.execute(_MEETINGS, [study.pk, ask.pk])
+        meetings = cursor.fetchall()
+    redactor = redactor_for(study)
+    said = {item: [redacted_in(side, redactor) for side in sides] for _, _, _, _, item, *sides in meetings}
+    judged = Judged(
+        bot=np.array(columns[0], dtype=object),
+        dialogue=np.array(columns[2], dtype=np.int64),
+        reply=np.array(columns[3], dtype=np.int64),
+        rater=np.array(columns[4], dtype=object),
+        latency_ms=np.full(len(columns[0]), np.nan),
+        answer_ms=np.array(columns[5], dtype=np.float64),
+        answers=answers,
+        texts=texts,
+        day=np.array(columns[7], dtype=np.float64),
+    )
+    return JudgedPairs(
+        judged=judged,
+        other=np.array(columns[1], dtype=object),
+        given=np.array(columns[6], dtype=np.int64),
+        raters_wanted=plan.raters_per_item,
+        items_per_worker=plan.batch_size,
+        training_tries=plan.training_tries,
+        items_of_pairs=counted(name_of(one, other) for one, other, *_ in meetings),
+        contexts=Contexts.of([redacted_in(turns, redactor) for _, _, _, turns, *_ in meetings]),
+        words=words_shown(said, columns[8], columns[9]),
+        languages=study.languages,
+        noun=noun_of(any(has_context for _, _, has_context, *_ in meetings)),
+        design=design_of(study),
+    )
+
+
+def asked_of_items(study: Study) -> list[AskOfItems]:
+    """What readers are asked in the study, in order, with all judgments."""
+    return [
+        AskOfItems(ask.about, ask.required, question_set(ask.question_set), judged_items(study, ask))
+        for ask in asks_of_readers(study)
+    ]
+
+
+def judged_items(study: Study, ask: Ask) -> JudgedItems:
+    """Every judgment of the study by this ask, with what the report needs to know about its item."""
+    columns, answers, texts = _read(_JUDGMENTS, ask, leading=10)
+    plan = JudgingPlan.objects.filter(study=study).first() or JudgingPlan()
+    with connection.cursor() as cursor:
+        cursor.execute(_REMARKED, [study.pk, ask.pk])
+        counted = cursor.fetchall()
+        cursor.execute(_CONTEXTS, [study.pk, ask.pk])
+        redactor = redactor_for(study)
+        contexts = {
+            number: ContextFacts(name, category, turns, consistency, redactor(last))
+            for number, name, category, turns, consistency, last in cursor.fetchall()
+        }
+        cursor.execute(_SYSTEMS, [study.pk, ask.pk])
+        systems = cursor.fetchall()
+    battery = battery_of(study)
+    judged = Judged(
+        bot=np.array(columns[0], dtype=object),
+        dialogue=np.array(columns[1], dtype=np.int64),
+        reply=np.array(columns[2], dtype=np.int64),
+        rater=np.array(columns[3], dtype=object),
+        latency_ms=np.array(columns[4], dtype=np.float64),
+        answer_ms=np.array(columns[5], dtype=np.float64),
+        answers=answers,
+        texts=texts,
+        day=np.array(columns[9], dtype=np.float64),
+    )
+    return JudgedItems(
+        judged=judged,
+        repetition=np.array(columns[6], dtype=np.int64),
+        occasion=np.array(columns[7], dtype=np.int64),
+        given=np.array(columns[8], dtype=np.int64),
+        battery=declared(battery) if battery else None,
+        raters_wanted=plan.raters_per_item,
+        items=sum(items for _, items, *_ in systems),
+        languages=study.languages,
+        remarked={system: remarked for system, remarked, _ in counted},
+        fallbacks={system: fallbacks for system, _, fallbacks in counted},
+        contexts=contexts,
+        contexts_of={system: of_contexts for system, _, of_contexts, _ in systems},
+        conversations_of={system: of_talks for system, *_, of_talks in systems},
+        design=design_of(study),
+        items_per_worker=plan.batch_size,
+        third_rater=plan.third_rater,
+    )
+
+
+def _read(
+    statement: str, ask: Ask, *, leading: int
+) -> tuple[list[Sequence[Any]], dict[str, FloatArray], dict[str, AnyArray]]:
+    """What a statement finds: so many leading columns, then by key the answers as numbers and as texts."""
+    questions = question_set(ask.question_set)
+    (numbers, coded), (texts, keys) = coded_columns(questions), text_columns(questions)
+    asked = [question.key for question in coded_questions(questions)]
+    with connection.cursor() as cursor:
+        cursor.execute(statement.format(answers=numbers + texts), [*coded, *keys, ask.study_id, ask.pk])
+        rows = cursor.fetchall()
+    columns: list[Any] = list(zip(*rows, strict=True)) or [()] * (leading + len(asked) + len(keys))
+    answers = {key: np.array(columns[leading + n], dtype=np.float64) for n, key in enumerate(asked)}
+    redactor = redactor_for(ask.study)
+    said = {
+        key: np.array([text and redactor(text) for text in columns[n - len(keys)]], dtype=object)
+        for n, key in enumerate(keys)
+    }
+    return columns[:leading], answers, said

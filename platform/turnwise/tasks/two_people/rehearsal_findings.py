@@ -1,0 +1,176 @@
+"""What the pages of a study say of simulated people who talked, against what they did."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from django.utils import timezone
+
+from evaluation.conversation.grounding import LIMITS
+from evaluation.protocols.facts import HUMAN
+from evaluation.questions.sets.topical_chat import SECTIONS, TOPICAL_CHAT_OWN
+from evaluation.report.studies.course import READ_FOR_REPETITION
+from turnwise.acceptance.queries import reviewed, to_review
+from turnwise.acceptance.services import limits_of
+from turnwise.dialogues.models import MOST_USES, ArticleUse, ReadingSet
+from turnwise.rehearsals.findings import Finding
+from turnwise.rehearsals.injected_effects import Answers
+from turnwise.rehearsals.simulated_answers import COPIED, COPY, SWORN
+from turnwise.rehearsals.simulation import Work
+from turnwise.studies.models import Study
+from turnwise.tasks.two_people import queries
+
+Held = Mapping[str, Sequence[Work]]
+"""By conversation, the works of the two who met there."""
+
+
+def findings(rehearsal: Study, done: Sequence[Work], result: Mapping[str, Any]) -> list[Finding]:
+    """Who met, what they read, what they said, and whether it is fit to be accepted."""
+    held: dict[str, list[Work]] = {}
+    for work in done:
+        if work.system == HUMAN:
+            held.setdefault(work.given, []).append(work)
+    found = [_met(rehearsal, held, done)]
+    if rehearsal.knowledge_id:
+        found += _read(rehearsal, held)
+    finished = {dialogue: works for dialogue, works in held.items() if all(work.finished for work in works)}
+    if finished and len(finished) <= READ_FOR_REPETITION:
+        found.append(_repetition(finished, result))
+    return [*found, *_reviewed(rehearsal, finished)]
+
+
+def _met(rehearsal: Study, held: Held, done: Sequence[Work]) -> Finding:
+    shown = queries.progress(rehearsal, now=timezone.now())
+    reported = shown.finished, shown.partner_left, shown.waited_in_vain
+    planted = (
+        sum(all(work.finished for work in works) for works in held.values()),
+        sum(any(work.was_left for work in works) for works in held.values()),
+        sum(work.waited_in_vain for work in done),
+    )
+    return Finding(
+        reported == planted,
+        f"The study counts {reported[0]} finished conversations of two, {reported[1]} that a partner left, "
+        f"and {reported[2]} people who waited in vain; of the workers it was {planted[0]}, {planted[1]} and "
+        f"{planted[2]}.",
+    )
+
+
+def _read(rehearsal: Study, held: Held) -> Iterator[Finding]:
+    sets = ReadingSet.objects.filter(dialogue__study=rehearsal, dialogue__public_id__in=held)
+    of_articles = Counter(sets.values_list("article", flat=True))
+    yield Finding(
+        of_articles.total() == len(held) and max(of_articles.values(), default=0) <= MOST_USES,
+        f"{of_articles.total()} of {len(held)} conversations are about an article; of {len(of_articles)} "
+        f"articles none has more than {max(of_articles.values(), default=0)} of at most {MOST_USES}.",
+    )
+    counted = Counter(dict(ArticleUse.objects.filter(study=rehearsal).values_list("article", "uses")))
+    every = ReadingSet.objects.filter(dialogue__study=rehearsal, counts=True)
+    noted = Counter(every.values_list("article", flat=True))
+    yield Finding(
+        counted == noted,
+        f"The study notes {counted.total()} uses of articles; {noted.total()} conversations that count have "
+        f"one.",
+    )
+
+
+def _repetition(finished: Held, result: Mapping[str, Any]) -> Finding:
+    course = next(each for each in result["course"]["bots"] if each["bot"] == HUMAN)["repetition"]
+    repeated = [each for works in finished.values() for each in _repeats(_texts(works))]
+    planted = 100 * sum(repeated) / len(repeated)
+    reported = course.get("value")
+    return Finding(
+        reported is not None
+        and (course["replies"], round(reported, 6)) == (len(repeated), round(planted, 6)),
+        f"Messages that repeat an earlier one: planted {planted:.1f}\u00a0% of {len(repeated)}, reported "
+        + (f"{reported:.1f}\u00a0% of {course['replies']}." if reported is not None else course["undefined"]),
+    )
+
+
+def _texts(works: Sequence[Work]) -> list[str]:
+    """What both said, in its order."""
+    said = {int(position.split()[-1]): text for work in works for position, text in work.said.items()}
+    return [said[position] for position in sorted(said)]
+
+
+def _repeats(texts: Sequence[str]) -> list[bool]:
+    """Of each text, whether it was said before: no others are alike (`turnwise.rehearsals.simulated_answers`)."""
+    return [text in texts[:position] for position, text in enumerate(texts)]
+
+
+def _reviewed(rehearsal: Study, finished: Held) -> Iterator[Finding]:
+    """Every measure by which conversations are accepted, but the time: nothing is planted of it."""
+    own = next((ask.number for ask in rehearsal.asked if ask.question_set == TOPICAL_CHAT_OWN.key), None)
+    limits = limits_of(rehearsal)
+    planted = {dialogue: _measures(works, own) for dialogue, works in finished.items()}
+    there = reviewed(to_review(rehearsal).filter(public_id__in=finished), limits)
+    reported = {str(each.dialogue.public_id): each for each in there}
+    for key in ("turns", "words", "sourced", "repeated", "profane", "alike"):
+        wrong = [
+            dialogue
+            for dialogue, measured in planted.items()
+            if dialogue not in reported or not _is_same(reported[dialogue].measured[key][0], measured[key])
+        ]
+        known = [value for each in planted.values() if (value := each[key]) is not None]
+        if known:
+            yield Finding(not wrong, _told(key, known, len(wrong)))
+    yield from _copies(finished, reported)
+
+
+def _measures(works: Sequence[Work], own: int | None) -> dict[str, float | None]:
+    """What was planted in one conversation."""
+    texts = _texts(works)
+    annotations = [[] if own is None else list((work.labels, *work.beside)[own].values()) for work in works]
+    of_both = [answers for each in annotations for answers in each]
+    return {
+        "turns": float(len(texts)),
+        "words": sum(len(text.split()) for text in texts) / len(texts),
+        "sourced": sum(map(_is_sourced, of_both)) / len(texts) if of_both else None,
+        "repeated": sum(_repeats(texts)) / len(texts),
+        "profane": float(sum(text == SWORN for text in texts)),
+        "alike": max(map(_alike, annotations)) if of_both else None,
+    }
+
+
+def _is_sourced(answers: Answers) -> bool:
+    sources = answers.get("source", ())
+    return isinstance(sources, list) and any(each in SECTIONS for each in sources)
+
+
+def _alike(annotations: Sequence[Answers]) -> float:
+    """The share of the most frequent annotation of one person; 0 of a single one."""
+    if len(annotations) < 2:
+        return 0.0
+    return max(annotations.count(each) for each in annotations) / len(annotations)
+
+
+def _is_same(reported: float | None, planted: float | None) -> bool:
+    if reported is None or planted is None:
+        return reported is planted
+    return abs(reported - planted) < 1e-9
+
+
+def _told(key: str, planted: Sequence[float], wrong: int) -> str:
+    limit = LIMITS[key]
+    mean = sum(planted) / len(planted)
+    shown = f"{100 * mean:.1f}\u00a0%" if limit.is_share else f"{mean:.1f}"
+    said = f"Review, {limit.title}: planted {shown} in the mean of {len(planted)} conversations; reported "
+    return said + (f"otherwise in {wrong} of them." if wrong else "the same in each.")
+
+
+def _copies(finished: Held, reported: Mapping[str, Any]) -> Iterator[Finding]:
+    """Where people were given something to read: copied runs, which no other message has so long."""
+    measured = {dialogue: each.measured["copied"][0] for dialogue, each in reported.items()}
+    known = {dialogue: value for dialogue, value in measured.items() if value is not None}
+    if not known:
+        return
+    planted = {
+        dialogue
+        for dialogue, works in finished.items()
+        if any(text.startswith(COPY) for text in _texts(works))
+    }
+    seen = {dialogue for dialogue, value in known.items() if value >= COPIED}
+    yield Finding(
+        seen == planted,
+        f"Review, {LIMITS['copied'].title}: {COPIED} words or more in {len(seen)} conversations; planted in "
+        f"{len(planted)}.",
+    )

@@ -1,9 +1,0 @@
-from typing import Any
-
-from django.urls import path
-
-from turnwise.tasks.two_people.consumers import LobbyConsumer
-
-# Django's `path` is typed for views; Channels' router takes its result for consumers too.
-consumer: Any = LobbyConsumer.as_asgi()
-websocket_urlpatterns: Any = [path("ws/lobby/<slug:code>/", consumer)]

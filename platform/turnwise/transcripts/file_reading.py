@@ -1,0 +1,136 @@
+"""What a file brings in, read by a process of its own: `python -m turnwise.transcripts.file_reading …`.
+
+The process that serves pages serves workers, too, and a large file takes seconds of Python. Pure, so that
+the process needs no Django and is there at once.
+"""
+
+import json
+import sys
+from collections import Counter
+from dataclasses import asdict, dataclass, field
+from io import BytesIO
+from typing import Any
+
+from evaluation.texts.cleaning import script_of
+from turnwise.live.subprocesses import run
+from turnwise.live.subprocesses import shape_of
+from turnwise.transcripts.importers import Checked, Limits, Problem, Rated, Source, checked
+from turnwise.transcripts.importers.formats import Read
+
+_MODULE = "turnwise.transcripts.file_reading"
+_SHOWN_PROBLEMS = 100
+_SHOWN_CONVERSATIONS = 3
+_TUPLES = ("speakers", "texts", "times", "of_turns", "own", "heard", "of_speakers")
+
+
+@dataclass(slots=True)
+class Preview:
+    """What an import would bring in.
+
+    Attributes:
+        conversations: that would come in.
+        turns: of these.
+        labels: given elsewhere, that come with them.
+        joined: turns that would be joined to the one before, because the same speaker went on.
+        speakers: by name, their turns, in order of appearance.
+        first: a few conversations.
+        rated: of a file of ratings, the conversations that it rates, each with its line.
+        rates: whether it is such a file, also where none of its ratings can come in.
+        problems: the first of them, in the order of the file.
+        problem_count: all of them.
+        talkers_judge: whether people who talk judge each other in it, or themselves.
+        scripts: how many conversations are mostly in which script, as far as that can be told.
+    """
+
+    conversations: int = 0
+    turns: int = 0
+    labels: int = 0
+    joined: int = 0
+    speakers: Counter[str] = field(default_factory=Counter)
+    first: list[Checked] = field(default_factory=list)
+    rated: dict[str, int] = field(default_factory=dict)
+    rates: bool = False
+    problems: list[Problem] = field(default_factory=list)
+    problem_count: int = 0
+    talkers_judge: bool = False
+    scripts: dict[str, int] = field(default_factory=dict)
+
+    def add(self, found: Checked | Rated | Problem) -> None:
+        if isinstance(found, Problem):
+            self._add_problem(found)
+            return
+        if isinstance(found, Rated):
+            self.labels += len(found.given)
+            self.rated[found.id], self.rates = found.line, True
+            return
+        self.conversations += 1
+        self.turns += len(found.texts)
+        self.labels += found.labels
+        self.joined += found.joined
+        if script := script_of(found.texts):
+            self.scripts[script] = self.scripts.get(script, 0) + 1
+        self.talkers_judge |= found.is_of_raters
+        for seat in (0, 1):
+            self.speakers[found.speakers[seat]] += len(found.texts[seat::2])
+        if len(self.first) < _SHOWN_CONVERSATIONS:
+            self.first.append(found)
+
+    def leave_out(self, rated: str, why: Problem) -> None:
+        """Say why the rating of a conversation will not come in."""
+        del self.rated[rated]
+        self.labels -= 1
+        self._add_problem(why)
+
+    def _add_problem(self, found: Problem) -> None:
+        self.problem_count += 1
+        if len(self.problems) < _SHOWN_PROBLEMS:
+            self.problems.append(found)
+
+
+def preview(source: Source, format_key: str, limits: Limits) -> Preview:
+    """What importing this file would bring in; all of it is read."""
+    seen = Preview()
+    for found in checked(source, format_key, limits):
+        seen.add(found)
+    return seen
+
+
+def previewed_apart(content: bytes, format_key: str, limits: Limits) -> dict[str, Any]:
+    """The same by another process, for `told_preview`.
+
+    Raises:
+        subprocess.SubprocessError: it failed, or was not ready in time.
+    """
+    said = run(_MODULE, [format_key, str(limits.conversations), str(limits.turns)], content)
+    told: dict[str, Any] = json.loads(said)
+    return told
+
+
+SHAPE = shape_of(Preview, Checked, Problem, Read)
+"""Part of the key under which previews are remembered: other code does not read what it does not know."""
+
+
+def told_preview(told: dict[str, Any]) -> Preview:
+    """A preview of its own from what another process told."""
+    first = [_conversation(each) for each in told["first"]]
+    problems = [Problem(**each) for each in told["problems"]]
+    return Preview(**told | {"speakers": Counter(told["speakers"]), "first": first, "problems": problems})
+
+
+def _conversation(told: dict[str, Any]) -> Checked:
+    read = tuple(
+        tuple(Read(**text | {"points": tuple(text["points"])}) for text in texts) for texts in told["read"]
+    )
+    return Checked(**told | {name: tuple(told[name]) for name in _TUPLES} | {"read": read})
+
+
+def main() -> None:
+    format_key, conversations, turns = sys.argv[1:]
+    limits = Limits(int(conversations), int(turns))
+    seen = preview(Source(BytesIO(sys.stdin.buffer.read())), format_key, limits)
+    # `asdict` makes a Counter of pairs from a Counter.
+    json.dump(asdict(seen) | {"speakers": dict(seen.speakers)}, sys.stdout)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,60 @@
+"""Imports that a process of their own brings in: how far they are, and why one was given up."""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from datetime import timedelta
+
+from django.core.cache import cache
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from redis.exceptions import RedisError
+
+from turnwise.dialogues.models import TranscriptImport
+from turnwise.live.jobs import IMPORTS, is_worked_on
+
+# A process that has not begun for so long is looked after.
+PATIENCE = timedelta(minutes=2)
+_KEPT_SECONDS = 86_400
+
+
+def begin(record_id: int, parts: int) -> None:
+    """Nothing of the parts of this file is stored yet."""
+    with suppress(RedisError):  # what is told of it is no reason to stop
+        cache.set_many({_of(record_id): parts, _done(record_id): 0}, timeout=_KEPT_SECONDS)
+
+
+def tell(record_id: int, parts: int) -> None:
+    """So many parts more are written."""
+    with suppress(RedisError, ValueError):  # nobody asked for it on a page
+        cache.incr(_done(record_id), parts)
+
+
+def progress(record: TranscriptImport) -> Mapping[str, int]:
+    """`done` of `parts`; empty if that is not known."""
+    with suppress(RedisError):
+        told = cache.get_many([_of(record.pk), _done(record.pk)])
+        if parts := told.get(_of(record.pk)):
+            return {"done": min(told.get(_done(record.pk), 0), parts), "parts": parts}
+    return {}
+
+
+def look_after(record: TranscriptImport) -> TranscriptImport:
+    """The import as it is; one whose process is gone has broken off."""
+    if record.asked_at and not record.imported_at:
+        if timezone.now() - record.asked_at > PATIENCE and not is_worked_on(IMPORTS, record.pk):
+            give_up(record.pk, _("Its process ended unexpectedly; the log says why. Import it again."))
+        record.refresh_from_db(fields=["asked_at", "imported_at", "refusal"])
+    return record
+
+
+def give_up(record_id: int, why: str) -> None:
+    """It was not imported for this reason, and may be asked for again."""
+    TranscriptImport.objects.filter(pk=record_id, imported_at=None).update(asked_at=None, refusal=why)
+
+
+def _of(record_id: int) -> str:
+    return f"import.{record_id}.parts"
+
+
+def _done(record_id: int) -> str:
+    return f"import.{record_id}.done"

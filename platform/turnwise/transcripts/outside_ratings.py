@@ -1,0 +1,184 @@
+"""What people elsewhere said of the conversations of a file: labels of outside raters.
+
+They come with the conversations, or later in a file that names these. They are others who only judged, or the
+two who talk: of each other, and of themselves.
+
+Ratings from a file that only names its conversations: these must have come in from another file.
+"""
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+
+from evaluation.questions import Answer
+from turnwise.crowd.models import Worker
+from turnwise.dialogues.models import Dialogue, Turn
+from turnwise.labels.models import Label
+from turnwise.studies.asks import Party
+from turnwise.studies.models import Study
+from turnwise.transcripts.importers import Checked, Rated
+from turnwise.transcripts.importers.formats import Given
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import QuerySet
+
+from turnwise.dialogues.models import Dialogue, TranscriptImport
+from turnwise.labels.models import Label
+from turnwise.studies.asks import Party
+from turnwise.studies.models import Study
+from turnwise.transcripts.importers import Problem, Rated
+
+
+RATER = "rater"
+"""Among a conversation's details: the pseudonym of who judged it elsewhere."""
+
+_PANEL = "outside"
+
+
+def raters_of(study: Study, conversations: Sequence[Checked | Rated]) -> dict[str, Worker]:
+    """By what a file calls them, the raters: the same one in every file of a study, another in another study.
+
+    What the file calls them is kept as a digest only.
+    """
+    named = {each.rater for each in conversations if each.rater}
+    two = [each for each in conversations if isinstance(each, Checked) and each.is_of_raters]
+    named |= {talker(each, seat) for each in two for seat in (0, 1)}
+    ids = {rater: _panel_id(study, rater) for rater in named}
+    Worker.objects.bulk_create(
+        [Worker(panel=_PANEL, panel_id=panel_id) for panel_id in ids.values()], ignore_conflicts=True
+    )
+    found = {each.panel_id: each for each in Worker.objects.filter(panel=_PANEL, panel_id__in=ids.values())}
+    return {rater: found[panel_id] for rater, panel_id in ids.items()}
+
+
+def talker(conversation: Checked, seat: int) -> str:
+    """What one of the two is called who talk and judge: their names mean nothing in another conversation."""
+    return f"{conversation.speakers[seat]} in {conversation.id}"
+
+
+def _panel_id(study: Study, rater: str) -> str:
+    return hashlib.sha256(f"{study.code} {rater}".encode(errors="ignore")).hexdigest()
+
+
+def labels_of(
+    dialogue: Dialogue,
+    turns: Iterable[Turn],
+    conversation: Checked,
+    raters: Mapping[str, Worker],
+    now: datetime,
+) -> Iterator[Label]:
+    """The labels that a stored conversation brings along: of its judged turns, and of the whole."""
+    turns = list(turns)
+    by_one: list[tuple[Turn | None, Given]] = [(None, conversation.given)]
+    by_one += [(turn, conversation.of_turns[turn.position]) for turn in turns if turn.bot_version_id]
+    about: list[tuple[Worker, Turn | None, Given]] = []
+    if any(given for _, given in by_one):
+        one = rater_of(conversation, raters)
+        about += [(one, turn, given) for turn, given in by_one]
+    if conversation.is_of_raters:
+        two = [raters[talker(conversation, seat)] for seat in (0, 1)]
+        about += [(two[seat], None, given) for seat, given in enumerate(conversation.of_speakers)]
+        for each in turns:
+            speaker = each.position % 2
+            about.append((two[speaker], each, conversation.own[each.position]))
+            about.append((two[1 - speaker], each, conversation.heard[each.position]))
+    for rater, turn, given in about:
+        for questions, answers in given.items():
+            yield label(dialogue, turn, rater, questions, answers, now)
+
+
+def rater_of(found: Checked | Rated, raters: Mapping[str, Worker]) -> Worker:
+    """Whoever the file does not name is one rater for each conversation."""
+    return raters.get(found.rater) or Worker.objects.create()
+
+
+def label(
+    dialogue: Dialogue,
+    turn: Turn | None,
+    rater: Worker,
+    questions: str,
+    answers: Mapping[str, Answer],
+    now: datetime,
+) -> Label:
+    """What an outside rater answered about a turn, or about the whole conversation."""
+    return Label(
+        study=dialogue.study,
+        turn=turn,
+        dialogue=None if turn else dialogue,
+        rater=rater,
+        party=Party.OUTSIDE,
+        question_set=questions,
+        answers=dict(answers),
+        created_at=now,
+        changed_at=now,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Rateable:
+    """The imported conversations of a study, by what their files called them.
+
+    Attributes:
+        dialogues: the newest of each name.
+        judged: those that have ratings, of who talked or of somebody outside.
+    """
+
+    dialogues: Mapping[str, Dialogue]
+    judged: frozenset[int]
+
+    @classmethod
+    def of(cls, study: Study, names: Iterable[str], *, to_rate: bool = False) -> "Rateable":
+        """Those of some names; locked if they are about to be rated."""
+        imported = study.dialogues.filter(origin=Dialogue.Origin.IMPORTED, source_id__in=list(names))
+        found = imported.exclude(ended_at=None).order_by("pk")
+        dialogues = {
+            each.source_id: each for each in (found.select_for_update(of=("self",)) if to_rate else found)
+        }
+        labels = Label.objects.filter(dialogue__in=dialogues.values()).exclude(party=Party.READER)
+        return cls(dialogues, frozenset(labels.values_list("dialogue_id", flat=True)))
+
+    def wrong(self, name: str, line: int) -> Problem | None:
+        """Why the conversation of this name cannot take ratings."""
+        shown = name if len(name) <= 60 else f"{name[:59]}…"
+        if name not in self.dialogues:
+            return Problem(
+                line,
+                f"No conversation “{shown}” was imported into this study. First import the file that has its "
+                "turns.",
+            )
+        if self.dialogues[name].pk in self.judged:
+            return Problem(line, f"Conversation “{shown}” has ratings already. They stay as they are.")
+        return None
+
+
+def store(record: TranscriptImport, found: Sequence[Rated], now: datetime) -> None:
+    """Store the ratings of conversations that can take them; count these, and what stays out."""
+    if not found:
+        return
+    rateable = Rateable.of(record.study, (each.id for each in found), to_rate=True)
+    fit = [each for each in found if not rateable.wrong(each.id, each.line)]
+    raters = raters_of(record.study, fit)
+    labels = []
+    for each in fit:
+        dialogue, rater = rateable.dialogues[each.id], rater_of(each, raters)
+        labels += [
+            label(dialogue, None, rater, questions, answers, now) for questions, answers in each.given.items()
+        ]
+        known = dialogue.source_details or {}
+        dialogue.source_details = {RATER: rater.pseudonym} | known | dict(each.details)
+    Dialogue.objects.bulk_update(
+        [rateable.dialogues[each.id] for each in fit], ["source_details"], batch_size=500
+    )
+    record.labels += len(Label.objects.bulk_create(labels))
+    record.left_out += len(found) - len(fit)
+
+
+def brought(record: TranscriptImport) -> QuerySet[Label]:
+    """The ratings that an import brought, also to conversations of other imports.
+
+    All labels of an import have its very moment, and no other import of the study has it.
+    """
+    assert record.imported_at
+    return Label.objects.filter(study=record.study, party=Party.OUTSIDE, created_at=record.imported_at)

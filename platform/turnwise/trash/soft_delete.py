@@ -1,0 +1,167 @@
+"""Deleting so that it can be undone for a day.
+
+Rows are kept as PostgreSQL has them, with their keys, and put back as they were: a key is never given twice.
+"""
+
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+
+from turnwise.accounts.access import visible_to
+from turnwise.accounts.models import User
+from turnwise.studies.queries import studies_of
+from turnwise.trash.models import KEPT_FOR, Deletion
+import json
+import zlib
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from django.db import IntegrityError, connection, transaction
+from django.db.models import Model, QuerySet
+from django.db.models.deletion import Collector
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from turnwise.accounts.models import User
+from turnwise.studies import bundles
+from turnwise.studies.models import Study
+from turnwise.studies.services import results_changed
+from turnwise.trash.models import KEPT_FOR, Deletion
+
+
+def deletions_of(user: User) -> QuerySet[Deletion]:
+    """What this person deleted within a day and may still put back, the newest first; admins see all."""
+    recent = Deletion.objects.filter(at__gte=timezone.now() - KEPT_FOR)
+    still_theirs = Q(study=None) | Q(study__in=studies_of(user).values("pk"))
+    return visible_to(user, recent, owner="by").filter(still_theirs).select_related("study").defer("content")
+
+
+LAST = "dialogues_dialogue"
+"""Put back after its turns: a trigger lets nobody add a turn to a conversation that has ended."""
+
+AT_ONCE = 5_000
+"""Rows that are put back in one statement: PostgreSQL takes 256 MB of JSON at the most."""
+
+
+class PutBackRefusedError(Exception):
+    """It cannot be put back; the message says why."""
+
+
+class Kept:
+    """What is deleted in one go, piece by piece; `store` keeps it."""
+
+    def __init__(self) -> None:
+        self._tables: dict[str, list[str]] = defaultdict(list)
+        self._cleared: list[tuple[str, str, str, Any]] = []
+
+    def delete(self, things: QuerySet[Any]) -> None:
+        """Delete these with all that goes with them; a part of the caller's transaction.
+
+        Raises:
+            django.db.models.ProtectedError: something stands in the way; nothing of these is deleted.
+        """
+        collector = Collector(using="default", origin=things)
+        collector.collect(things)
+        for model, found in collector.data.items():
+            self._keep(model, [each.pk for each in found])
+        for fast in collector.fast_deletes:
+            self._keep(fast.model, list(fast.values_list("pk", flat=True)))
+        cleared: Mapping[Any, Any] = collector.field_updates  # by (field, new value), in groups
+        for (field, _value), groups in cleared.items():
+            self._note_cleared(field.model, field.column, [each.pk for group in groups for each in group])
+        collector.delete()
+
+    def _keep(self, model: type[Model], keys: Collection[Any]) -> None:
+        table, key = model._meta.db_table, _key(model)
+        if keys:
+            self._tables[table] += [row for (row,) in _read("to_jsonb(t)::text", table, key, keys)]
+
+    def _note_cleared(self, model: type[Model], column: str, keys: Collection[Any]) -> None:
+        table, key = model._meta.db_table, _key(model)
+        if keys:
+            pairs = _read(f't."{key}"::text, t."{column}"::text', table, key, keys)
+            self._cleared += [(table, column, key, pair) for pair in pairs]
+
+    def store(self, what: str, *, by: User, study: Study | None = None) -> Deletion:
+        """Keep what was deleted.
+
+        Args:
+            what: what the person deleted, as its page calls it.
+            by: who.
+            study: to which it belonged and still belongs once it is put back; with it goes what is kept.
+        """
+        packed = zlib.compress(json.dumps({"tables": self._tables, "cleared": self._cleared}).encode())
+        return Deletion.objects.create(by=by, study=study, what=what[:300], at=timezone.now(), content=packed)
+
+
+def _key(model: type[Model]) -> str:
+    """The column of a table's key."""
+    key = model._meta.pk
+    assert key
+    assert key.column
+    return key.column
+
+
+def _read(chosen: str, table: str, key: str, keys: Collection[Any]) -> list[tuple[str, ...]]:
+    with connection.cursor() as cursor:
+        cursor.execute(f'SELECT {chosen} FROM "{table}" AS t WHERE t."{key}" = ANY(%s)', [list(keys)])
+        rows: list[tuple[str, ...]] = cursor.fetchall()
+    return rows
+
+
+@transaction.atomic
+def put_back(deletion_id: int) -> Deletion | None:
+    """Put back what was deleted, as it was; None if somebody else just has, or it is forgotten.
+
+    Raises:
+        PutBackRefusedError: something that it belongs to is gone, or another stands where it stood.
+    """
+    deletion = Deletion.objects.select_for_update().filter(pk=deletion_id).first()
+    if deletion is None:
+        return None
+    kept = deletion.kept
+    try:
+        with transaction.atomic(), connection.cursor() as cursor:
+            for table in sorted(kept["tables"], key=lambda table: table == LAST):
+                rows = kept["tables"][table]
+                for start in range(0, len(rows), AT_ONCE):
+                    cursor.execute(
+                        f'INSERT INTO "{table}" SELECT * FROM jsonb_populate_recordset(NULL::"{table}", %s)',
+                        [f"[{','.join(rows[start : start + AT_ONCE])}]"],
+                    )
+            for table, column, key, (row, value) in kept["cleared"]:
+                cursor.execute(
+                    f'UPDATE "{table}" SET "{column}" = %s WHERE "{key}" = %s AND "{column}" IS NULL',
+                    [value, row],
+                )
+            cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+    except IntegrityError:
+        raise PutBackRefusedError(
+            _(
+                "“%(what)s” cannot be put back: what it belonged to has been deleted since, or something "
+                "else has taken its place."
+            )
+            % {"what": deletion.what}
+        ) from None
+    if deletion.study_id:
+        results_changed(deletion.study_id)
+    bundles.forget(_studies_in(kept["tables"]))  # they lack it
+    deletion.delete()
+    return deletion
+
+
+def _studies_in(tables: Mapping[str, Sequence[str]]) -> set[int]:
+    """The studies that rows belong to: also those whose workers were to judge what was said in another."""
+    of_studies = [rows for rows in tables.values() if rows and "study_id" in json.loads(rows[0])]
+    return {json.loads(row)["study_id"] for rows in of_studies for row in rows} - {None}
+
+
+def forget(studies: Iterable[int]) -> None:
+    """Keep nothing of these studies any more: somebody took data back that may be in it."""
+    Deletion.objects.filter(study__in=list(studies)).delete()
+
+
+def forget_old(*, now: datetime | None = None) -> None:
+    """Delete for good what was deleted more than a day ago."""
+    Deletion.objects.filter(at__lt=(now or timezone.now()) - KEPT_FOR).delete()

@@ -1,0 +1,194 @@
+"""What the studies that run, and their bots, want of the researcher."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.contrib.auth.models import AnonymousUser
+from django.db.models import OuterRef, QuerySet, Subquery
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from chatbots.hosting.health import State
+from turnwise.accounts.models import User
+from turnwise.bots import drift_check
+from turnwise.bots.hosting import presence
+from turnwise.bots.models import Bot
+from turnwise.crowd.places import pilot
+from turnwise.reports.models import Report
+from turnwise.studies.models import Study, StudyBot
+from turnwise.studies.queries import in_words
+from turnwise.studies.queries import real_studies_of
+
+MOST_FAILED = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """An open or paused study: how far it is, who is at it, and what went wrong in it.
+
+    Attributes:
+        study: which.
+        finished: of what it wants.
+        target: how much it wants.
+        at_it: people at work.
+        faults: replies that failed within a day.
+        suspects: people with signs of carelessness or fraud, about whom nobody has decided yet.
+        piloted: people of its pilot who have finished.
+    """
+
+    study: Study
+    finished: int
+    target: int
+    at_it: int
+    faults: int
+    suspects: int
+    piloted: int
+
+    @property
+    def so_far(self) -> str:
+        return in_words(self.study, self.finished, self.target)
+
+    @property
+    def is_full(self) -> bool:
+        return bool(self.target) and self.finished >= self.target
+
+    @property
+    def admits(self) -> bool:
+        """Whether people can still begin, if its bots answer."""
+        return self.study.state == Study.State.OPEN and not self.is_full
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """Something for the researcher to do or to know.
+
+    Attributes:
+        about: of which study or bot.
+        says: what it is.
+        address: where to go.
+        does: what is to be done there.
+        bad: whether workers are kept from their work by it.
+    """
+
+    about: str
+    says: str
+    address: str
+    does: str
+    bad: bool = False
+
+
+def needs(user: User | AnonymousUser, shown: Sequence[Running]) -> list[Need]:
+    """All of it, the worst first."""
+    found = [
+        *_silent(shown),
+        *_full(shown),
+        *_piloted(shown),
+        *_faults(shown),
+        *_drifted(shown),
+        *_failed_reports(real_studies_of(user).filter(archived_at=None)),
+        *_suspects(shown),
+    ]
+    return sorted(found, key=lambda need: not need.bad)
+
+
+def _silent(shown: Sequence[Running]) -> list[Need]:
+    """Of bots that somebody needs: who can begin, or who is in the middle of it."""
+    needing = {each.study.pk: each for each in shown if each.admits or each.at_it}
+    wanted = StudyBot.objects.filter(study__in=needing, target__gt=0).select_related("bot")
+    states = presence.states(each.bot.name for each in wanted if each.bot.active)
+    switched_on = {each.study_id for each in wanted if each.bot.active}
+    bots: dict[int, list[tuple[str, str]]] = {}
+    for each in wanted:
+        if each.bot.active or each.study_id not in switched_on:  # of some, nobody need be told
+            bots.setdefault(each.study_id, []).append((each.bot.title, states.get(each.bot.name, "")))
+    found = []
+    for pk, told in bots.items():
+        title = needing[pk].study.title
+        if says := _unheard(told, admits=needing[pk].admits):
+            address = reverse("monitoring:monitor", args=[pk])
+            found.append(Need(title, says, address, _("See the monitor"), bad=True))
+        elif loading := [name for name, state in told if state == State.LOADING]:
+            says = _("Being loaded, and ready in a moment: %(bots)s.") % {"bots": ", ".join(loading)}
+            address = reverse("monitoring:monitor", args=[pk])
+            found.append(Need(title, says, address, _("See the monitor")))
+    return found
+
+
+def _unheard(told: Sequence[tuple[str, str]], *, admits: bool) -> str:
+    """Which of a study's bots, by title and state, will not answer when they are loaded; empty: none."""
+    silent = [title for title, state in told if state not in presence.ANSWERING]
+    if not silent:
+        return ""
+    says = _("Bots do not answer: %(bots)s.")
+    if admits and len(silent) == len(told):
+        says = _("No bot answers, so nobody new is admitted: %(bots)s.")
+    return says % {"bots": ", ".join(silent)}
+
+
+def _full(shown: Sequence[Running]) -> list[Need]:
+    says = _("It has everything it wanted, and is still open.")
+    return [
+        Need(each.study.title, says, each.study.get_absolute_url(), _("Close it"))
+        for each in shown
+        if each.is_full
+    ]
+
+
+def _piloted(shown: Sequence[Running]) -> list[Need]:
+    says, does = _("Its pilot is done, and nobody new is admitted until you go on."), _("Look and go on")
+    return [
+        Need(each.study.title, says, reverse("monitoring:monitor", args=[each.study.pk]), does)
+        for each in shown
+        if pilot.is_on(each.study) and each.piloted >= each.study.pilot_size
+    ]
+
+
+def _faults(shown: Sequence[Running]) -> list[Need]:
+    return [
+        Need(
+            each.study.title,
+            ngettext("%(n)s reply failed within a day.", "%(n)s replies failed within a day.", each.faults)
+            % {"n": each.faults},
+            f"{reverse('labels:dialogues', args=[each.study.pk])}?faults=on",
+            _("Read them"),
+        )
+        for each in shown
+        if each.faults
+    ]
+
+
+def _drifted(shown: Sequence[Running]) -> list[Need]:
+    bots = Bot.objects.filter(study_bots__study__in=[each.study for each in shown])
+    return [
+        Need(run.bot.title, run.said, reverse("bots:bot", args=[run.bot.name]), _("See the bot"))
+        for run in drift_check.alarms(bots)
+    ]
+
+
+def _failed_reports(studies: QuerySet[Study]) -> list[Need]:
+    newest = Report.objects.filter(study=OuterRef("pk")).order_by("-pk")
+    failed = studies.alias(last=Subquery(newest.values("state")[:1])).filter(last=Report.State.FAILED)
+    says, does = _("Its newest report failed."), _("See the report")
+    return [
+        Need(study.title, says, reverse("reports:study", args=[study.pk]), does)
+        for study in failed[:MOST_FAILED]
+    ]
+
+
+def _suspects(shown: Sequence[Running]) -> list[Need]:
+    return [
+        Need(
+            each.study.title,
+            ngettext(
+                "%(n)s worker shows signs of carelessness or fraud.",
+                "%(n)s workers show signs of carelessness or fraud.",
+                each.suspects,
+            )
+            % {"n": each.suspects},
+            f"{reverse('crowd:participants', args=[each.study.pk])}?signs=yes",
+            _("Judge them"),
+        )
+        for each in shown
+        if each.suspects
+    ]

@@ -1,0 +1,274 @@
+"""The way of a study from its design to its export, and which step comes next."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from turnwise.bots.hosting import presence
+from turnwise.bots.queries import WORDS
+from turnwise.judging.models import Item
+from turnwise.judging.queries import judgments_in
+from turnwise.reports.models import Report
+from turnwise.reports.report_kinds import ReportedTask
+from turnwise.reports.services import covers
+from turnwise.studies.models import LastExport, Study
+from turnwise.studies.opening_checks import obstacle
+from turnwise.studies.queries import how_far, in_words, still_filling
+from turnwise.studies.tasks import FirstStep, Stage, task_of
+
+READY = "ready"
+MOST_NAMED = 3
+
+
+class Standing(StrEnum):
+    """How a step stands."""
+
+    DONE = "done"
+    PASSED = "passed"  # nobody knows, or it was left out, and it is too late for it
+    NEXT = "next"
+    LATER = "later"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step.
+
+    Attributes:
+        title: a word.
+        says: how it stands, or what to do.
+        address: where it is done.
+        standing: whether it is done, next or later.
+        warning: whether what it says needs somebody's attention.
+    """
+
+    title: str
+    says: str
+    address: str
+    standing: Standing
+    warning: bool = False
+
+
+def journey(study: Study) -> Sequence[Step]:
+    """The steps of a study in the order of its way; at most one is the next."""
+    found, is_next = [], True
+    first = task_of(study).first_steps(study)
+    for each in first:
+        standing = _standing(each.is_done, is_next=is_next)
+        is_next = is_next and standing is Standing.DONE
+        found.append(Step(each.title, each.says, each.address, standing))
+    for stage in _way_of(study):
+        title, says, address, done, warning = _stands(stage, study, first)
+        standing = _standing(done, is_next=is_next)
+        is_next = is_next and standing in (Standing.DONE, Standing.PASSED)
+        found.append(Step(title, says, address, standing, warning))
+    return found
+
+
+def next_step(study: Study) -> Step | None:
+    """The next one alone, of which every page of the study tells: what comes after it is not looked at.
+
+    Once the study has opened, what belongs before that is passed over, and whether its bots answer, which
+    the whole way and the monitor tell.
+    """
+    return next(_not_done(study), None)
+
+
+def _not_done(study: Study) -> Iterator[Step]:
+    has_opened = study.state != Study.State.DRAFT
+    first = () if has_opened else task_of(study).first_steps(study)
+    for each in first:
+        if not each.is_done:
+            yield Step(each.title, each.says, each.address, Standing.NEXT)
+    for stage in _way_of(study):
+        if stage in _BEFORE_OPENING and has_opened:
+            continue
+        goes_on = stage is Stage.RECRUIT and has_opened
+        title, says, address, done, warning = _collect(study) if goes_on else _stands(stage, study, first)
+        if done is False:
+            yield Step(title, says, address, Standing.NEXT, warning)
+
+
+def _way_of(study: Study) -> Sequence[Stage]:
+    task = task_of(study)
+    return [stage for stage in task.way if stage is not Stage.REHEARSE or task.has_rehearsals]
+
+
+_Found = tuple[str, str, str, bool | None, bool]
+"""Title, what it says, address, whether it is done (None: passed), whether it is a warning."""
+
+
+def _standing(done: bool | None, *, is_next: bool) -> Standing:
+    if done is None:
+        return Standing.PASSED
+    if done:
+        return Standing.DONE
+    return Standing.NEXT if is_next else Standing.LATER
+
+
+def _stands(stage: Stage, study: Study, first: Sequence[FirstStep]) -> _Found:
+    """How a stage stands in a study whose way begins with these steps."""
+    return _design(study, first) if stage is Stage.DESIGN else _STAGES[stage](study)
+
+
+def _design(study: Study, first: Sequence[FirstStep]) -> _Found:
+    task = task_of(study)
+    # What an earlier step has not brought yet, that step says.
+    is_brought = all(step.is_done for step in first)
+    if is_brought and (missing := task.why_not_open(study)):
+        return _("Design"), missing, task.designed_at(study), False, True
+    if is_brought and study.state == Study.State.DRAFT and (unready := obstacle(study)):
+        return _("Design"), f"{unready.cure}.", unready.address, False, True
+    says = _("What is asked, of which bots, and whose answers count.")
+    return _("Design"), says, reverse("studies:edit", args=[study.pk]), True, False
+
+
+def _preview(study: Study) -> _Found:
+    says = _("See and try every page as workers get it.")
+    return (
+        _("Preview"),
+        says,
+        reverse("crowd:preview", args=[study.pk]),
+        bool(study.previewed_at) or _too_late(study),
+        False,
+    )
+
+
+def _too_late(study: Study) -> bool | None:
+    """Of a step that belongs before the opening and was not done: whether it is still to be."""
+    return False if study.state == Study.State.DRAFT else None
+
+
+def _rehearse(study: Study) -> _Found:
+    address = reverse("rehearsals:rehearsal", args=[study.pk])
+    if getattr(study, "rehearsal", None):
+        return _("Rehearse"), _("Simulated workers have tried it out."), address, True, False
+    return _("Rehearse"), _("Let simulated workers try it out."), address, _too_late(study), False
+
+
+def _recruit(study: Study) -> _Found:
+    address = f"{study.get_absolute_url()}#workers"
+    if study.state == Study.State.DRAFT:
+        return _("Recruit"), _("Open the study, then give its link to workers."), address, False, False
+    collected = _collect(study)
+    is_done = collected[3]
+    unwell, all_of_them = ("", False) if is_done else _unwell(study)
+    if study.state == Study.State.OPEN and unwell:
+        told = _("No worker gets these at the moment: %(bots)s.")
+        if all_of_them:
+            told = _("No bot answers, so nobody new is admitted: %(bots)s.")
+        return _("Recruit"), told % {"bots": unwell}, address, False, True
+    return collected
+
+
+def _collect(study: Study) -> _Found:
+    return _("Recruit"), *_how_far(study, f"{study.get_absolute_url()}#workers")
+
+
+def _start(study: Study) -> _Found:
+    address = study.get_absolute_url()
+    if study.state == Study.State.DRAFT:
+        return _("Start"), _("Start it: the chatbots talk by themselves."), address, False, False
+    return _("Start"), *_how_far(study, address)
+
+
+def _how_far(study: Study, address: str) -> tuple[str, str, bool | None, bool]:
+    finished, wanted = how_far(study)
+    says = f"{in_words(study, finished, wanted)}."
+    is_done = bool(wanted) and finished >= wanted
+    if study.state == Study.State.OPEN and not is_done and task_of(study).has_workers:
+        says = _("Give its link to workers: %(so_far)s") % {"so_far": says}
+    # Of a study that is closed, nothing more is collected.
+    return says, address, is_done or (None if study.state == Study.State.CLOSED else False), False
+
+
+def _monitor(study: Study) -> _Found:
+    """It is never the next step: it is there to look at for as long as people work."""
+    says = _("Where people are now, and where they drop out.")
+    address = reverse("monitoring:monitor", args=[study.pk])
+    if study.state == Study.State.DRAFT:
+        return _("Monitor"), says, address, False, False
+    return _("Monitor"), says, address, True if study.state == Study.State.CLOSED else None, False
+
+
+def _unwell(study: Study) -> tuple[str, bool]:
+    """The bots of the study that do not answer now, each with its state, and whether they are all.
+
+    Of those that are switched off only where all are.
+    """
+    of_study = [each.bot for each in study.study_bots.filter(target__gt=0).select_related("bot")]
+    wanted = [bot for bot in of_study if bot.active]
+    states = presence.states(bot.name for bot in wanted)
+    told = {bot.title: states.get(bot.name, "not hosted") for bot in wanted}
+    if not wanted:
+        told = {bot.title: "off" for bot in of_study}
+    unwell = [
+        f"{title} ({WORDS.get(state, state).lower()})" for title, state in told.items() if state != READY
+    ]
+    more = (
+        [_("and %(number)s more") % {"number": len(unwell) - MOST_NAMED}] if len(unwell) > MOST_NAMED else []
+    )
+    return ", ".join([*unwell[:MOST_NAMED], *more]), len(unwell) == len(told)
+
+
+def _results(study: Study) -> _Found:
+    address = reverse("reports:study", args=[study.pk])
+    # A whole result can have megabytes.
+    ready = study.reports.filter(state=Report.State.READY).order_by("-pk")
+    newest = ready.values_list("result__answer", flat=True)[:1]
+    if not newest or (newest[0] is None and isinstance(task_of(study), ReportedTask)):
+        return _("Results"), _("The report fills in by itself."), address, False, False
+    if newest[0] is None:  # nothing is judged, so nobody leads
+        return _("Results"), _("The report has its numbers."), address, True, False
+    if newest[0].get("certain") and still_filling(study, *how_far(study)):
+        return _("Results"), _("The report says who leads so far."), address, False, False
+    if newest[0].get("certain"):
+        return _("Results"), _("The report says who leads."), address, True, False
+    if study.state == Study.State.CLOSED:  # no more conversations will make it certain
+        return _("Results"), _("The report has its numbers."), address, True, False
+    return _("Results"), _("The report has its first numbers."), address, False, False
+
+
+def _judge(study: Study) -> _Found:
+    """What people or bots said here is judged in a study of its own."""
+    if _is_judged(study):
+        says = _("A study has others judge what was said here.")
+        return _("Have it judged"), says, reverse("workspace:studies"), True, False
+    says = _("Make a study in which others judge what was said here.")
+    return _("Have it judged"), says, f"{reverse('studies:new')}?task=judging", False, False
+
+
+def _is_judged(study: Study) -> bool:
+    """Whether anything that was said or written here is an item of some study."""
+    said = ("turn__dialogue__study", "dialogue__study")
+    paths = said if task_of(study).has_conversations else ("response__run__study",)
+    return any(Item.objects.filter(**{path: study}).exists() for path in paths)
+
+
+def _export(study: Study) -> _Found:
+    address = reverse("exports:bundle", args=[study.pk])
+    last = LastExport.objects.filter(study=study).first()
+    if last is None:
+        says = _("One archive with the data, the figures and the paragraph for the paper.")
+    elif not covers(last, study, judgments_in(study)):
+        says = _("Results have changed since they were exported.")
+    elif study.bundles.filter(made_at__isnull=False).exists():
+        return _("Export"), _("Its bundle is ready to download."), address, True, False
+    else:
+        return _("Export"), _("Its results have been exported."), address, True, False
+    return _("Export"), says, address, False, False
+
+
+_STAGES: Mapping[Stage, Callable[[Study], _Found]] = {
+    Stage.PREVIEW: _preview,
+    Stage.REHEARSE: _rehearse,
+    Stage.RECRUIT: _recruit,
+    Stage.START: _start,
+    Stage.MONITOR: _monitor,
+    Stage.JUDGE: _judge,
+    Stage.RESULTS: _results,
+    Stage.EXPORT: _export,
+}
+_BEFORE_OPENING = (Stage.DESIGN, Stage.PREVIEW, Stage.REHEARSE)

@@ -1,0 +1,84 @@
+"""What the folded parts of a study's form say of themselves.
+
+What pages of other apps show of flags.
+
+Measures of a conversation as the page *Review* shows them.
+"""
+
+from typing import Any
+
+from django import template
+from django.forms import BoundField, ChoiceField
+from collections import defaultdict
+from collections.abc import Iterable
+
+from django import template
+
+from turnwise.crowd.models import Participation
+from turnwise.quality.models import Flag
+from turnwise.quality.flagging import in_words
+from turnwise.studies.models import Study
+from django import template
+from django.utils.translation import gettext as _
+
+from evaluation.conversation.grounding import LIMITS
+from turnwise.acceptance.queries import Reviewed
+
+
+register = template.Library()
+
+
+@register.filter
+def chosen(field: BoundField) -> str:
+    """The words of what is chosen in a list; what stands there, if it is none of them."""
+    assert isinstance(field.field, ChoiceField)
+    value = str(field.value())
+    return _words(field.field.choices).get(value, value)
+
+
+def _words(choices: Any) -> dict[str, str]:
+    """The words by value; groups of choices have a list for words."""
+    found: dict[str, str] = {}
+    for key, words in choices:
+        found |= _words(words) if isinstance(words, list | tuple) else {str(key): str(words)}
+    return found
+
+
+@register.simple_tag
+def flagged_in(study: Study) -> int:
+    """How many workers of a study have flags."""
+    return study.participations.filter(flags__isnull=False).distinct().count()
+
+
+@register.simple_tag
+def flags_of(study: Study, rows: Iterable[Participation]) -> dict[int, list[str]]:
+    """By worker, their flags in words: they rest on all that somebody did, at whichever of their times."""
+    theirs = Flag.objects.filter(
+        participation__study=study, participation__worker__in={r.worker_id for r in rows}
+    )
+    found: dict[int, list[str]] = defaultdict(list)
+    for flag in theirs.select_related("participation"):
+        found[flag.participation.worker_id].append(in_words(flag.kind, flag.figures))
+    return dict(found)
+
+
+@register.filter
+def of_worker(flags: dict[int, list[str]], worker: int) -> list[str]:
+    """What `flags_of` found of one."""
+    return flags.get(worker, [])
+
+
+@register.filter
+def shown_measures(row: Reviewed) -> list[tuple[str, str, bool]]:
+    """Title, value and whether it is beyond its limit, of each measure that is known."""
+    return [
+        (_(LIMITS[key].title), _shown(value, LIMITS[key].is_share), is_broken)
+        for key, (value, is_broken) in row.measured.items()
+        if value is not None
+    ]
+
+
+def _shown(value: float, is_share: bool) -> str:
+    if is_share:
+        return f"{100 * value:.0f}\u00a0%"
+    return f"{value:.0f}" if value == int(value) else f"{value:.1f}"
