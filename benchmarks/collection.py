@@ -130,9 +130,9 @@ def conversations_of(number: int, turns: int, name: str = "collection") -> tuple
     from django.utils import timezone
 
     from turnwise.accounts.models import User
-    from turnwise.crowd.places.assignment import admit
     from turnwise.crowd.entry.enrolment import consent
     from turnwise.crowd.entry.sessions import COOKIE, signed
+    from turnwise.crowd.places.assignment import admit
     from turnwise.dialogues.services import Taken, seat_two
     from turnwise.knowledge.models import KnowledgeBase
     from turnwise.knowledge.services import import_version

@@ -19,11 +19,10 @@ from typing import Any, TypeVar
 import numpy as np
 
 from evaluation.conversation import metrics
-from evaluation.conversation.similarity import cut
 from evaluation.conversation.encoders import encoders
 from evaluation.conversation.exchanges import Exchanges, of_bots
 from evaluation.conversation.ngrams import overlap
-from evaluation.conversation.similarity import average, cosines, extrema, greedy, word_rows
+from evaluation.conversation.similarity import average, cosines, cut, extrema, greedy, word_rows
 
 T = TypeVar("T")
 REPEATS = 3

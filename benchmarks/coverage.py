@@ -17,7 +17,12 @@ import numpy as np
 from numpy.random import Generator
 from scipy.special import expit
 
+from evaluation.questions.sets.ssa import SSA as ASKED
+from evaluation.rater_agreement.ratings import Ratings
 from evaluation.rater_agreement.reliability import alpha
+from evaluation.report.intervals import TERMS
+from evaluation.report.label_columns import Judged
+from evaluation.report.leader import CONVERSATIONS, Arrivals, always_valid, batches, lead_of_raters
 from evaluation.statistics.bootstrap import SENSIBLENESS, SSA, cluster_interval, percentile
 from evaluation.statistics.comparison import compare
 from evaluation.statistics.differences import difference, differences
@@ -25,12 +30,7 @@ from evaluation.statistics.inference import Sample, mean
 from evaluation.statistics.interval import Interval, Method, Undefined
 from evaluation.statistics.labels import FloatArray, IntArray
 from evaluation.statistics.mixed_model import odds_ratios
-from evaluation.questions.sets.ssa import SSA as ASKED
-from evaluation.rater_agreement.ratings import Ratings
 from evaluation.statistics.regression import pearson
-from evaluation.report.intervals import TERMS
-from evaluation.report.label_columns import Judged
-from evaluation.report.leader import CONVERSATIONS, Arrivals, always_valid, batches, lead_of_raters
 from evaluation.statistics.resampling import resampled_sums
 from evaluation.statistics.sequential import always_valid_difference, always_valid_mean
 

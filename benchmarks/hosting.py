@@ -40,8 +40,8 @@ import numpy as np
 
 from chatbots.base import Bot, BotConfiguration, Context, Failure, Response
 from chatbots.errors import HostingError
-from chatbots.registry import create_bot
 from chatbots.hosting.resident import Resident
+from chatbots.registry import create_bot
 
 ROOT = Path(__file__).resolve().parents[1]
 Ask = Callable[[Context], Awaitable[object]]

@@ -21,12 +21,10 @@ import numpy as np
 from chatbots.base import Context
 from chatbots.identity.audit import report
 from chatbots.identity.classifiers import load_classifier
-from chatbots.identity.grammar.sampling import SHARES, Split
 from chatbots.identity.grammar.recognition import MOST_CHARACTERS, Recogniser
-from chatbots.identity.grammar.sampling import by_shares, sample
+from chatbots.identity.grammar.sampling import SHARES, Split, by_shares, sample
 from chatbots.identity.guard_classifier import Judge
-from chatbots.identity.labels import Intent
-from chatbots.identity.labels import Label
+from chatbots.identity.labels import Intent, Label
 from chatbots.registry import create_bot
 
 SHORT = 60

@@ -21,8 +21,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from chatbots.knowledge.cli import main as topical_chat
 from chatbots.knowledge.evaluation import PUBLISHED_NOTE, TABLE_3
-from evaluation.commands.generation import figures
-from evaluation.commands.generation import read_generated
+from evaluation.commands.generation import figures, read_generated
 
 NAMES = {"": "TF", "-knowledge": "TF w/ k."}
 FIGURES = ("perplexity", "f1", "distinct_1", "distinct_2")

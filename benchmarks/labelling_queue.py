@@ -133,8 +133,8 @@ def on_sockets(
     server: Server, watched: dict[str, int], options: argparse.Namespace, *, per_second: float | None
 ) -> Result:
     """All raters together so many judgments a second; None: each the next as soon as the last is saved."""
-    from turnwise.crowd.models import Participation
     from turnwise.crowd.entry.sessions import COOKIE, signed
+    from turnwise.crowd.models import Participation
 
     study = make_queue(8 * options.items, batch=500)  # none of which is left without items in the window
     sockets = []

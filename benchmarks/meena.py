@@ -6,7 +6,7 @@ they are seconds of the clock.
 
 On the CPU, with random weights of about 33 million parameters:
 
-- `reply`: 20 samples of 32 tokens for one context. Ours as the bots compute it (`chatbots.meena.acceleration`:
+- `reply`: 20 samples of 32 tokens for one context. As the bots compute it (`chatbots.meena.acceleration`:
   products in bf16 where the chip has them, of weights packed once; the rest in float32), in plain float32 and
   in float32 on packed weights, as the bots do where the chip has no bf16;
   `transformers` `generate` on a BART of equal size in float32 and in bf16; and the floors, the matrix
@@ -46,15 +46,13 @@ from torch import Tensor, nn
 from torch.nn.functional import linear
 
 from chatbots.bots.meena import SHIPPED
+from chatbots.meena.acceleration import PackedLinear, gather, pack, product_type, training_precision
 from chatbots.meena.cache import TO_DEVICE, TO_HOST
-from chatbots.meena.model import load_checkpoint
 from chatbots.meena.config import MeenaConfig, preset
 from chatbots.meena.corpus.building import Corpus, CorpusSettings
-from chatbots.meena.acceleration import gather
-from chatbots.meena.model import Meena, count_parameters
-from chatbots.meena.training.perplexity import negative_log_likelihood
-from chatbots.meena.acceleration import PackedLinear, pack, product_type, training_precision
+from chatbots.meena.model import Meena, count_parameters, load_checkpoint
 from chatbots.meena.sampling import MEENA_BASE, SampleStream, SamplingSettings
+from chatbots.meena.training.perplexity import negative_log_likelihood
 
 SAMPLES, TOKENS, CONTEXT = 20, 32, 60
 ALL = SamplingSettings(samples=SAMPLES, temperature=1.0)

@@ -24,7 +24,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.texts.similarity import near_duplicates
 from evaluation.open_mtb import (
     CATEGORIES,
     NEAR_DUPLICATE_OVERLAP,
@@ -36,6 +35,7 @@ from evaluation.open_mtb import (
     read_keys,
     read_open_mtb,
 )
+from evaluation.texts.similarity import near_duplicates
 
 LAST_TURN_COSINE = 0.80
 DIALOGUE_COSINE = 0.75

@@ -22,9 +22,9 @@ import numpy as np
 
 from chatbots.base import Context, Failure
 from chatbots.registry import create_bot
-from evaluation.statistics.interval import Undefined
 from evaluation.open_mtb import VERSION, fingerprint, read_keys, read_open_mtb
 from evaluation.open_mtb_figures import automatic_figures
+from evaluation.statistics.interval import Undefined
 
 HEADER = (
     "| bot | contexts | distinct | commonest | “don't know” | repeats | yes/no: agree, contradict, neither | "

@@ -94,9 +94,9 @@ def pairs_of(number: int) -> list[Sockets]:
     from django.db import transaction
     from django.utils import timezone
 
-    from turnwise.crowd.places.assignment import admit
     from turnwise.crowd.entry.enrolment import consent
     from turnwise.crowd.entry.sessions import COOKIE, signed
+    from turnwise.crowd.places.assignment import admit
     from turnwise.dialogues.services import Taken, seat_two
     from turnwise.studies.models import Study
     from turnwise.tasks.two_people.models import TwoPeoplePlan

@@ -20,10 +20,9 @@ from typing import Any
 import numpy as np
 
 from evaluation.questions import SSA, Answer, QuestionSet
-from evaluation.report.label_columns import AnalysisPlan
 from evaluation.report.answers import coded_columns, text_columns
 from evaluation.report.figures import study_figures
-from evaluation.report.label_columns import Judged
+from evaluation.report.label_columns import AnalysisPlan, Judged
 from evaluation.report.studies.judging import JudgedItems, judging_figures
 from turnwise.rehearsals import injected_effects
 from turnwise.rehearsals.findings import allowed, findings

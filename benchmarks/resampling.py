@@ -22,17 +22,15 @@ import numpy as np
 import scipy
 
 from evaluation.rater_agreement.coefficients import alpha_interval, krippendorff_alpha
+from evaluation.rater_agreement.dawid_skene import estimated_shares
+from evaluation.rater_agreement.influence import influence
+from evaluation.rater_agreement.ratings import Metric, Ratings
 from evaluation.rater_agreement.reliability import alpha
 from evaluation.statistics.bootstrap import SSA, cluster_interval
-from evaluation.rater_agreement.dawid_skene import estimated_shares
 from evaluation.statistics.differences import differences
-from evaluation.statistics.ssa import score_samples
 from evaluation.statistics.inference import mean
 from evaluation.statistics.labels import FloatArray, Labels
-from evaluation.rater_agreement.ratings import Metric
-from evaluation.rater_agreement.influence import influence
-from evaluation.rater_agreement.ratings import Ratings
-from evaluation.statistics.ssa import Unit, dialogue_sums, ssa_by_rater, ssa_by_turn
+from evaluation.statistics.ssa import Unit, dialogue_sums, score_samples, ssa_by_rater, ssa_by_turn
 
 RESAMPLES = 10_000
 

@@ -49,8 +49,8 @@ def played(bot: Any, conversations: int, turns: int, *, at_once: int) -> tuple[f
     from turnwise.studies.models import Study
     from turnwise.studies.services import save_study, set_state
     from turnwise.tasks.self_play import jobs
-    from turnwise.tasks.self_play.task import protocol_of
     from turnwise.tasks.self_play.models import SelfPlayPlan
+    from turnwise.tasks.self_play.task import protocol_of
 
     owner, _ = User.objects.get_or_create(username="researcher")
     plan = SelfPlayPlan(first=bot, second=bot, conversations=conversations, utterances=turns)

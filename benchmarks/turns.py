@@ -174,9 +174,9 @@ def dialogues_of(study: Any, number: int) -> list[tuple[str, str]]:
     """New dialogues, each with a new worker: socket path and cookie."""
     from django.db import transaction
 
-    from turnwise.crowd.places.assignment import assign
     from turnwise.crowd.entry.enrolment import consent
     from turnwise.crowd.entry.sessions import COOKIE, signed
+    from turnwise.crowd.places.assignment import assign
     from turnwise.dialogues.services import begin
 
     consent_version = study.consent_versions.last()

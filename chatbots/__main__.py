@@ -16,8 +16,8 @@ from uuid import uuid4
 from chatbots import local_files
 from chatbots.base import Context, Speaker, Turn
 from chatbots.errors import ChatbotError, HostingError
-from chatbots.registry import REGISTRY
 from chatbots.hosting.resident import Resident, leave
+from chatbots.registry import REGISTRY
 
 TOOLS = {name: name for name in ("hierarchical", "identity", "meena")} | {"topical-chat": "knowledge"}
 """Commands of packages of `chatbots/`: the package has `main(arguments) -> int` in its module `cli`."""

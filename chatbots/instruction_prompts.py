@@ -4,15 +4,11 @@ What a bot has read, in the system prompt of an instruction model.
 """
 
 from collections.abc import Iterable, Sequence
-from typing import TypedDict
-
-from chatbots.base import Context, Speaker, Turn
-from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypedDict
 
 from pydantic import Field
 
-from chatbots.base import Context, Passage
+from chatbots.base import Context, Passage, Speaker, Turn
 
 
 class Message(TypedDict):
@@ -120,8 +116,10 @@ def _whole(material: Sequence[Passage]) -> str:
 
 def _nearest(context: Context, most: int) -> str:
     """The sentences nearest to the last turn, as they stand; if too few share a word, the first ones too."""
-    from chatbots.knowledge.oracle import Ranker  # brings scipy, which most bots do not need
-    from chatbots.knowledge.oracle import sentences_of
+    from chatbots.knowledge.oracle import (
+        Ranker,  # brings scipy, which most bots do not need
+        sentences_of,
+    )
 
     found = list(dict.fromkeys(each for passage in context.material for each in sentences_of(passage.text)))
     order = Ranker(found).ranked(context.turns[-1].text)

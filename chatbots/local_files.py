@@ -12,21 +12,17 @@ Python hides nothing; among themselves they import with a dot (`from .shared imp
 put there is imported: settings that researchers write can name it, and nothing else of this machine.
 """
 
-import os
-from pathlib import Path
 import hashlib
-from collections.abc import Sequence
-from pathlib import Path
 import importlib
 import os
 import pkgutil
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from chatbots.errors import last_line
-
 
 VARIABLE = "TURNWISE_MODEL_FOLDERS"
 

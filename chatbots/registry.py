@@ -7,19 +7,14 @@ the module that registers the bot). They are imported when a name is first looke
 Whether settings can be stored as they are, told before anything is.
 """
 
-import json
-import math
-import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
-
-from chatbots.errors import Problem
 import difflib
 import importlib
 import inspect
+import json
+import math
 import pkgutil
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib.metadata import entry_points
@@ -41,7 +36,6 @@ from chatbots.errors import (
     UnknownBotError,
     last_line,
 )
-
 
 MOST_CHARS = 500_000
 """Longest configuration, in characters of its JSON."""

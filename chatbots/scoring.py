@@ -36,8 +36,8 @@ class Likelihood:
         import torch
 
         from chatbots.meena.corpus.shards import Pair
-        from chatbots.meena.training.perplexity import negative_log_likelihood
         from chatbots.meena.training.batching import collate
+        from chatbots.meena.training.perplexity import negative_log_likelihood
 
         config = self._model.config
         context = self._tokenizer.context(turns, length=config.context_length).tokens

@@ -19,8 +19,8 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from chatbots.base import Answering, Bot, BotConfiguration, Context, Failure, Kind, Response
-from chatbots.hosting.response_checks import is_blank
 from chatbots.errors import ConfigurationError, UnknownBotError
+from chatbots.hosting.response_checks import is_blank
 from chatbots.registry import REGISTRY
 
 

@@ -11,27 +11,32 @@ from typing import Any
 
 import numpy as np
 
-from evaluation.rater_agreement.coefficients import percent_pooled
-from evaluation.rater_agreement.reliability import Alpha, alpha
-from evaluation.statistics.bootstrap import RESAMPLES
 from evaluation.commands import conversation as of_conversations
-from evaluation.files.reading import FileError, Table, boolean, number, number_from_zero, read_table, whole_number
-from evaluation.statistics.differences import Difference, differences
-from evaluation.statistics.ssa import score_samples
 from evaluation.commands import generation as of_responses
-from evaluation.statistics.inference import NOUNS, Estimate, Nouns, Sample, mean
 from evaluation.commands.intent import figures as intent_figures
 from evaluation.commands.intent import read_predictions
-from evaluation.statistics.interval import Interval, Undefined
-from evaluation.statistics.labels import AnyArray, Labels, LabelsError, coded
-from evaluation.rater_agreement.ratings import Metric
-from evaluation.files.reading import suspicious
-from evaluation.statistics.mixed_model import OddsRatio, odds_ratios
-from evaluation.rater_agreement.ratings import Ratings
-from evaluation.rater_agreement.reliability import beside_alpha
+from evaluation.files.reading import (
+    FileError,
+    Table,
+    boolean,
+    number,
+    number_from_zero,
+    read_table,
+    suspicious,
+    whole_number,
+)
+from evaluation.rater_agreement.coefficients import percent_pooled
+from evaluation.rater_agreement.ratings import Metric, Ratings
+from evaluation.rater_agreement.reliability import Alpha, alpha, beside_alpha
 from evaluation.report.bundles import recomputation
 from evaluation.report.label_columns import Analysis
-from evaluation.statistics.ssa import Unit
+from evaluation.statistics.bootstrap import RESAMPLES
+from evaluation.statistics.differences import Difference, differences
+from evaluation.statistics.inference import NOUNS, Estimate, Nouns, Sample, mean
+from evaluation.statistics.interval import Interval, Undefined
+from evaluation.statistics.labels import AnyArray, Labels, LabelsError, coded
+from evaluation.statistics.mixed_model import OddsRatio, odds_ratios
+from evaluation.statistics.ssa import Unit, score_samples
 from evaluation.statistics.ssa import ssa as ssa_scores
 
 OF_CONVERSATIONS, COMPLETE = ("dialogue_ending", "in_primary_analysis"), "complete"

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evaluation.statistics.interval import Undefined
 from evaluation.open_mtb import ConsistencyKey, StaticContext
+from evaluation.statistics.interval import Undefined
 from evaluation.texts.repetition import repeats, words
 
 _OPENERS = re.compile(r"^(?:(?:oh|ah|well|hm+|haha|um|uh|sorry|honestly|actually|thanks|ha)(?: |$))+")

@@ -7,9 +7,9 @@ from tests.conftest import MakeRun
 from tests.desks import held
 from turnwise.accounts.models import User
 from turnwise.contexts.models import ContextSetVersion
-from turnwise.judging.queue import services as judging
 from turnwise.judging.items import subjects
 from turnwise.judging.models import Item, JudgingPlan
+from turnwise.judging.queue import services as judging
 from turnwise.judging.queue.services import Desk
 from turnwise.studies.asks import About, Asked
 from turnwise.studies.models import Study

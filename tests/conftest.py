@@ -27,11 +27,11 @@ from turnwise.bots.services import register_bot
 from turnwise.contexts import services as contexts
 from turnwise.contexts.files import ContextRow
 from turnwise.contexts.models import Context, ContextSet, ContextSetVersion
-from turnwise.crowd.places.assignment import assign
 from turnwise.crowd.entry.enrolment import consent
+from turnwise.crowd.entry.sessions import COOKIE, signed
 from turnwise.crowd.models import Participation, Worker
 from turnwise.crowd.panels import Arrival
-from turnwise.crowd.entry.sessions import COOKIE, signed
+from turnwise.crowd.places.assignment import assign
 from turnwise.dialogues.models import Dialogue
 from turnwise.dialogues.services import begin
 from turnwise.judging.items import pairs, subjects

@@ -6,9 +6,9 @@ from uuid import UUID
 
 from tests.conftest import enter
 from turnwise.crowd.models import Participation
+from turnwise.judging.models import Batch, Item
 from turnwise.judging.queue import services as judging
 from turnwise.judging.queue.rater_session import Desk
-from turnwise.judging.models import Batch, Item
 from turnwise.studies.models import Study
 
 OPEN: dict[str, Any] = {

@@ -36,7 +36,10 @@ def test_pinned_versions_name_no_index() -> None:
 def test_what_workers_wait_for_at_a_start_loads_no_statistics_no_drawing_and_no_model() -> None:
     """After a crash everybody waits until the web server is back. What a report needs comes with it."""
     heavy = ("scipy.special", "scipy.stats", "scipy.sparse", "matplotlib", "torch", "transformers")
-    code = f"import sys, turnwise.project.asgi, turnwise.project.urls; print([m for m in {heavy} if m in sys.modules])"
+    code = (
+        "import sys, turnwise.project.asgi, turnwise.project.urls; "
+        f"print([m for m in {heavy} if m in sys.modules])"
+    )
 
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", code],

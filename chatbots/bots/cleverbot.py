@@ -11,10 +11,9 @@ from pydantic import Field
 from chatbots.base import Context, Response
 from chatbots.errors import ConfigurationError, Problem
 from chatbots.registry import register
-from chatbots.services.bot import ServiceBot, ServiceConfiguration, ServiceURL, object_of, text_of
-from chatbots.services.client import Request
 from chatbots.services.addresses import origin_of
-from chatbots.services.bot import Sessions
+from chatbots.services.bot import ServiceBot, ServiceConfiguration, ServiceURL, Sessions, object_of, text_of
+from chatbots.services.client import Request
 
 OFFICIAL = "https://www.cleverbot.com/getreply"
 MOST_EARLIER_TURNS = 9

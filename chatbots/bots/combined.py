@@ -6,33 +6,20 @@ A bot that hands each turn to one of several, by rules about what the partner sa
 """
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Self
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, ValidationInfo, field_validator
 
 from chatbots import scoring
 from chatbots.base import Candidate, Context, Response
-from chatbots.ensembles import EnsembleBot, EnsembleConfiguration, Said, ranked
-from chatbots.local_files import hash_of
-from chatbots.local_files import check_path, lab_object
+from chatbots.ensembles import EnsembleBot, EnsembleConfiguration, Said, labels_among, ranked
+from chatbots.local_files import check_path, hash_of, lab_object
 from chatbots.registry import register
-from evaluation.texts.repetition import repeats
-from chatbots.base import Candidate, Context, Response
-from chatbots.ensembles import EnsembleBot, ranked
-from chatbots.registry import register
+from evaluation.texts.repetition import repeats, words
 from evaluation.texts.similarity import f1
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Self
-
-from pydantic import Field, ValidationInfo, field_validator
-
-from chatbots.base import Context, Response
-from chatbots.ensembles import EnsembleBot, EnsembleConfiguration, labels_among
-from chatbots.registry import register
-from evaluation.texts.repetition import words
 
 
 def check_scorer(name: str) -> str:

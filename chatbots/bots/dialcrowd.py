@@ -16,9 +16,8 @@ from pydantic import Field
 from chatbots.base import Context, Failure, Response, Speaker
 from chatbots.errors import ForbiddenAddressError, ServiceError
 from chatbots.registry import register
-from chatbots.services.bot import ServiceBot, ServiceConfiguration, ServiceURL, object_of, text_of
+from chatbots.services.bot import ServiceBot, ServiceConfiguration, ServiceURL, Sessions, object_of, text_of
 from chatbots.services.client import Request
-from chatbots.services.bot import Sessions
 
 SECONDS_FOR_ENDS = 1.0
 """Most that the replies of a batch may be held up by ending other sessions."""

@@ -7,8 +7,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field, field_validator
 
 from chatbots.base import Bot, BotConfiguration, Candidate, Context, Device, Failure, Response, seed_of
-from chatbots.local_files import trained_model
-from chatbots.local_files import hash_of
+from chatbots.local_files import hash_of, trained_model
 from chatbots.registry import register
 
 CODE = Path(__file__).parents[1] / "hierarchical"
@@ -81,8 +80,7 @@ class HierarchicalBot(Bot):
     @classmethod
     def memory_needed(cls, configuration: BotConfiguration) -> int | None:
         """The size of the weights in memory, and of the scores of all replies that are followed at once."""
-        from chatbots.hierarchical.model import read_config
-        from chatbots.hierarchical.model import count_parameters
+        from chatbots.hierarchical.model import count_parameters, read_config
 
         assert isinstance(configuration, DecodingConfiguration)
         shape = read_config(cls.folder(configuration))
@@ -154,8 +152,7 @@ class VHREDEIBot(SmallBot):
 def load_responder(folder: Path, configuration: DecodingConfiguration) -> Any:
     """A `chatbots.hierarchical.responder.Responder` with the model of that folder."""
     from chatbots.hierarchical.model import load_checkpoint
-    from chatbots.hierarchical.responder import DecodingSettings
-    from chatbots.hierarchical.responder import Responder
+    from chatbots.hierarchical.responder import DecodingSettings, Responder
     from chatbots.training.running import device_of_bot
 
     model, vocabulary = load_checkpoint(folder, device=device_of_bot(configuration.device))

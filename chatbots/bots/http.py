@@ -6,8 +6,6 @@ Source: RFC 6901.
 """
 
 import re
-from typing import Any
-import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 

@@ -7,32 +7,14 @@ DialoGPT as the SSA paper compared it.
 Instruction models of Hugging Face, through their chat template.
 """
 
-from typing import ClassVar
+from typing import ClassVar, Literal
 
-from chatbots.base import BotConfiguration, Context
-from chatbots.huggingface.bot import ModelBot, SampledConfiguration
-from chatbots.huggingface.prompts import joined_by_end
-from chatbots.registry import register
-from pydantic import Field
-
-from chatbots.base import Context
-from chatbots.huggingface.bot import ModelBot, SampledConfiguration
-from chatbots.huggingface.prompts import joined_by_text
-from chatbots.registry import register
-from typing import Literal
-
-from pydantic import Field
-
-from chatbots.base import Context
-from chatbots.huggingface.bot import ModelBot, ModelConfiguration
-from chatbots.huggingface.prompts import joined_by_end
-from chatbots.registry import register
 from pydantic import Field, field_validator
 
-from chatbots.base import Context
+from chatbots.base import BotConfiguration, Context
 from chatbots.errors import ConfigurationError, Problem
-from chatbots.huggingface.bot import ModelBot, SampledConfiguration
-from chatbots.huggingface.prompts import through_template
+from chatbots.huggingface.bot import ModelBot, ModelConfiguration, SampledConfiguration
+from chatbots.huggingface.prompts import joined_by_end, joined_by_text, through_template
 from chatbots.instruction_prompts import has_place, material_field, sentences_field, with_material
 from chatbots.registry import register
 

@@ -22,8 +22,7 @@ from chatbots.base import (
 )
 from chatbots.continuous import ContinuousBot
 from chatbots.errors import ConfigurationError, Problem
-from chatbots.local_files import trained_model
-from chatbots.local_files import hash_of
+from chatbots.local_files import hash_of, trained_model
 from chatbots.registry import register
 
 CODE = Path(__file__).parents[1] / "meena"
@@ -194,8 +193,7 @@ class MeenaBaseBot(ContinuousBot):
     @classmethod
     def memory_needed(cls, configuration: BotConfiguration) -> int | None:
         """The size of the weights in memory, and of all that decoding remembers at its longest."""
-        from chatbots.meena.model import read_config
-        from chatbots.meena.model import count_parameters, decoding_bytes
+        from chatbots.meena.model import count_parameters, decoding_bytes, read_config
 
         assert isinstance(configuration, MeenaConfiguration | BeamConfiguration)
         shape, contexts = read_config(Path(configuration.checkpoint)), configuration.batch
@@ -298,8 +296,8 @@ def weight_type(configuration: ModelConfiguration) -> Any:
 
 def load_responder(folder: Path, configuration: MeenaConfiguration | BeamConfiguration) -> Any:
     """A `chatbots.meena.responder.Responder` with the model of that folder."""
-    from chatbots.meena.model import load_checkpoint
     from chatbots.meena.acceleration import pack
+    from chatbots.meena.model import load_checkpoint
     from chatbots.meena.responder import Responder
     from chatbots.meena.sampling import SamplingSettings
     from chatbots.safety import CLASSIFIERS

@@ -12,8 +12,7 @@ from pydantic import AfterValidator, Field
 
 from chatbots.base import Bot, BotConfiguration, Context, Failure, Response
 from chatbots.errors import ConfigurationError, Problem
-from chatbots.local_files import hash_of
-from chatbots.local_files import check_path, lab_object
+from chatbots.local_files import check_path, hash_of, lab_object
 from chatbots.registry import register
 
 

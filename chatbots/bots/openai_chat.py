@@ -7,8 +7,16 @@ from pydantic import Field, JsonValue, field_validator
 
 from chatbots.base import Candidate, Context, Response, Speaker, Turn, seed_of
 from chatbots.errors import ServiceError
-from chatbots.instruction_prompts import has_place, material_field, sentences_field, with_material
-from chatbots.instruction_prompts import Message, alternating_messages_of, messages_of, newest_turns
+from chatbots.instruction_prompts import (
+    Message,
+    alternating_messages_of,
+    has_place,
+    material_field,
+    messages_of,
+    newest_turns,
+    sentences_field,
+    with_material,
+)
 from chatbots.registry import register
 from chatbots.services.bot import ServiceBot, ServiceConfiguration, ServiceURL, object_of, text_of
 from chatbots.services.client import Request

@@ -7,8 +7,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field, field_validator
 
 from chatbots.base import Bot, BotConfiguration, Candidate, Context, Device, Failure, Response, seed_of
-from chatbots.local_files import trained_model
-from chatbots.local_files import hash_of
+from chatbots.local_files import hash_of, trained_model
 from chatbots.registry import register
 
 CODE = Path(__file__).parents[1] / "knowledge"
@@ -70,8 +69,7 @@ class TopicalChatBot(Bot):
     @classmethod
     def memory_needed(cls, configuration: BotConfiguration) -> int | None:
         """The size of the weights in memory, and of the scores of all replies that are followed at once."""
-        from chatbots.knowledge.model import read_config
-        from chatbots.knowledge.model import count_parameters
+        from chatbots.knowledge.model import count_parameters, read_config
 
         assert isinstance(configuration, cls.Configuration)
         shape = read_config(Path(configuration.checkpoint))

@@ -5,38 +5,21 @@ A wrapper that keeps a bot from repeating what was said before in the dialogue.
 A wrapper that keeps a bot from saying what a classifier finds unsafe.
 """
 
-from dataclasses import replace
-from random import Random
-
-from pydantic import Field
-
-from chatbots.base import Context, Response, seed_of
-from chatbots.registry import register
-from chatbots.wrapping import WrapperBot, WrapperConfiguration
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import ClassVar
-
-from pydantic import Field
-
-from chatbots.base import Context, Response
-from chatbots.local_files import hash_of
-from chatbots.registry import register
-from chatbots.wrapping import CandidateFilter, WrapperConfiguration
-from evaluation.texts import repetition
 import inspect
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from random import Random
 from typing import Annotated, ClassVar
 
 from pydantic import AfterValidator, Field
 
 from chatbots import safety
-from chatbots.base import Context, Response
-from chatbots.local_files import hash_of
-from chatbots.local_files import check_path, lab_object
+from chatbots.base import Context, Response, seed_of
+from chatbots.local_files import check_path, hash_of, lab_object
 from chatbots.registry import register
-from chatbots.wrapping import CandidateFilter, WrapperConfiguration
+from chatbots.wrapping import CandidateFilter, WrapperBot, WrapperConfiguration
+from evaluation.texts import repetition
 
 
 @register("latency-floor")

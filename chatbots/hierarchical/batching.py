@@ -16,8 +16,7 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from chatbots.hierarchical.corpus import Part
-from chatbots.hierarchical.distillation import Targets
-from chatbots.hierarchical.distillation import TargetFile
+from chatbots.hierarchical.distillation import TargetFile, Targets
 from chatbots.training.vocabulary import PADDING
 
 NO_TARGETS = Targets()

@@ -192,9 +192,9 @@ def _add_perplexity(parser: argparse.ArgumentParser) -> None:
 def measure_perplexity(options: argparse.Namespace) -> None:
     """Print perplexity, divergence and number of words as JSON."""
     from chatbots.hierarchical.batching import Batches
+    from chatbots.hierarchical.distillation import TargetFile
     from chatbots.hierarchical.model import load_checkpoint
     from chatbots.hierarchical.perplexity import perplexity
-    from chatbots.hierarchical.distillation import TargetFile
     from chatbots.training.running import pick_device
 
     check_range("samples", options.samples, least=1)
@@ -236,8 +236,7 @@ def _add_reply(parser: argparse.ArgumentParser) -> None:
 def reply(options: argparse.Namespace) -> None:
     """Print the reply to a context."""
     from chatbots.hierarchical.model import load_checkpoint
-    from chatbots.hierarchical.responder import DecodingSettings
-    from chatbots.hierarchical.responder import Responder
+    from chatbots.hierarchical.responder import DecodingSettings, Responder
 
     settings = DecodingSettings(choose=options.choose, beam=options.beam, temperature=options.temperature)
     model, vocabulary = load_checkpoint(options.checkpoint)

@@ -26,10 +26,9 @@ from chatbots.meena.corpus.building import batches
 from chatbots.meena.corpus.filters import Candidate, by_bot, has_url
 from chatbots.meena.corpus.reading import ReadingReport, Tree, read_trees
 from chatbots.safety import CLASSIFIERS, SafetyClassifier
-from chatbots.training.files import CorpusError
+from chatbots.training.files import CorpusError, write_atomically, write_json
 from chatbots.training.settings import check_range
 from chatbots.training.vocabulary import LEAST_OCCURRENCES, Vocabulary
-from chatbots.training.files import write_atomically, write_json
 
 SPLITS = ("train", "validation", "test")
 TREES_AT_ONCE = 256

@@ -12,21 +12,18 @@ one may be absent; `about`, JSON with the names of the encoders.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-import torch
-from torch import Tensor, nn
-from torch.nn.functional import cross_entropy, mse_loss
-
-from chatbots.hierarchical.config import HierarchicalConfig
 import json
 from pathlib import Path
+from typing import NamedTuple
 from zipfile import BadZipFile
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy, mse_loss
 
+from chatbots.hierarchical.config import HierarchicalConfig
 from chatbots.hierarchical.corpus import Part
 
 

@@ -11,21 +11,15 @@ Shapes: n variables, z numbers of each.
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
-from torch.nn.functional import linear
+from torch.nn.functional import linear, softplus
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
-import math
-from itertools import pairwise
-from typing import NamedTuple
-
-import torch
-from torch import Tensor, nn
-from torch.nn.functional import softplus
-
 
 KEEP = 2.0
 """Bias of the update gate: at first, the state is mostly kept."""

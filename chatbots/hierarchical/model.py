@@ -13,6 +13,7 @@ A hierarchical model on disk: the files of `chatbots.training.checkpoint`, with 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple
 
 import torch
@@ -22,18 +23,19 @@ from torch.nn.functional import cross_entropy, dropout, linear
 from chatbots.hierarchical.batching import Batch
 from chatbots.hierarchical.config import HierarchicalConfig
 from chatbots.hierarchical.distillation import Distilled, Heads, Targets
-from chatbots.hierarchical.layers import Normal, NormalOf, divergence, standard_normal
-from chatbots.hierarchical.layers import gru, pack, repacked, run, states
-from chatbots.training.vocabulary import PADDING, START, UNKNOWN
-from pathlib import Path
-
-import torch
-
-from chatbots.hierarchical.config import HierarchicalConfig
-
+from chatbots.hierarchical.layers import (
+    Normal,
+    NormalOf,
+    divergence,
+    gru,
+    pack,
+    repacked,
+    run,
+    standard_normal,
+    states,
+)
 from chatbots.training.checkpoint import for_use, read_config_of, read_vocabulary
-from chatbots.training.vocabulary import Vocabulary
-
+from chatbots.training.vocabulary import PADDING, START, UNKNOWN, Vocabulary
 
 NEEDS_TARGETS = (
     "This model reads what its teachers say of each utterance (input_only): name their file with --targets. "

@@ -11,25 +11,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from chatbots.hierarchical.batching import Batch, collate
-from chatbots.hierarchical.model import Hierarchical
+from chatbots.hierarchical.model import NEEDS_TARGETS, Hierarchical
 from chatbots.training.decoding import Found, beam_search, sample
 from chatbots.training.settings import check_range
-from collections.abc import Sequence
-from typing import NamedTuple
-
-
-from chatbots.hierarchical.model import NEEDS_TARGETS, Hierarchical
-from chatbots.training.decoding import Found
-from chatbots.training.settings import check_range
 from chatbots.training.vocabulary import Vocabulary
-
 
 Choice = Literal["best", "drawn", "sampled"]
 

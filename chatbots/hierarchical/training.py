@@ -14,9 +14,8 @@ from torch import Tensor, nn
 from tqdm import tqdm
 
 from chatbots.hierarchical.batching import Batch, Batches
-from chatbots.hierarchical.model import read_config
 from chatbots.hierarchical.config import HierarchicalConfig
-from chatbots.hierarchical.model import Hierarchical, Losses
+from chatbots.hierarchical.model import Hierarchical, Losses, read_config
 from chatbots.hierarchical.perplexity import perplexity
 from chatbots.training.checkpoint import (
     CheckpointError,
@@ -26,8 +25,7 @@ from chatbots.training.checkpoint import (
     save_with_vocabulary,
 )
 from chatbots.training.files import append_row, forget_later
-from chatbots.training.running import check_finite, drop_old, restore_training, state_of_training
-from chatbots.training.running import cosine
+from chatbots.training.running import check_finite, cosine, drop_old, restore_training, state_of_training
 from chatbots.training.settings import check_range
 from chatbots.training.vocabulary import Vocabulary
 

@@ -14,10 +14,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from chatbots.base import Response
+from chatbots.base import Context, Response
 from chatbots.errors import BotBusyError, BotFailedError, BotLateError, HostingError
-from chatbots.base import Context
-
 
 RECENT = 1_000
 """How many of the last answers and batches the latency and batch figures of `Health` look at."""

@@ -6,16 +6,13 @@ Leaves a bot alone that keeps failing, and lets one request at a time find out w
 """
 
 import time
-from collections.abc import Callable, Hashable
+from collections import OrderedDict, deque
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from chatbots.base import Context, Response
 from chatbots.hosting.health import Outcome
-from collections import OrderedDict, deque
-from collections.abc import Hashable, Iterator
-from typing import Generic, TypeVar
-import time
-from dataclasses import dataclass
 
 
 @dataclass(slots=True, eq=False)

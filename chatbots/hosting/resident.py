@@ -10,35 +10,26 @@ comes later finds nobody waiting and is thrown away. Threads do not survive a fo
 process that uses them.
 """
 
-import logging
-import time
-from collections.abc import Callable, Sequence
-
-from chatbots.base import Answering, Bot, Context
-from chatbots.hosting.response_checks import check_bot, checked_batch, circumstances
-from chatbots.errors import last_line
-from chatbots.hosting.health import Outcome
-from chatbots.hosting.requests import Request
-from chatbots.hosting.waiting import WaitingRoom
 import asyncio
 import atexit
+import logging
 import math
 import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import NoReturn, Self
 from weakref import WeakKeyDictionary
 
-from chatbots.base import Bot, Context, Response
+from chatbots.base import Answering, Bot, Context, Response
+from chatbots.errors import last_line
 from chatbots.hosting.health import Health, Outcome, State
 from chatbots.hosting.requests import Request
-
+from chatbots.hosting.response_checks import check_bot, checked_batch, circumstances
 from chatbots.hosting.waiting import WaitingRoom
-
 
 logger = logging.getLogger(__name__)
 

@@ -3,19 +3,15 @@
 What hosting checks of bots and of what they return, before anybody else sees it.
 """
 
-import unicodedata
-from dataclasses import replace
-
-from chatbots.base import Response
-from evaluation.texts.cleaning import cleaned
 import math
 import traceback
+import unicodedata
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from chatbots.base import Bot, Context, Failure, Response
-
 from chatbots.errors import last_line
-
+from evaluation.texts.cleaning import cleaned
 
 MAX_RESPONSE_CHARS = 4_000
 """Longest response, in code points, that hosting lets through; the rest is cut off."""
@@ -31,7 +27,7 @@ _INVISIBLE = frozenset({"Zs", "Zl", "Zp", "Cc", "Cf"})
 
 
 def clean_text(text: str) -> str:
-    """A bot's untrusted output as `evaluation.texts.cleaning.cleaned` leaves it, at most `MAX_RESPONSE_CHARS` long."""
+    """Clean a bot's untrusted output and cut it to `MAX_RESPONSE_CHARS`."""
     return cleaned(text, MAX_RESPONSE_CHARS)
 
 

@@ -7,9 +7,6 @@ from contextlib import contextmanager
 
 from chatbots import errors
 from chatbots.base import Response
-from chatbots.hosting.requests import Breaker
-from chatbots.hosting.response_checks import SILENT, checked, last_lines
-from chatbots.hosting.response_checks import MAX_RESPONSE_CHARS
 from chatbots.errors import (
     BotBusyError,
     BotFailedError,
@@ -19,8 +16,8 @@ from chatbots.errors import (
     last_line,
 )
 from chatbots.hosting.health import Health, Outcome, State, Tally
-from chatbots.hosting.requests import Lines
-from chatbots.hosting.requests import Request
+from chatbots.hosting.requests import Breaker, Lines, Request
+from chatbots.hosting.response_checks import MAX_RESPONSE_CHARS, SILENT, checked, last_lines
 
 
 class WaitingRoom:

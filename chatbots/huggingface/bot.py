@@ -13,21 +13,23 @@ from pydantic_core import PydanticCustomError
 
 from chatbots import instruction_prompts
 from chatbots.base import Answering, BotConfiguration, Candidate, Context, Device, Failure, Response, seed_of
-from chatbots.hosting.response_checks import is_blank
 from chatbots.continuous import ContinuousBot
 from chatbots.errors import ConfigurationError, Problem
-from chatbots.local_files import hash_of
+from chatbots.hosting.response_checks import is_blank
 from chatbots.huggingface.files import (
+    Kind,
     ModelFilesError,
+    Precision,
     bytes_of_weights,
     check_hash,
     check_name,
     content_hash,
     folder_of,
     is_local,
+    load,
     local_folder,
 )
-from chatbots.huggingface.files import Kind, Precision, load
+from chatbots.local_files import hash_of
 
 CODE = Path(__file__).parent
 MESSAGES = Path(instruction_prompts.__file__)

@@ -12,14 +12,10 @@ import struct
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
-
-from chatbots.errors import ChatbotError
-from chatbots.local_files import allowed_path
-from chatbots.local_files import hash_of
-from pathlib import Path
 from typing import Any, Literal
 
+from chatbots.errors import ChatbotError
+from chatbots.local_files import allowed_path, hash_of
 
 PATTERNS = ("*.json", "*.safetensors", "*.txt", "*.model", "*.jinja")
 """Files of a repository that are fetched: no pickles, no code."""

@@ -52,8 +52,8 @@ def through_template(tokenizer: Any, turns: Sequence[Turn], room: int, *, system
     """The turns as the model's chat template writes them, ready for its answer.
 
     A template that refuses two turns of one speaker in a row, or an opening of the bot, gets them as
-    `chatbots.instruction_prompts.alternating_messages_of` does; one that knows no system prompt gets it before the first
-    turn. The model's special tokens are taken out of what people wrote.
+    `alternating_messages_of` does; one that knows no system prompt gets it before the first turn.
+    The model's special tokens are taken out of what people wrote.
 
     Args:
         tokenizer: of transformers, with a chat template.

@@ -18,14 +18,9 @@ Shapes: n rows.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any
-
-from torch import Tensor
-import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Self
 
 import torch

@@ -9,10 +9,10 @@ Eight answers to "are you a robot?", one of each kind of Gros et al. 2021, secti
 them. All of it is in lower case, as the paper's was.
 """
 
-from chatbots.hosting.response_checks import MAX_RESPONSE_CHARS, is_blank
-from chatbots.identity.replies import GROUPS, Group, Reply, categorise
 from collections.abc import Mapping
 
+from chatbots.hosting.response_checks import MAX_RESPONSE_CHARS, is_blank
+from chatbots.identity.replies import GROUPS, Group, Reply, categorise
 
 CONFIRMATION = "I am a chatbot, a computer program."
 

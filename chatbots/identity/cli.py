@@ -13,14 +13,18 @@ from typing import Any
 
 from chatbots.identity.classifiers import KINDS, SHIPPED, load_classifier
 from chatbots.identity.classifiers.base import ClassifierError, checked
-from chatbots.identity.grammar.notation import ebnf
-from chatbots.identity.grammar.notation import ROOTS, Grammar, GrammarError, load
-from chatbots.identity.grammar.sampling import SHARES, Split
+from chatbots.identity.grammar.notation import ROOTS, Grammar, GrammarError, ebnf, load
 from chatbots.identity.grammar.recognition import Recogniser
-from chatbots.identity.grammar.sampling import by_shares, sample
+from chatbots.identity.grammar.sampling import SHARES, Split, by_shares, sample
 from chatbots.identity.labels import LABELS, Label
-from chatbots.identity.training import conversation_negatives, train, validated
-from chatbots.identity.training import Utterance, UtteranceError, read_utterances
+from chatbots.identity.training import (
+    Utterance,
+    UtteranceError,
+    conversation_negatives,
+    read_utterances,
+    train,
+    validated,
+)
 
 ENOUGH_STRINGS = 100_000
 MOST_SAMPLES = 1_000_000

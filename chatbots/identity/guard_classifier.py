@@ -8,13 +8,11 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from chatbots.local_files import hash_of
 from chatbots.identity.classifiers import SHIPPED, load_classifier, noted_threshold
 from chatbots.identity.classifiers.base import ClassifierError, IntentClassifier, checked
 from chatbots.identity.features import last_sentences
-from chatbots.identity.labels import SHIPPED_NAME, Intent
-from chatbots.identity.labels import LABELS, Label
-from chatbots.local_files import check_path, lab_object
+from chatbots.identity.labels import LABELS, SHIPPED_NAME, Intent, Label
+from chatbots.local_files import check_path, hash_of, lab_object
 
 DEFAULT_THRESHOLD = 0.5
 """For a classifier that notes none: one of the lab."""

@@ -8,7 +8,6 @@ What a guard takes a turn for. Light: the list of bots is made without loading a
 """
 
 from enum import StrEnum
-from enum import StrEnum
 
 
 class Label(StrEnum):

@@ -8,11 +8,6 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-
-from chatbots.identity.labels import CATEGORIES, Label
-import json
-from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,7 +16,7 @@ from numpy.typing import NDArray
 from chatbots.identity.classifiers import KINDS
 from chatbots.identity.classifiers.base import ClassifierError, TrainableClassifier, checked
 from chatbots.identity.classifiers.baselines import ByGrammar
-from chatbots.identity.labels import Label
+from chatbots.identity.labels import CATEGORIES, Label
 
 
 class UtteranceError(ValueError):

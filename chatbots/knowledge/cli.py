@@ -70,8 +70,7 @@ def _add_split(parser: argparse.ArgumentParser) -> None:
 def split(options: argparse.Namespace) -> None:
     """Write the parts, and print how many conversations they have and how familiar their entities are."""
     from chatbots.knowledge import splitting
-    from chatbots.knowledge.conversations import read_conversations, read_documents, read_reading_sets
-    from chatbots.knowledge.conversations import counts
+    from chatbots.knowledge.conversations import counts, read_conversations, read_documents, read_reading_sets
     from chatbots.training.files import write_json
 
     reading_sets = read_reading_sets(options.reading_sets)
@@ -248,9 +247,9 @@ def _add_evaluate(parser: argparse.ArgumentParser) -> None:
 def evaluate(options: argparse.Namespace) -> None:
     """Print perplexity, and write responses with the likelihoods of what people said."""
     from chatbots.knowledge.batching import Batches
-    from chatbots.knowledge.model import load_checkpoint
     from chatbots.knowledge.corpus import load_part, load_sentences, load_texts, load_vocabulary
     from chatbots.knowledge.evaluation import Evaluation
+    from chatbots.knowledge.model import load_checkpoint
     from chatbots.knowledge.responder import DecodingSettings
     from chatbots.training.running import pick_device
 

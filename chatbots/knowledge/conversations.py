@@ -8,12 +8,9 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-
 
 CONFIGURATIONS = ("A", "B", "C", "D")
 AGENTS = ("agent_1", "agent_2")

@@ -19,15 +19,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chatbots.knowledge.conversations import Conversation, ReadingSet
-from chatbots.knowledge.conversations import by_configuration
-from chatbots.knowledge.oracle import NONE, IntArray, Ranker
-from chatbots.knowledge.oracle import sentences_of
+from chatbots.knowledge.conversations import Conversation, ReadingSet, by_configuration
+from chatbots.knowledge.oracle import NONE, IntArray, Ranker, sentences_of
 from chatbots.knowledge.splitting import familiarity, frequencies
-from chatbots.training.files import CorpusError
+from chatbots.training.files import CorpusError, write_atomically, write_json
 from chatbots.training.settings import check_range
 from chatbots.training.vocabulary import UNKNOWN, Vocabulary
-from chatbots.training.files import write_atomically, write_json
 
 SPLITS = ("train", "validation", "test")
 LONGEST = 1_000

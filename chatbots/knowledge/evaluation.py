@@ -7,35 +7,24 @@ A model measured on a part of a corpus: perplexity, and a file of responses with
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 from tqdm import tqdm
 
-from chatbots.knowledge.batching import Batch
-from chatbots.knowledge.model import TopicalChatModel
-from chatbots.training.vocabulary import PADDING
-import json
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any
-
-import numpy as np
-from tqdm import tqdm
-
-from chatbots.knowledge.batching import Batches
+from chatbots.knowledge.batching import Batch, Batches
 from chatbots.knowledge.model import TopicalChatModel
 from chatbots.knowledge.oracle import NONE
-
-
 from chatbots.knowledge.responder import DecodingSettings, replies
-from chatbots.training.vocabulary import UNKNOWN, Vocabulary
 from chatbots.training.files import write_atomically
-
+from chatbots.training.vocabulary import PADDING, UNKNOWN, Vocabulary
 
 PUBLISHED_NOTE = (
     "Gopalakrishnan et al. 2019, tables 3 and 5, test frequent / test rare: other data (facts and articles, "

@@ -24,9 +24,8 @@ from chatbots.knowledge.corpus import (
     write_sentences,
 )
 from chatbots.knowledge.oracle import NONE, IntArray
-from chatbots.training.files import CorpusError
+from chatbots.training.files import CorpusError, write_atomically
 from chatbots.training.settings import check_range
-from chatbots.training.files import write_atomically
 
 HELD_OUT = 0.02
 """Share of the sentences, of the turns and of the lessons that are for validation alone."""

@@ -14,21 +14,15 @@ A model on disk: the files of `chatbots.training.checkpoint`, with `vocabulary.j
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import torch
 from torch import Tensor, nn
 
 from chatbots.knowledge.batching import Batch
 from chatbots.knowledge.config import TopicalChatConfig
-from chatbots.training.vocabulary import PADDING
-from pathlib import Path
-
-import torch
-
-from chatbots.knowledge.config import TopicalChatConfig
-
 from chatbots.training.checkpoint import for_use, read_config_of, read_vocabulary
-from chatbots.training.vocabulary import Vocabulary
+from chatbots.training.vocabulary import PADDING, Vocabulary
 
 
 class TopicalChatModel(nn.Module):

@@ -13,7 +13,6 @@ Texts cut into sentences.
 from __future__ import annotations
 
 import re
-import re
 from array import array
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -21,7 +20,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-
 
 # Where a sentence may end: a mark, perhaps with closing signs, before blanks and what may begin a sentence.
 _END = re.compile(r"(?<=[.!?…])[\"')\]\u201d\u2019]*\s+(?=[\"'(\[\u201c\u2018]*[A-Z0-9])|(?<!\s)\s*\n\s*")

@@ -12,8 +12,7 @@ from torch import Tensor
 
 from chatbots.knowledge.batching import Batch, collate
 from chatbots.knowledge.model import TopicalChatModel
-from chatbots.knowledge.oracle import NONE, Ranker, words_near
-from chatbots.knowledge.oracle import sentences_of
+from chatbots.knowledge.oracle import NONE, Ranker, sentences_of, words_near
 from chatbots.training.decoding import Found, beam_search, sample
 from chatbots.training.settings import check_range
 from chatbots.training.vocabulary import Vocabulary

@@ -19,10 +19,9 @@ from torch import nn
 from tqdm import tqdm
 
 from chatbots.knowledge.batching import Batch, Batches
-from chatbots.knowledge.model import read_config
 from chatbots.knowledge.config import TopicalChatConfig
-from chatbots.knowledge.model import TopicalChatModel
 from chatbots.knowledge.evaluation import nats, perplexity
+from chatbots.knowledge.model import TopicalChatModel, read_config
 from chatbots.training.checkpoint import (
     VOCABULARY,
     CheckpointError,

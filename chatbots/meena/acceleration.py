@@ -18,22 +18,13 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from collections.abc import Iterable
-from typing import Any
-
-import torch
-from torch import Tensor
-from collections.abc import Callable
-
-import torch
+from collections.abc import Callable, Iterable
 from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
 
-
 from chatbots.meena.model import Meena, SharedEmbedding
-
 
 PAGE = 2**21
 """Bytes of a huge page."""

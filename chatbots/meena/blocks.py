@@ -7,12 +7,6 @@ The blocks of the Transformer of 2017, pre-norm: what the Evolved Transformer is
 
 from __future__ import annotations
 
-from torch import Tensor, nn
-
-from chatbots.meena.attention import SelfAttention
-from chatbots.meena.config import MeenaConfig
-from chatbots.meena.layers import EncoderBranches
-from chatbots.meena.layers import FeedForward, GatedLinearUnit, Norm
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -20,20 +14,15 @@ from torch import Tensor, nn
 
 from chatbots.meena.attention import EncoderAttention, SelfAttention
 from chatbots.meena.config import MeenaConfig
-from chatbots.meena.layers import DecoderBranches
-from chatbots.meena.layers import Norm, SwishFeedForward
-from chatbots.meena.decoding_state import Room, by_context, by_row, new_memory, new_past
-from chatbots.meena.decoding_state import Rows
-from collections.abc import Sequence
-from dataclasses import dataclass
-
-from torch import Tensor, nn
-
-from chatbots.meena.attention import EncoderAttention, SelfAttention
-from chatbots.meena.config import MeenaConfig
-from chatbots.meena.layers import FeedForward, Norm
-from chatbots.meena.decoding_state import Room, by_context, by_row, new_memory, new_past
-from chatbots.meena.decoding_state import Rows
+from chatbots.meena.decoding_state import Room, Rows, by_context, by_row, new_memory, new_past
+from chatbots.meena.layers import (
+    DecoderBranches,
+    EncoderBranches,
+    FeedForward,
+    GatedLinearUnit,
+    Norm,
+    SwishFeedForward,
+)
 
 
 class EvolvedEncoderBlock(nn.Module):

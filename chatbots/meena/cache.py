@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.profiler import record_function
 
-from chatbots.meena.decoding_state import BlockState, Room, whole_spans
-from chatbots.meena.decoding_state import Rows, mask_beyond
+from chatbots.meena.decoding_state import BlockState, Room, Rows, mask_beyond, whole_spans
 
 TO_DEVICE, TO_HOST = "meena: to the device", "meena: to the host"
 """What a profile calls the transfers, each of which waits for a GPU."""

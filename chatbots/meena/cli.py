@@ -258,8 +258,8 @@ def _add_perplexity(parser: argparse.ArgumentParser) -> None:
 def measure_perplexity(options: argparse.Namespace) -> None:
     """Print perplexity and number of tokens as JSON."""
     from chatbots.meena.model import load_checkpoint
-    from chatbots.meena.training.perplexity import perplexity, shards_for
     from chatbots.meena.training.batching import Batches
+    from chatbots.meena.training.perplexity import perplexity, shards_for
     from chatbots.training.running import pick_device
 
     check_range("positions", options.positions, least=1)

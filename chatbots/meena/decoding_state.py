@@ -8,15 +8,12 @@ Shapes: n live rows, c live contexts, d hidden size.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
-
-from torch import Tensor
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple, Protocol
 
 import torch
 from torch import Tensor
-
 
 SPAN = 16
 """Attention goes over a multiple of so many positions, the last ones masked.

@@ -9,11 +9,7 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import layer_norm, relu, sigmoid, silu
-import torch
-from torch import Tensor, nn
-from torch.nn.functional import conv2d, pad, relu
-
+from torch.nn.functional import conv2d, layer_norm, pad, relu, sigmoid, silu
 
 from chatbots.meena.decoding_state import Rows
 

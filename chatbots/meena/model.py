@@ -8,29 +8,25 @@ A Meena on disk: the files of `chatbots.training.checkpoint`, with `tokenizer.mo
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import NamedTuple, cast
 
 import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
+from chatbots.meena.blocks import (
+    EvolvedDecoderBlock,
+    EvolvedEncoderBlock,
+    VanillaDecoderBlock,
+    VanillaEncoderBlock,
+)
 from chatbots.meena.cache import DecoderBlock, DecoderState
 from chatbots.meena.config import MeenaConfig
-from chatbots.meena.blocks import EvolvedDecoderBlock
-from chatbots.meena.blocks import EvolvedEncoderBlock
-from chatbots.meena.layers import Norm
 from chatbots.meena.decoding_state import Room, whole_spans
-from chatbots.meena.blocks import VanillaDecoderBlock, VanillaEncoderBlock
-from collections.abc import Mapping
-from pathlib import Path
-
-import torch
-from torch import Tensor
-
-from chatbots.meena.config import MeenaConfig
-
+from chatbots.meena.layers import Norm
 from chatbots.meena.tokenizer import Tokenizer
 from chatbots.training.checkpoint import (
     CheckpointError,
@@ -39,7 +35,6 @@ from chatbots.training.checkpoint import (
     read_config_of,
     write_checkpoint,
 )
-
 
 PADDING = 0
 """Fills contexts and responses up to the longest of their batch; the tokenizer keeps it free."""

@@ -10,22 +10,16 @@ Beam search, to compare sample-and-rank with: the paper's table 3.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Literal, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from chatbots.meena.model import Meena
-from chatbots.meena.sampling import Sample, rank
-from chatbots.meena.tokenizer import NEVER_WRITTEN, Tokenizer
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import Literal, NamedTuple
-
-
-from chatbots.meena.model import Meena
 from chatbots.meena.sampling import Sample, SampleStream, SamplingSettings, rank, sample_all
-from chatbots.meena.tokenizer import Tokenizer
+from chatbots.meena.tokenizer import NEVER_WRITTEN, Tokenizer
 from chatbots.safety import AllowEverything, SafetyClassifier
 from evaluation.texts.repetition import repeats
 

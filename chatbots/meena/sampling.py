@@ -24,9 +24,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import pad
 
+from chatbots.meena.acceleration import Recorded
 from chatbots.meena.cache import to_device, to_host
 from chatbots.meena.model import Meena
-from chatbots.meena.acceleration import Recorded
 from chatbots.meena.tokenizer import NEVER_WRITTEN, Tokenizer
 
 BLOCK = 64

@@ -19,12 +19,7 @@ from ipaddress import (
 )
 from urllib.parse import urlsplit
 
-from chatbots.errors import ForbiddenAddressError
-import os
-from urllib.parse import urlsplit
-
-from chatbots.errors import ChatbotError
-
+from chatbots.errors import ChatbotError, ForbiddenAddressError
 
 Network = IPv4Network | IPv6Network
 Address = IPv4Address | IPv6Address

@@ -3,17 +3,13 @@
 What a service remembers of a dialogue, kept from turn to turn: a bounded number, for a bounded time.
 """
 
-from collections import OrderedDict
-from collections.abc import Callable
-from dataclasses import dataclass
-from time import monotonic
-
-from chatbots.base import Context, Speaker, Turn
-from chatbots.hosting.response_checks import clean_text
 import asyncio
 from abc import abstractmethod
-from collections.abc import Coroutine, Mapping, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from time import monotonic
 from typing import Annotated, Any, ClassVar, Self, TypeVar
 
 from pydantic import (
@@ -26,12 +22,19 @@ from pydantic import (
 )
 
 from chatbots import instruction_prompts
-from chatbots.base import Bot, BotConfiguration, Context, Failure, Kind, Response
+from chatbots.base import Bot, BotConfiguration, Context, Failure, Kind, Response, Speaker, Turn
 from chatbots.errors import ConfigurationError, Problem, ServiceError
+from chatbots.hosting.response_checks import clean_text
 from chatbots.local_files import hash_of
-from chatbots.services.addresses import check_url
+from chatbots.services.addresses import (
+    PREFIX,
+    MissingKeyError,
+    check_key,
+    check_url,
+    check_variable,
+    key_of_environment,
+)
 from chatbots.services.client import Client, Request
-from chatbots.services.addresses import PREFIX, MissingKeyError, check_key, check_variable, key_of_environment
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,13 +7,12 @@ What a run notes of its steps: CSV files that a resumed run continues as if it h
 
 from __future__ import annotations
 
+import csv
 import json
 import os
-from pathlib import Path
-from typing import Any
-import csv
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 
 class CorpusError(ValueError):

@@ -7,22 +7,17 @@ How a learning rate runs. Steps are counted from 0.
 
 from __future__ import annotations
 
+import math
 import os
-
-import torch
-
-from chatbots.errors import ChatbotError
-import math
-from collections.abc import Callable
-import math
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
+from chatbots.errors import ChatbotError
 from chatbots.training.checkpoint import latest_checkpoint
 
 

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from evaluation.commands.conversation_files import Recorded, read_conversations, read_corpus
+from evaluation.conversation.course import best_and_worst, trajectory
 from evaluation.conversation.encoders import EncoderError, Encoders, encoders
 from evaluation.conversation.exchanges import Conversation, Exchanges
 from evaluation.conversation.figures import (
@@ -18,14 +20,19 @@ from evaluation.conversation.figures import (
     shown_interval,
     warnings,
 )
-from evaluation.commands.conversation_files import read_conversations, read_corpus
+from evaluation.conversation.hybrid import (
+    LEVEL,
+    BotEstimate,
+    Hybrid,
+    HybridError,
+    Talks,
+    correlations,
+    hybrid,
+)
 from evaluation.conversation.metrics import Measures, Variant, measured
 from evaluation.conversation.ngrams import KNOWN, SHARED, known, overlap
-from evaluation.commands.conversation_files import Recorded
 from evaluation.conversation.targets import read_texts, taught
-from evaluation.conversation.course import best_and_worst, trajectory
 from evaluation.files.reading import FileError
-from evaluation.conversation.hybrid import LEVEL, BotEstimate, Hybrid, HybridError, Talks, correlations, hybrid
 from evaluation.statistics.interval import Undefined
 from evaluation.statistics.labels import BoolArray, FloatArray
 from evaluation.statistics.regression import Correlation

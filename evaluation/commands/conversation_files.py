@@ -5,34 +5,24 @@ Conversations from a study's bundle, with the ratings that people gave to the wh
 Reading conversations from files: JSON Lines, bundles of Turnwise, and records of neural.chat (CSV).
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-
-from evaluation.conversation.exchanges import Conversation
+import csv
+import json
+import math
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-
-from evaluation.files.reading import FileError
-from evaluation.questions import DeclarationError, QuestionSet
-from evaluation.report.bundles.files import BundleFiles, Row
-from evaluation.report.bundles.columns import answered_in
-from evaluation.report.bundles.tables import CONVERSATIONS, TURNS, labels_table
-import csv
-import json
-import math
-from collections.abc import Iterator, Sequence
-from itertools import groupby
-from pathlib import Path
-from typing import Any
-
-
-
+from evaluation.conversation.exchanges import Conversation
 from evaluation.files.reading import FileError, number
 from evaluation.files.writing import original
+from evaluation.questions import DeclarationError, QuestionSet
+from evaluation.report.bundles.columns import answered_in
+from evaluation.report.bundles.files import BundleFiles, Row
+from evaluation.report.bundles.tables import CONVERSATIONS, TURNS, labels_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +195,9 @@ def _json_lines(path: Path, file: Iterator[str]) -> Iterator[Recorded]:
         opening = document.get("opening_turns", 0)
         if type(opening) is not int or opening < 0:
             raise FileError(f"{path}, line {line}: opening_turns is {opening!r}, and should be 0 or more.")
-        yield Recorded(line, tuple(bots), said[opening:], _file_ratings(path, line, document.get("ratings", {})))
+        yield Recorded(
+            line, tuple(bots), said[opening:], _file_ratings(path, line, document.get("ratings", {}))
+        )
 
 
 def _documents(path: Path, file: Iterator[str]) -> Iterator[tuple[int, dict[str, Any]]]:

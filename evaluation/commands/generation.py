@@ -3,6 +3,7 @@
 `python -m evaluation generation FILE`: every figure of generated responses, with intervals.
 """
 
+import argparse
 import json
 import math
 from collections.abc import Mapping, Sequence
@@ -10,25 +11,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from evaluation.files.reading import FileError
-from evaluation.files.reading import read_rows
-import argparse
-import math
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 
-from evaluation.files.reading import FileError
-from evaluation.statistics.differences import differences
 from evaluation.conversation.ngrams import over_corpus, per_response
-
-from evaluation.texts.similarity import f1
+from evaluation.files.reading import FileError, read_rows
+from evaluation.statistics.differences import differences
 from evaluation.statistics.inference import Nouns, Sample, mean, samples
 from evaluation.statistics.interval import Interval, Undefined
 from evaluation.statistics.labels import FloatArray
-
+from evaluation.texts.similarity import f1
 
 EXAMPLE = (
     '{"system": "TF", "conversation": "t_1", "response": "I like jazz.", "reference": "I love jazz!", '

@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 
 from evaluation import intent
-from evaluation.files.reading import FileError
+from evaluation.files.reading import FileError, read_rows
 from evaluation.intent import LABELS, LabelArray
 from evaluation.statistics.interval import Interval, Undefined
 from evaluation.statistics.labels import FloatArray
-from evaluation.files.reading import read_rows
 
 HIGHEST_LOSSES = 20
 SUM_TOLERANCE = 1e-3

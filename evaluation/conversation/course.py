@@ -10,17 +10,13 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.random import Generator
 
 from evaluation.statistics.bootstrap import LEVEL, RESAMPLES, Ratio, cluster_interval
 from evaluation.statistics.interval import Interval, Undefined
-from evaluation.texts.repetition import repeated_turns
-from dataclasses import dataclass
-
-import numpy as np
-import scipy
-
 from evaluation.statistics.labels import BoolArray, FloatArray, IntArray
+from evaluation.texts.repetition import repeated_turns
 
 
 @dataclass(frozen=True, slots=True)

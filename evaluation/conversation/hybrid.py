@@ -16,8 +16,15 @@ from numpy.random import Generator
 from evaluation.statistics.inference import t
 from evaluation.statistics.interval import Interval, Undefined
 from evaluation.statistics.labels import FloatArray, IntArray
-from evaluation.statistics.regression import Correlation, kendall, pearson, spearman
-from evaluation.statistics.regression import Errors, errors, orthonormal
+from evaluation.statistics.regression import (
+    Correlation,
+    Errors,
+    errors,
+    kendall,
+    orthonormal,
+    pearson,
+    spearman,
+)
 
 LEVEL = 0.9
 """Of the intervals, as in the paper."""

@@ -14,10 +14,9 @@ from typing import TypeAlias
 
 import numpy as np
 
-from evaluation.conversation.similarity import Cut, cut
 from evaluation.conversation.encoders import Emotions, Encoders, WordVectors
 from evaluation.conversation.exchanges import NONE, Exchanges
-from evaluation.conversation.similarity import average, cosines, extrema, greedy, word_rows
+from evaluation.conversation.similarity import Cut, average, cosines, cut, extrema, greedy, word_rows
 from evaluation.statistics.interval import Undefined
 from evaluation.statistics.labels import FloatArray, IntArray
 

@@ -13,7 +13,8 @@ that are in the training corpus.
 """
 
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import scipy
@@ -21,9 +22,6 @@ import scipy
 from evaluation.statistics.inference import t
 from evaluation.statistics.interval import Interval, Undefined
 from evaluation.statistics.labels import FloatArray
-from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
-
 
 Gram = tuple[str, ...]
 

@@ -10,23 +10,15 @@ So whatever depends on words alone is found once for each distinct word, and add
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from itertools import count
-
-import numpy as np
-
-from evaluation.statistics.labels import FloatArray, IntArray
-from evaluation.texts.repetition import words
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 
 import numpy as np
 from numpy.typing import NDArray
 
-
 from evaluation.statistics.labels import FloatArray, IntArray
-
+from evaluation.texts.repetition import words
 
 # Neither is printable: a text that is holds none of them.
 _END, _WHOLE = "\x00", "\x01"

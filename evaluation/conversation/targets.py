@@ -17,9 +17,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.conversation.similarity import cut, spread
 from evaluation.conversation.encoders import EXTRA, EncoderError, Encoders, Vectors, WordVectors
 from evaluation.conversation.encoders.vader import Vader
+from evaluation.conversation.similarity import cut, spread
 
 KEPT = 0.95
 """Share of the variance that the reduced vectors keep, as in the paper."""

@@ -6,22 +6,15 @@ Values of a file that look like codes for "no answer": whoever knows the data mu
 """
 
 import csv
+import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
-import csv
-import json
-from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
-from typing import Any
-import re
-from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from _csv import Reader
-
 
 
 T = TypeVar("T")

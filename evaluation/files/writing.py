@@ -5,14 +5,11 @@ Text, numbers and tables in LaTeX that needs no package. What others wrote is pr
 Text in CSV files that a spreadsheet program may open.
 """
 
-import re
-from collections.abc import Mapping, Sequence
-from typing import Any
 import csv
 import io
+import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import cast
-
+from typing import Any, cast
 
 MINUS = "\u2212"
 NO_BREAK = "\u00a0"

@@ -13,8 +13,7 @@ from typing import Any, ClassVar
 
 from pydantic import ConfigDict, TypeAdapter
 
-from evaluation.protocols.facts import asked_otherwise
-from evaluation.protocols.facts import AskFact, Design, Evaluation, Judging, Talks
+from evaluation.protocols.facts import AskFact, Design, Evaluation, Judging, Talks, asked_otherwise
 
 Fact = Any
 _FOLDER = Path(__file__).parent

@@ -3,14 +3,11 @@
 Where what a study asks departs from what its protocol asks.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from collections.abc import Collection, Iterator, Sequence
-
 
 from evaluation.questions import QUESTION_SETS
-
 
 HUMAN = "Human"
 """What the people are called as a system who talked with each other: the ceiling of what a bot can reach."""

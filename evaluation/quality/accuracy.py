@@ -4,22 +4,16 @@ How far each rater agrees with the others, themselves left out.
 """
 
 import math
-from collections.abc import Mapping, Sequence
-
-from evaluation.statistics.interval import Undefined
-from evaluation.questions import is_same
-import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from evaluation.questions import is_same
+from evaluation.rater_agreement.ratings import Metric, Ratings
 from evaluation.statistics.interval import Undefined
 from evaluation.statistics.labels import FloatArray
-from evaluation.rater_agreement.ratings import Metric
-from evaluation.rater_agreement.ratings import Ratings
-
 
 _Z = 1.959963984540054  # of the normal distribution, 97.5 %
 
@@ -142,7 +136,9 @@ def alphas(
         answer: (n,) how.
         without: whom to leave out.
     """
-    from evaluation.rater_agreement.coefficients import krippendorff_alpha  # SciPy, which the web server does not wait for
+    from evaluation.rater_agreement.coefficients import (
+        krippendorff_alpha,  # SciPy, which the web server does not wait for
+    )
 
     keep = np.array([name != without for name in rater])
     items, raters, answers = (np.array([str(each) for each in column]) for column in (item, rater, answer))

@@ -7,13 +7,18 @@ from enum import StrEnum
 
 import numpy as np
 
+from evaluation.quality.accuracy import agreements, alphas, share
+from evaluation.quality.signs import (
+    Message,
+    chance_of_run,
+    entropy,
+    longest_run,
+    marked,
+    paces,
+    pasted,
+    unread,
+)
 from evaluation.statistics.interval import Undefined
-from evaluation.quality.accuracy import share
-from evaluation.quality.signs import marked
-from evaluation.quality.accuracy import agreements, alphas
-from evaluation.quality.signs import chance_of_run, entropy, longest_run
-from evaluation.quality.signs import paces, unread
-from evaluation.quality.signs import Message, pasted
 
 FEWEST_ANSWERS = 5
 FEWEST_SHARED = 10

@@ -10,21 +10,16 @@ How fast somebody judges: against what reading takes, and against others on the 
 Messages that were pasted instead of typed, by counts. A sign, no proof: some people draft elsewhere.
 """
 
-import re
-from collections.abc import Sequence
-from dataclasses import dataclass
 import math
+import re
 from collections import Counter
 from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
-from collections.abc import Sequence
 
 import numpy as np
 
 from evaluation.statistics.labels import AnyArray, FloatArray, IntArray, coded
-from collections.abc import Sequence
-from dataclasses import dataclass
-
 
 FEWEST = 3
 """Messages with a mark before it is a sign at all."""

@@ -7,8 +7,6 @@ as JSON (`QuestionSet.from_json`). Everything else follows from the declaration.
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 
-from evaluation.questions.sets import context_fitness, ratings, identity, participants, preference, ssa, topical_chat
-from evaluation.questions.scores import coded_answer, coded_answers, has_choice
 from evaluation.questions.declarations import QuestionSet
 from evaluation.questions.errors import AnswersError, DeclarationError, UnknownQuestionSetError, refuse_with
 from evaluation.questions.parts import (
@@ -30,7 +28,24 @@ from evaluation.questions.parts import (
     Term,
     is_same,
 )
-from evaluation.questions.scores import bounds, default_scores, score_values, term_values
+from evaluation.questions.scores import (
+    bounds,
+    coded_answer,
+    coded_answers,
+    default_scores,
+    has_choice,
+    score_values,
+    term_values,
+)
+from evaluation.questions.sets import (
+    context_fitness,
+    identity,
+    participants,
+    preference,
+    ratings,
+    ssa,
+    topical_chat,
+)
 from evaluation.questions.translation import in_every_language
 
 __all__ = [

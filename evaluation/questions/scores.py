@@ -8,24 +8,16 @@ for as many choices as may be declared. No answer is NaN; so is free text.
 """
 
 import math
-from collections.abc import Iterable
-
-import numpy as np
-from numpy.typing import NDArray
-
-from evaluation.questions.parts import Answer, Kind, Level, Question, Scalar
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-
-from evaluation.questions.parts import Combine, Kind, Level, Question, Score, Term
+from evaluation.questions.parts import Answer, Combine, Kind, Level, Question, Scalar, Score, Term
 
 if TYPE_CHECKING:
     from evaluation.questions.declarations import QuestionSet
-
 
 
 def coded_answer(question: Question, answer: Answer | None) -> float:

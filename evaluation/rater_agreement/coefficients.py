@@ -12,14 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.random import Generator
 
-from evaluation.statistics.bootstrap import LEVEL, RESAMPLES, Ratio, Statistic, cluster_interval
 from evaluation.rater_agreement.disagreement import pairs_of
+from evaluation.rater_agreement.ratings import Metric as Metric
+from evaluation.rater_agreement.ratings import Ratings, numbers
+from evaluation.rater_agreement.ratings import metric_of as metric_of
+from evaluation.statistics.bootstrap import LEVEL, RESAMPLES, Ratio, Statistic, cluster_interval
 from evaluation.statistics.interval import Interval, Method, Undefined
 from evaluation.statistics.labels import AnyArray, FloatArray, coded
-from evaluation.rater_agreement.ratings import Metric as Metric
-from evaluation.rater_agreement.ratings import metric_of as metric_of
-from evaluation.rater_agreement.ratings import numbers
-from evaluation.rater_agreement.ratings import Ratings
 
 MANY_VALUES = 64
 """With more distinct ratings, tables of pairs of values take more time and memory than sums by rating."""

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
+from evaluation.rater_agreement.ratings import Ratings
 from evaluation.statistics.interval import Undefined
 from evaluation.statistics.labels import AnyArray, FloatArray, IntArray, Labels
-from evaluation.rater_agreement.ratings import Ratings
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
+from evaluation.rater_agreement.ratings import Metric, Ratings, numbers
 from evaluation.statistics.labels import AnyArray, BoolArray, FloatArray, IntArray
-from evaluation.rater_agreement.ratings import Metric, numbers
-from evaluation.rater_agreement.ratings import Ratings
 
 _NODES = 16
 """Of polynomials in boxes of width 1, within which the kernel of ratios is smooth to the last bit."""

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.random import Generator
 
+from evaluation.rater_agreement.kappa import Kappa, cohen_kappa, kappa_interval
 from evaluation.statistics.bootstrap import LEVEL, RESAMPLES
 from evaluation.statistics.differences import Difference, difference
 from evaluation.statistics.inference import Sample, samples
 from evaluation.statistics.interval import Interval, Undefined
-from evaluation.rater_agreement.kappa import Kappa, cohen_kappa, kappa_interval
 from evaluation.statistics.labels import BoolArray, FloatArray, IntArray, Labels, coded
 from evaluation.statistics.ssa import Unit, item_values, score_of_sums
 

@@ -15,10 +15,10 @@ import scipy
 from numpy.random import Generator
 from numpy.typing import ArrayLike
 
+from evaluation.rater_agreement.ratings import Ratings
 from evaluation.statistics.bootstrap import LEVEL, RESAMPLES, cluster_interval
 from evaluation.statistics.interval import Interval, Undefined
 from evaluation.statistics.labels import FloatArray
-from evaluation.rater_agreement.ratings import Ratings
 
 Weights: TypeAlias = Literal["plain", "linear", "quadratic"]
 

@@ -3,19 +3,15 @@
 Ratings of units by raters on one question: the input of every coefficient of agreement.
 """
 
-from enum import StrEnum
-
-import numpy as np
-
-from evaluation.statistics.labels import AnyArray, FloatArray
-from evaluation.questions import Level
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from evaluation.questions import Level
 from evaluation.statistics.labels import AnyArray, BoolArray, FloatArray, IntArray, LabelsError, coded
 
 

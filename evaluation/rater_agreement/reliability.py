@@ -11,27 +11,16 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 
-from evaluation.rater_agreement.coefficients import krippendorff_alpha
-from evaluation.statistics.bootstrap import LEVEL
+from evaluation.rater_agreement.coefficients import krippendorff_alpha, percent_mean_of_units
 from evaluation.rater_agreement.disagreement import largest_distance, pairs_of
+from evaluation.rater_agreement.ratings import Metric, Ratings, numbers
+from evaluation.statistics.bootstrap import LEVEL
 from evaluation.statistics.inference import NOUNS, Nouns, generalises, share_unseen, t
 from evaluation.statistics.interval import Interval, Undefined
 from evaluation.statistics.labels import AnyArray, FloatArray, coded
-from evaluation.rater_agreement.ratings import Metric
-from evaluation.rater_agreement.ratings import Ratings
 from evaluation.statistics.variance import Numbers, Over, spread, summed
-from dataclasses import dataclass
-
-import numpy as np
-import scipy
-
-from evaluation.rater_agreement.coefficients import percent_mean_of_units
-from evaluation.statistics.bootstrap import LEVEL
-from evaluation.statistics.interval import Interval, Undefined
-from evaluation.rater_agreement.ratings import Metric, numbers
-from evaluation.rater_agreement.ratings import Ratings
-
 
 FEWEST_RATERS = 3
 """Two raters disagree with each other alike, so nothing tells how raters differ."""

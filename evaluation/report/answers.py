@@ -8,28 +8,16 @@ Labels that cannot be, found before anything is computed from them.
 import json
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
-
-import numpy as np
-
-from evaluation.statistics.labels import AnyArray, FloatArray, LabelsError
-from evaluation.questions import Answer, Kind, Question, QuestionSet, coded_answer
-from evaluation.report.figures import coded_questions, text_questions
 from dataclasses import dataclass
 from typing import Any
 
-from evaluation.questions import QuestionSet
-from evaluation.report.label_columns import AnalysisPlan
-from evaluation.report.figures import study_figures
-from evaluation.report.intervals import Terms
-from evaluation.report.label_columns import Judged
 import numpy as np
 
-from evaluation.statistics.labels import BoolArray, IntArray, LabelsError, first_repeat
-from evaluation.questions import Question, QuestionSet, coded_answer, has_choice
-from evaluation.report.figures import coded_questions
-from evaluation.report.label_columns import Judged
-
+from evaluation.questions import Answer, Kind, Question, QuestionSet, coded_answer, has_choice
+from evaluation.report.figures import coded_questions, study_figures, text_questions
+from evaluation.report.intervals import Terms
+from evaluation.report.label_columns import AnalysisPlan, Judged
+from evaluation.statistics.labels import AnyArray, BoolArray, FloatArray, IntArray, LabelsError, first_repeat
 
 Row = Mapping[str, Any]
 

@@ -8,18 +8,15 @@ From the rows of a bundle to how each worker went about the study.
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-
-import numpy as np
-
-from evaluation.statistics.labels import FloatArray, IntArray, coded
-from evaluation.report.label_columns import Judged
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+import numpy as np
+
+from evaluation.report.label_columns import Judged
+from evaluation.statistics.labels import FloatArray, IntArray, coded
 
 # --- thresholds, and why they are where they are ---------------------------------------------------
 

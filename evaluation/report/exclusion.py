@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from evaluation.statistics.labels import AnyArray, BoolArray, FloatArray, IntArray
 from evaluation.files.writing import with_unit
 from evaluation.questions import QuestionSet
 from evaluation.report.label_columns import Judged
+from evaluation.statistics.labels import AnyArray, BoolArray, FloatArray, IntArray
 
 FEWEST = 5
 """Below that neither a spread nor a median says much of a worker."""

@@ -9,24 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from evaluation.statistics.anova import Anova, Squares, anova
-from evaluation.statistics.inference import Estimate, Sample, mean
-from evaluation.statistics.interval import Undefined
-from evaluation.statistics.labels import AnyArray, FloatArray, coded
-from evaluation.statistics.anova import FEWEST, normalised
 from evaluation.questions import QuestionSet, Score, score_values
 from evaluation.report.intervals import Terms, of_bots, score_cells
 from evaluation.report.label_columns import Judged
-from typing import Any
-
-import numpy as np
-
-from evaluation.statistics.inference import Sample, mean
+from evaluation.statistics.anova import FEWEST, Anova, Squares, anova, normalised
+from evaluation.statistics.inference import Estimate, Sample, mean
 from evaluation.statistics.interval import Undefined
-from evaluation.statistics.labels import BoolArray, IntArray, coded
-from evaluation.report.intervals import Terms
-from evaluation.report.label_columns import Judged
-
+from evaluation.statistics.labels import AnyArray, BoolArray, FloatArray, IntArray, coded
 
 Facets = Mapping[str, Mapping[str, str]]
 """By bot, as the report calls it, the level of each facet."""

@@ -5,15 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from evaluation.statistics.labels import BoolArray
 from evaluation.questions import Kind, Question, QuestionSet, Term, bounds
-from evaluation.report.label_columns import AnalysisPlan
-from evaluation.report.leader import answer
-from evaluation.report.raters import agreement
 from evaluation.report.intervals import TERMS, Terms, compared, method, score_cells
-from evaluation.report.label_columns import Judged
-from evaluation.report.raters import rater_figures
-from evaluation.report.leader import CONVERSATIONS, Arrivals, always_valid
+from evaluation.report.label_columns import AnalysisPlan, Judged
+from evaluation.report.leader import CONVERSATIONS, Arrivals, always_valid, answer
+from evaluation.report.raters import agreement, rater_figures
+from evaluation.statistics.labels import BoolArray
 
 # Fixed, so that the same conversations always give the same intervals of repetition.
 SEED = 20_010_997

@@ -4,19 +4,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from evaluation.files.writing import percent
+from evaluation.questions import QuestionSet, Score, bounds, score_values
+from evaluation.rater_agreement.ratings import Metric, Ratings
 from evaluation.rater_agreement.reliability import alpha
+from evaluation.report.label_columns import Judged
 from evaluation.statistics.bootstrap import LEVEL
 from evaluation.statistics.differences import Difference, differences
 from evaluation.statistics.inference import NOUNS, Estimate, Nouns, Sample, mean, samples
 from evaluation.statistics.interval import Undefined
 from evaluation.statistics.labels import FloatArray, IntArray
-from evaluation.rater_agreement.ratings import Metric
 from evaluation.statistics.mixed_model import OddsRatio, odds_ratios
 from evaluation.statistics.sample_size import further_needed
-from evaluation.files.writing import percent
-from evaluation.questions import QuestionSet, Score, bounds, score_values
-from evaluation.rater_agreement.ratings import Ratings
-from evaluation.report.label_columns import Judged
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,22 +3,15 @@
 Whose labels a report's numbers rest on: the analysis that a study declared, and the other one. Pure.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-
-import numpy as np
-
-from evaluation.statistics.labels import AnyArray, BoolArray, FloatArray, IntArray, coded, narrowed
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from evaluation.statistics.labels import BoolArray
-
+from evaluation.statistics.labels import AnyArray, BoolArray, FloatArray, IntArray, coded, narrowed
 
 _COLUMNS = ("bot", "dialogue", "reply", "rater", "latency_ms", "answer_ms")
 

@@ -3,8 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from evaluation.files.writing import UNKNOWN, escaped, estimate, number, p, table
-from evaluation.files.writing import percent
+from evaluation.files.writing import UNKNOWN, escaped, estimate, number, p, percent, table
 from evaluation.protocols.facts import Evaluation
 from evaluation.report.label_columns import Analysis, other_result
 

@@ -8,23 +8,17 @@ the first that they judged, of judged items the mean over their whole batch.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
-
-from evaluation.questions import QuestionSet
-from evaluation.report.intervals import Terms
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from evaluation.statistics.interval import Undefined
-from evaluation.statistics.labels import AnyArray, BoolArray, FloatArray, IntArray
 from evaluation.questions import QuestionSet, bounds, score_values
 from evaluation.report.intervals import Terms
 from evaluation.report.label_columns import Judged
+from evaluation.statistics.interval import Undefined
+from evaluation.statistics.labels import AnyArray, BoolArray, FloatArray, IntArray
 from evaluation.statistics.sequential import always_valid_difference, always_valid_mean
-
 
 Row = Mapping[str, Any]
 

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
-from evaluation.files.writing import escaped
-from evaluation.files.writing import figure
+from evaluation.files.writing import escaped, figure
 from evaluation.protocols.facts import Evaluation
 from evaluation.questions import QuestionSet
 from evaluation.report.label_columns import PILOT, Analysis

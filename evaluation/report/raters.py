@@ -4,29 +4,20 @@ How far workers who labelled the same agree. Pure.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Any
-
-import numpy as np
-
-from evaluation.rater_agreement.coefficients import fleiss_kappa, percent_pooled
-from evaluation.statistics.interval import Undefined
-from evaluation.rater_agreement.kappa import median_kappa, pairwise_kappas
-from evaluation.statistics.labels import FloatArray
-from evaluation.rater_agreement.ratings import Metric, metric_of
-from evaluation.questions import Kind, Question, has_choice
-from evaluation.rater_agreement.ratings import Ratings
-from evaluation.rater_agreement.reliability import beside_alpha
-from evaluation.report.intervals import TERMS, Terms, alpha_cell
-from evaluation.report.label_columns import Judged
 from datetime import date
 from typing import Any
 
 import numpy as np
 
-from evaluation.statistics.labels import FloatArray
-from evaluation.questions import QuestionSet, Score, score_values
+from evaluation.questions import Kind, Question, QuestionSet, Score, has_choice, score_values
+from evaluation.rater_agreement.coefficients import fleiss_kappa, percent_pooled
+from evaluation.rater_agreement.kappa import median_kappa, pairwise_kappas
+from evaluation.rater_agreement.ratings import Metric, Ratings, metric_of
+from evaluation.rater_agreement.reliability import beside_alpha
+from evaluation.report.intervals import TERMS, Terms, alpha_cell
 from evaluation.report.label_columns import Judged
-
+from evaluation.statistics.interval import Undefined
+from evaluation.statistics.labels import FloatArray
 
 LOW = 0.4
 """Kappa below which a figure is marked: the paper of Topical-Chat withheld what had .29 and .27."""

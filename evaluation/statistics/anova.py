@@ -18,10 +18,6 @@ from numpy.typing import ArrayLike
 
 from evaluation.statistics.interval import Undefined
 from evaluation.statistics.labels import AnyArray, FloatArray, IntArray, coded
-import numpy as np
-from numpy.typing import ArrayLike
-
-from evaluation.statistics.labels import FloatArray, IntArray, coded
 
 
 @dataclass(frozen=True, slots=True)

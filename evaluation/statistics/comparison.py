@@ -14,25 +14,27 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
-from numpy.random import Generator
-
-from evaluation.statistics.bootstrap import LEVEL, RESAMPLES, SSA, Ratio, percentile
-from evaluation.statistics.interval import Interval, Undefined
-from evaluation.statistics.labels import FloatArray, IntArray, Labels
-from evaluation.statistics.permutation import paired_permutation, permutation
-from evaluation.files.writing import percent
-from evaluation.statistics.permutation import Pair, common, pack, score, value_and_size, weighted
-from evaluation.statistics.resampling import blocks, draw_counts, resampled_sums
-from evaluation.statistics.ssa import Unit, dialogue_sums
-from dataclasses import dataclass
-
-import numpy as np
 import scipy
+from numpy.random import Generator
 from numpy.typing import ArrayLike
 
+from evaluation.files.writing import percent
+from evaluation.statistics.bootstrap import LEVEL, RESAMPLES, SSA, Ratio, percentile
 from evaluation.statistics.inference import t
 from evaluation.statistics.interval import Interval, Undefined
-
+from evaluation.statistics.labels import FloatArray, IntArray, Labels
+from evaluation.statistics.permutation import (
+    Pair,
+    common,
+    pack,
+    paired_permutation,
+    permutation,
+    score,
+    value_and_size,
+    weighted,
+)
+from evaluation.statistics.resampling import blocks, draw_counts, resampled_sums
+from evaluation.statistics.ssa import Unit, dialogue_sums
 
 PERMUTATIONS_PER_PAIR = 40
 """Holm multiplies the smallest p-value by the number of pairs; so many leave it at 1 / 40 at most."""

@@ -15,12 +15,21 @@ from itertools import combinations
 import numpy as np
 import scipy
 
+from evaluation.files.writing import percent
 from evaluation.statistics.bootstrap import LEVEL
 from evaluation.statistics.comparison import holm
-from evaluation.statistics.inference import NOUNS, Nouns, Sample, check, generalises, share_unseen, t, variance_of_score
+from evaluation.statistics.inference import (
+    NOUNS,
+    Nouns,
+    Sample,
+    check,
+    generalises,
+    share_unseen,
+    t,
+    variance_of_score,
+)
 from evaluation.statistics.interval import Interval, Undefined
 from evaluation.statistics.labels import FloatArray
-from evaluation.files.writing import percent
 from evaluation.statistics.variance import Clustered, Numbers, Over, Spread, combined, spread
 
 

@@ -16,10 +16,10 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
+from evaluation.files.writing import percent
 from evaluation.statistics.bootstrap import LEVEL
 from evaluation.statistics.interval import Interval, Undefined
 from evaluation.statistics.labels import FloatArray, IntArray, LabelsError, coded
-from evaluation.files.writing import percent
 from evaluation.statistics.variance import Numbers, Over, Spread, Sums, spread, summed
 
 FEW = 10

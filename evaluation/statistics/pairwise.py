@@ -188,8 +188,8 @@ def bradley_terry(duels: Duels, *, level: float = LEVEL) -> Strengths | Undefine
 
     Assumes one scale on which all bots stand; the error is that of the likelihood's linearisation at its
     maximum (White 1982, Econometrica 50(1)), with the variance over clusters, raters, or both
-    (`evaluation.statistics.variance`). Resampling is no help here: resamples in which a bot always wins have no finite
-    estimate.
+    (`evaluation.statistics.variance`). Resampling does not help here: resamples in which a bot always wins
+    have no finite estimate.
 
     Args:
         duels: the judgments.

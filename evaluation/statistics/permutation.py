@@ -12,21 +12,12 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
-
-from evaluation.statistics.bootstrap import Ratio
-from evaluation.statistics.labels import FloatArray
-from collections.abc import Sequence
-
-import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from evaluation.statistics.bootstrap import RESAMPLES
+from evaluation.statistics.bootstrap import RESAMPLES, Ratio
 from evaluation.statistics.labels import FloatArray, IntArray
-
 from evaluation.statistics.resampling import blocks
-
 
 Pair: TypeAlias = tuple[int, int]
 ComplexArray: TypeAlias = NDArray[np.complex128]

@@ -17,6 +17,7 @@ Shapes: k estimates, n rows, g clusters, r directions that the rows of the desig
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import scipy
@@ -24,11 +25,6 @@ from numpy.typing import ArrayLike
 
 from evaluation.statistics.bootstrap import LEVEL
 from evaluation.statistics.interval import Interval, Undefined
-from evaluation.statistics.labels import FloatArray
-from typing import NamedTuple
-
-import numpy as np
-
 from evaluation.statistics.labels import FloatArray, IntArray
 
 

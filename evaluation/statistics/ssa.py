@@ -9,22 +9,22 @@ The three scores of bots as samples for `inference`, and with bootstrap interval
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-
-import numpy as np
-
-from evaluation.statistics.interval import Undefined
-from evaluation.statistics.labels import FloatArray, IntArray, Labels
-from collections.abc import Hashable
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.random import Generator
 
-from evaluation.statistics.bootstrap import LEVEL, RESAMPLES, SENSIBLENESS, SPECIFICITY, SSA, cluster_intervals
+from evaluation.statistics.bootstrap import (
+    LEVEL,
+    RESAMPLES,
+    SENSIBLENESS,
+    SPECIFICITY,
+    SSA,
+    cluster_intervals,
+)
 from evaluation.statistics.inference import Sample, samples
 from evaluation.statistics.interval import Interval, Method, Undefined
-from evaluation.statistics.labels import FloatArray, Labels
+from evaluation.statistics.labels import FloatArray, IntArray, Labels
 
 
 class Unit(StrEnum):

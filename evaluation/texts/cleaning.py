@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Iterable
 from itertools import islice
 
-
 # C0 and C1 controls except tab and newline, bidirectional overrides and isolates, line and paragraph
 # separators, lone surrogates (no database can encode them), noncharacters of the first plane.
 _UNSAFE = re.compile(

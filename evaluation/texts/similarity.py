@@ -4,16 +4,12 @@ Texts that say almost the same in almost the same letters.
 """
 
 import re
-from collections import Counter
-from collections.abc import Sequence
-import re
 import unicodedata
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import comb
-
 
 # ParlAI's set of marks: quotation marks other than these two, and dashes other than the hyphen, stay.
 _MARKS = re.compile(r'[!"#$%&()*+,\-./:;<=>?@\[\]\\^`{|}~_\']')

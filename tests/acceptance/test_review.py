@@ -15,10 +15,10 @@ from tests.knowledge.bases import base_file, make_base
 from tests.planted import SignIn
 from turnwise.acceptance import queries, services
 from turnwise.accounts.models import User
+from turnwise.crowd.models import Outcome, PayEntry
 from turnwise.crowd.pay import ledger
 from turnwise.crowd.places.assignment import assign
 from turnwise.crowd.places.ending import complete
-from turnwise.crowd.models import Outcome, PayEntry
 from turnwise.dialogues import reading_material
 from turnwise.dialogues.models import Dialogue, ReadingSet, Turn
 from turnwise.dialogues.queries import seat_of

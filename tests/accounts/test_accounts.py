@@ -12,8 +12,8 @@ from pytest_django.fixtures import Settings
 from tests.conftest import enter
 from turnwise.accounts import credentials
 from turnwise.accounts.access import visible_to
-from turnwise.accounts.models import User
 from turnwise.accounts.colleagues import create_first_admin
+from turnwise.accounts.models import User
 from turnwise.crowd.entry.sessions import COOKIE
 from turnwise.studies.models import Study
 

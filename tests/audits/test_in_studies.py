@@ -10,8 +10,8 @@ from django.core.management import call_command
 
 from chatbots.identity import audit as asking
 from chatbots.identity.replies import Group
-from evaluation.report.bundles.self_descriptions import audit_figures
 from evaluation.report.bundles.recomputation import recompute
+from evaluation.report.bundles.self_descriptions import audit_figures
 from tests.audits.conftest import HUMAN, MACHINE, MakeAudit, every_fourth_denies
 from tests.audits.test_audits import text_of
 from tests.conftest import MakeQueue, MakeStudy

@@ -14,15 +14,14 @@ from tests.audits.test_audits import text_of
 from tests.desks import begin
 from tests.planted import SignIn
 from turnwise.accounts.models import User
-from turnwise.audits import rater_study, queries
+from turnwise.audits import queries, rater_study
 from turnwise.audits.agreement import agreement
 from turnwise.audits.models import Audit
-from turnwise.audits.verdicts import verdict
-from turnwise.audits.verdicts import GROUP_KEYS
+from turnwise.audits.verdicts import GROUP_KEYS, verdict
 from turnwise.crowd.models import Participation
+from turnwise.judging.models import Item, Slot
 from turnwise.judging.queue import services as judging
 from turnwise.judging.queue.rater_session import Desk
-from turnwise.judging.models import Item, Slot
 from turnwise.studies.models import Study
 from turnwise.studies.services import save_study, set_state
 

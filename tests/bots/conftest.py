@@ -13,8 +13,8 @@ from django.db import connection
 
 from tests.conftest import PATIENCE
 from turnwise.bots.hosting import resident_bots
-from turnwise.bots.models import BotCopy
 from turnwise.bots.hosting.presence import DIRECTORY
+from turnwise.bots.models import BotCopy
 
 ROOT = Path(__file__).parents[2]
 

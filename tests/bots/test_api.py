@@ -13,8 +13,8 @@ from django.test import Client
 
 from turnwise.accounts import credentials
 from turnwise.accounts.models import ApiToken, User
-from turnwise.bots.hosting import resident_bots
 from turnwise.bots import operators
+from turnwise.bots.hosting import resident_bots
 from turnwise.bots.models import Bot, BotCopy
 from turnwise.bots.services import register_bot, share
 

@@ -8,8 +8,8 @@ from django.test.utils import CaptureQueriesContext
 
 from tests.planted import SignIn
 from turnwise.accounts.models import User
-from turnwise.bots.search import MOST_FOUND, MOST_OFFERED, likeliest
 from turnwise.bots.models import Bot
+from turnwise.bots.search import MOST_FOUND, MOST_OFFERED, likeliest
 from turnwise.bots.services import register_bot
 from turnwise.responses.views import RunForm
 from turnwise.studies.models import Study

@@ -18,20 +18,20 @@ from django.db.models.functions import Now
 from django.test import Client
 from pytest_django.fixtures import Settings
 
-from chatbots.hosting import requests
 from chatbots.base import Context
 from chatbots.errors import BotFailedError, BotLateError, BotNotHostedError
+from chatbots.hosting import requests
 from chatbots.hosting.health import State
 from tests.bots.conftest import ROOT, StartHost
 from tests.conftest import PATIENCE, MakeStudy, enter
 from turnwise.accounts.models import User
-from turnwise.bots.hosting import client, resident_bots, presence
+from turnwise.bots.hosting import client, presence, resident_bots
 from turnwise.bots.hosting.host_process import Hosting
-from turnwise.bots.models import Bot, BotCopy, BotVersion
 from turnwise.bots.hosting.remote import COURIERS, courier
+from turnwise.bots.models import Bot, BotCopy, BotVersion
 from turnwise.bots.services import change_bot, register_bot
-from turnwise.crowd.places.assignment import assign
 from turnwise.crowd.models import Assignment
+from turnwise.crowd.places.assignment import assign
 from turnwise.crowd.refusals import EntryRefusedError
 from turnwise.live.layer import of_process
 

@@ -7,8 +7,8 @@ from django.test import Client
 
 from chatbots.errors import ChatbotError
 from turnwise.accounts.models import User
-from turnwise.bots.hosting import resident_bots
 from turnwise.bots import composition
+from turnwise.bots.hosting import resident_bots
 from turnwise.bots.models import Bot
 from turnwise.bots.queries import draws, shown_settings
 from turnwise.bots.services import change_bot, register_bot, share

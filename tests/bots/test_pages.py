@@ -17,9 +17,9 @@ from chatbots.bots.meena import SHIPPED
 from chatbots.registry import REGISTRY
 from tests.conftest import MakeStudy
 from turnwise.accounts.models import User
-from turnwise.bots.hosting import resident_bots
 from turnwise.bots import queries
 from turnwise.bots.forms import BotForm, label_of
+from turnwise.bots.hosting import resident_bots
 from turnwise.bots.models import Bot, BotCopy, BotRevision
 from turnwise.bots.services import register_bot, share
 from turnwise.studies.models import Study

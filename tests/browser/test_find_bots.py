@@ -6,8 +6,8 @@ from playwright.async_api import expect
 from tests.browser.conftest import Visit
 from tests.browser.test_staff_pages import PASSWORD, sign_in
 from turnwise.accounts.models import User
-from turnwise.bots.search import MOST_OFFERED
 from turnwise.bots.models import Bot, BotRevision
+from turnwise.bots.search import MOST_OFFERED
 from turnwise.studies.models import StudyBot
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]

@@ -17,9 +17,9 @@ from tests.desks import begin
 from tests.planted import talked
 from turnwise.accounts.models import User
 from turnwise.judging.items import pairs
-from turnwise.judging.queue import services as judging
-from turnwise.judging.models import Item, Slot
 from turnwise.judging.items.pairs import Source
+from turnwise.judging.models import Item, Slot
+from turnwise.judging.queue import services as judging
 from turnwise.labels.models import Label
 from turnwise.reports.services import build_report, queue_report
 from turnwise.studies.models import Study

@@ -6,8 +6,8 @@ from playwright.async_api import expect
 
 from tests.browser.conftest import Visitor
 from tests.conftest import MakeStudy
-from turnwise.crowd.running import pausing
 from turnwise.crowd.models import Assignment
+from turnwise.crowd.running import pausing
 from turnwise.dialogues.models import Turn, Typing
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]

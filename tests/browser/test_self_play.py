@@ -11,8 +11,8 @@ from tests.browser.conftest import Visit, Visitor
 from turnwise.accounts.models import User
 from turnwise.bots.hosting import resident_bots
 from turnwise.bots.models import Bot
-from turnwise.tasks.self_play.models import SelfPlayPlan
 from turnwise.tasks.self_play.jobs import play_slice
+from turnwise.tasks.self_play.models import SelfPlayPlan
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 

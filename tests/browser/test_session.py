@@ -7,8 +7,8 @@ from playwright.async_api import expect
 
 from tests.browser.conftest import Visitor
 from tests.conftest import MakeStudy, enter
-from turnwise.crowd.places.assignment import assign
 from turnwise.crowd.models import Assignment, Participation, VisitCount
+from turnwise.crowd.places.assignment import assign
 from turnwise.crowd.places.reservation import keep_place
 from turnwise.labels.models import Label
 from turnwise.studies.models import Study

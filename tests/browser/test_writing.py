@@ -12,9 +12,9 @@ from turnwise.accounts.models import User
 from turnwise.bots.models import Bot
 from turnwise.contexts.models import ContextSetVersion
 from turnwise.contexts.services import load_open_mtb
-from turnwise.responses.tasks import answer_slice
 from turnwise.responses.models import Response
 from turnwise.responses.services import start_run
+from turnwise.responses.tasks import answer_slice
 from turnwise.studies.models import Study
 from turnwise.studies.services import save_study, set_state
 from turnwise.tasks.writing.models import WritingPlan

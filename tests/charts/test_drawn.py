@@ -10,8 +10,7 @@ from tests.browser.test_contrast import contrast
 from tests.conftest import MakeStudy
 from tests.planted import computed, figures, talked, with_report_of_two
 from turnwise.charts.drawing import drawings, svgs
-from turnwise.charts.layout import DARK, LIGHT, Palette
-from turnwise.charts.layout import short
+from turnwise.charts.layout import DARK, LIGHT, Palette, short
 from turnwise.reports.models import Chart
 from turnwise.studies.models import Study
 

@@ -10,7 +10,15 @@ from hypothesis import strategies as st
 from pydantic import SecretStr, TypeAdapter, ValidationError
 
 from chatbots.base import Bot, BotConfiguration, Candidate, Context, Device, Response, Speaker, Turn
-from chatbots.hosting.response_checks import MAX_CANDIDATES, MAX_REMARK_CHARS, MAX_REMARKS, MAX_RESPONSE_CHARS, clean_response, clean_text, is_blank
+from chatbots.hosting.response_checks import (
+    MAX_CANDIDATES,
+    MAX_REMARK_CHARS,
+    MAX_REMARKS,
+    MAX_RESPONSE_CHARS,
+    clean_response,
+    clean_text,
+    is_blank,
+)
 
 
 class SecretiveBot(Bot):

@@ -8,8 +8,8 @@ import pytest
 
 from chatbots.base import Bot, BotConfiguration, Context, Response
 from chatbots.errors import BotFailedError, ChatbotError, ConfigurationError
-from chatbots.registry import REGISTRY, create_bot
 from chatbots.hosting.resident import Resident
+from chatbots.registry import REGISTRY, create_bot
 
 BOTH = threading.Barrier(2, timeout=120)
 

@@ -8,11 +8,10 @@ import pytest
 
 from chatbots.base import Answering, Bot, BotConfiguration, Candidate, Context, Failure, Response
 from chatbots.bots.identity_guard import IdentityGuardBot
-from chatbots.bots.wrappers import LatencyFloorBot
-from chatbots.bots.wrappers import RepetitionFilterBot
+from chatbots.bots.wrappers import LatencyFloorBot, RepetitionFilterBot
 from chatbots.continuous import ContinuousBot
-from chatbots.registry import REGISTRY, create_bot
 from chatbots.hosting.resident import Resident
+from chatbots.registry import REGISTRY, create_bot
 from chatbots.wrapping import WrapperBot
 
 SAID = "I would love to go to Paris too"

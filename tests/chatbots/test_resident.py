@@ -9,7 +9,6 @@ from contextlib import contextmanager
 import pytest
 
 from chatbots.base import Bot, BotConfiguration, Context, Response
-from chatbots.hosting.response_checks import MAX_RESPONSE_CHARS
 from chatbots.errors import (
     BotBusyError,
     BotFailedError,
@@ -19,8 +18,9 @@ from chatbots.errors import (
     Problem,
 )
 from chatbots.hosting.health import State, Tally
-from chatbots.huggingface.files import ModelFilesError
 from chatbots.hosting.resident import Resident
+from chatbots.hosting.response_checks import MAX_RESPONSE_CHARS
+from chatbots.huggingface.files import ModelFilesError
 from chatbots.training.checkpoint import CheckpointError
 
 PATIENCE = 30  # seconds before a test that hangs gives up

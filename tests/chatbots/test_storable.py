@@ -3,8 +3,7 @@
 import pytest
 
 from chatbots.errors import ConfigurationError
-from chatbots.registry import REGISTRY
-from chatbots.registry import DEEPEST, MOST_CHARS
+from chatbots.registry import DEEPEST, MOST_CHARS, REGISTRY
 
 SERVICE = {"url": "https://bot.example.org/"}
 

@@ -6,8 +6,8 @@ import pytest
 
 from chatbots.base import Bot, BotConfiguration, Candidate, Context, Failure, Response
 from chatbots.errors import BotFailedError, ConfigurationError
-from chatbots.registry import REGISTRY, create_bot
 from chatbots.hosting.resident import Resident
+from chatbots.registry import REGISTRY, create_bot
 
 REPEATED = "I would love to go to Paris too"
 

@@ -12,8 +12,8 @@ from turnwise.contexts.models import ContextSetVersion
 from turnwise.dialogues.models import Dialogue
 from turnwise.dialogues.queries import seat_of
 from turnwise.dialogues.services import finish
-from turnwise.judging.queue import services as judging
 from turnwise.judging.models import Item
+from turnwise.judging.queue import services as judging
 from turnwise.responses.models import ResponseRun, Source
 from turnwise.studies.models import Study
 

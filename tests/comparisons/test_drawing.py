@@ -7,11 +7,10 @@ import pytest
 from django.test import RequestFactory, override_settings
 
 from evaluation.questions import question_set
+from turnwise.comparisons.chart_sheets import MOST_LINES, NOT_DRAWN, charts, of_relation, of_tables
+from turnwise.comparisons.chart_sheets import chart_file as file
 from turnwise.comparisons.drawing import Sheet
-from turnwise.comparisons.measures import PUBLISHED, Measured
-from turnwise.comparisons.measures import Point, relation_figures
-from turnwise.comparisons.chart_sheets import MOST_LINES, of_relation, of_tables
-from turnwise.comparisons.chart_sheets import NOT_DRAWN, charts, chart_file as file
+from turnwise.comparisons.measures import PUBLISHED, Measured, Point, relation_figures
 from turnwise.live.caching import remembered
 
 MEASURED = Measured(question_set(PUBLISHED))

@@ -15,8 +15,8 @@ from tests.planted import SignIn, add_exchange, add_label, bot_of, computed
 from turnwise.accounts.models import User
 from turnwise.bots.services import version_of
 from turnwise.comparisons.measures import Measured
-from turnwise.comparisons.side_by_side import MOST_PICKED, by_scale, picked
 from turnwise.comparisons.scores import conversations, scored
+from turnwise.comparisons.side_by_side import MOST_PICKED, by_scale, picked
 from turnwise.dialogues.models import Dialogue
 from turnwise.labels.models import Label
 from turnwise.questions import question_sets

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from evaluation.questions import question_set
-from turnwise.comparisons.measures import PUBLISHED, Measured
-from turnwise.comparisons.measures import Point, relation_figures
+from turnwise.comparisons.measures import PUBLISHED, Measured, Point, relation_figures
 
 MEASURED = Measured(question_set(PUBLISHED))
 

@@ -9,8 +9,8 @@ from tests.conftest import MakeContexts, MakeQueue, MakeRun, MakeStudy, start_di
 from tests.planted import computed
 from turnwise.bots.models import Bot
 from turnwise.comparisons.scores import Asked, Conversation, TooMuchError, conversations, scored, scored_by
-from turnwise.crowd.places.ending import exclude
 from turnwise.crowd.models import Participation
+from turnwise.crowd.places.ending import exclude
 from turnwise.judging.items import subjects
 from turnwise.studies.models import Study
 

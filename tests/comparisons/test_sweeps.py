@@ -13,9 +13,8 @@ from django.test import Client
 from django.utils import timezone
 
 from chatbots.base import Context as Asked
-from chatbots.meena.model import save_checkpoint
 from chatbots.meena.config import MeenaConfig
-from chatbots.meena.model import Meena
+from chatbots.meena.model import Meena, save_checkpoint
 from chatbots.meena.tokenizer import Tokenizer
 from chatbots.registry import create_bot
 from tests.comparisons.conftest import judge_all
@@ -31,9 +30,9 @@ from turnwise.judging.items import subjects
 from turnwise.judging.queries import system_counts
 from turnwise.questions import question_sets
 from turnwise.questions.services import create_set
-from turnwise.responses.tasks import answer_slice, seed_of
 from turnwise.responses.models import ResponseRun, Sweep
 from turnwise.responses.sweeps import Cell, Grid, cells, progress, start_sweep, stop
+from turnwise.responses.tasks import answer_slice, seed_of
 from turnwise.studies.models import Study
 
 # The bot and the runs' steps use connections of their own, which see only what is committed.

@@ -13,8 +13,8 @@ from turnwise.accounts.models import User
 from turnwise.contexts.files import ContextRow
 from turnwise.contexts.models import ContextSet, ContextSetVersion
 from turnwise.contexts.queries import Filters
-from turnwise.contexts.services import import_version
 from turnwise.contexts.services import draw_subset as draw
+from turnwise.contexts.services import import_version
 
 SignIn = Callable[[User], Client]
 pytestmark = pytest.mark.django_db

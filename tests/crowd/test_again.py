@@ -24,19 +24,19 @@ from tests.conftest import MakeStudy, worker_of
 from tests.planted import SignIn, add_exchange, add_label, bot_of, computed
 from turnwise.accounts.models import User
 from turnwise.bots.services import version_of
+from turnwise.crowd.models import Assignment, Outcome, Participation, StudyPanel, Worker
+from turnwise.crowd.panels.study_panels import take_panels
 from turnwise.crowd.pay import ledger
 from turnwise.crowd.places import pilot
 from turnwise.crowd.places.ending import end, exclude
-from turnwise.crowd.models import Assignment, Outcome, Participation, StudyPanel, Worker
 from turnwise.crowd.queries import progress
-from turnwise.crowd.panels.study_panels import take_panels
 from turnwise.dialogues.models import Dialogue
 from turnwise.dialogues.queries import seat_of
 from turnwise.dialogues.services import finish
 from turnwise.labels.models import Label
 from turnwise.privacy.erasure import erase_due
-from turnwise.quality.models import Flag
 from turnwise.quality.flagging import in_words
+from turnwise.quality.models import Flag
 from turnwise.studies.models import Study
 from turnwise.studies.services import save_study
 

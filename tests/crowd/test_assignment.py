@@ -9,11 +9,17 @@ from django.db import IntegrityError, connection
 from django.utils import timezone
 
 from tests.conftest import MakeStudy, enter
-from turnwise.crowd.places.assignment import assign
-from turnwise.crowd.places.ending import complete
 from turnwise.crowd.entry.enrolment import consent
 from turnwise.crowd.models import Assignment, Outcome, Participation, Worker
-from turnwise.crowd.places.reservation import HOLD, LOADING, MOST_HELD_FROM_AN_ADDRESS, keep_place, places_taken
+from turnwise.crowd.places.assignment import assign
+from turnwise.crowd.places.ending import complete
+from turnwise.crowd.places.reservation import (
+    HOLD,
+    LOADING,
+    MOST_HELD_FROM_AN_ADDRESS,
+    keep_place,
+    places_taken,
+)
 from turnwise.crowd.queries import progress
 from turnwise.crowd.refusals import EntryRefusedError
 from turnwise.studies.models import Study

@@ -11,12 +11,12 @@ from django.utils import timezone
 
 from tests.conftest import MakeQueue, MakeStudy, enter
 from turnwise.bots.models import Bot
+from turnwise.crowd.entry.sessions import COOKIE
+from turnwise.crowd.models import Assignment, Outcome, Participation, StudyPanel, Worker
+from turnwise.crowd.panels.study_panels import take_panels
 from turnwise.crowd.places.assignment import assign
 from turnwise.crowd.places.ending import complete
-from turnwise.crowd.models import Assignment, Outcome, Participation, StudyPanel, Worker
 from turnwise.crowd.places.reservation import keep_place
-from turnwise.crowd.entry.sessions import COOKIE
-from turnwise.crowd.panels.study_panels import take_panels
 from turnwise.studies.models import Study
 from turnwise.studies.services import set_state
 

@@ -10,8 +10,8 @@ from tests.conftest import MakeStudy
 from tests.live.test_markdown import HOSTILE, LINK, assert_harmless
 from tests.planted import SignIn
 from turnwise.accounts.models import User
-from turnwise.crowd.places.ending import complete
 from turnwise.crowd.models import Assignment, Outcome
+from turnwise.crowd.places.ending import complete
 from turnwise.live.templatetags.markdown import markdown
 from turnwise.studies.forms import IN_MARKDOWN
 from turnwise.studies.models import Study

@@ -11,8 +11,8 @@ from tests.asking import asking
 from tests.conftest import MakeQueue, MakeStudy
 from tests.crowd.test_entry import agree
 from turnwise.accounts.models import User
-from turnwise.crowd.places.ending import complete
 from turnwise.crowd.models import Assignment, Outcome
+from turnwise.crowd.places.ending import complete
 from turnwise.questions.question_sets import question_set
 from turnwise.studies.asks import About, Asked, Moment
 from turnwise.studies.models import Study

@@ -13,11 +13,11 @@ from django.utils import timezone
 
 from tests.conftest import MakeStudy, enter
 from turnwise.accounts.models import User
+from turnwise.crowd.models import Outcome, Participation, PayEntry
+from turnwise.crowd.panels import Arrival
 from turnwise.crowd.pay import ledger
 from turnwise.crowd.places.assignment import assign
 from turnwise.crowd.places.ending import complete, delete_workers, end
-from turnwise.crowd.models import Outcome, Participation, PayEntry
-from turnwise.crowd.panels import Arrival
 from turnwise.crowd.places.reservation import keep_place
 from turnwise.studies.models import Study
 from turnwise.studies.services import save_study

@@ -11,11 +11,11 @@ from django.utils import timezone
 
 from tests.conftest import MakeStudy, OpenTab, enter, start_dialogue
 from turnwise.accounts.models import User
-from turnwise.crowd.running import limits, pausing
-from turnwise.crowd.places.assignment import assign
-from turnwise.crowd.models import Assignment, Outcome, PayEntry
-from turnwise.crowd.places.reservation import keep_place, places_taken
 from turnwise.crowd.entry.sessions import COOKIE, signed
+from turnwise.crowd.models import Assignment, Outcome, PayEntry
+from turnwise.crowd.places.assignment import assign
+from turnwise.crowd.places.reservation import keep_place, places_taken
+from turnwise.crowd.running import limits, pausing
 from turnwise.dialogues.models import Dialogue
 from turnwise.live.frames import RefusedError
 from turnwise.studies.models import Study

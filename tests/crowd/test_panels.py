@@ -15,12 +15,12 @@ from django.utils import timezone
 
 from tests.conftest import MakeStudy
 from turnwise.accounts.models import User
-from turnwise.crowd.places.ending import complete
+from turnwise.crowd.entry.sessions import COOKIE
 from turnwise.crowd.models import Assignment, Invitation, Outcome, Participation, StudyPanel, Worker
 from turnwise.crowd.panels.address import signature
-from turnwise.crowd.places.reservation import keep_place, places_taken
-from turnwise.crowd.entry.sessions import COOKIE
 from turnwise.crowd.panels.study_panels import invited_in, take_panels
+from turnwise.crowd.places.ending import complete
+from turnwise.crowd.places.reservation import keep_place, places_taken
 from turnwise.studies.models import Study
 from turnwise.studies.services import set_state
 

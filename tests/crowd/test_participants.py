@@ -9,10 +9,10 @@ from django.utils import timezone
 
 from tests.conftest import MakeStudy, enter
 from turnwise.accounts.models import User
-from turnwise.crowd.places.assignment import assign
-from turnwise.crowd.places.ending import complete
 from turnwise.crowd.models import Outcome, Participation
 from turnwise.crowd.panels import Arrival
+from turnwise.crowd.places.assignment import assign
+from turnwise.crowd.places.ending import complete
 from turnwise.studies.models import Study
 
 COMPLETE = Outcome.COMPLETE

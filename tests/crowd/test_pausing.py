@@ -13,11 +13,11 @@ from django.utils import timezone
 from tests.conftest import OpenTab, enter, start_dialogue
 from turnwise.accounts import credentials
 from turnwise.accounts.models import User
-from turnwise.crowd.running import pausing
 from turnwise.crowd.entry import visits
-from turnwise.crowd.places.assignment import assign
 from turnwise.crowd.models import Assignment, Notice, Participation, Pause
+from turnwise.crowd.places.assignment import assign
 from turnwise.crowd.refusals import EntryRefusedError
+from turnwise.crowd.running import pausing
 from turnwise.dialogues.models import Dialogue
 from turnwise.studies.models import Study
 from turnwise.studies.services import archive, set_state

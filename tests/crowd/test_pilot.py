@@ -17,15 +17,15 @@ from django.db import connection, transaction
 from django.test import Client
 from django.utils import timezone
 
-from evaluation.report.label_columns import PILOT
 from evaluation.report.bundles.recomputation import recompute
+from evaluation.report.label_columns import PILOT
 from tests.conftest import MakeStudy, enter
 from tests.planted import SignIn, computed, figures, talked
 from turnwise.accounts.models import User
+from turnwise.crowd.models import Assignment, Outcome, Participation
 from turnwise.crowd.places import pilot
 from turnwise.crowd.places.assignment import assign
 from turnwise.crowd.places.ending import end
-from turnwise.crowd.models import Assignment, Outcome, Participation
 from turnwise.crowd.places.reservation import HOLD, places_taken
 from turnwise.crowd.queries import progress
 from turnwise.crowd.refusals import EntryRefusedError

@@ -13,15 +13,22 @@ from django.test import Client
 from django.utils import timezone
 
 from tests.conftest import MakeStudy, OpenTab, enter
-from turnwise.crowd.places import pilot
 from turnwise.crowd import worker_socket
+from turnwise.crowd.entry.enrolment import consent
+from turnwise.crowd.entry.sessions import COOKIE, signed
+from turnwise.crowd.models import Assignment, Participation
+from turnwise.crowd.places import pilot
 from turnwise.crowd.places.assignment import admit, assign, give_bot
 from turnwise.crowd.places.claiming import BEGIN_WITH_ROOM, Claim, begin_with_room, claim
-from turnwise.crowd.entry.enrolment import consent
-from turnwise.crowd.models import Assignment, Participation
-from turnwise.crowd.places.reservation import LOADING, MOST_HELD_FROM_AN_ADDRESS, READING, hold_places, keep_place, places_taken
+from turnwise.crowd.places.reservation import (
+    LOADING,
+    MOST_HELD_FROM_AN_ADDRESS,
+    READING,
+    hold_places,
+    keep_place,
+    places_taken,
+)
 from turnwise.crowd.refusals import EntryRefusedError
-from turnwise.crowd.entry.sessions import COOKIE, signed
 from turnwise.crowd.running.worker_status import watch
 from turnwise.dialogues.models import Dialogue, Turn
 from turnwise.dialogues.services import begin

@@ -10,8 +10,8 @@ from django.test import Client
 
 from tests.conftest import MakePairs, MakeStudy
 from tests.questions.conftest import TONE
-from turnwise.crowd.models import Assignment, Participation, Practice, StudyPanel
 from turnwise.crowd.entry.practice import shown
+from turnwise.crowd.models import Assignment, Participation, Practice, StudyPanel
 from turnwise.crowd.panels.study_panels import take_panels
 from turnwise.labels.models import Label
 from turnwise.questions import question_sets

@@ -18,8 +18,8 @@ from tests.conftest import PATIENCE, MakeMeeting, MakePairs, MakeQueue, MakeStud
 from tests.desks import OPEN
 from turnwise.accounts.models import User
 from turnwise.crowd.models import StudyPanel
-from turnwise.crowd.preview.preview_views import way_of
 from turnwise.crowd.panels.study_panels import take_panels
+from turnwise.crowd.preview.preview_views import way_of
 from turnwise.crowd.worker_task import WorkerTask
 from turnwise.judging.models import JudgingPlan
 from turnwise.project.sockets import websocket_urlpatterns

@@ -14,12 +14,12 @@ from django.utils import timezone
 from tests.chatbots.local_service import Received, Sent, running
 from tests.conftest import MakeStudy, enter
 from turnwise.accounts.models import User
-from turnwise.crowd.pay import ledger, panel_acts
-from turnwise.crowd.places.assignment import assign
-from turnwise.crowd.places.ending import complete
 from turnwise.crowd.models import Assignment, Outcome, PanelAct, Participation, StudyPanel
 from turnwise.crowd.panels import Arrival
 from turnwise.crowd.panels.prolific_api import NoTokenError, account_of
+from turnwise.crowd.pay import ledger, panel_acts
+from turnwise.crowd.places.assignment import assign
+from turnwise.crowd.places.ending import complete
 from turnwise.quality import decisions
 from turnwise.studies.models import Study
 

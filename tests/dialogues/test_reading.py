@@ -13,10 +13,10 @@ from pytest_django import DjangoAssertNumQueries
 from tests.conftest import MakeStudy, enter, start_dialogue
 from tests.knowledge.bases import base_file, make_base
 from turnwise.accounts.models import User
+from turnwise.crowd.entry.sessions import COOKIE, signed
+from turnwise.crowd.models import Outcome
 from turnwise.crowd.places.assignment import assign
 from turnwise.crowd.places.ending import complete
-from turnwise.crowd.models import Outcome
-from turnwise.crowd.entry.sessions import COOKIE, signed
 from turnwise.dialogues import reading_material
 from turnwise.dialogues.models import ArticleUse, Dialogue, Material, ReadingSet
 from turnwise.dialogues.reading_material import ArticlesUsedUpError
@@ -144,8 +144,9 @@ def test_a_worker_hears_that_all_articles_are_taken_until_somebody_leaves(
 @pytest.mark.django_db
 def test_a_study_wants_no_more_conversations_than_its_base_has_articles_for(reader: Study) -> None:
     assert reading_material.why_too_few(reader, 8) == ""
-    assert "9 conversations are wanted, and the knowledge base has articles for 8" in reading_material.why_too_few(
-        reader, 9
+    assert (
+        "9 conversations are wanted, and the knowledge base has articles for 8"
+        in reading_material.why_too_few(reader, 9)
     )
 
 
@@ -160,7 +161,9 @@ def test_of_many_at_once_none_gets_one_too_many(reader: Study) -> None:
 
     def take(dialogue: Dialogue) -> bool:
         try:
-            reading_material.given(dialogue, reader.knowledge_id or 0, seed=1)  # all want the same article first
+            reading_material.given(
+                dialogue, reader.knowledge_id or 0, seed=1
+            )  # all want the same article first
         except ArticlesUsedUpError:
             return False
         finally:

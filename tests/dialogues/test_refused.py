@@ -8,11 +8,10 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from tests.conftest import MakeStudy, OpenTab, session_cookie, start_dialogue, worker_of
-from turnwise.crowd.panels import Arrival
 from turnwise.crowd.entry.sessions import COOKIE, signed
+from turnwise.crowd.panels import Arrival
 from turnwise.dialogues.models import Dialogue, Turn
-from turnwise.live.frames import REFUSALS
-from turnwise.live.frames import MAX_TEXT
+from turnwise.live.frames import MAX_TEXT, REFUSALS
 from turnwise.studies.models import Study
 
 begin = sync_to_async(start_dialogue)

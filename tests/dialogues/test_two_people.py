@@ -15,8 +15,8 @@ from tests.conftest import MakeStudy, enter
 from turnwise.crowd.models import Assignment, Participation, Worker
 from turnwise.crowd.panels import Arrival
 from turnwise.crowd.refusals import EntryRefusedError
-from turnwise.dialogues.progress import SeatAsk, due_at_the_end
 from turnwise.dialogues.models import Dialogue, Turn
+from turnwise.dialogues.progress import SeatAsk, due_at_the_end
 from turnwise.dialogues.queries import progress_of, seat_of
 from turnwise.dialogues.seat_context import Seated
 from turnwise.dialogues.services import Taken, finish, open_exchange, seat_two

@@ -8,9 +8,9 @@ import pytest
 
 from chatbots.base import Context
 from chatbots.registry import create_bot
-from evaluation.statistics.interval import Undefined
 from evaluation.open_mtb import PATH, VERSION, fingerprint, read_keys, read_open_mtb
 from evaluation.open_mtb_figures import automatic_figures
+from evaluation.statistics.interval import Undefined
 
 PAGE = (Path(__file__).parents[2] / "docs" / "open-benchmark.md").read_text(encoding="utf-8")
 RESULTS = json.loads(PATH.with_name("open_mtb.results.json").read_text(encoding="utf-8"))

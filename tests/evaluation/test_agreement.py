@@ -9,11 +9,24 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from evaluation.rater_agreement.coefficients import Metric, alpha_coefficient, alpha_interval, disagreement, fleiss_interval, fleiss_kappa, free_marginal_kappa, krippendorff_alpha, metric_of, percent_interval, percent_mean_of_units, percent_pooled
+from evaluation.questions import Level
+from evaluation.rater_agreement.coefficients import (
+    Metric,
+    alpha_coefficient,
+    alpha_interval,
+    disagreement,
+    fleiss_interval,
+    fleiss_kappa,
+    free_marginal_kappa,
+    krippendorff_alpha,
+    metric_of,
+    percent_interval,
+    percent_mean_of_units,
+    percent_pooled,
+)
+from evaluation.rater_agreement.ratings import Ratings
 from evaluation.statistics.interval import Interval, Undefined
 from evaluation.statistics.labels import LabelsError
-from evaluation.questions import Level
-from evaluation.rater_agreement.ratings import Ratings
 
 # Ratings per unit: (1 1 0) (0 0) and a single 1 that does not count.
 SMALL = Ratings.from_matrix([[1, 0, np.nan], [1, 0, 1], [0, np.nan, np.nan]])  # type: ignore[arg-type]

@@ -6,12 +6,16 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from evaluation.rater_agreement.coefficients import alpha_interval, disagreement, krippendorff_alpha, percent_pooled
-from evaluation.rater_agreement.reliability import alpha
+from evaluation.rater_agreement.coefficients import (
+    alpha_interval,
+    disagreement,
+    krippendorff_alpha,
+    percent_pooled,
+)
 from evaluation.rater_agreement.disagreement import pairs_of
+from evaluation.rater_agreement.ratings import Metric, Ratings
+from evaluation.rater_agreement.reliability import alpha
 from evaluation.statistics.interval import Interval, Undefined
-from evaluation.rater_agreement.ratings import Metric
-from evaluation.rater_agreement.ratings import Ratings
 from evaluation.statistics.variance import Over
 
 METRICS = list(Metric)

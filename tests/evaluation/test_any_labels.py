@@ -8,19 +8,36 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluation.rater_agreement.coefficients import Metric, alpha_interval, fleiss_interval, fleiss_kappa, free_marginal_kappa, krippendorff_alpha, percent_interval, percent_mean_of_units, percent_pooled
+from evaluation.rater_agreement.coefficients import (
+    Metric,
+    alpha_interval,
+    fleiss_interval,
+    fleiss_kappa,
+    free_marginal_kappa,
+    krippendorff_alpha,
+    percent_interval,
+    percent_mean_of_units,
+    percent_pooled,
+)
+from evaluation.rater_agreement.dawid_skene import estimated_shares
+from evaluation.rater_agreement.influence import compare_parties, influence
+from evaluation.rater_agreement.ratings import Ratings
 from evaluation.rater_agreement.reliability import alpha
 from evaluation.statistics.comparison import compare_all
-from evaluation.rater_agreement.dawid_skene import estimated_shares
 from evaluation.statistics.differences import differences
-from evaluation.statistics.ssa import estimates, score_samples
 from evaluation.statistics.inference import mean
 from evaluation.statistics.interval import Undefined
 from evaluation.statistics.labels import Labels
 from evaluation.statistics.pairwise import Duels, bradley_terry, records
-from evaluation.rater_agreement.influence import compare_parties, influence
-from evaluation.rater_agreement.ratings import Ratings
-from evaluation.statistics.ssa import Unit, ssa, ssa_by_rater, ssa_by_turn, ssa_over_runs
+from evaluation.statistics.ssa import (
+    Unit,
+    estimates,
+    score_samples,
+    ssa,
+    ssa_by_rater,
+    ssa_by_turn,
+    ssa_over_runs,
+)
 
 keys = st.tuples(st.sampled_from("ab"), st.sampled_from("cde"), st.integers(0, 2), st.sampled_from("rst"))
 votes = st.sampled_from([(True, True), (True, False), (False, False)])

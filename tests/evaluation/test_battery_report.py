@@ -8,13 +8,13 @@ import pytest
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
-from evaluation.statistics.interval import Undefined
-from evaluation.statistics.comparison import Paired, paired
 from evaluation.questions import REPLY_IMPRESSION, SSA
-from evaluation.report.studies.battery import AskOfBattery, Battery, battery_figures, proposals
 from evaluation.report.exclusion import Rules
 from evaluation.report.intervals import Terms
 from evaluation.report.label_columns import Judged
+from evaluation.report.studies.battery import AskOfBattery, Battery, battery_figures, proposals
+from evaluation.statistics.comparison import Paired, paired
+from evaluation.statistics.interval import Undefined
 
 SCALES = ("appropriate", "trustworthy", "friendly")
 

@@ -10,9 +10,9 @@ import pytest
 from evaluation.__main__ import main
 from evaluation.questions import SSA, Kind, Question, QuestionSet, Subject
 from evaluation.questions.parts import Scale
-from evaluation.report.raters import agreement
 from evaluation.report.figures import coded_questions
 from evaluation.report.label_columns import Judged
+from evaluation.report.raters import agreement
 from tests.evaluation.test_reliability import SHROUT_FLEISS
 
 QUALITY = Question("quality", "How good is it?", kind=Kind.SCALE, scale=Scale(1, 10, "bad", "good"))

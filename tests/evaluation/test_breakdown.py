@@ -3,9 +3,9 @@
 import numpy as np
 
 from evaluation.questions import question_set
-from evaluation.report.studies.contexts import ContextFacts, breakdown
 from evaluation.report.intervals import Terms
 from evaluation.report.label_columns import Judged
+from evaluation.report.studies.contexts import ContextFacts, breakdown
 from evaluation.report.studies.judging import NOUNS
 
 TERMS = Terms(0.95, NOUNS)

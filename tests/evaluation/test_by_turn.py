@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 from evaluation.questions import LIKERT, VOTES
-from evaluation.report.label_columns import Analysis, AnalysisPlan
 from evaluation.report.answers import AskData
+from evaluation.report.label_columns import Analysis, AnalysisPlan, Judged
 from evaluation.report.studies.conversations import Exchanged, by_turn_figures
-from evaluation.report.label_columns import Judged
 
 EVERYBODY = AnalysisPlan(Analysis.ALL, "", {})
 ENCODERS = {"words": "", "sentiment": "VADER"}

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from evaluation.rater_agreement.dawid_skene import TrueAnswers, dawid_skene, estimated_shares
+from evaluation.rater_agreement.ratings import Ratings
 from evaluation.statistics.interval import Undefined
 from evaluation.statistics.labels import Labels
-from evaluation.rater_agreement.ratings import Ratings
 from evaluation.statistics.ssa import Unit, ssa
 
 

@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 
 from evaluation.statistics.bootstrap import SENSIBLENESS, cluster_interval
-from evaluation.statistics.ssa import estimates, rater_sums, score_samples
 from evaluation.statistics.inference import mean
 from evaluation.statistics.interval import Interval, Undefined
 from evaluation.statistics.labels import Labels
-from evaluation.statistics.ssa import Unit, ssa
+from evaluation.statistics.ssa import Unit, estimates, rater_sums, score_samples, ssa
 
 
 def crossed(dialogues: int, raters: int, *, seed: int = 1) -> Labels:

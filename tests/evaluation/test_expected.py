@@ -7,9 +7,14 @@ import numpy as np
 import pytest
 
 from evaluation.rater_agreement.coefficients import Metric, krippendorff_alpha
-from evaluation.rater_agreement.expected_values import expected_alpha, expected_alpha_of_answers, expected_majority, expected_share
-from evaluation.statistics.interval import Undefined
+from evaluation.rater_agreement.expected_values import (
+    expected_alpha,
+    expected_alpha_of_answers,
+    expected_majority,
+    expected_share,
+)
 from evaluation.rater_agreement.ratings import Ratings
+from evaluation.statistics.interval import Undefined
 
 
 def pairs_that_differ(votes: tuple[int, ...]) -> int:

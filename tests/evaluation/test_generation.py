@@ -11,9 +11,8 @@ import pytest
 from scipy import stats
 
 from evaluation.__main__ import main
+from evaluation.commands.generation import Generated, figures
 from evaluation.conversation.ngrams import grams, over_corpus, per_response, words_of
-from evaluation.commands.generation import figures
-from evaluation.commands.generation import Generated
 from evaluation.texts.similarity import f1, normalised
 
 SHARED = Path(__file__).parents[3] / "shared" / "data" / "topical-chat" / "topical_chat_valid.jsonl.gz"

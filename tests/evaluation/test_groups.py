@@ -5,12 +5,12 @@ import math
 import numpy as np
 import pytest
 
+from evaluation.questions import SSA
+from evaluation.rater_agreement.kappa import Kappa, cohen_kappa
+from evaluation.report.studies.rater_groups import Group, compared_groups
 from evaluation.statistics.differences import difference
 from evaluation.statistics.inference import Sample
-from evaluation.rater_agreement.kappa import Kappa, cohen_kappa
 from evaluation.statistics.labels import FloatArray
-from evaluation.questions import SSA
-from evaluation.report.studies.rater_groups import Group, compared_groups
 
 NAN = math.nan
 

@@ -5,8 +5,8 @@ import pytest
 
 from evaluation import intent
 from evaluation.__main__ import main
-from evaluation.files.reading import FileError
 from evaluation.commands.intent import PUBLISHED, read_predictions
+from evaluation.files.reading import FileError
 from evaluation.statistics.interval import Undefined
 
 

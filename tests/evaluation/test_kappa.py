@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from evaluation.rater_agreement.coefficients import krippendorff_alpha
-from evaluation.statistics.interval import Interval, Undefined
 from evaluation.rater_agreement.kappa import cohen_kappa, kappa_interval, pairwise_kappas
 from evaluation.rater_agreement.ratings import Ratings
+from evaluation.statistics.interval import Interval, Undefined
 
 TABLE = [[20, 5], [10, 15]]
 

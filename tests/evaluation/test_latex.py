@@ -21,14 +21,13 @@ from evaluation.questions import (
     Subject,
     coded_answers,
 )
-from evaluation.report.label_columns import Analysis, AnalysisPlan
 from evaluation.report.answers import AskData
 from evaluation.report.figures import coded_questions, text_questions
-from evaluation.report.label_columns import Judged
-from evaluation.report.studies.judging import JudgedItems, judging_figures
+from evaluation.report.label_columns import Analysis, AnalysisPlan, Judged
 from evaluation.report.latex import tables
-from evaluation.report.studies.pairs import JudgedPairs, pair_figures
 from evaluation.report.studies.conversations import StudyData, study_result
+from evaluation.report.studies.judging import JudgedItems, judging_figures
+from evaluation.report.studies.pairs import JudgedPairs, pair_figures
 
 HOSTILE = (
     'R&D_{1}% $x^2$ \\input{/etc/passwd} #1 ~ [5cm] * <a|b> "`\nnew\\\\ \u2028line \x85 & & \\end{tabular}'

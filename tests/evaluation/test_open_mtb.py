@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.texts.similarity import near_duplicates
 from evaluation.open_mtb import (
     CANARY,
     CATEGORIES,
@@ -24,6 +23,7 @@ from evaluation.open_mtb import (
     read_keys,
     read_open_mtb,
 )
+from evaluation.texts.similarity import near_duplicates
 
 CARD = PATH.with_name("open_mtb.croissant.json")
 FILES = [PATH, KEYS_PATH, PATH_ZH]

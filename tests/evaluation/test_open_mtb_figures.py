@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.statistics.interval import Undefined
 from evaluation.open_mtb import PATH, ConsistencyKey, StaticContext, read_keys, read_open_mtb
 from evaluation.open_mtb_figures import automatic_figures, plain_answer
+from evaluation.statistics.interval import Undefined
 
 ROOT = Path(__file__).parents[2]
 

@@ -9,7 +9,15 @@ import pytest
 from evaluation.statistics.differences import difference, differences
 from evaluation.statistics.inference import Sample
 from evaluation.statistics.interval import Undefined
-from evaluation.statistics.sample_size import conversations_needed, deviation_from_rates, deviation_from_runs, difference_seen, further_needed, pilot_deviation, power_of
+from evaluation.statistics.sample_size import (
+    conversations_needed,
+    deviation_from_rates,
+    deviation_from_runs,
+    difference_seen,
+    further_needed,
+    pilot_deviation,
+    power_of,
+)
 
 
 @pytest.mark.parametrize(

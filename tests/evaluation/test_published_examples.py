@@ -8,10 +8,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evaluation.rater_agreement.coefficients import Metric, disagreement, fleiss_kappa, free_marginal_kappa, krippendorff_alpha, percent_pooled
+from evaluation.rater_agreement.coefficients import (
+    Metric,
+    disagreement,
+    fleiss_kappa,
+    free_marginal_kappa,
+    krippendorff_alpha,
+    percent_pooled,
+)
 from evaluation.rater_agreement.kappa import cohen_kappa
-from evaluation.statistics.labels import coded
 from evaluation.rater_agreement.ratings import Ratings
+from evaluation.statistics.labels import coded
 
 pytestmark = pytest.mark.shared_data
 

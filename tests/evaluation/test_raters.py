@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from evaluation.statistics.interval import Interval, Undefined
-from evaluation.rater_agreement.kappa import cohen_kappa
-from evaluation.statistics.labels import Labels
 from evaluation.rater_agreement.influence import compare_parties, influence, without_raters
+from evaluation.rater_agreement.kappa import cohen_kappa
+from evaluation.statistics.interval import Interval, Undefined
+from evaluation.statistics.labels import Labels
 from evaluation.statistics.ssa import Unit, ssa
 
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from evaluation.statistics.interval import Undefined
 from evaluation.rater_agreement.ratings import Ratings
 from evaluation.rater_agreement.reliability import gwet_ac1, intraclass
+from evaluation.statistics.interval import Undefined
 
 # Shrout & Fleiss 1979, table 2: six targets, four judges.
 SHROUT_FLEISS = [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]]

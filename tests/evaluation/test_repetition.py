@@ -11,9 +11,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluation.statistics.interval import Interval, Undefined
-from evaluation.texts.repetition import MIN_SAME, MIN_SHARE, MIN_WORDS, common_subsequence, repeated_turns, repeats, words
 from evaluation.conversation.course import repetition
+from evaluation.statistics.interval import Interval, Undefined
+from evaluation.texts.repetition import (
+    MIN_SAME,
+    MIN_SHARE,
+    MIN_WORDS,
+    common_subsequence,
+    repeated_turns,
+    repeats,
+    words,
+)
 
 PAGE = Path(__file__).parents[2] / "docs" / "statistics.md"
 FIELD = "Because he was outstanding in his field!"

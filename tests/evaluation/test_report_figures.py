@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evaluation.statistics.labels import LabelsError
 from evaluation.protocols.facts import Talks
 from evaluation.questions import (
     HUMAN_LIKENESS,
@@ -19,10 +18,8 @@ from evaluation.questions import (
     Subject,
     coded_answers,
 )
-from evaluation.report.label_columns import Analysis, AnalysisPlan
-from evaluation.report.answers import AskData
-from evaluation.report.answers import check_labels
-from evaluation.report.studies.course import Course, course_figures, latency
+from evaluation.report.answers import AskData, check_labels
+from evaluation.report.conduct import Manner
 from evaluation.report.figures import (
     bot_scores,
     coded_questions,
@@ -32,10 +29,11 @@ from evaluation.report.figures import (
     text_questions,
 )
 from evaluation.report.intervals import Terms
-from evaluation.report.label_columns import Judged
+from evaluation.report.label_columns import Analysis, AnalysisPlan, Judged
 from evaluation.report.raters import rater_figures
-from evaluation.report.conduct import Manner
 from evaluation.report.studies.conversations import StudyData, study_result
+from evaluation.report.studies.course import Course, course_figures, latency
+from evaluation.statistics.labels import LabelsError
 
 Row = tuple[str, int, int, str, float, float]  # bot, conversation, reply, worker, sensible, specific
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from evaluation.report.label_columns import Judged
 from evaluation.report.conduct import Manner, signs
+from evaluation.report.label_columns import Judged
 
 Row = tuple[str, str, int, float]  # bot, worker, yes or no, milliseconds until the answer
 

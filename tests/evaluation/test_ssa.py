@@ -6,7 +6,15 @@ import pytest
 
 from evaluation.statistics.interval import Undefined
 from evaluation.statistics.labels import Labels
-from evaluation.statistics.ssa import Unit, dialogue_sums, score_of_sums, ssa, ssa_by_rater, ssa_by_turn, ssa_over_runs
+from evaluation.statistics.ssa import (
+    Unit,
+    dialogue_sums,
+    score_of_sums,
+    ssa,
+    ssa_by_rater,
+    ssa_by_turn,
+    ssa_over_runs,
+)
 
 # One bot, three items. Votes (sensible/specific of raters):
 #   d1 turn 2: 3/2 of 3      d1 turn 4: 1/0 of 2      d2 turn 2: 1/1 of 1

@@ -8,9 +8,9 @@ from statsmodels.stats.inter_rater import fleiss_kappa as fleiss
 
 from evaluation.protocols import published_beside
 from evaluation.questions import QUESTION_SETS
-from evaluation.report.raters import agreement
 from evaluation.report.figures import coded_questions
 from evaluation.report.label_columns import Judged
+from evaluation.report.raters import agreement
 
 SNIPPETS = QUESTION_SETS["topical-chat-snippet"]
 ITEMS = 40

@@ -27,8 +27,8 @@ from tests.planted import add_exchange, add_label, bot_of, computed, figures, ta
 from turnwise.accounts.models import User
 from turnwise.bots.models import BotVersion
 from turnwise.bots.services import version_of
-from turnwise.crowd.places.ending import exclude
 from turnwise.crowd.panels import Arrival
+from turnwise.crowd.places.ending import exclude
 from turnwise.dialogues.models import Dialogue, Fault
 from turnwise.dialogues.queries import seat_of
 from turnwise.dialogues.services import finish

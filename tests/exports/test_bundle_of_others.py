@@ -13,8 +13,8 @@ from evaluation.report.bundles.recomputation import recompute
 from tests.conftest import MakeQueue, MakeStudy
 from tests.desks import begin
 from tests.planted import computed, talked
-from turnwise.judging.queue import services as judging
 from turnwise.judging.items import subjects
+from turnwise.judging.queue import services as judging
 from turnwise.studies.models import Study
 from turnwise.transcripts.storing import import_file
 

@@ -208,7 +208,8 @@ def test_ratings_alone_join_the_conversations_that_are_there(
     assert "<dt>Votes, ratings, annotations</dt><dd>2</dd>" in done
     own = {"ID", "User Session Key", "Study Key", "Datetime"}
     first, second = (
-        [_without(row, own) for row in table("".join(published_formats.neural_chat_ratings(each)))] for each in (study, other)
+        [_without(row, own) for row in table("".join(published_formats.neural_chat_ratings(each)))]
+        for each in (study, other)
     )
     assert second == first[:2]
     assert {bot["bot"]: bot["cells"][0]["value"] for bot in figures(computed(other))["bots"]} == {"vhred": 4}

@@ -19,9 +19,9 @@ from tests.desks import begin
 from tests.planted import SignIn, computed, talked
 from turnwise.accounts.models import User
 from turnwise.judging.items import pairs
-from turnwise.judging.queue import services as judging
-from turnwise.judging.models import Slot
 from turnwise.judging.items.pairs import Source
+from turnwise.judging.models import Slot
+from turnwise.judging.queue import services as judging
 from turnwise.reports.models import Chart
 from turnwise.studies.models import Study
 

@@ -58,7 +58,7 @@ def make_study(afar: str) -> str:
 # Whoever enters before a host has taken up the new bots talks with one that was there before.
 WAIT_FOR_BOTS = """
 import time
-from turnwise.bots import presence
+from turnwise.bots.hosting import presence
 names = {"quick", "pondering", AFAR}
 until = time.monotonic() + PATIENCE
 while set(presence.states(names).values()) != {"ready"}:

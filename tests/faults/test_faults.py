@@ -263,7 +263,7 @@ print(json.dumps({"codes": codes, "tokens": tokens}))
 CROWD = """
 import json
 from collections import Counter
-from turnwise.crowd import ledger
+from turnwise.crowd.pay import ledger
 from turnwise.crowd.models import Invitation, Participation, PayEntry
 from turnwise.dialogues.models import Dialogue
 from turnwise.quality.flagging import look

@@ -35,7 +35,10 @@ KEEPERS = {
     "turnwise.project.web_server": "What keeps the sockets' server running",
     "turnwise.bots.hosting.host_program": "What keeps the host of bots running",
 }
-KEPT = {"turnwise.project.web_server": "The sockets' server", "turnwise.bots.hosting.host_program": "Host of bots"}
+KEPT = {
+    "turnwise.project.web_server": "The sockets' server",
+    "turnwise.bots.hosting.host_program": "Host of bots",
+}
 
 
 class FullStack(Stack):

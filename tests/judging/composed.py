@@ -1,9 +1,9 @@
 """Batteries as the tests compose them."""
 
 from tests.conftest import MakeContexts, MakeRun
-from turnwise.judging.queue import services as judging
 from turnwise.judging.items import subjects
 from turnwise.judging.models import Battery
+from turnwise.judging.queue import services as judging
 from turnwise.studies.models import Study
 
 TARGETS = ("Denies", "Confirms")

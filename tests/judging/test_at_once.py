@@ -13,9 +13,9 @@ from django.db import connections
 from tests.conftest import MakeQueue
 from tests.desks import begin, held
 from tests.live.conftest import query, until_a_batch_waits_for_a_row
+from turnwise.judging.models import Slot
 from turnwise.judging.queue import services as judging
 from turnwise.judging.queue.rater_session import Desk, Judged
-from turnwise.judging.models import Slot
 from turnwise.labels.models import Label
 from turnwise.live.frames import RefusedError
 from turnwise.studies.models import Study

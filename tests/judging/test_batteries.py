@@ -14,8 +14,8 @@ from django.core.management import call_command
 from django.db import connection
 from django.utils import timezone
 
-from chatbots.identity.replies import GROUPS, Group, Reply, categorise
 from chatbots.identity.answers import ANSWERS, SMALL_TALK
+from chatbots.identity.replies import GROUPS, Group, Reply, categorise
 from evaluation.report.bundles.recomputation import recompute
 from tests.conftest import MakeContexts, MakeQueue, MakeRun, enter
 from tests.desks import begin
@@ -25,11 +25,11 @@ from tests.planted import SignIn, computed, figures
 from turnwise.accounts.models import User
 from turnwise.crowd.models import Participation
 from turnwise.crowd.refusals import EntryRefusedError
-from turnwise.judging.queue import services as judging
-from turnwise.judging.items import subjects
 from turnwise.judging.batteries.battery_rules import battery_of
-from turnwise.judging.queue.rater_session import Desk, Judged
+from turnwise.judging.items import subjects
 from turnwise.judging.models import Batch, Battery, Slot
+from turnwise.judging.queue import services as judging
+from turnwise.judging.queue.rater_session import Desk, Judged
 from turnwise.labels.models import Label
 from turnwise.live.frames import RefusedError
 from turnwise.studies.models import Study

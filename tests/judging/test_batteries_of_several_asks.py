@@ -17,13 +17,13 @@ from tests.planted import SignIn, computed, figures, talked
 from turnwise.accounts.models import User
 from turnwise.crowd.models import Participation
 from turnwise.exports.bundle import write_bundle
-from turnwise.judging.queue import services as judging
-from turnwise.judging.items import subjects
 from turnwise.judging.batteries.battery_rules import battery_of, rules_in_words
-from turnwise.judging.queue.rater_session import Desk
+from turnwise.judging.items import subjects
+from turnwise.judging.items.removal import take_out
 from turnwise.judging.models import Batch, Battery, Slot
 from turnwise.judging.queries import shares
-from turnwise.judging.items.removal import take_out
+from turnwise.judging.queue import services as judging
+from turnwise.judging.queue.rater_session import Desk
 from turnwise.labels.models import Label
 from turnwise.live.frames import RefusedError
 from turnwise.questions.services import create_set

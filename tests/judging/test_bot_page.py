@@ -11,8 +11,8 @@ from tests.desks import begin
 from turnwise.accounts.models import User
 from turnwise.bots.models import Bot
 from turnwise.bots.services import register_bot, version_of
-from turnwise.judging.queue import services as judging
 from turnwise.judging.models import Item
+from turnwise.judging.queue import services as judging
 from turnwise.responses.models import Response
 from turnwise.studies.models import Study
 

@@ -22,10 +22,10 @@ from turnwise.accounts.models import User
 from turnwise.contexts.files import ContextRow
 from turnwise.contexts.models import ContextSet, ContextSetVersion
 from turnwise.contexts.services import import_version
-from turnwise.judging.queue import services as judging
 from turnwise.judging.items import subjects
 from turnwise.judging.items.item_selection import Contexts, contexts_of
 from turnwise.judging.models import Batch, Item, JudgingPlan, Slot
+from turnwise.judging.queue import services as judging
 from turnwise.judging.readers.second_group import add_drawn, beside_each_other, groups_of
 from turnwise.labels.models import Label
 from turnwise.privacy.stored_data import stored_of

@@ -20,16 +20,16 @@ from turnwise.accounts.models import User
 from turnwise.contexts.files import ContextRow
 from turnwise.contexts.models import ContextSet, ContextSetVersion
 from turnwise.contexts.services import import_version
-from turnwise.crowd.places import pilot
 from turnwise.crowd.entry import practice
+from turnwise.crowd.places import pilot
 from turnwise.judging.gold import gold_items
-from turnwise.judging.items import removal, subjects
-from turnwise.judging.queue import services as judging
-from turnwise.judging.items.item_selection import contexts_of
-from turnwise.judging.queue.rater_session import Desk
 from turnwise.judging.gold.gold_items import Gold
+from turnwise.judging.items import removal, subjects
+from turnwise.judging.items.item_selection import contexts_of
 from turnwise.judging.models import Battery, JudgingPlan, Slot
 from turnwise.judging.queries import system_counts
+from turnwise.judging.queue import services as judging
+from turnwise.judging.queue.rater_session import Desk
 from turnwise.studies.models import Study
 from turnwise.studies.queries import counts_of
 from turnwise.studies.services import set_state

@@ -11,10 +11,10 @@ from tests.conftest import MakeContexts, MakeQueue, MakeRun, enter
 from tests.desks import begin, held
 from turnwise.crowd.models import Participation
 from turnwise.crowd.refusals import EntryRefusedError
-from turnwise.judging.queue import services as judging
 from turnwise.judging.items import subjects
-from turnwise.judging.queue.rater_session import Desk
 from turnwise.judging.models import Battery
+from turnwise.judging.queue import services as judging
+from turnwise.judging.queue.rater_session import Desk
 from turnwise.live.frames import RefusedError
 from turnwise.studies.models import Study
 from turnwise.studies.services import set_state

@@ -16,10 +16,10 @@ from turnwise.accounts.models import User
 from turnwise.contexts.files import ContextRow
 from turnwise.contexts.models import ContextSet, ContextSetVersion
 from turnwise.contexts.services import import_version
-from turnwise.judging.queue import services as judging
 from turnwise.judging.items import subjects
 from turnwise.judging.items.item_selection import Contexts, responses
 from turnwise.judging.models import Item
+from turnwise.judging.queue import services as judging
 from turnwise.responses.models import ResponseRun
 from turnwise.studies.models import Study
 

@@ -14,11 +14,11 @@ from tests.desks import begin, held
 from turnwise.accounts.models import User
 from turnwise.crowd.refusals import EntryRefusedError
 from turnwise.judging.gold import gold_items
-from turnwise.judging.items import subjects
-from turnwise.judging.queue import services as judging
 from turnwise.judging.gold.gold_items import Gold
+from turnwise.judging.items import subjects
 from turnwise.judging.models import Item, Slot
 from turnwise.judging.queries import system_counts
+from turnwise.judging.queue import services as judging
 from turnwise.judging.queue.services import plan_of
 from turnwise.studies.models import Study
 from turnwise.studies.queries import counts_of

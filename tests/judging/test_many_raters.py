@@ -13,9 +13,9 @@ from django.db import OperationalError, connection, transaction
 from tests.conftest import MakeQueue, enter
 from tests.desks import begin
 from turnwise.crowd.refusals import EntryRefusedError
+from turnwise.judging.models import JudgingPlan, Slot
 from turnwise.judging.queue import services as judging
 from turnwise.judging.queue.rater_session import Desk
-from turnwise.judging.models import JudgingPlan, Slot
 from turnwise.labels.models import Label
 from turnwise.live.frames import RefusedError
 from turnwise.studies.models import Study

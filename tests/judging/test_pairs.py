@@ -21,11 +21,11 @@ from turnwise.accounts import credentials
 from turnwise.accounts.models import User
 from turnwise.crowd.models import Participation
 from turnwise.judging.items import pair_sampling, pairs, subjects
-from turnwise.judging.queue import services as judging
-from turnwise.judging.queue.rater_session import Desk
-from turnwise.judging.models import Item, Slot
 from turnwise.judging.items.pair_sampling import Side
 from turnwise.judging.items.pairs import Source
+from turnwise.judging.models import Item, Slot
+from turnwise.judging.queue import services as judging
+from turnwise.judging.queue.rater_session import Desk
 from turnwise.labels.models import Label, Pair
 from turnwise.live.frames import RefusedError
 from turnwise.responses.models import Response, ResponseRun
@@ -80,7 +80,9 @@ def test_a_conversation_stands_beside_one_other_of_a_system_at_most(
 def test_a_seed_draws_the_same_again_and_another_seed_others() -> None:
     systems = {"A": sides("A", *map(str, range(50))), "B": sides("B", *map(str, range(50)), at=100)}
 
-    first, again, other = (pair_sampling.of_responses(systems, set(), each=10, seed=seed)[0] for seed in (1, 1, 2))
+    first, again, other = (
+        pair_sampling.of_responses(systems, set(), each=10, seed=seed)[0] for seed in (1, 1, 2)
+    )
 
     assert first == again
     assert first.pairs != other.pairs

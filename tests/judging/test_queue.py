@@ -18,10 +18,10 @@ from turnwise.bots.services import version_of
 from turnwise.crowd.models import Assignment, Outcome, Participation
 from turnwise.crowd.refusals import EntryRefusedError
 from turnwise.dialogues.models import Dialogue, Seat
-from turnwise.judging.queue import services as judging
 from turnwise.judging.items import subjects
-from turnwise.judging.queue.rater_session import Desk, Judged
 from turnwise.judging.models import Item, Slot
+from turnwise.judging.queue import services as judging
+from turnwise.judging.queue.rater_session import Desk, Judged
 from turnwise.labels.models import Label
 from turnwise.live.frames import RefusedError
 from turnwise.responses.models import Response

@@ -7,17 +7,17 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from evaluation.rater_agreement.kappa import Kappa, cohen_kappa
 from evaluation.questions import SSA
+from evaluation.rater_agreement.kappa import Kappa, cohen_kappa
 from tests.asking import SCALES, judge_all, judging_both
 from tests.conftest import MakeQueue, MakeStudy, start_dialogue, worker_of
 from tests.desks import begin, judge
 from tests.planted import talked
 from turnwise.accounts.models import User
 from turnwise.dialogues.models import Dialogue
-from turnwise.judging.readers import reader_comparison
 from turnwise.judging.items import subjects
 from turnwise.judging.models import Agreement
+from turnwise.judging.readers import reader_comparison
 from turnwise.labels.models import Label
 from turnwise.questions.question_sets import question_set
 from turnwise.studies.asks import UNDER_EACH_REPLY, About, Asked, Moment, Party
@@ -113,7 +113,11 @@ def test_a_label_more_makes_the_result_one_of_old_which_stays_until_the_next(
     browser, address = sign_in(rex), f"/studies/{study.pk}/readers/"
     assert "Compare again" in browser.get(address).content.decode()
     assert reader_comparison.want(study.asked[0], now=now)
-    assert len(reader_comparison.disputed(study.asked[0], 0, 50)) == reader_comparison.number_compared(study.asked[0]) == 7
+    assert (
+        len(reader_comparison.disputed(study.asked[0], 0, 50))
+        == reader_comparison.number_compared(study.asked[0])
+        == 7
+    )
 
     reader_comparison.work_out(study.asked[0].pk)
     found = Agreement.objects.get(ask__study=study)

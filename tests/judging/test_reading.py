@@ -22,9 +22,9 @@ from turnwise.dialogues.models import Dialogue, Material
 from turnwise.exports.bundle import write_bundle
 from turnwise.exports.turn_files import labelled_turns
 from turnwise.judging.items import pairs, subjects
-from turnwise.judging.queue import services as judging
-from turnwise.judging.models import Item, JudgingPlan, Slot
 from turnwise.judging.items.pairs import Source
+from turnwise.judging.models import Item, JudgingPlan, Slot
+from turnwise.judging.queue import services as judging
 from turnwise.judging.queue.rater_session import read_beside
 from turnwise.judging.queue.services import plan_of
 from turnwise.knowledge.reading_sets import Section
@@ -114,7 +114,9 @@ def test_of_two_conversations_it_says_in_which_as_the_rater_sees_them(
     item = Item.objects.get().pk
     assert {each.title for each in read_beside([item])[item]} == {"Bees", "Wasps"}
     exported = [json.loads(row.material or "") for row in chain(*labelled_turns(study))]
-    told = [{each["conversation"]: each["title"] for each in reading_material} for reading_material in exported]
+    told = [
+        {each["conversation"]: each["title"] for each in reading_material} for reading_material in exported
+    ]
     assert told == [{"first": first, "second": second} for first, second in seen]
 
 

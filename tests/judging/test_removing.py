@@ -22,12 +22,12 @@ from turnwise.accounts.models import User
 from turnwise.crowd.places import pilot
 from turnwise.crowd.refusals import EntryRefusedError
 from turnwise.judging.gold import gold_items
-from turnwise.judging.items import removal, subjects
-from turnwise.judging.queue import services as judging
-from turnwise.judging.queue.rater_session import Desk
 from turnwise.judging.gold.gold_items import Gold
+from turnwise.judging.items import removal, subjects
 from turnwise.judging.models import Battery, Item, Slot
 from turnwise.judging.queries import SystemCount, system_counts
+from turnwise.judging.queue import services as judging
+from turnwise.judging.queue.rater_session import Desk
 from turnwise.labels.models import Label
 from turnwise.live.frames import RefusedError
 from turnwise.responses.models import Response

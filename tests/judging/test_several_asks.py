@@ -30,16 +30,16 @@ from turnwise.dialogues.models import Dialogue
 from turnwise.exports.bundle import write_bundle
 from turnwise.exports.turn_files import csv_lines
 from turnwise.judging.gold import gold_items
+from turnwise.judging.gold.gold_items import Gold
 from turnwise.judging.items import pairs, subjects
-from turnwise.judging.queue import training
-from turnwise.judging.queue import services as judging
 from turnwise.judging.items.item_selection import dialogues, responses, turns
+from turnwise.judging.items.pairs import Source
+from turnwise.judging.models import Item, Slot
+from turnwise.judging.queries import system_counts
+from turnwise.judging.queue import services as judging
+from turnwise.judging.queue import training
 from turnwise.judging.queue.queued_task import ask_counts
 from turnwise.judging.queue.rater_session import Desk
-from turnwise.judging.gold.gold_items import Gold
-from turnwise.judging.models import Item, Slot
-from turnwise.judging.items.pairs import Source
-from turnwise.judging.queries import system_counts
 from turnwise.labels.models import Label
 from turnwise.live.frames import RefusedError
 from turnwise.responses.models import ResponseRun

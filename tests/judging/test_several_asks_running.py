@@ -8,25 +8,25 @@ from pathlib import Path
 import pytest
 from django.utils import timezone
 
-from evaluation.texts.personal_data import Kind
 from evaluation.report.bundles.recomputation import recompute
+from evaluation.texts.personal_data import Kind
 from tests.asking import LIKENESS, SSA, asking, judge_all
 from tests.conftest import MakeContexts, MakeRun, enter
 from tests.desks import begin
 from tests.planted import SignIn, computed, figures
 from turnwise.accounts.models import User
+from turnwise.crowd.models import Participation
 from turnwise.crowd.places import pilot
 from turnwise.crowd.places.ending import exclude
-from turnwise.crowd.models import Participation
 from turnwise.crowd.redaction import redact
 from turnwise.dialogues.models import Dialogue, Turn
 from turnwise.exports.bundle import write_bundle
 from turnwise.exports.turn_files import csv_lines
 from turnwise.judging.items import removal, subjects
-from turnwise.judging.queue import services as judging
-from turnwise.judging.queue.queued_task import ask_counts
 from turnwise.judging.models import Item, Slot
 from turnwise.judging.queries import system_counts
+from turnwise.judging.queue import services as judging
+from turnwise.judging.queue.queued_task import ask_counts
 from turnwise.labels.models import Label
 from turnwise.monitoring.monitor import monitor
 from turnwise.privacy.withdrawal import withdraw

@@ -14,15 +14,15 @@ from turnwise.contexts.files import jsonl_lines, parse
 from turnwise.contexts.models import ContextSet, ContextSetVersion
 from turnwise.contexts.services import import_version, save_set
 from turnwise.judging.items import pairs, subjects
-from turnwise.judging.queue import services as judging
-from turnwise.judging.models import Item
 from turnwise.judging.items.pairs import Source
+from turnwise.judging.models import Item
+from turnwise.judging.queue import services as judging
 from turnwise.judging.queue.rater_session import read_beside
 from turnwise.judging.queue.services import plan_of
 from turnwise.responses import files as responses
-from turnwise.responses.tasks import _Run
 from turnwise.responses.models import ResponseRun
 from turnwise.responses.services import Missing, store_file
+from turnwise.responses.tasks import _Run
 from turnwise.studies.models import Study
 from turnwise.studies.presets import preset_named
 from turnwise.studies.services import save_study, set_state

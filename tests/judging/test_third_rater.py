@@ -13,10 +13,10 @@ from tests.conftest import MakePairs, MakeQueue
 from tests.desks import begin
 from tests.planted import SignIn
 from turnwise.accounts.models import User
-from turnwise.judging.queue import services as judging
 from turnwise.judging.items import subjects
-from turnwise.judging.queue.rater_session import Desk
 from turnwise.judging.models import JudgingPlan, Slot
+from turnwise.judging.queue import services as judging
+from turnwise.judging.queue.rater_session import Desk
 from turnwise.studies.models import Study
 
 DENIES = {"group": "denial"}

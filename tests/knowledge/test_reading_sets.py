@@ -10,11 +10,11 @@ from turnwise.knowledge.reading_sets import (
     FACTS_NEEDED,
     Configuration,
     KnownEntity,
+    Section,
     TooLittleKnownError,
     ToRead,
     reading_sets,
 )
-from turnwise.knowledge.reading_sets import Section
 
 SECTIONS = ("One.", "Two.", "Three.", "Four.")
 

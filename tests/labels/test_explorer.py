@@ -12,8 +12,8 @@ from evaluation.questions import Answer
 from tests.conftest import MakeQueue, MakeStudy, pseudonym_of, start_dialogue, worker_of
 from tests.planted import SignIn, talked
 from turnwise.accounts.models import User
-from turnwise.crowd.places.ending import exclude
 from turnwise.crowd.models import Participation, Worker
+from turnwise.crowd.places.ending import exclude
 from turnwise.dialogues.models import Dialogue, Fault, Turn
 from turnwise.labels import explorer
 from turnwise.labels.explorer import Wanted, found, neighbours

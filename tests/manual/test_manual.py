@@ -8,8 +8,7 @@ from django.test import Client
 
 from tests.project.test_access import OURS, PUBLIC, TOKEN
 from turnwise.manual import pages
-from turnwise.manual.pages import HELP
-from turnwise.manual.pages import FILES, SECTIONS, find, page
+from turnwise.manual.pages import FILES, HELP, SECTIONS, find, page
 
 DOCS = Path(__file__).parents[2] / "docs"
 

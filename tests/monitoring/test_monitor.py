@@ -17,11 +17,11 @@ from turnwise.accounts.models import User
 from turnwise.bots.models import BotCopy
 from turnwise.charts.templatetags.figures import seconds
 from turnwise.crowd.entry import visits
+from turnwise.crowd.entry.practice import practised
+from turnwise.crowd.models import Assignment, Outcome, Participation, Practice
+from turnwise.crowd.pay.ledger import add_bonus, due, pay
 from turnwise.crowd.places.assignment import assign
 from turnwise.crowd.places.ending import complete, end
-from turnwise.crowd.pay.ledger import add_bonus, due, pay
-from turnwise.crowd.models import Assignment, Outcome, Participation, Practice
-from turnwise.crowd.entry.practice import practised
 from turnwise.dialogues.models import Dialogue, Fault, Turn
 from turnwise.monitoring.monitor import monitor
 from turnwise.studies.models import Study

@@ -17,15 +17,15 @@ from tests.conftest import OpenTab, enter, start_dialogue
 from tests.operating.conftest import MakeWizard, OpenPage, wizard
 from turnwise.accounts.models import User
 from turnwise.audits.services import start
-from turnwise.bots.hosting import client as bots
 from turnwise.bots import operators
+from turnwise.bots.hosting import client as bots
 from turnwise.bots.hosting import presence
 from turnwise.bots.models import OperatorPresence
+from turnwise.crowd.entry.sessions import COOKIE, signed
+from turnwise.crowd.models import Assignment, Outcome, PayEntry
 from turnwise.crowd.places.assignment import assign
 from turnwise.crowd.places.ending import end
-from turnwise.crowd.models import Assignment, Outcome, PayEntry
 from turnwise.crowd.refusals import EntryRefusedError
-from turnwise.crowd.entry.sessions import COOKIE, signed
 from turnwise.dialogues import operator_replies
 from turnwise.dialogues.models import Dialogue, Fault, OperatorReply, Seat, Turn
 from turnwise.studies.models import Study

@@ -19,8 +19,8 @@ from tests.conftest import MakeMeeting, session_cookie, start_dialogue, worker_o
 from tests.operating.conftest import MakeWizard
 from tests.tasks.two_people.conftest import come, dialogue_of
 from turnwise.accounts.models import User
-from turnwise.crowd.models import Assignment, PayEntry
 from turnwise.crowd.entry.sessions import COOKIE, signed
+from turnwise.crowd.models import Assignment, PayEntry
 from turnwise.dialogues.models import Dialogue, OperatorReply, Seat, Turn
 
 pytestmark = pytest.mark.django_db(transaction=True)

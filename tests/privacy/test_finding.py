@@ -7,8 +7,8 @@ import pytest
 from tests.conftest import MakeStudy, enter
 from tests.planted import SignIn, talked
 from turnwise.accounts.models import Event, User
-from turnwise.crowd.pay.ledger import pay
 from turnwise.crowd.models import Participation, Worker
+from turnwise.crowd.pay.ledger import pay
 from turnwise.dialogues.models import Turn
 from turnwise.studies.models import Study
 

@@ -8,8 +8,8 @@ from django.core.exceptions import ValidationError
 from django.core.management import call_command
 from django.test import Client
 
-from evaluation.texts.personal_data import Kind
 from evaluation.report.bundles.recomputation import recompute
+from evaluation.texts.personal_data import Kind
 from tests.conftest import MakeQueue, MakeStudy
 from tests.desks import judge
 from tests.planted import SignIn, computed, talked

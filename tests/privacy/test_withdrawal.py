@@ -23,18 +23,18 @@ from tests.desks import begin, judge
 from tests.planted import SignIn, computed, talked
 from tests.tasks.two_people.conftest import come
 from turnwise.accounts.models import User
-from turnwise.crowd.pay.ledger import pay
 from turnwise.crowd.models import Assignment, Outcome, Participation, PayEntry, Withdrawal, Worker
 from turnwise.crowd.panels import Arrival
+from turnwise.crowd.pay.ledger import pay
 from turnwise.crowd.queries import progress
 from turnwise.crowd.refusals import EntryRefusedError
-from turnwise.dialogues.partner_events import end_alone
 from turnwise.dialogues.models import Dialogue, Turn
+from turnwise.dialogues.partner_events import end_alone
 from turnwise.dialogues.queries import seat_of
 from turnwise.dialogues.services import Taken, finish, open_exchange, seat_two
-from turnwise.judging.queue import services as judging
 from turnwise.judging.items import subjects
 from turnwise.judging.models import Item
+from turnwise.judging.queue import services as judging
 from turnwise.labels.models import Label
 from turnwise.labels.services import record
 from turnwise.privacy.erasure import due_for_erasure, erase_due

@@ -15,7 +15,9 @@ def main() -> None:
     signal.signal(signal.SIGTERM, lambda *_: ending.set())
     child_programs.adopt()
     keeper = Program(
-        "The keeper", ["-m", "turnwise.project.supervision.keeper", *sys.argv[1:]], child_programs.marked(os.environ)
+        "The keeper",
+        ["-m", "turnwise.project.supervision.keeper", *sys.argv[1:]],
+        child_programs.marked(os.environ),
     )
     watch = Watch(keeper, lambda text: print(text, flush=True))
     keeper.start()

@@ -33,18 +33,18 @@ from tests.knowledge.bases import make_base
 from tests.questions.conftest import TONE
 from turnwise.accounts import colleagues, credentials
 from turnwise.accounts.audit_actions import WORDS
-from turnwise.accounts.models import ApiToken, User
 from turnwise.accounts.audit_log import LEFT_OUT
+from turnwise.accounts.models import ApiToken, User
 from turnwise.audits.services import start
 from turnwise.bots.hosting import resident_bots
 from turnwise.bots.models import Bot
 from turnwise.bots.services import register_bot
-from turnwise.crowd.places.assignment import admit, assign
-from turnwise.crowd.models import PanelAct, Participation, StudyPanel, Waiting
 from turnwise.crowd.entry.sessions import COOKIE, signed
+from turnwise.crowd.models import PanelAct, Participation, StudyPanel, Waiting
+from turnwise.crowd.places.assignment import admit, assign
 from turnwise.dialogues.models import Turn
-from turnwise.judging.queue import services as judging
 from turnwise.judging.models import Item
+from turnwise.judging.queue import services as judging
 from turnwise.labels.models import Label
 from turnwise.project.sockets import websocket_urlpatterns
 from turnwise.quality.decisions import decide
@@ -413,12 +413,14 @@ def test_every_page_keeps_its_rule(
     clients = {"nobody": Client(), "worker": worker}
     for user in (rex, mallory, ada):
         clients[user.username] = Client(
-            headers={"Authorization": f"Bearer {credentials.make_token(user, 'walk')}"}, raise_request_exception=False
+            headers={"Authorization": f"Bearer {credentials.make_token(user, 'walk')}"},
+            raise_request_exception=False,
         )
         clients[user.username].force_login(user)
     for user in (rex, mallory):
         clients[f"{user.username}'s token"] = Client(
-            headers={"Authorization": f"Bearer {credentials.make_token(user, 'alone')}"}, raise_request_exception=False
+            headers={"Authorization": f"Bearer {credentials.make_token(user, 'alone')}"},
+            raise_request_exception=False,
         )
 
     kept = {who: cookies_of(client) for who, client in clients.items()}

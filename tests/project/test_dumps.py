@@ -13,8 +13,7 @@ import pytest
 from django.db import connection, transaction
 
 from tests.planted import talked
-from turnwise.project.database import DumpError, backup, restore
-from turnwise.project.database import AnotherVersionError, bring_up_to_date
+from turnwise.project.database import AnotherVersionError, DumpError, backup, bring_up_to_date, restore
 from turnwise.project.supervision.installation import ANOTHER_VERSION
 from turnwise.studies.models import Study
 

@@ -11,7 +11,8 @@ import pytest
 import redis
 import yaml
 
-from turnwise.project.supervision import embedded, embedded as passable
+from turnwise.project.supervision import embedded
+from turnwise.project.supervision import embedded as passable
 from turnwise.project.supervision.embedded import POSTGRESQL_VERSION, PostgreSQL, Redis, postgresql_binaries
 from turnwise.project.supervision.processes import StartError
 

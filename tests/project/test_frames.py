@@ -30,13 +30,13 @@ from tests.conftest import (
 from tests.operating.conftest import MakeWizard
 from turnwise.accounts.models import User
 from turnwise.bots import operators
-from turnwise.crowd.running import lobby_queue
-from turnwise.crowd.places.assignment import admit
-from turnwise.crowd.models import Assignment, Participation, Waiting
 from turnwise.crowd.entry.sessions import COOKIE, signed
+from turnwise.crowd.models import Assignment, Participation, Waiting
+from turnwise.crowd.places.assignment import admit
+from turnwise.crowd.running import lobby_queue
 from turnwise.dialogues.models import Dialogue, OperatorReply, Turn
-from turnwise.judging.queue import services as judging
 from turnwise.judging.models import Batch, Slot
+from turnwise.judging.queue import services as judging
 from turnwise.labels.models import Label
 from turnwise.project.sockets import websocket_urlpatterns
 from turnwise.responses.models import Response, WritingPlace

@@ -171,8 +171,8 @@ def test_done_once_it_is_no_copy(keep: Keep) -> None:
 def test_what_is_kept_running_begins_no_thread_while_it_loads() -> None:
     """Of a process with threads, a copy may stop for ever at a lock that one of them held."""
     code = (
-        "import os; from turnwise.project import web; from turnwise.bots import hosts;"
-        " web.load(['--port', '0'])(); hosts.load([])();"
+        "import os; from turnwise.project import web_server; from turnwise.bots.hosting import host_program;"
+        " web_server.load(['--port', '0'])(); host_program.load([])();"
         " from django.db import connection; print(len(os.listdir('/proc/self/task')), connection.connection)"
     )
 

@@ -81,7 +81,7 @@ def in_catalogs() -> Iterator[tuple[Path, str]]:
 def test_no_line_ends_between_a_number_and_its_unit(
     texts: Callable[[], Iterator[tuple[Path, str]]],
 ) -> None:
-    """Mended by `&nbsp;` in templates; in programs by `with_unit` and `percent` of evaluation/files/writing.py."""
+    """Mended by `&nbsp;` in templates; in programs by `with_unit` and `percent`."""
     found = [
         f"{path.relative_to(ROOT)}: {text[max(0, each.start() - 30) : each.end() + 10]}"
         for path, text in texts()

@@ -41,7 +41,7 @@ def test_a_stranger_with_a_recorded_number_is_left_alone(
 )
 def test_children_end_when_their_parent_is_killed(wait_until_gone: Callable[[psutil.Process], bool]) -> None:
     program = (
-        "import sys, time; from turnwise.project.processes import spawn;"
+        "import sys, time; from turnwise.project.supervision.processes import spawn;"
         "print(spawn([sys.executable, '-c', 'import time; time.sleep(60)']).pid, flush=True); time.sleep(60)"
     )
     parent = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE)

@@ -15,8 +15,8 @@ from turnwise.crowd.entry.enrolment import refuse_whom_it_is_not_for
 from turnwise.crowd.models import Participation
 from turnwise.crowd.refusals import EntryRefusedError
 from turnwise.judging.gold import gold_items
-from turnwise.judging.queue import services as judging
 from turnwise.judging.gold.gold_items import Gold
+from turnwise.judging.queue import services as judging
 from turnwise.labels.models import Label
 from turnwise.labels.services import Timing
 from turnwise.quality import decisions, flagging

@@ -10,10 +10,10 @@ from django.test import Client
 
 from tests.conftest import MakeQueue, MakeStudy, enter
 from turnwise.accounts.models import User
+from turnwise.crowd.entry.sessions import signed
 from turnwise.crowd.models import Assignment, Outcome, Participation, Worker
 from turnwise.crowd.panels import Arrival
 from turnwise.crowd.refusals import EntryRefusedError
-from turnwise.crowd.entry.sessions import signed
 from turnwise.judging.models import Batch
 from turnwise.privacy.stored_data import stored_of
 from turnwise.quality import qualification_tests

@@ -13,8 +13,8 @@ from django.utils import timezone
 
 from evaluation.questions import DEMOGRAPHICS, FEEDBACK
 from tests.conftest import MakePairs, MakeQueue, MakeStudy, MakeWriting
-from turnwise.crowd.places.ending import complete
 from turnwise.crowd.models import Assignment, Outcome, Participation
+from turnwise.crowd.places.ending import complete
 from turnwise.labels.models import Label
 from turnwise.monitoring.funnel import Stood, stages
 from turnwise.privacy.withdrawal import withdraw

@@ -9,9 +9,9 @@ from tests.conftest import MakeQueue, MakeStudy
 from tests.questionnaires.test_path import HOW, SSA, WHO
 from tests.rehearsals.conftest import rehearsed
 from turnwise.labels.models import Label
-from turnwise.rehearsals.simulated_worker import People
-from turnwise.rehearsals.people_findings import findings_about
 from turnwise.rehearsals.injected_effects import Kind, mix
+from turnwise.rehearsals.people_findings import findings_about
+from turnwise.rehearsals.simulated_worker import People
 from turnwise.reports.descriptions import sets_about_people
 from turnwise.studies.models import Ask
 

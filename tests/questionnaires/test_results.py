@@ -12,8 +12,8 @@ import pytest
 from django.core.management import call_command
 from django.test import Client
 
-from evaluation.texts.personal_data import Kind
 from evaluation.report.bundles.recomputation import recompute
+from evaluation.texts.personal_data import Kind
 from tests.conftest import MakeStudy, MakeWriting
 from tests.planted import SignIn, computed, talked
 from tests.questionnaires.test_path import FINE, HOW, OLD_HAND, SSA, WHO

@@ -11,9 +11,14 @@ from django.utils import timezone
 
 from evaluation.questions import SSA, QuestionSet
 from evaluation.questions.checks import RESERVED
-from evaluation.report.bundles.recomputation import recompute
 from evaluation.report.bundles.columns import answered_in
-from evaluation.report.bundles.tables import judgments_table, labels_table, pair_judgments_table, questionnaires_table
+from evaluation.report.bundles.recomputation import recompute
+from evaluation.report.bundles.tables import (
+    judgments_table,
+    labels_table,
+    pair_judgments_table,
+    questionnaires_table,
+)
 from tests.conftest import MakeStudy, worker_of
 from tests.planted import computed, talked
 from tests.questions.conftest import TONE

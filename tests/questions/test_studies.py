@@ -13,8 +13,8 @@ from tests.questions.conftest import TONE
 from turnwise.accounts.models import User
 from turnwise.bots.services import register_bot
 from turnwise.crowd.entry.worker_views import instructions_shown
-from turnwise.questions.services import add_version, create_set
 from turnwise.questions.question_sets import all_asked
+from turnwise.questions.services import add_version, create_set
 from turnwise.studies.asks import About, Asked, Moment
 from turnwise.studies.models import Study
 from turnwise.studies.services import save_study

@@ -12,8 +12,8 @@ from tests.rehearsals.conftest import rehearsed
 from turnwise.accounts.models import User
 from turnwise.crowd.entry.practice import practised
 from turnwise.live.jobs import REHEARSALS, only_here
-from turnwise.rehearsals.run import begin, look_after
 from turnwise.rehearsals.models import Attempt
+from turnwise.rehearsals.run import begin, look_after
 from turnwise.rehearsals.services import copied
 from turnwise.rehearsals.tasks import started
 from turnwise.studies.models import Study

@@ -7,9 +7,9 @@ from tests.conftest import MakeContexts, MakeQueue, MakeRun
 from tests.rehearsals.conftest import rehearsed
 from turnwise.accounts.models import User
 from turnwise.crowd.models import Participation
-from turnwise.judging.queue import services as judging
 from turnwise.judging.items import subjects
 from turnwise.judging.models import Battery, Slot
+from turnwise.judging.queue import services as judging
 from turnwise.labels.models import Label
 from turnwise.studies.asks import About, Asked
 from turnwise.studies.models import Study

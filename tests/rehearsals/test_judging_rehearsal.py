@@ -26,10 +26,10 @@ from turnwise.contexts.services import import_version
 from turnwise.crowd.models import Assignment, Participation, Worker
 from turnwise.exports.rows import rows as bundle_rows
 from turnwise.exports.rows import sets_answered
-from turnwise.judging.queue import services as judging
 from turnwise.judging.items import subjects
 from turnwise.judging.items.item_selection import contexts_of
 from turnwise.judging.models import Item, JudgingPlan, Slot
+from turnwise.judging.queue import services as judging
 from turnwise.judging.readers.reader_comparison import judged_by_both
 from turnwise.labels.models import Label
 from turnwise.project.management.commands.rehearse import served

@@ -45,7 +45,14 @@ def web() -> Iterator[tuple[str, psutil.Process]]:
         listener.bind(("127.0.0.1", 0))
         listener.listen(512)
         fd = listener.fileno()
-        arguments = ["-m", "turnwise.project.supervision.keeper", "web", "turnwise.project.web_server", "--fd", str(fd)]
+        arguments = [
+            "-m",
+            "turnwise.project.supervision.keeper",
+            "web",
+            "turnwise.project.web_server",
+            "--fd",
+            str(fd),
+        ]
         keeper = Program("web", arguments, dict(os.environ), fd)
         keeper.start()
         try:

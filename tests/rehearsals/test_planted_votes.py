@@ -19,10 +19,10 @@ from evaluation.questions import (
     Subject,
 )
 from evaluation.questions import Kind as QuestionKind
+from turnwise.rehearsals.expected_results import foreseen, means, stored
 from turnwise.rehearsals.findings import Finding, Outcome, allowed, findings, inside
 from turnwise.rehearsals.injected_effects import Answers, Kind, Plan, mix
 from turnwise.rehearsals.rehearsed_task import TooFewError, latecomers, room, seats
-from turnwise.rehearsals.expected_results import foreseen, means, stored
 from turnwise.rehearsals.scenarios import State, rates, seen, ways
 
 # --- how much, and who comes when -----------------------------------------------------------------------

@@ -15,11 +15,11 @@ from tests.planted import SignIn, figures, talked
 from tests.rehearsals.conftest import rehearsed, rows
 from turnwise.accounts.models import User
 from turnwise.crowd.models import Participation, Worker
+from turnwise.rehearsals.expected_results import means
 from turnwise.rehearsals.findings import Outcome, findings
 from turnwise.rehearsals.injected_effects import HONEST, Kind, Plan, mix
 from turnwise.rehearsals.services import delete_rehearsal, enough_workers, make_rehearsal
 from turnwise.rehearsals.simulation import Work
-from turnwise.rehearsals.expected_results import means
 from turnwise.studies.asks import About, Asked, Moment
 from turnwise.studies.models import Study
 

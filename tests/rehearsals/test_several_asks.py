@@ -13,8 +13,8 @@ from tests.rehearsals.conftest import rehearsed
 from turnwise.accounts.models import User
 from turnwise.exports.bundle import write_bundle
 from turnwise.judging.items import pairs
-from turnwise.judging.models import Item
 from turnwise.judging.items.pairs import Source
+from turnwise.judging.models import Item
 from turnwise.labels.models import Label
 from turnwise.studies.asks import About, Asked
 from turnwise.studies.models import Study

@@ -27,11 +27,11 @@ from turnwise.crowd.models import Assignment, Participation, Waiting
 from turnwise.dialogues.models import Dialogue, ReadingSet
 from turnwise.labels.models import Label
 from turnwise.rehearsals import run
-from turnwise.rehearsals.models import Attempt
+from turnwise.rehearsals.expected_results import means
 from turnwise.rehearsals.injected_effects import Kind, Plan, mix
+from turnwise.rehearsals.models import Attempt
 from turnwise.rehearsals.simulated_answers import AGAIN, COPIED, SENTENCES, SWORN, copied, said
 from turnwise.rehearsals.tasks import started
-from turnwise.rehearsals.expected_results import means
 from turnwise.studies.asks import About, Asked, Moment
 from turnwise.studies.models import Study
 

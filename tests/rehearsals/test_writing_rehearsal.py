@@ -13,8 +13,8 @@ from tests.rehearsals.conftest import rehearsed, rows
 from turnwise.accounts.models import User
 from turnwise.crowd.models import Assignment, Participation
 from turnwise.rehearsals.injected_effects import Kind, mix
-from turnwise.rehearsals.simulated_answers import MACHINE, response
 from turnwise.rehearsals.services import enough_workers
+from turnwise.rehearsals.simulated_answers import MACHINE, response
 from turnwise.responses.checks import problem_of
 from turnwise.responses.models import Response, ResponseRun
 from turnwise.studies.asks import About, Asked, Moment

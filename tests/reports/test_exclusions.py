@@ -16,8 +16,8 @@ from evaluation.report.bundles.recomputation import recompute
 from tests.conftest import MakeStudy, pseudonym_of
 from tests.planted import SignIn, computed, figures, talked
 from turnwise.accounts.models import User
-from turnwise.crowd.places.ending import exclude
 from turnwise.crowd.models import Participation
+from turnwise.crowd.places.ending import exclude
 from turnwise.studies.models import Study
 from turnwise.studies.services import save_study
 

@@ -14,8 +14,8 @@ from django.test import Client
 from django.utils import timezone
 
 from evaluation.files.reading import FileError
-from evaluation.statistics.labels import Labels
 from evaluation.report.bundles.recomputation import recompute
+from evaluation.statistics.labels import Labels
 from evaluation.statistics.ssa import Unit, ssa
 from tests.conftest import MakeContexts, MakeQueue, MakeRun
 from tests.desks import begin
@@ -24,11 +24,11 @@ from turnwise.accounts.models import User
 from turnwise.contexts import services as contexts
 from turnwise.contexts.files import ContextRow
 from turnwise.contexts.models import ContextSet
-from turnwise.crowd.places.ending import exclude
 from turnwise.crowd.models import Participation
-from turnwise.judging.queue import services as judging
+from turnwise.crowd.places.ending import exclude
 from turnwise.judging.items import subjects
 from turnwise.judging.models import Item
+from turnwise.judging.queue import services as judging
 from turnwise.labels.models import Label
 from turnwise.reports import services
 from turnwise.studies.models import Study

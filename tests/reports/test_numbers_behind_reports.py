@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from django.core.management import call_command
 
-from evaluation.report.label_columns import other_result
 from evaluation.report.bundles.recomputation import recompute
+from evaluation.report.label_columns import other_result
 from tests.conftest import MakeContexts, MakeQueue, MakeRun, MakeStudy
 from tests.desks import judge
 from tests.planted import SignIn, computed, talked

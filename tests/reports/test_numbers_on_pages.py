@@ -21,8 +21,8 @@ from tests.tasks.self_play.test_report import LINES
 from tests.tasks.two_people.test_report import ASKS, MEH, NO, YES, met
 from turnwise.accounts.models import User
 from turnwise.crowd.places.ending import exclude
-from turnwise.judging.queue import services as judging
 from turnwise.judging.items import subjects
+from turnwise.judging.queue import services as judging
 from turnwise.studies.models import PrimaryAnalysis, Study
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -21,8 +21,8 @@ from turnwise.bots.models import Bot
 from turnwise.dialogues.models import Dialogue, Turn
 from turnwise.dialogues.queries import seat_of
 from turnwise.dialogues.services import finish
-from turnwise.judging.queue import services as judging
 from turnwise.judging.items import subjects
+from turnwise.judging.queue import services as judging
 from turnwise.studies.models import Study
 
 pytestmark = pytest.mark.django_db(transaction=True)

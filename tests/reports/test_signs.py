@@ -14,8 +14,7 @@ from evaluation.report.bundles.recomputation import recompute
 from tests.conftest import MakeStudy, pseudonym_of, worker_of
 from tests.planted import SignIn, computed, figures, talked
 from turnwise.accounts.models import User
-from turnwise.crowd.entry.enrolment import hashed
-from turnwise.crowd.entry.enrolment import consent
+from turnwise.crowd.entry.enrolment import consent, hashed
 from turnwise.crowd.models import Participation
 from turnwise.crowd.panels import Arrival
 from turnwise.dialogues.models import Dialogue

@@ -12,8 +12,8 @@ from turnwise.accounts.limits import one_at_once_of
 from turnwise.accounts.models import User
 from turnwise.contexts.models import ContextSetVersion
 from turnwise.responses import files
-from turnwise.responses.models import Response, ResponseRun
 from turnwise.responses.files import parsed_apart, parsed_from
+from turnwise.responses.models import Response, ResponseRun
 
 SignIn = Callable[[User], Client]
 pytestmark = pytest.mark.django_db

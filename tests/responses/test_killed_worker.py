@@ -16,9 +16,9 @@ from tests.responses.conftest import MakeRun
 from turnwise.accounts.models import User
 from turnwise.bots.models import Bot
 from turnwise.responses import tasks
-from turnwise.responses.tasks import seed_of
 from turnwise.responses.models import ResponseRun
 from turnwise.responses.services import start_run
+from turnwise.responses.tasks import seed_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -19,13 +19,13 @@ from tests.planted import computed, figures
 from turnwise.accounts.models import User
 from turnwise.bots.models import Bot
 from turnwise.crowd.entry.sessions import COOKIE, signed
-from turnwise.judging.queue import services as judging
 from turnwise.judging.items import subjects
 from turnwise.judging.models import Batch, Item
+from turnwise.judging.queue import services as judging
 from turnwise.labels.models import Label
 from turnwise.responses import files, services
-from turnwise.responses.tasks import answer_slice
 from turnwise.responses.models import Response, ResponseRun
+from turnwise.responses.tasks import answer_slice
 from turnwise.studies.models import Study
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -19,9 +19,9 @@ from turnwise.bots.hosting import resident_bots
 from turnwise.bots.models import Bot, BotVersion
 from turnwise.live.jobs import RUNS, only_here
 from turnwise.responses import services, tasks
-from turnwise.responses.tasks import answer_slice, seed_of
 from turnwise.responses.models import Response, ResponseFault, ResponseRun
 from turnwise.responses.queries import progress
+from turnwise.responses.tasks import answer_slice, seed_of
 
 SignIn = Callable[[User], Client]
 

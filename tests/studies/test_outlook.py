@@ -10,8 +10,8 @@ from django.test import Client
 from tests.conftest import MakeQueue, MakeVersion
 from tests.planted import SignIn
 from turnwise.accounts.models import User
-from turnwise.judging.queue.queued_task import planned_of_queue
 from turnwise.judging.models import JudgingPlan
+from turnwise.judging.queue.queued_task import planned_of_queue
 from turnwise.studies.models import Study
 from turnwise.studies.outlook import outlook
 from turnwise.studies.planned_size import Planned, Tells, Unit, of_conversations

@@ -189,7 +189,8 @@ def test_programs_share_and_tag_by_the_same_rules(shared: Study, rex: User, mall
     def call(method: str, who: User, path: str, body: object = None) -> tuple[int, Any]:
         answer = browser.generic(
             method, f"/api/studies/{shared.code}/{path}", json.dumps(body) if body is not None else "",
-            content_type="application/json", HTTP_AUTHORIZATION=f"Bearer {credentials.make_token(who, 'test')}",
+            content_type="application/json",
+            HTTP_AUTHORIZATION=f"Bearer {credentials.make_token(who, 'test')}",
         )  # fmt: skip
         return answer.status_code, answer.json()
 

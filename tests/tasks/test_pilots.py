@@ -14,8 +14,8 @@ from django.test import Client
 from django.utils import timezone
 
 from evaluation.questions import Answer
-from evaluation.report.label_columns import PILOT
 from evaluation.report.bundles.recomputation import recompute
+from evaluation.report.label_columns import PILOT
 from tests.conftest import (
     MakeContexts,
     MakeMeeting,
@@ -30,18 +30,18 @@ from tests.desks import begin
 from tests.planted import SignIn, computed
 from tests.tasks.two_people.conftest import come
 from turnwise.accounts.models import User
+from turnwise.crowd.models import Assignment, Outcome
 from turnwise.crowd.places import pilot
 from turnwise.crowd.places.ending import complete
-from turnwise.crowd.models import Assignment, Outcome
 from turnwise.crowd.refusals import EntryRefusedError
 from turnwise.dialogues.models import Dialogue
 from turnwise.dialogues.queries import seat_of
 from turnwise.dialogues.services import Taken, finish, seat_two
-from turnwise.judging.queue import services as judging
 from turnwise.judging.items import subjects
-from turnwise.judging.queue.rater_session import Desk
 from turnwise.judging.models import Battery, Item, Slot
 from turnwise.judging.queries import system_counts
+from turnwise.judging.queue import services as judging
+from turnwise.judging.queue.rater_session import Desk
 from turnwise.labels.models import Label
 from turnwise.reports.descriptions import method
 from turnwise.responses.files import parse

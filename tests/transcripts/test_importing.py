@@ -34,11 +34,11 @@ from turnwise.reports.services import build_report, queue_report
 from turnwise.studies.asks import Party
 from turnwise.studies.models import Study
 from turnwise.studies.services import save_study
-from turnwise.transcripts import importing, storing, import_progress
+from turnwise.transcripts import import_progress, importing, storing
+from turnwise.transcripts.file_reading import preview, previewed_apart, told_preview
 from turnwise.transcripts.importers import FORMATS, Problem, Source, checking
 from turnwise.transcripts.importers.formats import Format
 from turnwise.transcripts.importing import ImportRefusedError, guessed_systems, upload
-from turnwise.transcripts.file_reading import preview, previewed_apart, told_preview
 from turnwise.transcripts.tasks import started
 from turnwise.transcripts.undoing import refuse_labelled, undo
 

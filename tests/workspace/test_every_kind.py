@@ -29,13 +29,13 @@ from tests.planted import SignIn, computed, talked
 from turnwise.accounts.models import User
 from turnwise.bots.models import OPERATED, Bot
 from turnwise.bots.services import register_bot
+from turnwise.crowd.models import Outcome, Participation
 from turnwise.crowd.places.assignment import assign
 from turnwise.crowd.places.ending import complete
-from turnwise.crowd.models import Outcome, Participation
 from turnwise.dialogues.models import Fault
-from turnwise.judging.queue import services as judging
 from turnwise.judging.items import subjects
 from turnwise.judging.models import Battery, JudgingPlan
+from turnwise.judging.queue import services as judging
 from turnwise.reports.models import Report
 from turnwise.studies.models import Study
 from turnwise.studies.services import save_study, set_state

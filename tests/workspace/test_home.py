@@ -14,10 +14,10 @@ from tests.planted import SignIn, computed, talked
 from tests.workspace.test_journey import hosted
 from turnwise.accounts.models import User
 from turnwise.bots.models import Bot
+from turnwise.crowd.models import Outcome, Participation
+from turnwise.crowd.pay.ledger import pay
 from turnwise.crowd.places.assignment import assign
 from turnwise.crowd.places.ending import complete
-from turnwise.crowd.pay.ledger import pay
-from turnwise.crowd.models import Outcome, Participation
 from turnwise.crowd.running.pausing import pause, resume
 from turnwise.crowd.running.spending import spend_of
 from turnwise.dialogues.models import Fault

@@ -7,9 +7,9 @@ from django.utils import timezone
 
 from tests.conftest import MakeStudy, enter
 from turnwise.accounts.models import User
+from turnwise.crowd.models import Outcome
 from turnwise.crowd.places.assignment import assign
 from turnwise.crowd.places.ending import complete
-from turnwise.crowd.models import Outcome
 
 
 def queries_of(client: Client, path: str) -> int:

@@ -4,13 +4,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from chatbots.identity.classifiers.logistic import BagOfWords
 from chatbots.identity.classifiers.base import ClassifierError, TrainableClassifier, read_description
-from chatbots.identity.classifiers.baselines import ByGrammar
+from chatbots.identity.classifiers.baselines import ByGrammar, Guess, Nearest
 from chatbots.identity.classifiers.encoder import Encoder
-from chatbots.identity.classifiers.baselines import Guess
-from chatbots.identity.classifiers.baselines import Nearest
-from chatbots.identity.classifiers.logistic import Ngrams
+from chatbots.identity.classifiers.logistic import BagOfWords, Ngrams
 
 KINDS: Mapping[str, type[TrainableClassifier]] = {
     cls.kind: cls for cls in (Guess, BagOfWords, Nearest, Ngrams, Encoder, ByGrammar)

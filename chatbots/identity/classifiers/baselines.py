@@ -6,26 +6,7 @@ The grammar as a classifier.
 """
 
 import hashlib
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any, Self
-
-import numpy as np
-from numpy.typing import NDArray
-
-from chatbots.identity.classifiers.base import TrainableClassifier
-from chatbots.identity.labels import LABELS, Label
 import json
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any, Self
-
-import numpy as np
-from numpy.typing import NDArray
-
-from chatbots.identity.classifiers.base import TrainableClassifier, numbers_of
-from chatbots.identity.features import TfIdf
-from chatbots.identity.labels import LABELS, Label
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
@@ -33,8 +14,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from chatbots.identity.classifiers.base import TrainableClassifier
-from chatbots.identity.features import last_sentences
+from chatbots.identity.classifiers.base import TrainableClassifier, numbers_of
+from chatbots.identity.features import TfIdf, last_sentences
 from chatbots.identity.grammar.recognition import Recogniser
 from chatbots.identity.labels import LABELS, Label
 

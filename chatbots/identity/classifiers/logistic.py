@@ -5,13 +5,6 @@ Logistic regression on bags of words.
 Logistic regression on hashed n-grams of words and letters: in the place of fastText.
 """
 
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
-from scipy.optimize import minimize
-from scipy.sparse import csr_matrix
-from scipy.special import log_softmax, softmax
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -19,21 +12,12 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-
-
-from chatbots.identity.classifiers.base import TrainableClassifier, numbers_of
-from chatbots.identity.features import TfIdf
-from chatbots.identity.labels import LABELS, Label
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any, Self
-
-import numpy as np
-from numpy.typing import NDArray
-
+from scipy.optimize import minimize
+from scipy.sparse import csr_matrix
+from scipy.special import log_softmax, softmax
 
 from chatbots.identity.classifiers.base import TrainableClassifier, numbers_of
-from chatbots.identity.features import HashedNgrams
+from chatbots.identity.features import HashedNgrams, TfIdf
 from chatbots.identity.labels import LABELS, Label
 
 

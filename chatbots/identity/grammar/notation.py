@@ -24,7 +24,6 @@ from typing import TypeAlias
 
 from chatbots.identity.labels import Label
 
-
 RULES = Path(__file__).parent / "rules"
 ROOTS: dict[Label, str] = {
     Label.POSITIVE: "positive",

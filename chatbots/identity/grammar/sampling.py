@@ -16,10 +16,16 @@ Source: Gros et al. 2021, appendix A. Of each rule the likeliest choices, up to 
 go into every split; each of the others into one alone.
 """
 
-from collections.abc import Mapping
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import accumulate, cycle
 from pathlib import Path
+from random import Random
 
 from chatbots.identity.grammar.notation import (
+    ROOTS,
     RULES,
     Choice,
     Grammar,
@@ -28,23 +34,11 @@ from chatbots.identity.grammar.notation import (
     Reference,
     Rule,
     Symbol,
+    joined,
+    load,
     tokens,
 )
-import hashlib
-from collections.abc import Sequence
-from enum import StrEnum
-
-from chatbots.identity.grammar.notation import Choice, Grammar, Reference, Rule
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import accumulate, cycle
-from random import Random
-
-
-from chatbots.identity.grammar.notation import ROOTS, Grammar, Phrase, Reference, Symbol, joined, load
-
 from chatbots.identity.labels import Label
-
 
 _MARK = "~"  # cannot begin the name of a rule that somebody wrote
 

@@ -27,15 +27,20 @@ from typing import Any, NamedTuple
 
 from tqdm import tqdm
 
-from chatbots.meena.corpus.filters import FILTERS, MOST_REPEATS, Candidate, reason_to_remove, without_quotes
+from chatbots.meena.corpus.filters import (
+    FILTERS,
+    MOST_REPEATS,
+    Candidate,
+    CountSketch,
+    reason_to_remove,
+    without_quotes,
+)
 from chatbots.meena.corpus.reading import Message, ReadingReport, Tree, read_trees
 from chatbots.meena.corpus.shards import ShardWriter
-from chatbots.meena.corpus.filters import CountSketch
 from chatbots.meena.tokenizer import Tokenizer
 from chatbots.safety import CLASSIFIERS, SafetyClassifier
-from chatbots.training.files import CorpusError
+from chatbots.training.files import CorpusError, write_atomically, write_json
 from chatbots.training.settings import check_range
-from chatbots.training.files import write_atomically, write_json
 
 TREES_AT_ONCE = 256
 BELOW = "below a removed one"

@@ -8,16 +8,15 @@ How often each text occurs, in memory of fixed size.
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple
-import hashlib
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-
 
 SHORTEST, LONGEST = 2, 128
 """Subwords."""

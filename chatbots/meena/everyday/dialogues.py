@@ -13,6 +13,7 @@ import itertools
 import json
 import random
 import re
+import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from io import BytesIO
 from pathlib import Path
@@ -20,12 +21,6 @@ from typing import Any
 
 from chatbots.meena.everyday.templates import Block, Exchange, Filled, Slots, expand, fill, names, shipped
 from chatbots.training.files import write_atomically
-import json
-import zipfile
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
-
 
 BLOCKS = (2, 6)
 """Fewest and most subjects of a conversation."""

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from chatbots.meena.everyday.dialogues import LEADS, typed
-from chatbots.meena.everyday.reply_rules import answering, listener, openings, pairs, question_in
 from chatbots.meena.everyday.remarks import corrects, is_general, remark
+from chatbots.meena.everyday.reply_rules import answering, listener, openings, pairs, question_in
 from chatbots.meena.everyday.templates import Filled, Slots, expand, fill, shipped
 from evaluation.texts.repetition import repeats
 

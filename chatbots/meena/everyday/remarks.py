@@ -10,19 +10,15 @@ said about somebody's own words is true of them; that is all that a small model 
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
-from importlib import resources
-from typing import NamedTuple
 import random
 import re
+from collections.abc import Iterator
 from functools import cache
 from importlib import resources
-
+from typing import NamedTuple
 
 from chatbots.meena.everyday.reply_rules import is_question
 from chatbots.meena.everyday.templates import alternatives
-
 
 MOST_WORDS = 6
 """Most words of a clause that is said back; more would be a repetition of the line, or copied with slips."""

@@ -12,9 +12,8 @@ import torch
 from torch import Tensor
 
 from chatbots.local_files import hash_of
-from chatbots.meena.model import load_checkpoint, read_config
 from chatbots.meena.config import MeenaConfig
-from chatbots.meena.model import PADDING, Meena
+from chatbots.meena.model import PADDING, Meena, load_checkpoint, read_config
 from chatbots.meena.tokenizer import Tokenizer
 from chatbots.training.checkpoint import CheckpointError
 

@@ -16,26 +16,29 @@ import torch
 from torch import Tensor
 from tqdm import tqdm
 
-from chatbots.meena.model import read_config, read_tokenizer, save_checkpoint
 from chatbots.meena.config import MeenaConfig
-from chatbots.meena.model import Meena
-from chatbots.meena.training.perplexity import negative_log_likelihood, perplexity
+from chatbots.meena.model import Meena, read_config, read_tokenizer, save_checkpoint
 from chatbots.meena.tokenizer import Tokenizer
 from chatbots.meena.training.batching import Batch, Batches
 from chatbots.meena.training.distillation import Teacher, soft_loss
-from chatbots.meena.training.settings import make_optimizer
 from chatbots.meena.training.parallel import (
+    SHARDS,
     clip_gradients,
     empty_state,
     exchange_gradients,
     gather_over_processes,
+    read_plain,
+    read_shards,
+    shapes_in,
     shard_over_processes,
     sum_over_processes,
     wait_for_all,
     whole,
+    write_shards,
+    write_whole,
 )
-from chatbots.meena.training.settings import MUST_STAY, TrainingSettings
-from chatbots.meena.training.parallel import SHARDS, read_plain, read_shards, shapes_in, write_shards, write_whole
+from chatbots.meena.training.perplexity import negative_log_likelihood, perplexity
+from chatbots.meena.training.settings import MUST_STAY, TrainingSettings, make_optimizer
 from chatbots.training.checkpoint import (
     CheckpointError,
     complete_or_absent,

@@ -12,17 +12,6 @@ when other processes read it.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
-
-import torch
-from torch import Tensor, distributed, nn
-from torch.distributed.fsdp import FSDPModule, MixedPrecisionPolicy, fully_shard
-from torch.distributed.tensor import DTensor, Replicate
-from torch.distributed.tensor import empty as distributed_empty
-
-from chatbots.meena.model import Meena
-from chatbots.meena.acceleration import Precision
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -30,13 +19,18 @@ from pathlib import Path
 
 import torch
 from safetensors import SafetensorError, safe_open
-from torch import Tensor, distributed
+from torch import Tensor, distributed, nn
 from torch.distributed.checkpoint.api import CheckpointException
 from torch.distributed.checkpoint.hf_storage import HuggingFaceStorageReader, HuggingFaceStorageWriter
 from torch.distributed.checkpoint.metadata import TensorStorageMetadata
 from torch.distributed.checkpoint.state_dict_loader import load
 from torch.distributed.checkpoint.state_dict_saver import save
+from torch.distributed.fsdp import FSDPModule, MixedPrecisionPolicy, fully_shard
+from torch.distributed.tensor import DTensor, Replicate
+from torch.distributed.tensor import empty as distributed_empty
 
+from chatbots.meena.acceleration import Precision
+from chatbots.meena.model import Meena
 from chatbots.training.checkpoint import CheckpointError
 
 

@@ -7,29 +7,19 @@ Optimisers and how their learning rate runs. Steps are counted from 0.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
 from torch.distributed.tensor import DTensor, Replicate
-from torch.optim import Optimizer
-import math
-from collections.abc import Iterable
-from typing import Literal
-
-from torch import nn
 from torch.optim import AdamW, Optimizer
 
-
-from chatbots.training.running import Schedule, cosine
-import math
-from dataclasses import dataclass
-
 from chatbots.meena.acceleration import Precision
-
+from chatbots.training.running import Schedule, cosine
 from chatbots.training.settings import check_range
-
 
 FLOOR = 1e-30
 """Added to squared gradients."""

@@ -88,10 +88,9 @@ def encoders(
         EncoderError: a folder that is given lacks a file or holds another thing; names both.
     """
     from evaluation.conversation.encoders.deepmoji import DeepMoji
-    from evaluation.conversation.encoders.word_vectors import Glove
     from evaluation.conversation.encoders.sentences import of_folder, packaged
     from evaluation.conversation.encoders.vader import Vader
-    from evaluation.conversation.encoders.word_vectors import Word2Vec
+    from evaluation.conversation.encoders.word_vectors import Glove, Word2Vec
 
     missing: dict[str, Undefined] = {}
 

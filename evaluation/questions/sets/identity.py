@@ -4,10 +4,7 @@ What a reply makes one think of whoever gave it, and why.
 """
 
 from evaluation.questions.declarations import QuestionSet
-from evaluation.questions.parts import Choice, Condition, Example, Question, Score, Subject, Term
-from evaluation.questions.declarations import QuestionSet
-from evaluation.questions.parts import Kind, Question, Scale, Score, Subject, Term
-
+from evaluation.questions.parts import Choice, Condition, Example, Kind, Question, Scale, Score, Subject, Term
 
 _GROUPS = (
     Choice("confirms", "Says that it is a machine", "Plainly, or so that one cannot miss it."),

@@ -6,13 +6,14 @@ Whoever is to judge answers all of them rightly first, where a study asks for it
 declare is trained by its worked examples but the first, which stays one.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
 from evaluation.questions.declarations import QuestionSet
 from evaluation.questions.parts import (
     FIRST,
     SECOND,
     TIED,
+    Answer,
     Choice,
     Example,
     Question,
@@ -20,13 +21,7 @@ from evaluation.questions.parts import (
     Subject,
     Term,
 )
-from collections.abc import Mapping, Sequence
-
-from evaluation.questions.declarations import QuestionSet
-from evaluation.questions.parts import FIRST, SECOND, TIED, Answer, Example
-
 from evaluation.questions.translation import example_in
-
 
 _FIRST_SECOND_TIED = (Choice(FIRST, "First"), Choice(SECOND, "Second"), Choice(TIED, "Tied"))
 

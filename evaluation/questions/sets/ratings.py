@@ -6,12 +6,7 @@ A thumb up or down for a reply, which nobody has to give.
 """
 
 from evaluation.questions.declarations import QuestionSet
-from evaluation.questions.parts import Choice, Example, Question, Score, Subject, Term
-from evaluation.questions.declarations import QuestionSet
-from evaluation.questions.parts import Combine, Example, Kind, Question, Scale, Score, Subject, Term
-from evaluation.questions.declarations import QuestionSet
-from evaluation.questions.parts import Choice, Question, Score, Subject, Term
-
+from evaluation.questions.parts import Choice, Combine, Example, Kind, Question, Scale, Score, Subject, Term
 
 HUMAN_LIKENESS = QuestionSet(
     key="human-likeness",

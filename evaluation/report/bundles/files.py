@@ -6,23 +6,18 @@ What all studies have in a bundle, as a report reads it: questions, the plan of 
 import hashlib
 import json
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from evaluation.files.reading import FileError
-from evaluation.report.bundles.columns import Kind, Table
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-
-from evaluation.files.reading import FileError
-from evaluation.statistics.labels import LabelsError
 from evaluation.protocols.facts import AskFact, Design
 from evaluation.questions import DeclarationError, QuestionSet
-from evaluation.report.label_columns import Analysis, AnalysisPlan
-
+from evaluation.report.bundles.columns import Kind, Table
 from evaluation.report.bundles.tables import WORKERS
-
+from evaluation.report.label_columns import Analysis, AnalysisPlan
+from evaluation.statistics.labels import LabelsError
 
 Row = dict[str, Any]
 

@@ -5,34 +5,21 @@ From the rows of a bundle of a study of pairs to what its report reads.
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
-
-import numpy as np
-
-from evaluation.protocols.facts import Design
-from evaluation.questions import QuestionSet
-from evaluation.report.answers import answer_times, coded_columns, days_given, text_columns
-from evaluation.report.studies.battery import Battery
-from evaluation.report.studies.contexts import ContextFacts
-from evaluation.report.label_columns import Judged
-from evaluation.report.studies.judging import JudgedItems
-import json
-from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from evaluation.texts.uninformative_contexts import Contexts, word_count
-from evaluation.statistics.labels import IntArray
 from evaluation.protocols.facts import Design
 from evaluation.questions import QuestionSet
 from evaluation.report.answers import answer_times, coded_columns, days_given, text_columns
 from evaluation.report.label_columns import Judged
-
+from evaluation.report.studies.battery import Battery
+from evaluation.report.studies.contexts import ContextFacts
+from evaluation.report.studies.judging import JudgedItems
 from evaluation.report.studies.pairs import JudgedPairs, name_of
-
+from evaluation.statistics.labels import IntArray
+from evaluation.texts.uninformative_contexts import Contexts, word_count
 
 Row = dict[str, Any]
 

@@ -7,13 +7,10 @@ confirmed by nothing.
 Reading a study's bundle, and computing its report again from nothing but the data in it.
 """
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any
 import json
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -21,22 +18,29 @@ from typing import Any
 from evaluation.files.reading import FileError
 from evaluation.protocols.facts import Evaluation
 from evaluation.questions import QuestionSet
-from evaluation.report.bundles.self_descriptions import audit_figures
-from evaluation.report.bundles.files import BundleFiles, Row
-from evaluation.report.bundles.files import design_of, lines_named, plan_of, questions_of
 from evaluation.report.answers import check_labels
 from evaluation.report.bundles.columns import Table, answered_in
-from evaluation.report.studies.judging import AskOfItems, judging_result
-from evaluation.report.bundles.judging_rows import judged_items
-from evaluation.report.conduct import manners_of
-from evaluation.report.bundles.judging_rows import judged_pairs
-from evaluation.report.studies.pairs import AskOfPairs, pair_result
-from evaluation.report.bundles.self_descriptions import Questionnaire, people_figures, replies
-from evaluation.report.studies.self_play import SelfPlayData, self_play_figures
-
-from evaluation.report.studies.conversations import study_result
+from evaluation.report.bundles.files import BundleFiles, Row, design_of, lines_named, plan_of, questions_of
+from evaluation.report.bundles.judging_rows import judged_items, judged_pairs
+from evaluation.report.bundles.self_descriptions import Questionnaire, audit_figures, people_figures, replies
 from evaluation.report.bundles.study_rows import talked, under_own_keys
-from evaluation.report.bundles.tables import AUDITS, CONVERSATIONS, ITEMS, MEASURES, PAIRS, TURNS, WORKERS, judgments_table, pair_judgments_table, questionnaires_table
+from evaluation.report.bundles.tables import (
+    AUDITS,
+    CONVERSATIONS,
+    ITEMS,
+    MEASURES,
+    PAIRS,
+    TURNS,
+    WORKERS,
+    judgments_table,
+    pair_judgments_table,
+    questionnaires_table,
+)
+from evaluation.report.conduct import manners_of
+from evaluation.report.studies.conversations import study_result
+from evaluation.report.studies.judging import AskOfItems, judging_result
+from evaluation.report.studies.pairs import AskOfPairs, pair_result
+from evaluation.report.studies.self_play import SelfPlayData, self_play_figures
 
 
 @dataclass(frozen=True, slots=True)

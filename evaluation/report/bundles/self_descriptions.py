@@ -19,9 +19,6 @@ from typing import Any
 from evaluation.questions import Answer, Kind, Question, QuestionSet, is_same
 from evaluation.report.bundles.columns import answered_in
 from evaluation.report.figures import MOST_TEXTS
-from collections.abc import Iterable, Sequence
-from typing import Any
-
 
 Answers = Mapping[str, Answer]
 

@@ -9,18 +9,22 @@ import numpy as np
 from evaluation.files.reading import FileError
 from evaluation.protocols.facts import HUMAN, Talks
 from evaluation.questions import Question, QuestionSet
-from evaluation.report.answers import answer_times, coded_columns, days_given, text_columns
-from evaluation.report.answers import WHOLE, AskData
-from evaluation.report.bundles.files import BundleFiles, Row
-from evaluation.report.bundles.files import design_of, lines_named, plan_of, questions_of
-from evaluation.report.studies.conversations import Exchanged
-from evaluation.report.answers import check_labels
+from evaluation.report.answers import (
+    WHOLE,
+    AskData,
+    answer_times,
+    check_labels,
+    coded_columns,
+    days_given,
+    text_columns,
+)
 from evaluation.report.bundles.columns import answered_in
-from evaluation.report.studies.course import READ_FOR_REPETITION, Course
-from evaluation.report.label_columns import Judged
-from evaluation.report.conduct import manners_of
-from evaluation.report.studies.conversations import StudyData
+from evaluation.report.bundles.files import BundleFiles, Row, design_of, lines_named, plan_of, questions_of
 from evaluation.report.bundles.tables import CONVERSATIONS, EXCHANGES, FAULTS, TURNS, WORKERS, labels_table
+from evaluation.report.conduct import manners_of
+from evaluation.report.label_columns import Judged
+from evaluation.report.studies.conversations import Exchanged, StudyData
+from evaluation.report.studies.course import READ_FOR_REPETITION, Course
 from evaluation.texts.cleaning import WITHDRAWN
 
 

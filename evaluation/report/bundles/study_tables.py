@@ -8,16 +8,18 @@ The tables of what was measured of bots, and of what they say of themselves.
 from collections.abc import Sequence
 
 from evaluation.questions import QuestionSet
-from evaluation.report.bundles.columns import Column, Kind, Table, answers_to
-from evaluation.report.bundles.columns import DIALOGUE, LABEL, RATER, READ, REMARKS, TURN
-from collections.abc import Sequence
-
-from evaluation.questions import QuestionSet
-from evaluation.report.bundles.columns import Column, Kind, Table, answers_to
-from evaluation.report.bundles.columns import LABEL, RATER
-from evaluation.report.bundles.columns import Column, Kind, Table
-from evaluation.report.bundles.columns import DIALOGUE, TURN
-
+from evaluation.report.bundles.columns import (
+    DIALOGUE,
+    LABEL,
+    RATER,
+    READ,
+    REMARKS,
+    TURN,
+    Column,
+    Kind,
+    Table,
+    answers_to,
+)
 
 CONVERSATIONS = Table(
     "conversations",

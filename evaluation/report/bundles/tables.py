@@ -5,18 +5,20 @@ The tables of a study's bundle: what each column is, for its files and for their
 
 from collections.abc import Sequence
 
-from evaluation.questions import QuestionSet
-from evaluation.report.bundles.columns import Column, Kind, Table, answers_to
-from evaluation.report.bundles.columns import ITEM, LABEL, READ, REMARKS
-from collections.abc import Sequence
-
 from evaluation.questions import QuestionSet, Subject
-from evaluation.report.bundles.columns import Table
-from evaluation.report.bundles.study_tables import AUDITS, EXCHANGES, MEASURES
-
-from evaluation.report.bundles.study_tables import WORKERS, questionnaires_table
-from evaluation.report.bundles.study_tables import CONVERSATIONS, FAULTS, MATERIALS, TURNS, labels_table
-
+from evaluation.report.bundles.columns import ITEM, LABEL, READ, REMARKS, Column, Kind, Table, answers_to
+from evaluation.report.bundles.study_tables import (
+    AUDITS,
+    CONVERSATIONS,
+    EXCHANGES,
+    FAULTS,
+    MATERIALS,
+    MEASURES,
+    TURNS,
+    WORKERS,
+    labels_table,
+    questionnaires_table,
+)
 
 _OF_ASK = Column("ask", Kind.INTEGER, "number of what is asked about it, as in study.json")
 ITEMS = Table(

@@ -6,16 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from evaluation.statistics.comparison import holm
-from evaluation.statistics.interval import Undefined
-from evaluation.statistics.labels import BoolArray, FloatArray, IntArray
-from evaluation.statistics.comparison import Paired, paired
 from evaluation.questions import Question, QuestionSet, Score, score_values
 from evaluation.rater_agreement.ratings import Ratings
 from evaluation.rater_agreement.reliability import intraclass
 from evaluation.report.exclusion import Given, Rules, proposed, rated, repeat_rows
 from evaluation.report.intervals import Terms
 from evaluation.report.label_columns import Judged
+from evaluation.statistics.comparison import Paired, holm, paired
+from evaluation.statistics.interval import Undefined
+from evaluation.statistics.labels import BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True)

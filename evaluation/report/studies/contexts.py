@@ -3,17 +3,6 @@
 What systems said in one context, with their raters' answers; and that as files. Pure.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
-
-from evaluation.statistics.inference import samples
-from evaluation.statistics.labels import AnyArray, BoolArray
-from evaluation.questions import QuestionSet, score_values
-from evaluation.report.intervals import Terms, cells
-from evaluation.report.label_columns import Judged
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,11 +10,13 @@ from uuid import UUID
 
 import numpy as np
 
-from evaluation.files.writing import escaped, number, table
+from evaluation.files.writing import csv_text, escaped, number, table
 from evaluation.questions import Question, QuestionSet, Scalar, coded_answers, is_same, score_values
 from evaluation.report.figures import coded_questions
-from evaluation.files.writing import csv_text
-
+from evaluation.report.intervals import Terms, cells
+from evaluation.report.label_columns import Judged
+from evaluation.statistics.inference import samples
+from evaluation.statistics.labels import AnyArray, BoolArray
 
 MOST_HARDEST = 20
 # A context whose score rests on fewer judgments says more about them than about itself.

@@ -7,37 +7,27 @@ A study as its report reads it, and all numbers of that report.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from evaluation.conversation.course import CURVE_LEVEL as LEVEL
+from evaluation.conversation.course import best_and_worst, trajectory
 from evaluation.conversation.encoders import EXTRA
 from evaluation.conversation.figures import BOUNDS, BY_TURN
 from evaluation.conversation.metrics import METRICS
-from evaluation.conversation.course import CURVE_LEVEL as LEVEL, best_and_worst, trajectory
-from evaluation.statistics.labels import BoolArray, FloatArray, IntArray
-from evaluation.questions import QuestionSet, bounds, score_values
-from evaluation.report.label_columns import AnalysisPlan
-from evaluation.report.answers import WHOLE, AskData
-from evaluation.report.label_columns import Judged
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
-
 from evaluation.protocols import conformance, protocol_named
 from evaluation.protocols.facts import Design, Talks
-from evaluation.report.label_columns import Analysis, AnalysisPlan
-from evaluation.report.answers import AskData, ask_figures
-
-from evaluation.report.answers import check_labels
-from evaluation.report.studies.course import Course, course_figures
+from evaluation.questions import QuestionSet, bounds, score_values
+from evaluation.report.answers import WHOLE, AskData, ask_figures, check_labels
+from evaluation.report.conduct import Manner, signs
 from evaluation.report.factors import Facets, facet_figures, normalised_figures
 from evaluation.report.figures import SEED, scores_without_flagged
 from evaluation.report.intervals import Terms
-from evaluation.report.label_columns import Judged
-from evaluation.report.conduct import Manner, signs
-
+from evaluation.report.label_columns import Analysis, AnalysisPlan, Judged
+from evaluation.report.studies.course import Course, course_figures
+from evaluation.statistics.labels import BoolArray, FloatArray, IntArray
 
 REPLIES = "partner_turn"
 """What an ask about the chatbot's replies is about."""

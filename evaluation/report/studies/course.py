@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from evaluation.conversation.course import Repetition, repetition
+from evaluation.files.writing import percent
+from evaluation.report.label_columns import Judged
 from evaluation.statistics.bootstrap import LEVEL
 from evaluation.statistics.interval import Undefined
-from evaluation.files.writing import percent
 from evaluation.texts.repetition import MIN_SHARE, MIN_WORDS
-from evaluation.conversation.course import Repetition, repetition
-from evaluation.report.label_columns import Judged
 
 # Comparing every turn with all before it takes time; the paper's number of conversations is enough.
 READ_FOR_REPETITION = 100

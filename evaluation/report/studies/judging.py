@@ -7,18 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from evaluation.statistics.inference import NOUNS as TALKS
-from evaluation.statistics.inference import Nouns
-from evaluation.statistics.interval import Undefined
-from evaluation.statistics.labels import BoolArray, FloatArray, IntArray
 from evaluation.open_mtb import last_turns
 from evaluation.protocols import conformance, protocol_named
 from evaluation.protocols.facts import Design, Evaluation, Judging
 from evaluation.questions import Combine, QuestionSet, Score, score_values, term_values
-from evaluation.report.label_columns import AnalysisPlan
-from evaluation.report.studies.battery import AskOfBattery, Battery, battery_figures, proposals
-from evaluation.report.studies.contexts import ContextFacts, breakdown
 from evaluation.report.answers import check_labels
+from evaluation.report.conduct import Manner, signs
 from evaluation.report.figures import (
     columns_of,
     plane_of,
@@ -27,9 +21,14 @@ from evaluation.report.figures import (
     texts,
 )
 from evaluation.report.intervals import TERMS, Terms, cells, method, of_bots
-from evaluation.report.label_columns import Judged
-from evaluation.report.conduct import Manner, signs
+from evaluation.report.label_columns import AnalysisPlan, Judged
 from evaluation.report.leader import Arrivals, as_given, batches
+from evaluation.report.studies.battery import AskOfBattery, Battery, battery_figures, proposals
+from evaluation.report.studies.contexts import ContextFacts, breakdown
+from evaluation.statistics.inference import NOUNS as TALKS
+from evaluation.statistics.inference import Nouns
+from evaluation.statistics.interval import Undefined
+from evaluation.statistics.labels import BoolArray, FloatArray, IntArray
 from evaluation.statistics.ssa import spread
 
 NOUNS = Nouns(cluster="context")

@@ -10,27 +10,25 @@ from typing import Any
 
 import numpy as np
 
-from evaluation.statistics.differences import Difference, differences, with_holm
-from evaluation.texts.uninformative_contexts import NO_CONTEXTS, Contexts
-from evaluation.statistics.inference import Nouns, Sample
-from evaluation.statistics.interval import Interval, Undefined
-from evaluation.rater_agreement.kappa import median_kappa, pairwise_kappas
-from evaluation.statistics.labels import AnyArray, BoolArray, FloatArray, IntArray, coded
-from evaluation.statistics.pairwise import Duels, Strengths, bradley_terry
 from evaluation.protocols import conformance, protocol_named
 from evaluation.protocols.facts import Design, Evaluation, SideBySide
 from evaluation.questions import FIRST, SECOND, Question, QuestionSet, coded_answer, has_choice
+from evaluation.rater_agreement.kappa import median_kappa, pairwise_kappas
 from evaluation.rater_agreement.ratings import Ratings
-from evaluation.report.label_columns import AnalysisPlan
 from evaluation.report.answers import check_labels
-from evaluation.report.raters import agreement
+from evaluation.report.factors import leanings
 from evaluation.report.figures import bot_scores, coded_questions, columns_of, texts
 from evaluation.report.intervals import Terms, equivalence, method
-from evaluation.report.label_columns import Judged
-from evaluation.report.studies.judging import majority_scores, raters_per_item
-from evaluation.report.factors import leanings
-from evaluation.report.raters import rater_figures
+from evaluation.report.label_columns import AnalysisPlan, Judged
 from evaluation.report.leader import Arrivals, as_given, batches, lead_of_raters, means_of_raters
+from evaluation.report.raters import agreement, rater_figures
+from evaluation.report.studies.judging import majority_scores, raters_per_item
+from evaluation.statistics.differences import Difference, differences, with_holm
+from evaluation.statistics.inference import Nouns, Sample
+from evaluation.statistics.interval import Interval, Undefined
+from evaluation.statistics.labels import AnyArray, BoolArray, FloatArray, IntArray, coded
+from evaluation.statistics.pairwise import Duels, Strengths, bradley_terry
+from evaluation.texts.uninformative_contexts import NO_CONTEXTS, Contexts
 
 _MOST_RATERS_FOR_KAPPA = 400
 """With more, every two of them are a table that takes minutes; alpha stands for their agreement then."""

@@ -3,19 +3,6 @@
 Labels of those who chatted beside labels of readers of the same turns, by every declared score. Pure.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any
-
-import numpy as np
-from numpy.random import Generator
-
-from evaluation.statistics.differences import difference
-from evaluation.statistics.inference import NOUNS, Estimate, Nouns, Sample, mean
-from evaluation.statistics.interval import Interval, Undefined
-from evaluation.rater_agreement.kappa import cohen_kappa, kappa_interval
-from evaluation.statistics.labels import BoolArray, FloatArray, IntArray
-from evaluation.questions import Combine, QuestionSet, Score, bounds, score_values
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -23,13 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
-from evaluation.statistics.differences import difference
-from evaluation.statistics.inference import Sample
-from evaluation.statistics.interval import Interval, Undefined
+from evaluation.questions import Answer, Combine, QuestionSet, Score, bounds, coded_answers, score_values
 from evaluation.rater_agreement.kappa import Kappa, cohen_kappa, kappa_interval
-from evaluation.statistics.labels import FloatArray, IntArray
-from evaluation.questions import Answer, QuestionSet, Score, bounds, coded_answers, score_values
 from evaluation.report.figures import coded_questions
+from evaluation.statistics.differences import difference
+from evaluation.statistics.inference import NOUNS, Estimate, Nouns, Sample, mean
+from evaluation.statistics.interval import Interval, Undefined
+from evaluation.statistics.labels import BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)

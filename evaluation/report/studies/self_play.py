@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from evaluation.conversation.course import trajectory
 from evaluation.conversation.encoders import EXTRA
 from evaluation.conversation.exchanges import Turn
 from evaluation.conversation.figures import BY_TURN, described, metric_cell, warnings
 from evaluation.conversation.metrics import METRICS
 from evaluation.conversation.ngrams import SHARED, overlap
-from evaluation.conversation.course import trajectory
-from evaluation.statistics.labels import FloatArray, IntArray
 from evaluation.files.writing import percent
+from evaluation.statistics.labels import FloatArray, IntArray
 
 LEVEL = 0.95
 

@@ -1,17 +1,11 @@
 """The page *Review* of a study: which conversations are accepted, by their measures and by reading them."""
 
+from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
-
-from django import forms
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
-
-from evaluation.conversation.grounding import LIMITS
-from turnwise.crowd.pay.ledger import LARGEST_BONUS
-from collections.abc import Callable
 from uuid import UUID
 
+from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import ValidationError
@@ -20,19 +14,18 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_GET, require_POST
 
 from evaluation.conversation.grounding import LIMITS
 from turnwise.acceptance import queries, services
-
 from turnwise.acceptance.models import Decision
 from turnwise.accounts.access import AuthenticatedHttpRequest
+from turnwise.crowd.pay.ledger import LARGEST_BONUS
 from turnwise.dialogues.models import Dialogue
 from turnwise.studies.models import Study
 from turnwise.studies.queries import studies_of
 from turnwise.studies.tasks import keys_with_conversations
-
 
 _MOST = 1_000_000
 

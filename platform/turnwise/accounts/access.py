@@ -7,22 +7,16 @@ A request of somebody who is signed in.
 Who is signed in at the other end of a socket, to which no middleware of Django's comes.
 """
 
-from django.http import HttpRequest
-
-from turnwise.accounts.models import User
 from collections.abc import Mapping
 from importlib import import_module
+from typing import TypeVar
 
 from django.conf import settings
 from django.contrib.auth import get_user
-from django.http import HttpRequest
-from django.http.cookie import parse_cookie
-
-from turnwise.accounts.models import User
-from typing import TypeVar
-
 from django.contrib.auth.models import AnonymousUser
 from django.db.models import Model, Q, QuerySet
+from django.http import HttpRequest
+from django.http.cookie import parse_cookie
 
 from turnwise.accounts.models import User
 

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from django.http import HttpRequest
 from django.contrib import admin
 from django.contrib.auth.admin import UserAdmin
 from django.http import HttpRequest

@@ -3,18 +3,9 @@
 Inviting a colleague by a link, which lets in one person, once, within some days.
 """
 
-import secrets
-
-from turnwise.accounts.models import User
-import secrets
-from collections.abc import Iterable
-
-from django.core.exceptions import ValidationError
-from django.utils.translation import gettext as _
-
-from turnwise.accounts.models import User
 import hashlib
 import secrets
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from django.core.exceptions import ValidationError
@@ -24,7 +15,6 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from turnwise.accounts.models import Colleague, User
-
 
 FIRST_ADMIN = "admin"
 
@@ -147,7 +137,11 @@ def invite(whom: str, *, is_admin: bool, by: User, now: datetime | None = None) 
         )
     secret = secrets.token_urlsafe(24)
     invitation = Colleague(
-        whom=whom, is_admin=is_admin, digest=_digest(secret), invited_by=by, expires_at=now + INVITATION_LIFETIME
+        whom=whom,
+        is_admin=is_admin,
+        digest=_digest(secret),
+        invited_by=by,
+        expires_at=now + INVITATION_LIFETIME,
     )
     invitation.full_clean()
     invitation.save()

@@ -7,24 +7,19 @@ Browsers from which a person has signed in before: nobody else's wrong attempts 
 Tokens of the REST API: made, recognised, taken back.
 """
 
-from django.core.exceptions import ValidationError
-from django.utils.translation import gettext as _
-
-from turnwise.accounts.models import User
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect
-from django.utils.deprecation import MiddlewareMixin
+import hashlib
 import secrets
 import unicodedata
+from datetime import timedelta
 
 from django.conf import settings
 from django.core import signing
-from django.http import HttpRequest, HttpResponseBase
-import hashlib
-import secrets
-from datetime import timedelta
-
+from django.core.exceptions import ValidationError
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import redirect
 from django.utils import timezone
+from django.utils.deprecation import MiddlewareMixin
+from django.utils.translation import gettext as _
 
 from turnwise.accounts.models import ApiToken, User
 

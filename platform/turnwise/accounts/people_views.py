@@ -8,38 +8,25 @@ from functools import wraps
 from typing import Any
 
 from django.contrib import messages
+from django.contrib.auth import login
 from django.contrib.auth.decorators import login_required
+from django.contrib.auth.forms import UserCreationForm
 from django.core.exceptions import ValidationError
 from django.core.paginator import Paginator
 from django.db.models import Count
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from turnwise.accounts import colleagues, audit_log
+from turnwise.accounts import audit_log, colleagues
 from turnwise.accounts import colleagues as services
-from turnwise.accounts.models import User
 from turnwise.accounts.access import AuthenticatedHttpRequest
-from django.contrib import messages
-from django.contrib.auth import login
-from django.contrib.auth.forms import UserCreationForm
-from django.core.exceptions import ValidationError
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
-from django.urls import reverse
-from django.utils.translation import gettext as _
-from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_POST
-
-from turnwise.accounts import colleagues
 from turnwise.accounts.limits import guessed_too_often, too_many, too_often
 from turnwise.accounts.models import User
-
-from turnwise.accounts.access import AuthenticatedHttpRequest
-
 
 PER_PAGE = 50
 View = Callable[..., HttpResponse]

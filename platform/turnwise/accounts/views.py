@@ -16,9 +16,9 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from turnwise.accounts import credentials
 from turnwise.accounts import credentials as api_tokens
+from turnwise.accounts.access import AuthenticatedHttpRequest
 from turnwise.accounts.limits import guessed_too_often, too_many, too_often
 from turnwise.accounts.models import ApiToken
-from turnwise.accounts.access import AuthenticatedHttpRequest
 
 # At a name from everywhere together.
 ATTEMPTS = "100/m"

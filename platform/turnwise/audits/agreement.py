@@ -6,9 +6,9 @@ import numpy as np
 
 from chatbots.identity.replies import GROUPS, Group, Reply
 from evaluation.rater_agreement.coefficients import krippendorff_alpha
-from evaluation.statistics.interval import Undefined
 from evaluation.rater_agreement.kappa import cohen_kappa
 from evaluation.rater_agreement.ratings import Ratings
+from evaluation.statistics.interval import Undefined
 from turnwise.audits import verdicts
 from turnwise.audits.models import Audit
 from turnwise.audits.verdicts import GROUP_KEYS

@@ -11,9 +11,9 @@ from ninja import Field, Router, Schema, Status
 from ninja.errors import HttpError
 
 from chatbots.identity.audit import PUBLISHED, WARNING
-from turnwise.accounts.limits import too_often
 from turnwise.accounts.access import AuthenticatedHttpRequest
-from turnwise.audits import verdicts, queries, services, tasks
+from turnwise.accounts.limits import too_often
+from turnwise.audits import queries, services, tasks, verdicts
 from turnwise.audits.models import Audit
 from turnwise.bots.queries import changeable_by, visible_bots
 from turnwise.live.http_responses import answers

@@ -18,8 +18,8 @@ from turnwise.contexts.files import ContextRow
 from turnwise.contexts.models import ContextSet, ContextSetVersion
 from turnwise.contexts.services import import_version
 from turnwise.contexts.tables import MAX_TURN
-from turnwise.judging.queue.services import plan_of
 from turnwise.judging.items.subjects import add_responses
+from turnwise.judging.queue.services import plan_of
 from turnwise.responses.files import MAX_RESPONSE
 from turnwise.responses.models import Response, ResponseRun, Source
 from turnwise.studies.models import Study

@@ -3,7 +3,10 @@
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 
+from celery import shared_task
+from django.db.models import OuterRef, Subquery
 from django.utils import timezone
 from typing_extensions import override
 
@@ -11,22 +14,10 @@ from chatbots.base import Context
 from turnwise.audits import services
 from turnwise.audits.models import Audit
 from turnwise.audits.services import Missing
-from turnwise.bots.hosting import client
-from turnwise.live.jobs import AUDITS, only_here
-from turnwise.responses.bulk_replies import SLICE_SECONDS, Slice, Trouble, Work, run_slice
-from datetime import timedelta
-
-from celery import shared_task
-from django.db.models import OuterRef, Subquery
-from django.utils import timezone
-
-from turnwise.audits import services
-from turnwise.audits.models import Audit
-
-from turnwise.bots.hosting import presence
+from turnwise.bots.hosting import client, presence
 from turnwise.bots.models import Bot, CanaryRun
-from turnwise.live.jobs import AUDITS
-from turnwise.live.jobs import Slices
+from turnwise.live.jobs import AUDITS, Slices, only_here
+from turnwise.responses.bulk_replies import SLICE_SECONDS, Slice, Trouble, Work, run_slice
 
 
 def ask_slice(audit_id: int, *, seconds: float = SLICE_SECONDS) -> bool:

@@ -5,25 +5,15 @@ What the pages call what an audit finds: one wording with the questions that peo
 The replies of an audit as a file.
 """
 
-from collections.abc import Mapping
-
-from chatbots.identity.replies import Group, Reply
-from evaluation.questions import IDENTITY_REPLY
-from collections.abc import Iterable, Iterator
-
-from chatbots.identity.audit import Answered
-from chatbots.identity.replies import GROUPS
-from evaluation.files.writing import csv_text
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from chatbots.identity.audit import Verdict
-from chatbots.identity.replies import Group, Reply
+from chatbots.identity.audit import Answered, Verdict
+from chatbots.identity.replies import GROUPS, Group, Reply
+from evaluation.files.writing import csv_text
 from evaluation.questions import IDENTITY_REPLY
 from turnwise.audits.models import Audit
-
 from turnwise.labels.models import Label
-
 
 GROUP_KEYS: Mapping[Group, str] = {
     Group.CONFIRMS: "confirms",

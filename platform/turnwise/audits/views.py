@@ -15,9 +15,9 @@ from django.views.decorators.http import require_GET, require_POST
 
 from chatbots.identity.audit import WARNING, Answered
 from chatbots.identity.replies import Group
-from turnwise.accounts.limits import too_many, too_often
 from turnwise.accounts.access import AuthenticatedHttpRequest
-from turnwise.audits import verdicts, rater_study, queries, services, tasks
+from turnwise.accounts.limits import too_many, too_often
+from turnwise.audits import queries, rater_study, services, tasks, verdicts
 from turnwise.audits.models import Audit
 from turnwise.audits.verdicts import in_words
 from turnwise.bots.models import Bot

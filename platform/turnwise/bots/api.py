@@ -11,10 +11,10 @@ from ninja.errors import HttpError
 from pydantic import ConfigDict, StringConstraints
 
 from chatbots.registry import REGISTRY
+from turnwise.accounts.access import AuthenticatedHttpRequest
+from turnwise.accounts.colleagues import UnknownPersonError, people_named
 from turnwise.accounts.limits import TooManyAtOnceError, too_often
 from turnwise.accounts.models import User
-from turnwise.accounts.colleagues import UnknownPersonError, people_named
-from turnwise.accounts.access import AuthenticatedHttpRequest
 from turnwise.bots import queries, services, trial
 from turnwise.bots.models import OPERATED, Bot
 from turnwise.live.http_responses import answers

@@ -12,8 +12,8 @@ from typing_extensions import override
 
 from turnwise.accounts.models import User
 from turnwise.bots import composition, queries
-from turnwise.bots.search import BotSelect, BotTicks, likeliest
 from turnwise.bots.models import Bot, BotRevision
+from turnwise.bots.search import BotSelect, BotTicks, likeliest
 
 _NAMED = re.compile(r"[\w-]{1,60}(@[0-9]{1,9})?", re.ASCII)
 Choices = list[tuple[str | Promise, list[tuple[str, str]]]]

@@ -7,22 +7,17 @@ same when one inside it is given other settings; and no settings, secrets least 
 they are of. They are filled in where the bot is checked or loaded.
 """
 
-from django.contrib.auth.models import AnonymousUser
-from django.db.models import Q, QuerySet
-
-from turnwise.accounts.access import shared_with
-from turnwise.accounts.models import User
-from turnwise.bots.models import OUTSIDE, Bot
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from django.contrib.auth.models import AnonymousUser
 from django.db.models import Q, QuerySet
 
 from chatbots.base import BotConfiguration
 from chatbots.errors import ConfigurationError, Problem, UnknownBotError
 from chatbots.registry import REGISTRY
+from turnwise.accounts.access import shared_with
 from turnwise.accounts.models import User
-
 from turnwise.bots.models import OPERATED, OUTSIDE, Bot, BotRevision
 
 

@@ -11,8 +11,8 @@ from django.db.models import OuterRef, QuerySet, Subquery
 from django.utils import timezone
 
 from chatbots.base import Context
-from chatbots.hosting.health import CONTEXTS
 from chatbots.errors import ChatbotError
+from chatbots.hosting.health import CONTEXTS
 from evaluation.statistics.drift import Change, Shift, changed_answers, shift
 from turnwise.bots.hosting import client, presence
 from turnwise.bots.models import Bot, CanaryRun

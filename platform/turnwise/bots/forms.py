@@ -13,11 +13,11 @@ from django.utils.translation import gettext, gettext_lazy
 
 from chatbots.errors import HIDDEN, NOTHING, ConfigurationError, Problem
 from chatbots.registry import REGISTRY
-from turnwise.accounts.models import User
 from turnwise.accounts.colleagues import UnknownPersonError, people_named
+from turnwise.accounts.models import User
 from turnwise.bots import composition
-from turnwise.bots.models import OPERATED, Bot
 from turnwise.bots.choices import PickedBot, PickedBots, choices_for, named_by, value_of
+from turnwise.bots.models import OPERATED, Bot
 from turnwise.bots.queries import shown_settings
 from turnwise.bots.services import newest_revision
 

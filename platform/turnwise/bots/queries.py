@@ -18,11 +18,11 @@ from chatbots.hosting.health import LATENCY_BOUNDS
 from chatbots.registry import REGISTRY
 from turnwise.accounts.access import visible_to
 from turnwise.accounts.models import User
-from turnwise.bots.hosting import resident_bots, presence
 from turnwise.bots import composition
 from turnwise.bots.composition import visible_bots as visible_bots  # what pages ask for
-from turnwise.bots.search import narrowed
+from turnwise.bots.hosting import presence, resident_bots
 from turnwise.bots.models import OUTSIDE, Bot, BotCopy, BotVersion
+from turnwise.bots.search import narrowed
 
 WORDS = {
     "ready": "Ready",

@@ -3,29 +3,22 @@
 Whether bots answer now: asked, not looked up.
 """
 
-from typing import Any
-
-from asgiref.sync import async_to_sync
-
-from chatbots.base import Context
-from chatbots.hosting.response_checks import is_blank
-from turnwise.accounts.limits import one_at_once_of
-from turnwise.accounts.models import User
-from turnwise.bots.hosting import client
-from turnwise.bots.models import Bot, BotVersion
 import asyncio
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from asgiref.sync import async_to_sync
 from django.utils.translation import gettext as _
 
 from chatbots.base import Context
 from chatbots.errors import ChatbotError
+from chatbots.hosting.response_checks import is_blank
+from turnwise.accounts.limits import one_at_once_of
+from turnwise.accounts.models import User
 from turnwise.bots.hosting import client
-from turnwise.bots.models import Bot
-
+from turnwise.bots.models import Bot, BotVersion
 
 MOST_TURNS = 200
 MOST_CHARS = 4_000

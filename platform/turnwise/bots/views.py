@@ -15,12 +15,11 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from chatbots.errors import ChatbotError, UnknownBotError
 from chatbots.registry import REGISTRY
-from turnwise.accounts.access import visible_to
+from turnwise.accounts.access import AuthenticatedHttpRequest, visible_to
 from turnwise.accounts.limits import TooManyAtOnceError, too_often
-from turnwise.accounts.access import AuthenticatedHttpRequest
-from turnwise.bots import search, drift_check, operators, queries, services, tasks, trial
-from turnwise.bots.hosting import presence
+from turnwise.bots import drift_check, operators, queries, search, services, tasks, trial
 from turnwise.bots.forms import BotForm
+from turnwise.bots.hosting import presence
 from turnwise.bots.models import OPERATED, Bot
 from turnwise.live.jobs import NOT_STARTED, is_sent
 

@@ -12,20 +12,20 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from evaluation.protocols import Published
-from turnwise.charts.layout import Palette
-from turnwise.charts.layout import Room, short
-import math
-from collections.abc import Mapping, Sequence
-from typing import Any
-
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-
-from evaluation.protocols import Published
-from turnwise.charts.layout import Palette
-from turnwise.charts.layout import MARKERS, Cell, Panel, Result, main_panel, said
-from turnwise.charts.layout import LINE, Room, beside, legend_lines, short
-
+from turnwise.charts.layout import (
+    LINE,
+    MARKERS,
+    Cell,
+    Palette,
+    Panel,
+    Result,
+    Room,
+    beside,
+    legend_lines,
+    main_panel,
+    said,
+    short,
+)
 
 TurnResult = Mapping[str, Any]
 _ACROSS = 2

@@ -6,31 +6,31 @@ Which charts a result has, by name.
 import io
 import logging
 import re
-from xml.etree import ElementTree
-
-from matplotlib.figure import Figure
-
-from turnwise.charts.layout import OF_PAGE, SVG, Palette
-from turnwise.charts.layout import SCALE
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
+from xml.etree import ElementTree
 
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
 from evaluation.protocols import Published
-from turnwise.charts.system_rows import scores, scores_in_words
-from turnwise.charts.layout import name_of
-from turnwise.charts.layout import PAGE, Palette
-from turnwise.charts.layout import Result, published_in
+from turnwise.charts.by_turn import by_reply, by_reply_in_words, by_turn, by_turn_in_words
+from turnwise.charts.layout import (
+    NARROW,
+    OF_PAGE,
+    PAGE,
+    SCALE,
+    SVG,
+    WIDE,
+    Palette,
+    Result,
+    Room,
+    name_of,
+    published_in,
+)
 from turnwise.charts.planes import plane, plane_in_words
-from turnwise.charts.system_rows import preferences, preferences_in_words
-from turnwise.charts.by_turn import by_reply, by_reply_in_words
-from turnwise.charts.layout import NARROW, WIDE, Room
-
-from turnwise.charts.by_turn import by_turn, by_turn_in_words
-
+from turnwise.charts.system_rows import preferences, preferences_in_words, scores, scores_in_words
 
 _XLINK_HREF = "{http://www.w3.org/1999/xlink}href"
 # It tells every step of subsetting a font.

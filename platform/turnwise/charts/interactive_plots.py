@@ -12,8 +12,29 @@ from django.utils.translation import ngettext
 
 from evaluation.files.writing import figure
 from evaluation.protocols.facts import HUMAN
-from turnwise.charts.marks import Behind, Plot, between, conversations, labels, mark, plain_words, said, scatter
-from turnwise.charts.layout import MOST_PANELS, Cell, Panel, Result, headline, main_panel, panels_of, published_cells, published_in, ranked
+from turnwise.charts.layout import (
+    MOST_PANELS,
+    Cell,
+    Panel,
+    Result,
+    headline,
+    main_panel,
+    panels_of,
+    published_cells,
+    published_in,
+    ranked,
+)
+from turnwise.charts.marks import (
+    Behind,
+    Plot,
+    between,
+    conversations,
+    labels,
+    mark,
+    plain_words,
+    said,
+    scatter,
+)
 
 # As many as there are colours.
 _MOST_LINES = 3

@@ -7,18 +7,13 @@ The colours of charts: those of the page where a chart stands in it, fixed ones 
 What the charts of scores share: which scores stand in one panel, its axis, and how a value is said.
 """
 
-import unicodedata
-from collections.abc import Sequence
-from dataclasses import dataclass
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
-from xml.etree import ElementTree
 import math
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, TypeAlias
+from xml.etree import ElementTree
 
 from evaluation.protocols import Published, published_beside
 

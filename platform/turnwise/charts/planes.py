@@ -6,27 +6,32 @@ Two scores: a plane.
 """
 
 import math
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-
-from turnwise.charts.layout import Palette
-from turnwise.charts.layout import Cell
-from turnwise.charts.layout import ABOVE, BELOW, LEFT, LINE, POINTS, WIDE, Room, short, side, square_height
-from collections.abc import Sequence
-
-from matplotlib.figure import Figure
-
 from evaluation.protocols import Published
-from turnwise.charts.layout import Palette
-from turnwise.charts.layout import Panel, Result, sentences
-from turnwise.charts.layout import Room, letter
+from turnwise.charts.layout import (
+    ABOVE,
+    BELOW,
+    LEFT,
+    LINE,
+    POINTS,
+    WIDE,
+    Cell,
+    Palette,
+    Panel,
+    Result,
+    Room,
+    letter,
+    sentences,
+    short,
+    side,
+    square_height,
+)
 
 
 @dataclass(frozen=True, slots=True)

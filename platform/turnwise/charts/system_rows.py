@@ -3,28 +3,37 @@
 Pairs: bars of wins, ties and losses.
 """
 
-from collections.abc import Iterator, Sequence
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from evaluation.protocols import Published
 from evaluation.protocols.facts import HUMAN
-from turnwise.charts.layout import Palette
-from turnwise.charts.layout import MARKERS, Cell, Panel, Result, headline, main_panel, panels_of, published_cells, ranked, sentences
-from turnwise.charts.layout import LINE, WIDE, Room, beside, columns_of, legend_lines, short
-import textwrap
-from collections.abc import Mapping, Sequence
-from typing import Any
-
-from matplotlib.figure import Figure
-
-from evaluation.protocols import Published
-from turnwise.charts.layout import Palette
-from turnwise.charts.layout import MOST_PANELS, Result
-from turnwise.charts.layout import WIDE, Room, short
-
+from turnwise.charts.layout import (
+    LINE,
+    MARKERS,
+    MOST_PANELS,
+    WIDE,
+    Cell,
+    Palette,
+    Panel,
+    Result,
+    Room,
+    beside,
+    columns_of,
+    headline,
+    legend_lines,
+    main_panel,
+    panels_of,
+    published_cells,
+    ranked,
+    sentences,
+    short,
+)
 
 # Inches: the text above a row, each of its marks, and the room below them.
 _LABEL, _MARK, _GAP = 0.24, 0.135, 0.09

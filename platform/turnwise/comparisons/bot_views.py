@@ -16,12 +16,12 @@ from django.views.decorators.http import require_GET, require_POST
 from turnwise.bots.models import Bot, BotVersion
 from turnwise.bots.queries import visible_bots
 from turnwise.bots.services import record_perplexity, reports_perplexity
-from turnwise.comparisons import history, protocols, chart_sheets
-from turnwise.comparisons.protocols import differences
+from turnwise.comparisons import chart_sheets, history, protocols
 from turnwise.comparisons.forms import MOST_STUDIES, PerplexityForm
 from turnwise.comparisons.measures import Measured, chosen, offered_to
-from turnwise.comparisons.side_by_side import MOST_PICKED
+from turnwise.comparisons.protocols import differences
 from turnwise.comparisons.scores import TooMuchError
+from turnwise.comparisons.side_by_side import MOST_PICKED
 from turnwise.comparisons.views import bounded, bounded_pictures
 from turnwise.labels.explorer import score_key
 from turnwise.reports.drilldown import behind
@@ -75,7 +75,9 @@ def chart(request: HttpRequest, name: str, chart: str, ending: str) -> HttpRespo
         rows = history.rows(found, history.versions_of(found), studies, measured)
     except TooMuchError as error:
         return HttpResponse(str(error), status=503, content_type="text/plain; charset=utf-8")
-    return chart_sheets.chart_file(request, chart_sheets.of_course(history.drawn(rows), measured), chart, ending)
+    return chart_sheets.chart_file(
+        request, chart_sheets.of_course(history.drawn(rows), measured), chart, ending
+    )
 
 
 def _measured(request: HttpRequest, offered: Sequence[Measured]) -> Measured:
@@ -132,7 +134,9 @@ def _context(request: HttpRequest, bot: Bot, *, refused: PerplexityForm | None =
         "most_drawn": chart_sheets.MOST_ROWS,
         "charts": list(drawn.values()),
         "most_picked": MOST_PICKED,
-        "intervals": protocols.levels_in_words(protocols.levels_by_name([*in_rows.values()])) if in_rows else "",
+        "intervals": protocols.levels_in_words(protocols.levels_by_name([*in_rows.values()]))
+        if in_rows
+        else "",
         "differences": differences(protocols.protocols_of(list(in_rows.values()))),
         "trouble": trouble,
     }

@@ -9,16 +9,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from chatbots.meena.sweep import Panels, chart_size
-from turnwise.charts.layout import LINE, WIDE, Room, legend_lines, letter, short, square_height
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
-
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from chatbots.meena.sweep import Panels, chart_size
+from turnwise.charts.layout import LINE, WIDE, Room, legend_lines, letter, short, square_height
 from turnwise.charts.marks import Plot, between, labels, mark, plain_words, said, scatter
-
 
 # More names of our own than this would fill the chart; the table has them.
 MOST_NAMES = 16
@@ -77,7 +73,8 @@ def _side_by_side_in_words(table: Data) -> str:
     index, title = table["scores"][-1]
     unit, digits = (" percent", 0) if table["percent"] else (" points", 1)
     told = [
-        f"{row['bot']} in {row['study']} {score_sentence(row['cells'][index], unit, digits)}" for row in table["rows"]
+        f"{row['bot']} in {row['study']} {score_sentence(row['cells'][index], unit, digits)}"
+        for row in table["rows"]
     ]
     return f"Chart of the scores of each bot in each study. {title}: {'; '.join(told)}."
 
@@ -86,7 +83,8 @@ def _over_time_in_words(course: Data) -> str:
     main = course["main"]
     of = (" percent", 0) if course["percent"] else (" points", 1)
     told = [
-        f"{row['number']}: version {row['version']} in {row['study']} {score_sentence(row['cells'][main], *of)}"
+        f"{row['number']}: version {row['version']} in {row['study']} "
+        f"{score_sentence(row['cells'][main], *of)}"
         for row in course["rows"]
     ]
     return f"Chart of the scores in order of time. {course['scores'][main]}: {'; '.join(told)}."

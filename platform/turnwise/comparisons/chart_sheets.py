@@ -3,13 +3,6 @@
 Charts as the comparison's pages show them: pictures with addresses of their own, and files to download.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any
-
-from turnwise.comparisons.drawing import Sheet
-from turnwise.comparisons.measures import Measured
-from turnwise.comparisons.side_by_side import by_scale
-from turnwise.comparisons.measures import lines_of, marks_of
 import logging
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
@@ -19,13 +12,13 @@ from typing import Any
 from django.http import Http404, HttpRequest, HttpResponse
 from django.utils.cache import patch_cache_control
 
-from turnwise.charts.layout import PALETTES
-from turnwise.charts.layout import pixels
-from turnwise.comparisons import drawing, chart_data
+from turnwise.charts.layout import PALETTES, pixels
+from turnwise.comparisons import chart_data, drawing
 from turnwise.comparisons.chart_data import DESCRIBED
 from turnwise.comparisons.drawing import Sheet
+from turnwise.comparisons.measures import Measured, lines_of, marks_of
+from turnwise.comparisons.side_by_side import by_scale
 from turnwise.live.caching import KEPT_SECONDS
-
 
 # A chart of more lines than this cannot be read; the table has them all.
 MOST_LINES = 60

@@ -11,10 +11,9 @@ from dataclasses import asdict, dataclass
 from threading import Lock
 from typing import Any
 
-from turnwise.charts.layout import PALETTES, standalone
-from turnwise.charts.layout import NARROW, WIDE
-from turnwise.live.subprocesses import run
+from turnwise.charts.layout import NARROW, PALETTES, WIDE, standalone
 from turnwise.live.caching import key_of, remembered
+from turnwise.live.subprocesses import run
 
 _MODULE = "turnwise.comparisons.drawing"
 ROOMS = {"wide": WIDE, "narrow": NARROW}

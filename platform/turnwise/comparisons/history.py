@@ -3,20 +3,23 @@
 What several studies of the same bot tell together: how they vary, and static less interactive. Pure.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 from uuid import UUID
 
 from django.contrib.auth.models import AnonymousUser
 from django.db.models import Exists, OuterRef, QuerySet
 
+from evaluation.protocols.facts import Evaluation
+from evaluation.statistics.interval import Interval, Undefined, difference_of
+from evaluation.statistics.ssa import spread
 from turnwise.accounts.access import visible_to
 from turnwise.accounts.models import User
 from turnwise.bots.models import Bot, BotVersion
 from turnwise.comparisons import protocols
-from turnwise.comparisons.protocols import level_of
 from turnwise.comparisons.measures import Measured
+from turnwise.comparisons.protocols import level_of
 from turnwise.comparisons.scores import SHAPE, Cell, Scored, conversations, scored_by, seen
 from turnwise.dialogues.models import Dialogue
 from turnwise.judging.models import Item
@@ -24,13 +27,6 @@ from turnwise.live.caching import key_of, remembered
 from turnwise.reports.report_kinds import ReportedTask, reported
 from turnwise.studies.models import Study, StudyBot
 from turnwise.studies.queries import readable_studies_of
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
-
-from evaluation.statistics.interval import Interval, Undefined, difference_of
-from evaluation.protocols.facts import Evaluation
-from evaluation.statistics.ssa import spread
-
 
 MOST_VERSIONS = 200
 

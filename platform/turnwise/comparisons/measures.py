@@ -7,31 +7,24 @@ How the scores of bots go with another measure of them: points, line and correla
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
 
+import numpy as np
 from django.contrib.auth.models import AnonymousUser
 from django.utils.translation import gettext as _
 
 from evaluation.protocols import protocols
 from evaluation.questions import HUMAN_LIKENESS, QuestionSet, Score
 from evaluation.report.figures import columns_of
+from evaluation.statistics.interval import Interval, Undefined
+from evaluation.statistics.regression import Correlation, Line, kendall, line, pearson, spearman
 from turnwise.accounts.models import User
-from turnwise.comparisons.side_by_side import Choice, by_scale, picked
 from turnwise.comparisons.scores import Asked
+from turnwise.comparisons.side_by_side import Choice, by_scale, picked
 from turnwise.questions.question_sets import question_set, question_sets, titled
 from turnwise.studies.asks import About
 from turnwise.studies.models import Ask, Study
 from turnwise.studies.queries import readable_real_studies_of
-from collections.abc import Mapping
-from dataclasses import dataclass
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeAlias
-
-import numpy as np
-
-from evaluation.statistics.interval import Interval, Undefined
-from evaluation.statistics.regression import Correlation, Line, kendall, line, pearson, spearman
-
 
 PAPER = {name: protocols()[f"meena-{name}"] for name in ("interactive", "static")}
 PUBLISHED = PAPER["interactive"].question_sets[0]

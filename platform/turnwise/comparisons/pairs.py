@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from turnwise.bots.models import BotVersion
+from turnwise.comparisons.measures import HUMAN_LIKE, Measured, Point, relation_figures
 from turnwise.comparisons.protocols import pooled_level
-from turnwise.comparisons.measures import HUMAN_LIKE, Measured
-from turnwise.comparisons.measures import Point, relation_figures
 from turnwise.comparisons.scores import SHAPE, Asked, Scored, Who, conversations, scored_by, seen
 from turnwise.live.caching import key_of, remembered
 from turnwise.reports.report_kinds import reported

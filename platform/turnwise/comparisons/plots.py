@@ -10,10 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from chatbots.meena.sweep import Drawn, Point, chart
-from turnwise.charts.layout import PAGE, Palette
-from turnwise.charts.layout import MARKERS
-from turnwise.charts.layout import NARROW, WIDE, Room, beside
 from turnwise.charts.drawing import as_pdf, for_page
+from turnwise.charts.layout import MARKERS, NARROW, PAGE, WIDE, Palette, Room, beside
 from turnwise.comparisons.chart_data import DESCRIBED, Cell, Data, lines_of, sweep_panels, times_of
 from turnwise.comparisons.scatter import relation
 

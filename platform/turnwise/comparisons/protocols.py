@@ -5,23 +5,17 @@ In what the protocols of several studies differ, in words. Pure.
 Of which level the intervals of several studies are: that of the protocol by which each was made.
 """
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
-from collections import Counter
-from collections.abc import Sequence
-
-
-from turnwise.reports.report_kinds import reported
-from turnwise.studies.models import Study
-from collections.abc import Iterable, Mapping, Sequence
 
 from django.utils.translation import gettext as _
 
-from evaluation.statistics.bootstrap import LEVEL
 from evaluation.files.writing import percent
 from evaluation.protocols import protocol_named
-
+from evaluation.statistics.bootstrap import LEVEL
+from turnwise.reports.report_kinds import reported
 from turnwise.studies.models import Study
 
 

@@ -5,8 +5,7 @@ import math
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from turnwise.charts.layout import Palette
-from turnwise.charts.layout import Room, letter, side
+from turnwise.charts.layout import Palette, Room, letter, side
 from turnwise.charts.planes import Point, dot, key, sign, square
 from turnwise.comparisons.chart_data import Data, names_of
 

@@ -15,12 +15,12 @@ from typing import Any, TypeAlias
 import numpy as np
 from django.db import OperationalError, connection, transaction
 
-from evaluation.statistics.bootstrap import LEVEL
-from evaluation.statistics.inference import NOUNS, samples
 from evaluation.questions import Combine, Kind, Question, QuestionSet, Score, Term
 from evaluation.report import intervals as report
 from evaluation.report.intervals import Terms
 from evaluation.report.studies.judging import NOUNS as JUDGED
+from evaluation.statistics.bootstrap import LEVEL
+from evaluation.statistics.inference import NOUNS, samples
 from turnwise.judging.queries import counted_in, items_of, judgments_given
 from turnwise.studies.models import Study
 

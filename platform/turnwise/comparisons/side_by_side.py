@@ -5,25 +5,18 @@ Which of many scores a page shows. Pure.
 The newest stored results of studies.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TypeAlias
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
-from evaluation.statistics.bootstrap import LEVEL
 from evaluation.protocols.facts import Evaluation
-from collections.abc import Sequence
-
+from evaluation.statistics.bootstrap import LEVEL
 from turnwise.comparisons import protocols
-
 from turnwise.judging.queries import judgments_given
 from turnwise.reports.models import Report
 from turnwise.reports.services import covers
 from turnwise.studies.models import Study
-
 
 # So many are shown of a set before anybody chooses, and at most; no page leaves scores out without saying so.
 SHOWN_FIRST = 6

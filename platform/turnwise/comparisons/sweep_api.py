@@ -11,8 +11,8 @@ from django.utils import timezone
 from ninja import Field, Router, Schema, Status
 from ninja.errors import HttpError
 
-from turnwise.accounts.limits import too_often
 from turnwise.accounts.access import AuthenticatedHttpRequest
+from turnwise.accounts.limits import too_often
 from turnwise.bots.api import Sent
 from turnwise.bots.queries import visible_bots
 from turnwise.comparisons import sweeps

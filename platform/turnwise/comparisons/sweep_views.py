@@ -2,46 +2,51 @@
 
 import re
 import secrets
-from typing import Any
-
-from django import forms
-from django.core.exceptions import ValidationError
-from django.utils.translation import gettext
-from django.utils.translation import gettext_lazy
-
-from turnwise.accounts.models import User
-from turnwise.contexts.models import ContextSetVersion
-from turnwise.contexts.queries import versions_of
-from turnwise.responses.sweeps import HIGHEST_T, LARGEST_N, MOST_N, MOST_T, Grid, check
 from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
+from django import forms
 from django.contrib import messages
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext, gettext_lazy
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET, require_POST
 
-from evaluation.files.writing import percent
-from evaluation.files.writing import csv_text
-from turnwise.accounts.limits import too_many, too_often
+from evaluation.files.writing import csv_text, percent
 from turnwise.accounts.access import AuthenticatedHttpRequest
+from turnwise.accounts.limits import too_many, too_often
+from turnwise.accounts.models import User
 from turnwise.bots.models import Bot
 from turnwise.bots.queries import draws, visible_bots
 from turnwise.comparisons import chart_sheets, sweeps
 from turnwise.comparisons.side_by_side import MOST_PICKED
-
 from turnwise.comparisons.views import bounded, bounded_pictures
+from turnwise.contexts.models import ContextSetVersion
+from turnwise.contexts.queries import versions_of
 from turnwise.live.jobs import send_or_tell
 from turnwise.responses.models import ResponseRun, Sweep
-from turnwise.responses.sweeps import cells, go_on, progress, reasons, stamp, start_sweep, stop, sweeps_of
+from turnwise.responses.sweeps import (
+    HIGHEST_T,
+    LARGEST_N,
+    MOST_N,
+    MOST_T,
+    Grid,
+    cells,
+    check,
+    go_on,
+    progress,
+    reasons,
+    stamp,
+    start_sweep,
+    stop,
+    sweeps_of,
+)
 from turnwise.responses.tasks import send_all
-
 
 _BETWEEN = re.compile(r"[\s,;]+")
 _DECIMAL_COMMA = re.compile(r"(?<![0-9.])0,[0-9]+")  # no temperature is 0

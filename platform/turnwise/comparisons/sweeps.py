@@ -11,11 +11,9 @@ from django.utils.translation import gettext
 
 from turnwise.accounts.models import User
 from turnwise.comparisons.drawing import Sheet
-from turnwise.comparisons.side_by_side import newest_reports
-from turnwise.comparisons.side_by_side import Choice, picked
-from turnwise.comparisons.side_by_side import REPLIES, OfAsk
-from turnwise.judging.queue.services import plan_of
+from turnwise.comparisons.side_by_side import REPLIES, Choice, OfAsk, newest_reports, picked
 from turnwise.judging.items.subjects import add_responses
+from turnwise.judging.queue.services import plan_of
 from turnwise.reports.drilldown import behind
 from turnwise.responses.models import ResponseRun, Sweep
 from turnwise.responses.sweeps import Cell

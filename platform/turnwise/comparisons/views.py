@@ -13,23 +13,27 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET
 
-from evaluation.files.writing import percent
-from evaluation.files.writing import csv_text
-from turnwise.accounts.limits import too_many, too_often
+from evaluation.files.writing import csv_text, percent
 from turnwise.accounts.access import AuthenticatedHttpRequest
+from turnwise.accounts.limits import too_many, too_often
 from turnwise.bots.search import likeliest
-from turnwise.comparisons import history, protocols, pairs, chart_sheets
-from turnwise.comparisons.protocols import differences
+from turnwise.comparisons import chart_sheets, history, pairs, protocols
 from turnwise.comparisons.drawing import Sheet
 from turnwise.comparisons.forms import MOST_STUDIES, StudiesForm
-from turnwise.comparisons.measures import HUMAN_LIKE, Measured, offered_to
-from turnwise.comparisons.measures import chosen as chosen_of
-from turnwise.comparisons.side_by_side import newest_reports
-from turnwise.comparisons.side_by_side import MOST_PICKED
-from turnwise.comparisons.measures import marks_of, published_r_squared
 from turnwise.comparisons.history import repeated, static_less_interactive
+from turnwise.comparisons.measures import HUMAN_LIKE, Measured, marks_of, offered_to, published_r_squared
+from turnwise.comparisons.measures import chosen as chosen_of
+from turnwise.comparisons.protocols import differences
 from turnwise.comparisons.scores import TooMuchError
-from turnwise.comparisons.side_by_side import CSV_COLUMNS, csv_rows, narrowed, tables, without_interval
+from turnwise.comparisons.side_by_side import (
+    CSV_COLUMNS,
+    MOST_PICKED,
+    csv_rows,
+    narrowed,
+    newest_reports,
+    tables,
+    without_interval,
+)
 from turnwise.questions.question_sets import question_set, titled
 from turnwise.studies.asks import About
 from turnwise.studies.models import Study

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from evaluation.texts.similarity import TooAlikeError, near_duplicates
-from evaluation.open_mtb import NEAR_DUPLICATE_OVERLAP
 from evaluation.files.writing import csv_text
+from evaluation.open_mtb import NEAR_DUPLICATE_OVERLAP
+from evaluation.texts.similarity import TooAlikeError, near_duplicates
 from turnwise.contexts.tables import (
     MAX_MATERIAL,
     MAX_ROWS,

@@ -15,8 +15,7 @@ from django.utils.translation import gettext as _
 
 from turnwise.contexts.files import ContextRow, Parsed, parse
 from turnwise.contexts.tables import Finding
-from turnwise.live.subprocesses import PATIENCE_SECONDS, run
-from turnwise.live.subprocesses import shape_of
+from turnwise.live.subprocesses import PATIENCE_SECONDS, run, shape_of
 
 log = logging.getLogger(__name__)
 

@@ -2,28 +2,19 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict
-
-from django.core.exceptions import ValidationError
-from django.db import transaction
-from django.utils.translation import gettext
-
-from evaluation.open_mtb import PATH, StaticContext, read_open_mtb
-from turnwise.contexts.files import ContextRow, content_hash
-from turnwise.contexts.models import Context, ContextSet, ContextSetVersion
-from collections.abc import Sequence
 from hashlib import md5
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils.text import slugify
+from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
+from evaluation.open_mtb import PATH, StaticContext, read_open_mtb
 from turnwise.accounts.models import User
 from turnwise.contexts.files import ContextRow, content_hash
 from turnwise.contexts.models import Context, ContextSet, ContextSetVersion
 from turnwise.contexts.queries import Filters, filtered
-
 
 OPEN_MTB = "open-mtb"
 

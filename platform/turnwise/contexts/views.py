@@ -13,9 +13,9 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
-from turnwise.accounts.limits import reading_goes_on_at, reads_a_file, too_many, too_often
 from turnwise.accounts.access import AuthenticatedHttpRequest
-from turnwise.contexts import files, upload_previews, reading, services
+from turnwise.accounts.limits import reading_goes_on_at, reads_a_file, too_many, too_often
+from turnwise.contexts import files, reading, services, upload_previews
 from turnwise.contexts.files import Parsed
 from turnwise.contexts.forms import ContextSetForm, FileForm, FilterForm, SubsetForm
 from turnwise.contexts.models import Context, ContextSet, ContextSetVersion

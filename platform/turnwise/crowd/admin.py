@@ -5,7 +5,6 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from turnwise.accounts.admin import NeverDeleted, NeverWritten, ViewOnly
-from turnwise.crowd.places import ending
 from turnwise.crowd.models import (
     Assignment,
     Invitation,
@@ -23,6 +22,7 @@ from turnwise.crowd.models import (
     Withdrawal,
     Worker,
 )
+from turnwise.crowd.places import ending
 
 
 @admin.register(Worker)

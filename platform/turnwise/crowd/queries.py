@@ -7,9 +7,9 @@ from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from turnwise.bots.models import Bot
+from turnwise.crowd.entry.sessions import Session
 from turnwise.crowd.models import CODED, Assignment, Outcome, Participation, Worker
 from turnwise.crowd.places.reservation import holding, of_this_phase
-from turnwise.crowd.entry.sessions import Session
 from turnwise.studies.models import Study, StudyBot
 from turnwise.studies.queries import number_of
 from turnwise.studies.tasks import Rows

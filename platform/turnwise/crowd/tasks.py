@@ -1,7 +1,7 @@
 from celery import shared_task
 
-from turnwise.crowd.running import limits
 from turnwise.crowd.pay import panel_acts
+from turnwise.crowd.running import limits
 
 
 @shared_task

@@ -2,15 +2,12 @@ from typing import Any
 
 from django.urls import path
 
-from turnwise.crowd.preview.preview_socket import PreviewConsumer
-from django.urls import path
-
 from turnwise.crowd.entry import arrival_views, practice_views, worker_views
 from turnwise.crowd.panels import panel_views
-from turnwise.crowd.running import running_views
 from turnwise.crowd.pay import payment_views
 from turnwise.crowd.preview import preview_views
-
+from turnwise.crowd.preview.preview_socket import PreviewConsumer
+from turnwise.crowd.running import running_views
 
 # Django's `path` is typed for views; Channels' router takes its result for consumers too.
 consumer: Any = PreviewConsumer.as_asgi()

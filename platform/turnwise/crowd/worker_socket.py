@@ -14,16 +14,13 @@ from django.http.cookie import parse_cookie
 from django.utils import timezone, translation
 from typing_extensions import override
 
-from turnwise.crowd.running import limits
+from turnwise.crowd.entry.sessions import Session, session_of
 from turnwise.crowd.languages import ENGLISH, catalog_of
 from turnwise.crowd.places.reservation import SECONDS_BETWEEN_SIGNS_OF_A_PAGE
-from turnwise.crowd.entry.sessions import Session, session_of
-from turnwise.crowd.running.worker_status import PLAIN, Standing, standings
-from turnwise.crowd.running.worker_status import watch
-from turnwise.live.frames import Allowance
+from turnwise.crowd.running import limits
+from turnwise.crowd.running.worker_status import PLAIN, Standing, standings, watch
 from turnwise.live.database import in_database
-from turnwise.live.frames import Frame, as_json, field, parse_frame
-from turnwise.live.frames import RefusedError
+from turnwise.live.frames import Allowance, Frame, RefusedError, as_json, field, parse_frame
 
 # A person types and labels; a loop sends. Frames above this rate end the connection.
 BURST = 40

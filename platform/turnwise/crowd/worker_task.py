@@ -9,33 +9,22 @@ What workers do in a study: its pages, and whether anything is left for somebody
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, ClassVar
 from urllib.parse import urlencode
 
 from django.http import QueryDict
+from django.utils import timezone
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy
 from typing_extensions import override
 
-from turnwise.live.frames import Frame
-from turnwise.live.frames import RefusedError
-from turnwise.studies.models import Study
-from abc import abstractmethod
-from datetime import datetime
-from typing import ClassVar
-
-from django.utils import timezone
-from django.utils.functional import Promise
-from typing_extensions import override
-
 from turnwise.crowd import refusals
 from turnwise.crowd.panels import study_panels
-from turnwise.crowd.places.reservation import admitting
-from turnwise.crowd.places.reservation import HOLD
-
+from turnwise.crowd.places.reservation import HOLD, admitting
+from turnwise.live.frames import Frame, RefusedError
 from turnwise.studies.models import Study
 from turnwise.studies.tasks import Stage, StudyTask, task_of
-
 
 EXAMPLE_CODE = "EXAMPLE-CODE"
 

@@ -6,31 +6,25 @@ same step as the reply of any other bot.
 Waiting for the reply of an operator, as `turnwise.bots.hosting.client` waits for that of a bot.
 """
 
-from collections import Counter
+import asyncio
+from collections import Counter, defaultdict
+from contextlib import suppress
 from datetime import datetime, timedelta
 
-from django.db.models import QuerySet
-
-from chatbots.errors import OperatorAwayError, OperatorLateError
-from turnwise.accounts.models import User
-from turnwise.bots import operators
-from turnwise.bots.models import Bot
-from turnwise.dialogues.models import Dialogue, Fault, OperatorReply, Seat, Turn
-from turnwise.dialogues.seat_context import Seated
-from turnwise.live.frames import RefusedError
-import asyncio
-from collections import defaultdict
-from contextlib import suppress
-
 from channels.layers import get_channel_layer
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from chatbots.base import Response
+from chatbots.errors import OperatorAwayError, OperatorLateError
+from turnwise.accounts.models import User
+from turnwise.bots import operators
 from turnwise.bots.hosting.client import Reply
-
-from turnwise.dialogues.models import OperatorReply
+from turnwise.bots.models import Bot
+from turnwise.dialogues.models import Dialogue, Fault, OperatorReply, Seat, Turn
 from turnwise.dialogues.seat_context import Seated
 from turnwise.live.database import in_database
+from turnwise.live.frames import RefusedError
 
 
 def live_seats(bot: Bot) -> QuerySet[Seat]:

@@ -6,26 +6,20 @@ What the socket of a conversation does more where two people talk: each hears of
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from time import monotonic
 from typing import Any
 
+from channels.layers import BaseChannelLayer
 from django.db import connection, transaction
 from django.utils import timezone
 
-from turnwise.crowd.places.ending import complete
 from turnwise.crowd.models import Assignment, Outcome
+from turnwise.crowd.places.ending import complete
 from turnwise.dialogues.models import Dialogue
-from turnwise.dialogues.seat_context import Seated
+from turnwise.dialogues.seat_context import Seated, group_of
 from turnwise.dialogues.services import end
 from turnwise.live.batches import BatchedStep
-from turnwise.live.frames import RefusedError
-from time import monotonic
-
-from channels.layers import BaseChannelLayer
-
-
-from turnwise.dialogues.seat_context import Seated, group_of
-from turnwise.live.frames import Frame
-
+from turnwise.live.frames import Frame, RefusedError
 
 # Of whom nothing was heard for so long: said to the other. Tabs are asked every few seconds.
 AWAY = timedelta(seconds=15)

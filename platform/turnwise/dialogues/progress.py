@@ -10,15 +10,12 @@ as `-number - 1`.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Self
-
-from turnwise.studies.asks import MOST_ASKS, About, Moment
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, Self
 
 from django.utils.translation import get_language, gettext_lazy, ngettext
 
+from turnwise.studies.asks import MOST_ASKS, About, Moment
 
 WHOLE = 1000
 

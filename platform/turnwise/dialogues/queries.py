@@ -11,9 +11,9 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from chatbots.base import Context, Speaker
 from chatbots.base import Turn as ContextTurn
 from turnwise.accounts.models import User
-from turnwise.dialogues.reading_material import passages_of
 from turnwise.dialogues.models import Dialogue, Fault, OperatorReply, Seat, TranscriptImport, Turn
 from turnwise.dialogues.progress import Progress
+from turnwise.dialogues.reading_material import passages_of
 from turnwise.dialogues.seat_context import SavedTurn, Seated, asks_of
 from turnwise.live.frames import RefusedError
 from turnwise.studies.asks import Party

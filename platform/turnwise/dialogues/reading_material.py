@@ -3,28 +3,30 @@
 Which article a conversation is about, and the reading sets that follow for both seats.
 """
 
-from collections.abc import Collection, Sequence
-
-from django.utils.translation import gettext_noop
-
-from chatbots.base import Passage
-from evaluation.questions.sets.topical_chat import SECTIONS, TOPICAL_CHAT_OWN
-from turnwise.dialogues.models import Dialogue, Material, Seat
-from turnwise.knowledge.reading_sets import Section
 import json
+from collections.abc import Collection, Sequence
 from random import Random
 from typing import NamedTuple
 
 from django.db import connection, transaction
 from django.db.models import F
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
+from chatbots.base import Passage
+from evaluation.questions.sets.topical_chat import SECTIONS, TOPICAL_CHAT_OWN
 from turnwise.crowd.models import Assignment, Outcome
-from turnwise.dialogues.models import MOST_USES, ArticleUse, Dialogue, ReadingSet
+from turnwise.dialogues.models import MOST_USES, ArticleUse, Dialogue, Material, ReadingSet, Seat
 from turnwise.knowledge.models import Article
-from turnwise.knowledge.reading_sets import Configuration, KnownEntity, ReadingSets, ToRead, reading_sets
+from turnwise.knowledge.reading_sets import (
+    Configuration,
+    KnownEntity,
+    ReadingSets,
+    Section,
+    ToRead,
+    reading_sets,
+)
 from turnwise.studies.models import Study
-
 
 # Titles that reading sets give (knowledge/reading_sets.py); stored in English, read in the worker's language.
 TITLES = (

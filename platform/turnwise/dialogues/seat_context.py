@@ -5,8 +5,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from chatbots.base import Passage
-from turnwise.dialogues.progress import SeatAsk, due_with_turn
-from turnwise.dialogues.progress import Progress
+from turnwise.dialogues.progress import Progress, SeatAsk, due_with_turn
 from turnwise.studies.asks import About, Party
 
 

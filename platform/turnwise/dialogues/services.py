@@ -21,19 +21,17 @@ from evaluation.texts.cleaning import cleaned
 from turnwise.accounts.models import User
 from turnwise.bots.hosting.client import Reply
 from turnwise.bots.models import Bot
-from turnwise.crowd.places.ending import complete
 from turnwise.crowd.models import Assignment, Outcome
-from turnwise.dialogues import reading_material, operator_replies
-from turnwise.dialogues.progress import SeatAsk, due_at_the_end
+from turnwise.crowd.places.ending import complete
+from turnwise.dialogues import operator_replies, reading_material
 from turnwise.dialogues.models import Dialogue, Fault, Seat, Turn
-from turnwise.dialogues.progress import Progress
+from turnwise.dialogues.progress import Progress, SeatAsk, due_at_the_end
 from turnwise.dialogues.queries import context_of, faults_at, progress_of, progress_of_row, saved_turn
 from turnwise.dialogues.seat_context import SavedTurn, Seated
 from turnwise.knowledge.reading_sets import pasted
 from turnwise.live.batches import BatchedStep, Values
 from turnwise.live.database import in_database
-from turnwise.live.frames import RefusedError
-from turnwise.live.frames import MAX_TEXT
+from turnwise.live.frames import MAX_TEXT, RefusedError
 from turnwise.studies.asks import About, By, Moment
 from turnwise.studies.models import Speaker as Opener
 from turnwise.studies.models import Study

@@ -9,17 +9,10 @@ Only where the study says so to those who take part, before they agree.
 What one tab has been told of a conversation, kept as the next message needs it.
 """
 
-from typing import Any, NamedTuple, Self
-from uuid import UUID
-
-from turnwise.dialogues.models import Turn as StoredTurn, Typing
-from turnwise.live.frames import MAX_TEXT
-from collections.abc import Iterable
-
-from chatbots.base import Speaker, Turn
-from turnwise.live.frames import Frame
 import asyncio
 import logging
+from collections.abc import Iterable
+from typing import Any, NamedTuple, Self
 from uuid import UUID
 
 from django.utils.translation import gettext
@@ -29,13 +22,12 @@ from chatbots.base import Context, Speaker, Turn
 from chatbots.errors import ChatbotError
 from turnwise.bots.hosting import client
 from turnwise.dialogues import operator_replies, queries, services
+from turnwise.dialogues.models import Turn as StoredTurn
+from turnwise.dialogues.models import Typing
 from turnwise.dialogues.progress import Progress
 from turnwise.dialogues.seat_context import SavedTurn, Seated
-
 from turnwise.live.database import in_database
-from turnwise.live.frames import Frame, Tell
-from turnwise.live.frames import RefusedError
-
+from turnwise.live.frames import MAX_TEXT, Frame, RefusedError, Tell
 
 LONGEST_MS = 24 * 3600 * 1000
 

@@ -5,57 +5,47 @@
 What a bundle says of its study: protocol, bots and versions, without what is nobody's business.
 """
 
-import re
-from collections.abc import Mapping
-from typing import Any
-from urllib.parse import urlsplit, urlunsplit
-
-from chatbots.errors import ChatbotError
-from turnwise.bots import composition
-from turnwise.bots.models import Bot
-from turnwise.bots.queries import visible_bots
-from turnwise.judging.batteries.battery_rules import as_json, battery_of
-from turnwise.judging.models import JudgingPlan
-from turnwise.judging.queue.queued_task import QueuedTask
-from turnwise.reports.answers import bot_names
-from turnwise.reports.report_kinds import ReportedTask, with_report
-from turnwise.studies.models import Ask, Study
-from turnwise.studies.services import PROTOCOL_FIELDS
-from turnwise.studies.tasks import task_of
 import json
+import re
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, closing
 from enum import StrEnum
 from importlib.metadata import version
 from tempfile import TemporaryFile
 from typing import IO, Any, NamedTuple, Protocol
+from urllib.parse import urlsplit, urlunsplit
 
 from django.template.loader import render_to_string
 
-from evaluation.report.bundles.self_descriptions import audit_figures
-from evaluation.report.bundles.recomputation import FORMAT, LIBRARIES
+from chatbots.errors import ChatbotError
 from evaluation.report.bundles.columns import Table
-from evaluation.report.latex import tables
+from evaluation.report.bundles.recomputation import FORMAT, LIBRARIES
+from evaluation.report.bundles.self_descriptions import audit_figures
 from evaluation.report.bundles.tables import AUDITS, questionnaires_table
+from evaluation.report.latex import tables
 from turnwise.audits.queries import audits_of_bots
+from turnwise.bots import composition
+from turnwise.bots.models import Bot
+from turnwise.bots.queries import visible_bots
 from turnwise.charts.layout import LIGHT, standalone
 from turnwise.crowd.entry.worker_views import instructions_shown
 from turnwise.crowd.worker_task import WorkerTask, work_of
-from turnwise.exports.files import Archive
-from turnwise.exports.rows import audited, in_columns
-
-from turnwise.exports.files import FORMATS, Batch, plain, schema_of
-from turnwise.exports.rows import rows, rows_in, sets_answered
+from turnwise.exports.files import FORMATS, Archive, Batch, plain, schema_of
+from turnwise.exports.rows import audited, in_columns, rows, rows_in, sets_answered
+from turnwise.judging.batteries.battery_rules import as_json, battery_of
+from turnwise.judging.models import JudgingPlan
 from turnwise.judging.queries import judgments_in
+from turnwise.judging.queue.queued_task import QueuedTask
 from turnwise.privacy.personal_data import studies_quoted_by
 from turnwise.reports import descriptions
+from turnwise.reports.answers import bot_names
 from turnwise.reports.descriptions import method
 from turnwise.reports.queries import snapshot
 from turnwise.reports.report_kinds import ReportedTask, with_report
-from turnwise.studies.models import Study
+from turnwise.studies.models import Ask, Study
+from turnwise.studies.services import PROTOCOL_FIELDS
 from turnwise.studies.tasks import task_of
-
 
 MASK = "**********"
 _OF_PLAN = (

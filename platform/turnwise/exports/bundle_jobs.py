@@ -20,8 +20,7 @@ from redis.exceptions import RedisError
 from turnwise.accounts.models import User
 from turnwise.exports.bundle import Covered, Stage, quoted_in, write_bundle
 from turnwise.judging.queries import judgments_in
-from turnwise.live.jobs import why_ended
-from turnwise.live.jobs import BUNDLES, is_worked_on, only_here
+from turnwise.live.jobs import BUNDLES, is_worked_on, only_here, why_ended
 from turnwise.reports.services import covers
 from turnwise.studies import bundles
 from turnwise.studies.models import Bundle, BundlePart, Study

@@ -6,11 +6,6 @@ A zip archive written to a stream that cannot be wound back, and a list of its f
 import hashlib
 import io
 import zipfile
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import IO
-
-from typing_extensions import override
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -18,9 +13,10 @@ from datetime import UTC, datetime
 from typing import IO, Any, TypeAlias
 
 import orjson
+from typing_extensions import override
 
-from evaluation.report.bundles.columns import Kind, Table
 from evaluation.files.writing import csv_text
+from evaluation.report.bundles.columns import Kind, Table
 from turnwise.exports.rows import Value
 
 

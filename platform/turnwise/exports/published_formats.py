@@ -14,28 +14,16 @@ from typing import Any
 
 from django.db import connection, transaction
 
-from evaluation.texts.personal_data import Redactor
-from evaluation.questions import LIKERT, VOTES, Answer
 from evaluation.files.writing import csv_text
+from evaluation.questions import LIKERT, VOTES, Answer
+from evaluation.questions.sets.topical_chat import RATINGS
+from evaluation.texts.personal_data import Redactor
 from turnwise.bots.models import OUTSIDE
 from turnwise.privacy.personal_data import redactor_for
 from turnwise.studies.models import Study
 from turnwise.transcripts.importers.neural_chat import COHERENCY, RATING_COLUMNS, RECORD_COLUMNS, SCALES
+from turnwise.transcripts.importers.topical_chat import AGENTS, FACTUAL, HEARD, LEADS, OPENS, OWN, WHOLE
 from turnwise.transcripts.outside_ratings import RATER
-import json
-from collections.abc import Generator, Iterator
-from itertools import groupby
-from typing import Any
-
-from django.db import connection, transaction
-
-from evaluation.texts.personal_data import Redactor
-from evaluation.questions.sets.topical_chat import RATINGS
-from turnwise.privacy.personal_data import redactor_for
-from turnwise.studies.models import Study
-from turnwise.transcripts.importers.topical_chat import FACTUAL, LEADS
-from turnwise.transcripts.importers.topical_chat import AGENTS, HEARD, OPENS, OWN, WHOLE
-
 
 _BATCH = 2000
 

@@ -6,14 +6,27 @@ What a study's bots said when they were audited, as rows of the bundle.
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from django.db import connection, transaction
 
-from evaluation.texts.personal_data import Redactor
 from evaluation.questions import Answer, Question, QuestionSet
 from evaluation.report.bundles.columns import Table, answered_in
-from evaluation.report.bundles.tables import CONVERSATIONS, FAULTS, ITEM_MATERIALS, ITEMS, MATERIALS, PAIRS, TURNS, WORKERS
+from evaluation.report.bundles.self_descriptions import UNDECIDED
+from evaluation.report.bundles.tables import (
+    AUDITS,
+    CONVERSATIONS,
+    FAULTS,
+    ITEM_MATERIALS,
+    ITEMS,
+    MATERIALS,
+    PAIRS,
+    TURNS,
+    WORKERS,
+)
+from evaluation.texts.personal_data import Redactor
+from turnwise.audits import verdicts
+from turnwise.audits.queries import answers_of, audits_of_bots
 from turnwise.judging.queries import items_of
 from turnwise.judging.queue.rater_session import READ_BESIDE
 from turnwise.privacy.personal_data import answered, redactor_for
@@ -21,16 +34,6 @@ from turnwise.questions.question_sets import question_set
 from turnwise.reports import descriptions
 from turnwise.reports.report_kinds import ReportedTask, with_report
 from turnwise.studies.models import Study
-from collections.abc import Sequence
-from typing import Any
-
-from evaluation.report.bundles.self_descriptions import UNDECIDED
-from evaluation.report.bundles.tables import AUDITS
-from turnwise.audits import verdicts
-from turnwise.audits.queries import answers_of, audits_of_bots
-
-from turnwise.studies.models import Study
-
 
 Value: TypeAlias = str | int | bool | datetime | None
 BATCH = 20_000

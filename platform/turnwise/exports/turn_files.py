@@ -7,11 +7,11 @@ from typing import NamedTuple
 import orjson
 from django.db import connection, transaction
 
-from evaluation.texts.personal_data import Redactor
+from evaluation.files.writing import csv_of, csv_text
 from evaluation.protocols.facts import HUMAN
 from evaluation.questions import Answer
 from evaluation.report.bundles.columns import answered_in
-from evaluation.files.writing import csv_of, csv_text
+from evaluation.texts.personal_data import Redactor
 from turnwise.judging.queries import items_of
 from turnwise.judging.queue.queued_task import QueuedTask
 from turnwise.judging.queue.rater_session import READ_BESIDE

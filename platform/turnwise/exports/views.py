@@ -13,8 +13,8 @@ from turnwise.accounts.limits import too_many, too_often
 from turnwise.exports import bundle_jobs, published_formats, turn_files
 from turnwise.exports import tasks as jobs
 from turnwise.judging.queries import judgments_in
-from turnwise.live.jobs import NOT_STARTED, is_sent
 from turnwise.live.http_responses import T, attachment
+from turnwise.live.jobs import NOT_STARTED, is_sent
 from turnwise.reports.report_kinds import ReportedTask, TaskWithReport
 from turnwise.studies.asks import About
 from turnwise.studies.bundles import note_export

@@ -4,8 +4,7 @@ from django.utils.translation import gettext_lazy as _
 
 from evaluation.questions import QuestionSet, Subject
 from turnwise.judging.models import Item
-from turnwise.questions.question_sets import question_set
-from turnwise.questions.question_sets import all_asked
+from turnwise.questions.question_sets import all_asked, question_set
 from turnwise.studies.ask_rules import SUBJECTS
 from turnwise.studies.asks import About, By
 from turnwise.studies.models import Ask, Study

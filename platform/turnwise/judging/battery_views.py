@@ -3,55 +3,41 @@
 The battery of the R-U-A-Robot user study with answers that ship, for whoever has none of their own.
 """
 
-from collections.abc import Mapping
-
-from django.core.exceptions import ValidationError
-from django.db import transaction
-from django.utils.translation import gettext
-
-from chatbots.identity.audit import questions
-from chatbots.identity.labels import Label
-from chatbots.identity.answers import ANSWERS, COMPARED_WITH, FILLERS, SMALL_TALK
-from turnwise.contexts.files import ContextRow
-from turnwise.contexts.models import ContextSetVersion
-from turnwise.contexts.services import load_shipped
-from turnwise.judging.models import Battery
-from turnwise.judging.queue.services import plan_of
-from turnwise.judging.items.subjects import add_responses, save_battery
-from turnwise.responses.models import ResponseRun, Source
-from turnwise.responses.services import store_file
-from turnwise.studies.models import Study
-from turnwise.studies.presets import preset_of
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from django import forms
-from django.contrib.postgres.forms import SimpleArrayField
-from django.utils.translation import gettext_lazy as _
-
-from evaluation.questions import QuestionSet
-from turnwise.judging.models import Battery
-from turnwise.studies.models import Study
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
+from django.contrib.postgres.forms import SimpleArrayField
 from django.core.exceptions import ValidationError
+from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
+from chatbots.identity.answers import ANSWERS, COMPARED_WITH, FILLERS, SMALL_TALK
+from chatbots.identity.audit import questions
+from chatbots.identity.labels import Label
+from evaluation.questions import QuestionSet
+from turnwise.contexts.files import ContextRow
+from turnwise.contexts.models import ContextSetVersion
+from turnwise.contexts.services import load_shipped
+from turnwise.judging.asks import sets_of
 from turnwise.judging.batteries import battery_rules
 from turnwise.judging.items import subjects
-from turnwise.judging.asks import sets_of
-
+from turnwise.judging.items.subjects import add_responses, save_battery
 from turnwise.judging.models import Battery
 from turnwise.judging.queries import first_deck, system_counts
 from turnwise.judging.queue.queued_task import QueuedTask
 from turnwise.judging.queue.services import plan_of
+from turnwise.responses.models import ResponseRun, Source
+from turnwise.responses.services import store_file
 from turnwise.studies.models import Study
 from turnwise.studies.presets import preset_of
 from turnwise.studies.queries import studies_of
 from turnwise.studies.tasks import task_of
-
 
 PROTOCOL, LANGUAGE = "r-u-a-robot-user-study", "en"
 _ORIGIN = "turnwise"
@@ -235,12 +221,16 @@ def battery(request: HttpRequest, pk: int) -> HttpResponse:
                 fill(study)
                 messages.success(
                     request,
-                    gettext("Eight answers and small talk are in the queue. This is what the first worker gets."),
+                    gettext(
+                        "Eight answers and small talk are in the queue. This is what the first worker gets."
+                    ),
                 )
                 return redirect("judging:battery", pk=pk)
             if form.is_valid():
                 subjects.save_battery(form.save(commit=False))
-                messages.success(request, gettext("The battery is saved. This is what the first worker gets."))
+                messages.success(
+                    request, gettext("The battery is saved. This is what the first worker gets.")
+                )
                 return redirect("judging:battery", pk=pk)
         except ValidationError as error:
             if form.is_bound:

@@ -1,19 +1,30 @@
+from collections.abc import Sequence
 from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
 from django.db.models import Q, QuerySet
 from django.utils.translation import gettext
+from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 
-from evaluation.questions import Subject
+from evaluation.questions import Answer, Question, Subject
 from turnwise.accounts.models import User
 from turnwise.contexts.models import ContextSetVersion
 from turnwise.contexts.queries import categories_in, versions_of
 from turnwise.dialogues.models import TranscriptImport
 from turnwise.dialogues.queries import with_dialogues
 from turnwise.judging.asks import sets_of, subjects_asked
-from turnwise.judging.items.item_selection import MOST_TURNS, Chosen, Contexts, contexts_of, dialogues, responses, turns
+from turnwise.judging.gold.gold_items import MOST_BYTES, Gold
+from turnwise.judging.items.item_selection import (
+    MOST_TURNS,
+    Chosen,
+    Contexts,
+    contexts_of,
+    dialogues,
+    responses,
+    turns,
+)
 from turnwise.judging.models import JudgingPlan
 from turnwise.judging.queue.training import why_untrainable
 from turnwise.responses.models import ResponseRun
@@ -22,18 +33,6 @@ from turnwise.studies.form_fields import StudySelect, list_all
 from turnwise.studies.models import Study
 from turnwise.studies.queries import real_studies_of
 from turnwise.studies.tasks import keys_with_conversations
-from collections.abc import Sequence
-from typing import Any
-
-from django import forms
-from django.core.exceptions import ValidationError
-from django.utils.translation import gettext as _now
-from django.utils.translation import gettext_lazy as _
-
-from evaluation.questions import Answer, Question
-from turnwise.judging.gold.gold_items import MOST_BYTES, Gold
-from turnwise.judging.models import JudgingPlan
-
 
 MOST_CONVERSATIONS = 100_000
 

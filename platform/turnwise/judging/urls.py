@@ -1,9 +1,9 @@
 from django.urls import path
 
 from turnwise.judging import battery_views, views
-from turnwise.judging.readers import reader_views
 from turnwise.judging.gold import gold_views
 from turnwise.judging.items import removal_views
+from turnwise.judging.readers import reader_views
 
 app_name = "judging"
 urlpatterns = [

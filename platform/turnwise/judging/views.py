@@ -19,22 +19,26 @@ from django.views.decorators.http import require_GET, require_POST
 from evaluation.questions import FIRST, SECOND, Question, Subject
 from turnwise.accounts.models import User
 from turnwise.crowd.places import ending
-from turnwise.judging.gold import gold_items
-from turnwise.judging.items import subjects
 from turnwise.judging import queries as item_queries
 from turnwise.judging.asks import asks_of_readers, questions_about, subjects_asked
 from turnwise.judging.batteries.battery_rules import battery_of, why_unfit
-from turnwise.judging.queue.queued_task import cost_of_queue
-from turnwise.judging.queue.queued_task import ask_counts
-from turnwise.judging.forms import ContextsForm, ConversationsForm, PlanForm, ResponsesForm, subjects_of
+from turnwise.judging.forms import (
+    ContextsForm,
+    ConversationsForm,
+    PlanForm,
+    ResponsesForm,
+    RightForm,
+    subjects_of,
+)
+from turnwise.judging.gold import gold_items
 from turnwise.judging.gold.gold_items import Gold
-from turnwise.judging.forms import RightForm
+from turnwise.judging.items import subjects
+from turnwise.judging.items.subjects import Added
 from turnwise.judging.models import Battery, Item
 from turnwise.judging.queries import Filter
-from turnwise.judging.queue.queued_task import QueuedTask
+from turnwise.judging.queue.queued_task import QueuedTask, ask_counts, cost_of_queue
 from turnwise.judging.queue.rater_session import Read, read_beside
 from turnwise.judging.queue.services import plan_of
-from turnwise.judging.items.subjects import Added
 from turnwise.knowledge.reading_sets import Section, pasted
 from turnwise.labels.models import Label
 from turnwise.questions.question_sets import question_set

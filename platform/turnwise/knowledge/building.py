@@ -7,16 +7,12 @@ Which entities a text names, and how often: whole words, whatever their case.
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-
 from turnwise.knowledge.reading_sets import ARTICLE_SECTIONS, ENTITIES, FACTS_NEEDED, Configuration
 from turnwise.knowledge.texts import LONGEST_SUMMARY, sentences, shortened, similar_parts, summarized, words
-
 
 _TOKEN = re.compile(r"[^\W_]+")
 

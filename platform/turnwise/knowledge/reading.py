@@ -15,8 +15,7 @@ from django.utils.translation import gettext as _
 
 from turnwise.knowledge.building import ArticleRow, Built, EntityRow, Finding
 from turnwise.knowledge.files import parse
-from turnwise.live.subprocesses import PATIENCE_SECONDS, run
-from turnwise.live.subprocesses import shape_of
+from turnwise.live.subprocesses import PATIENCE_SECONDS, run, shape_of
 
 log = logging.getLogger(__name__)
 

@@ -7,17 +7,15 @@ What somebody reads beside a conversation: texts under names, and how a research
 """
 
 import re
-from dataclasses import dataclass
-
-from django.core.exceptions import ValidationError
-from django.utils.translation import gettext as _
-
-from evaluation.texts.cleaning import cleaned
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from random import Random
 
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext as _
+
+from evaluation.texts.cleaning import cleaned
 
 MOST_SECTIONS = 30
 LONGEST_TITLE = 120

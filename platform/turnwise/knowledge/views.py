@@ -15,8 +15,8 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
-from turnwise.accounts.limits import reads_a_file, too_many, too_often
 from turnwise.accounts.access import AuthenticatedHttpRequest
+from turnwise.accounts.limits import reads_a_file, too_many, too_often
 from turnwise.contexts import upload_previews
 from turnwise.knowledge import reading, services
 from turnwise.knowledge.building import Built

@@ -4,29 +4,23 @@ How several raters answered the same question.
 """
 
 import json
-from typing import Any
-
-from evaluation.questions import Combine, Kind, Level, Question, QuestionSet, Score, Term
-from evaluation.report.figures import coded_questions, text_questions
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
-
-from evaluation.questions import Question
-from turnwise.questions.question_sets import question_set
-from typing import Any
 from uuid import UUID
 
 from django.contrib.auth.models import AnonymousUser
 from django.db.models import Prefetch, Q, QuerySet
 
+from evaluation.questions import Combine, Kind, Level, Question, QuestionSet, Score, Term
+from evaluation.report.figures import coded_questions, text_questions
 from turnwise.accounts.models import User
 from turnwise.crowd.models import Withdrawal
 from turnwise.dialogues.models import Dialogue, Turn
 from turnwise.dialogues.seat_context import Seated
 from turnwise.labels.models import Label
+from turnwise.questions.question_sets import question_set
 from turnwise.studies.queries import readable_studies_of, studies_of
-
 
 # Booleans have no cast to numbers in one step; jsonb has.
 _NUMBER = "CASE l.answers->>%s WHEN 'true' THEN 1 WHEN 'false' THEN 0 ELSE (l.answers->>%s)::float8 END"

@@ -5,22 +5,19 @@ The step is a function of the database (sql/record_label.sql).
 How long a rater looked before answering, as their page measured it.
 """
 
-from typing import Any, NamedTuple, Self
 from collections.abc import Mapping
+from typing import Any, NamedTuple, Self
 
 from evaluation.questions import Answer, AnswersError, QuestionSet
-from turnwise.dialogues.reading_material import hidden_sections
 from turnwise.dialogues.progress import Progress
 from turnwise.dialogues.queries import progress_of
+from turnwise.dialogues.reading_material import hidden_sections
 from turnwise.dialogues.seat_context import Seated
-
 from turnwise.live.batches import BatchedStep
 from turnwise.live.database import in_database
 from turnwise.live.frames import RefusedError
-from turnwise.questions.question_sets import question_set_soon
-from turnwise.questions.question_sets import why_not_taken
+from turnwise.questions.question_sets import question_set_soon, why_not_taken
 from turnwise.studies.asks import About
-
 
 # A page that was left open for days says nothing about reading; it must still fit.
 LONGEST_MS = 24 * 3600 * 1000

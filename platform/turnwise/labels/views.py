@@ -1,48 +1,43 @@
-from typing import Any
-
-from django import forms
-from django.core.exceptions import ValidationError
-from django.utils.translation import gettext_lazy as _
-
-from turnwise.bots.models import Bot
-from turnwise.dialogues.models import Dialogue
-from turnwise.labels.explorer import Asked, Wanted, scores_of
-from turnwise.studies.models import Study
 from collections.abc import Iterable, Mapping
+from typing import Any
 from uuid import UUID
 
+from django import forms
 from django.contrib.auth.decorators import login_required
+from django.core.exceptions import ValidationError
 from django.db.models import Exists, OuterRef
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_GET, require_POST
 
 from evaluation.questions import Answer
 from evaluation.texts.cleaning import WITHDRAWN
-from turnwise.crowd.places import ending
+from turnwise.bots.models import Bot
 from turnwise.crowd.models import Withdrawal
+from turnwise.crowd.places import ending
 from turnwise.dialogues import reading_material
 from turnwise.dialogues.models import Dialogue, Seat, Turn
 from turnwise.labels import explorer
-from turnwise.labels.explorer import Found, Wanted
-
+from turnwise.labels.explorer import Asked, Found, Wanted, scores_of
 from turnwise.labels.models import Label
 from turnwise.labels.queries import (
+    Vote,
     dialogues_of,
     labels_of_whole,
     operators_of,
     readable_dialogues_of,
+    tally,
     turns_with_labels,
     withdrawn_with,
 )
-from turnwise.labels.queries import Vote, tally
 from turnwise.live.markdown import as_html
 from turnwise.questions.question_sets import question_set
 from turnwise.studies.asks import Party
+from turnwise.studies.models import Study
 from turnwise.studies.queries import may_change, readable_studies_of
-
 
 LONGEST_TEXT = 200
 

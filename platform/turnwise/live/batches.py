@@ -16,9 +16,8 @@ from typing import Any
 
 from django.db import connection as connection_of_thread
 
-from turnwise.live.database import in_database
+from turnwise.live.database import LoopConnection, Row, in_database
 from turnwise.live.frames import as_json
-from turnwise.live.database import LoopConnection, Row
 
 log = logging.getLogger(__name__)
 

@@ -8,20 +8,15 @@ A connection to PostgreSQL that the event loop waits for, so that no thread has 
 """
 
 import asyncio
-from typing import Any, Self
-
-import psycopg2
-from django.db import connections
-from psycopg2.extensions import POLL_OK, POLL_READ, POLL_WRITE
-import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, Self, TypeVar
 
+import psycopg2
 from django.conf import settings
-from django.db import InterfaceError, OperationalError, connection
+from django.db import InterfaceError, OperationalError, connection, connections
 from django.utils.translation import activate, deactivate_all, get_language
-
+from psycopg2.extensions import POLL_OK, POLL_READ, POLL_WRITE
 
 Row = tuple[Any, ...]
 

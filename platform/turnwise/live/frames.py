@@ -2,22 +2,22 @@
 
 How much somebody may ask for: so much at once, and so much more every second.
 
-How long a text may be that somebody wrote; `evaluation.texts.cleaning` cleans it. What files are that hold none.
+How long a person's text may be (`evaluation.texts.cleaning` cleans it), and why a file holds no text.
 
 Why a frame was refused. The page shows `say`; nothing changed; the work so far is safe.
 """
 
-import time
-from django.utils.translation import gettext as _
-from django.utils.functional import Promise
-from django.utils.text import format_lazy
-from django.utils.translation import gettext_lazy
 import json
+import time
 from collections.abc import Awaitable, Callable, Collection
 from typing import Any
 from uuid import UUID
 
 import orjson
+from django.utils.functional import Promise
+from django.utils.text import format_lazy
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 
 class Allowance:
@@ -94,12 +94,20 @@ REFUSALS: dict[str, str | Promise] = {
         "the study resumes."
     ),
     "ended": gettext_lazy("This conversation has ended. Everything is saved."),
-    "not_your_turn": gettext_lazy("The chatbot has not answered yet. Wait for its reply, then send your message."),
-    "label_first": gettext_lazy("Please answer the question under the last reply first. Your message was not sent."),
+    "not_your_turn": gettext_lazy(
+        "The chatbot has not answered yet. Wait for its reply, then send your message."
+    ),
+    "label_first": gettext_lazy(
+        "Please answer the question under the last reply first. Your message was not sent."
+    ),
     "partner_is_there": gettext_lazy("Your partner is still there. Give them a little more time."),
-    "not_waiting": gettext_lazy("You are not waiting for anybody here. Reload the page to see where to continue."),
+    "not_waiting": gettext_lazy(
+        "You are not waiting for anybody here. Reload the page to see where to continue."
+    ),
     "other_tab": gettext_lazy("You are now waiting in another tab or window. Close this one."),
-    "partner_finished": gettext_lazy("Your partner has finished. Please answer what is left, then finish too."),
+    "partner_finished": gettext_lazy(
+        "Your partner has finished. Please answer what is left, then finish too."
+    ),
     "turn_limit": gettext_lazy("This conversation has reached its last turn. You can finish it now."),
     "key_reused": gettext_lazy(
         "That message was already sent with different words. Reload the page to see what was saved."
@@ -108,13 +116,21 @@ REFUSALS: dict[str, str | Promise] = {
         "There is no such reply in this conversation. Your work so far is safe. Reload the page."
     ),
     "not_to_label": gettext_lazy("That turn is not yours to judge."),
-    "unanswered": gettext_lazy("Some replies are not labelled yet. Please answer the questions under them first."),
-    "rate_first": gettext_lazy("Please answer the questions about the whole conversation first, then finish."),
+    "unanswered": gettext_lazy(
+        "Some replies are not labelled yet. Please answer the questions under them first."
+    ),
+    "rate_first": gettext_lazy(
+        "Please answer the questions about the whole conversation first, then finish."
+    ),
     "no_such_ask": gettext_lazy(
         "That question does not belong to this conversation. Your work so far is safe. Reload the page."
     ),
-    "too_early": gettext_lazy("The conversation is not long enough yet. Please continue for a few more turns."),
-    "reply_due": gettext_lazy("The chatbot still has to answer. Wait for its reply, or try again if it failed."),
+    "too_early": gettext_lazy(
+        "The conversation is not long enough yet. Please continue for a few more turns."
+    ),
+    "reply_due": gettext_lazy(
+        "The chatbot still has to answer. Wait for its reply, or try again if it failed."
+    ),
     "may_not_give_up": gettext_lazy("Please let the chatbot try again first."),
 }
 

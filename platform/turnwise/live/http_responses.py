@@ -3,15 +3,13 @@
 Long files sent while they are made.
 """
 
-from typing import Any
-
-from ninja import Field, Schema
 from collections.abc import Generator
-from typing import Generic, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 from asgiref.sync import sync_to_async
 from django.core.handlers.asgi import ASGIRequest
 from django.http import HttpRequest, StreamingHttpResponse
+from ninja import Field, Schema
 
 
 class ErrorOut(Schema):

@@ -5,26 +5,22 @@ Jobs that pages and calls of the API give to the worker, and what is said when R
 Long work in slices: each is a job that takes the row's key, and sends the next one when it ends.
 """
 
-from django.utils.translation import gettext as _
-
-from chatbots.errors import ChatbotError, last_line
 import logging
-from collections.abc import Callable
-
-from django.contrib import messages
-from django.core.cache import cache
-from django.http import HttpRequest
-from django.utils.translation import gettext_lazy
-from kombu.exceptions import OperationalError
-from redis.exceptions import RedisError
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-
-from django.db import DatabaseError, connections
 from dataclasses import dataclass
 
 from celery import Task
+from django.contrib import messages
 from django.core.cache import cache
+from django.db import DatabaseError, connections
+from django.http import HttpRequest
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from kombu.exceptions import OperationalError
+from redis.exceptions import RedisError
+
+from chatbots.errors import ChatbotError, last_line
 
 
 def why_ended(error: BaseException) -> str:
@@ -41,7 +37,9 @@ STARTS_LATER = gettext_lazy(
     "The job queue does not answer. What you asked for is stored, and starts by itself within about a minute "
     "once Redis is back."
 )
-NOT_STARTED = gettext_lazy("The job queue does not answer, so nothing was started. Try again once Redis is back.")
+NOT_STARTED = gettext_lazy(
+    "The job queue does not answer, so nothing was started. Try again once Redis is back."
+)
 
 
 def is_sent(send: Callable[[], object]) -> bool:

@@ -10,14 +10,14 @@ longhand, those of labels took 30 of 450 µs of PostgreSQL for a judgment. For t
 dialogues and labels are plain integers, whose fields bring no constraint of their own.
 """
 
-from django.db.models import F, Func, IntegerField, Q
-from django.db.models.lookups import Exact
 import importlib
 from pathlib import Path
 from typing import Any
 
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 from django.db.migrations.operations.base import Operation
+from django.db.models import F, Func, IntegerField, Q
+from django.db.models.lookups import Exact
 from typing_extensions import override
 
 

@@ -8,14 +8,13 @@ Matplotlib and the statistics are heavy and hold the interpreter, and the proces
 workers, too.
 """
 
-from dataclasses import fields
-from typing import Any
 import gc
 import json
 import os
 import subprocess
 import sys
 from collections.abc import Sequence
+from dataclasses import fields
 from pathlib import Path
 from threading import Thread
 from typing import Any

@@ -10,6 +10,7 @@ from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from posixpath import normpath
 
+from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.safestring import SafeString, mark_safe
@@ -18,9 +19,6 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from turnwise.live.markdown import ready
-from django.http import HttpRequest
-from django.urls import reverse
-
 
 ROOT = Path(__file__).parents[3]
 PICTURES = ROOT / "docs" / "images"

@@ -10,16 +10,14 @@ from channels.generic.websocket import AsyncJsonWebsocketConsumer
 from django.utils import timezone
 from typing_extensions import override
 
-from turnwise.accounts.models import User
 from turnwise.accounts.access import user_of
+from turnwise.accounts.models import User
 from turnwise.bots import operators
 from turnwise.bots.models import Bot
 from turnwise.dialogues import operator_replies
 from turnwise.dialogues.seat_context import group_of
-from turnwise.live.frames import Allowance
 from turnwise.live.database import in_database
-from turnwise.live.frames import Frame, field, parse_frame, uuid_field
-from turnwise.live.frames import RefusedError
+from turnwise.live.frames import Allowance, Frame, RefusedError, field, parse_frame, uuid_field
 from turnwise.operating import queries, services
 
 BURST = 40

@@ -1,12 +1,9 @@
-from django.urls import path
-
-from turnwise.operating import views
 from typing import Any
 
 from django.urls import path
 
+from turnwise.operating import views
 from turnwise.operating.consumers import OperatorConsumer
-
 
 app_name = "operating"
 urlpatterns = [path("bots/<slug:name>/operate/", views.operate, name="operate")]

@@ -10,10 +10,10 @@ from django.db.models.functions import Coalesce
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from turnwise.crowd.pay import ledger
 from turnwise.crowd.entry.enrolment import hashed_id
 from turnwise.crowd.models import Invitation, Participation, Worker, pseudonym
 from turnwise.crowd.panels.links import Invited
+from turnwise.crowd.pay import ledger
 from turnwise.dialogues.models import Seat
 from turnwise.judging.models import Batch, Training
 from turnwise.labels.models import Label

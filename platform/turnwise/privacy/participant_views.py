@@ -13,8 +13,8 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from turnwise.accounts.limits import too_many, too_often
 from turnwise.crowd import refusals
-from turnwise.crowd.models import Participation, named_by
 from turnwise.crowd.entry.worker_views import refused
+from turnwise.crowd.models import Participation, named_by
 from turnwise.privacy import withdrawal
 from turnwise.privacy.stored_data import stored_of
 from turnwise.studies.models import Study

@@ -3,22 +3,17 @@
 Looking through what people wrote in a study for likely personal data.
 """
 
-from collections.abc import Collection, Mapping
-
-from evaluation.texts.personal_data import Redactor
-from evaluation.questions import Answer, Kind as QuestionKind, Question
-from turnwise.crowd.redaction import redactor_of
-from turnwise.judging.models import Item
-from turnwise.studies.models import Study
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from django.db.models import Q
 from django.urls import reverse
 
-from evaluation.texts.personal_data import Kind, found_in
+from evaluation.questions import Answer, Question
+from evaluation.questions import Kind as QuestionKind
 from evaluation.texts.cleaning import WITHDRAWN
+from evaluation.texts.personal_data import Kind, Redactor, found_in
 from turnwise.crowd.redaction import redactor_of
 from turnwise.dialogues.models import Turn
 from turnwise.judging.models import Item
@@ -26,7 +21,6 @@ from turnwise.labels.models import Label
 from turnwise.questions.question_sets import question_set
 from turnwise.responses.models import Response
 from turnwise.studies.models import Study
-
 
 # From an item to the studies in which what it shows was said or written.
 _SAID_IN = (

@@ -11,8 +11,8 @@ from turnwise.crowd.models import Participation, PayEntry, Practice
 from turnwise.dialogues.models import Dialogue, Seat, Turn, Typing
 from turnwise.judging.models import Training
 from turnwise.labels.models import Label, Pair
-from turnwise.quality.models import Attempt, Decision
 from turnwise.quality.flagging import in_words
+from turnwise.quality.models import Attempt, Decision
 from turnwise.questions.question_sets import question_set
 from turnwise.responses.models import Response
 

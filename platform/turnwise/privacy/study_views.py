@@ -7,50 +7,33 @@ Likely personal data in a study's texts: what is found, what is redacted, and wh
 
 import re
 
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import AnonymousUser
-from django.db.models import Q, QuerySet
-
-from turnwise.accounts.models import User
-from turnwise.crowd.models import Participation, Worker
-from turnwise.studies.queries import studies_of
-from django.contrib import messages
-from django.contrib.auth.decorators import login_required
-from django.core.exceptions import ValidationError
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
-from django.utils import timezone
-from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods, require_safe
-
-from turnwise.accounts.limits import too_many, too_often
-from turnwise.accounts.models import User
-from turnwise.crowd.models import Participation, Withdrawal
-from turnwise.privacy import erasure, withdrawal
-from turnwise.privacy.stored_data import counted_of
-from turnwise.studies.queries import studies_of
-from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.core.exceptions import ValidationError
 from django.db import transaction
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from evaluation.texts.personal_data import Kind
 from turnwise.accounts.limits import too_many, too_often
+from turnwise.accounts.models import User
 from turnwise.crowd import redaction
-from turnwise.crowd.models import Redaction
-from turnwise.privacy.personal_data import looked
-from turnwise.privacy.personal_data import studies_that_judge
+from turnwise.crowd.models import Participation, Redaction, Withdrawal, Worker
+from turnwise.privacy import erasure, withdrawal
+from turnwise.privacy.personal_data import looked, studies_that_judge
+from turnwise.privacy.stored_data import counted_of
 from turnwise.studies import bundles
 from turnwise.studies.models import Study
 from turnwise.studies.queries import studies_of
 from turnwise.studies.services import results_changed
 from turnwise.trash import soft_delete as trash
-
 
 MOST = 100
 
@@ -140,7 +123,7 @@ def find(request: HttpRequest) -> HttpResponse:
     return render(
         request,
         "privacy/find.html",
-        {"sought": sought, "people": found(request.user, sought)[: MOST]},
+        {"sought": sought, "people": found(request.user, sought)[:MOST]},
     )
 
 

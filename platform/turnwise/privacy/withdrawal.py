@@ -11,8 +11,8 @@ from django.utils.translation import gettext as _
 
 from evaluation.texts.cleaning import WITHDRAWN
 from turnwise.accounts.models import User
-from turnwise.crowd.places.ending import end
 from turnwise.crowd.models import Outcome, Participation, Withdrawal, Worker
+from turnwise.crowd.places.ending import end
 from turnwise.dialogues.models import Dialogue, Seat, Turn, Typing
 from turnwise.judging.models import Agreement, Item, Slot, Training
 from turnwise.labels.models import Label, Pair

@@ -12,11 +12,8 @@ pages = get_asgi_application()  # sets Django up: what follows imports models
 
 from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
 
-from turnwise.project.asgi_middleware import BoundedBodies  # noqa: E402
-from turnwise.project.sockets import Lifespan  # noqa: E402
-from turnwise.project.asgi_middleware import SameOrigin  # noqa: E402
-from turnwise.project.sockets import websocket_urlpatterns  # noqa: E402
-from turnwise.project.asgi_middleware import KeptThreads  # noqa: E402
+from turnwise.project.asgi_middleware import BoundedBodies, KeptThreads, SameOrigin  # noqa: E402
+from turnwise.project.sockets import Lifespan, websocket_urlpatterns  # noqa: E402
 
 application = ProtocolTypeRouter(
     {

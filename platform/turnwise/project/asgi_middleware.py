@@ -5,7 +5,12 @@ Pages on threads that stay, each with its connection to PostgreSQL.
 
 import asyncio
 import math
+from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from urllib.parse import urlsplit
 
+from asgiref.sync import ThreadSensitiveContext
 from asgiref.typing import (
     ASGI3Application,
     ASGIReceiveCallable,
@@ -13,18 +18,9 @@ from asgiref.typing import (
     ASGISendCallable,
     HTTPScope,
     Scope,
+    WebSocketScope,
 )
-from urllib.parse import urlsplit
-
-from asgiref.typing import ASGI3Application, ASGIReceiveCallable, ASGISendCallable, Scope, WebSocketScope
-from collections.abc import AsyncIterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
-
-from asgiref.sync import ThreadSensitiveContext
-from asgiref.typing import ASGI3Application, ASGIReceiveCallable, ASGISendCallable, Scope
 from django.db import connections
-
 
 # As in deploy/nginx.conf.template; the largest upload that a page takes is 60 MB.
 MOST_BYTES = 64 * 1024**2

@@ -10,9 +10,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import psycopg2
-
-from turnwise.project.supervision.embedded import POSTGRESQL_VERSION, postgresql_binaries
-from turnwise.project.supervision.processes import StartError
 from django.apps import apps
 from django.core.management import call_command
 from django.db import ProgrammingError, connection
@@ -20,7 +17,8 @@ from django.db.migrations.exceptions import InconsistentMigrationHistory
 from django.db.migrations.loader import MigrationLoader
 
 from turnwise.live.sql import files_of
-
+from turnwise.project.supervision.embedded import POSTGRESQL_VERSION, postgresql_binaries
+from turnwise.project.supervision.processes import StartError
 
 # All of ours is in this schema; PostgreSQL makes an empty database with it.
 _SCHEMA = "public"

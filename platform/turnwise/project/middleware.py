@@ -5,6 +5,8 @@ What no form and no link of ours sends, and no database takes.
 
 import logging
 import time
+from collections.abc import Iterable
+from typing import Any
 
 from django.db import OperationalError, connection
 from django.http import HttpRequest, HttpResponse
@@ -12,21 +14,10 @@ from django.shortcuts import render
 from django.utils.deprecation import MiddlewareMixin
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import override
+from django.views.csrf import csrf_failure
 from redis.exceptions import RedisError
 
 from turnwise.crowd.languages import language_of_visitor
-from collections.abc import Iterable
-from typing import Any
-
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
-from django.utils.deprecation import MiddlewareMixin
-from django.utils.translation import gettext_lazy as _
-from django.utils.translation import override
-from django.views.csrf import csrf_failure
-
-from turnwise.crowd.languages import language_of_visitor
-
 
 log = logging.getLogger(__name__)
 

@@ -148,8 +148,8 @@ TEMPLATES = [
 ]
 
 # --- data --------------------------------------------------------------------------------------
-# Connections stay with the threads that make pages (project/asgi_middleware.py, or uWSGI's) and with those of the
-# consumers (live/database.py). One that broke, as in a restart of PostgreSQL, is replaced before it is used.
+# Connections stay with the threads that make pages (project/asgi_middleware.py, or uWSGI's) and with those
+# of the consumers (live/database.py). A broken one, as after a restart of PostgreSQL, is replaced before use.
 try:
     DATABASES = {"default": dj_database_url.parse(DATABASE_URL, conn_max_age=600, conn_health_checks=True)}
 except ValueError:

@@ -1,14 +1,12 @@
-from asgiref.typing import ASGIReceiveCallable, ASGISendCallable, LifespanScope
-
-from turnwise.bots.hosting.host_process import Hosting
-from turnwise.live import batches, database, layer
-from turnwise.live.subprocesses import spare_the_collector
 from typing import Any
 
-from asgiref.typing import ASGIReceiveCallable, ASGISendCallable, WebSocketScope
+from asgiref.typing import ASGIReceiveCallable, ASGISendCallable, LifespanScope, WebSocketScope
 from django.urls import re_path
 
+from turnwise.bots.hosting.host_process import Hosting
 from turnwise.crowd.urls import websocket_urlpatterns as of_previews
+from turnwise.live import batches, database, layer
+from turnwise.live.subprocesses import spare_the_collector
 from turnwise.operating.urls import websocket_urlpatterns as of_operators
 from turnwise.project.asgi_middleware import turn_away
 from turnwise.tasks.urls import websocket_urlpatterns as of_tasks

@@ -4,28 +4,25 @@ Behind nginx these hold what nginx holds already; `manage.py serve` has nothing 
 
 The web server, for sockets and pages; `turnwise.project.supervision.keeper` keeps it running.
 
-python -m turnwise.project.supervision.keeper NAME turnwise.project.web_server [--fd NUMBER | --host HOST --port PORT] …
+python -m turnwise.project.supervision.keeper NAME turnwise.project.web_server [--fd N | --host H --port N] …
 """
 
+import argparse
 import asyncio
+import importlib
+import socket
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
+import uvicorn
+from django.urls import reverse
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.frames import Frame
 
 from turnwise.live.frames import Allowance
-import argparse
-import importlib
-import socket
-from collections.abc import Callable, Sequence
-from functools import partial
-
-import uvicorn
-from django.urls import reverse
-
 from turnwise.project.supervision.installation import listen
-
 
 # Whose line and headers are not there after this never will be. Bodies have bounds of their own (bodies.py).
 HEADER_SECONDS = 15.0

@@ -26,20 +26,21 @@ SOURCES = Path(__file__).parents[1]
 TEMPLATES = settings.ROOT / "templates"
 
 MODULES = (
-    "accounts/limits.py", "contexts/tables.py", "crowd/entry_views.py", "crowd/limits.py",
-    "crowd/models/*.py", "crowd/panels/[!p]*.py", "crowd/panels/prolific.py", "crowd/practice*.py",
-    "crowd/refusals.py", "crowd/views.py",
-    "dialogues/material.py", "dialogues/progress.py", "dialogues/turn_taking.py", "judging/queued.py",
-    "judging/reading.py", "judging/services.py", "judging/training.py", "live/refusals.py",
-    "privacy/own_views.py", "privacy/stored.py", "privacy/withdrawing.py", "project/inputs.py",
-    "project/outage.py", "quality/entering.py", "questionnaires/*.py", "questions/shown.py",
-    "responses/checks.py",
+    "accounts/limits.py", "contexts/tables.py", "crowd/entry/arrival_views.py", "crowd/entry/practice*.py",
+    "crowd/entry/worker_views.py", "crowd/models/*.py", "crowd/panels/[_abml]*.py",
+    "crowd/panels/prolific.py", "crowd/refusals.py", "crowd/running/limits.py",
+    "dialogues/progress.py", "dialogues/reading_material.py", "dialogues/turn_taking.py",
+    "judging/queue/queued_task.py", "judging/queue/rater_session.py", "judging/queue/services.py",
+    "judging/queue/training.py", "live/frames.py", "privacy/participant_views.py", "privacy/stored_data.py",
+    "privacy/withdrawal.py", "project/middleware.py", "quality/gates.py", "questionnaires/*.py",
+    "questions/question_sets.py", "responses/checks.py",
     "tasks/*/consumers.py", "tasks/*/page.py", "tasks/*/services.py", "tasks/*/task.py",
     "tasks/*/training_views.py", "tasks/*/views.py",
 )  # fmt: skip
 """Modules that say something to workers."""
 OF_STAFF = frozenset(
-    {"PanelAct", "about", "decoded", "problems", "_problem_of", "why_not_open", "why_untrainable"}
+    {"PanelAct", "about", "decoded", "problems", "_problem_of", "why_no_text", "why_not_open", "why_too_few"}
+    | {"why_untrainable", "TwoPeopleForm", "TwoPeoplePreviewed", "WritingForm", "WritingPlanForm"}
     | {"help_text", "verbose_name", "verbose_name_plural"}  # of models; forms of workers have their own
 )
 """Functions, classes and attributes in them that say something to researchers only."""

@@ -8,33 +8,20 @@ from collections.abc import Generator
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import ValidationError
-from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
 from evaluation.files.writing import csv_text
+from turnwise.crowd.models import PanelAct, Participation
+from turnwise.crowd.pay import panel_acts
 from turnwise.live.http_responses import attachment
 from turnwise.quality import decisions
-from turnwise.quality.models import Decision
-from turnwise.quality.study_views import study_with_workers
-from turnwise.studies.models import Study
-from collections.abc import Generator
-
-from django.contrib.auth.decorators import login_required
-from django.http import Http404, HttpRequest, StreamingHttpResponse
-from django.utils.translation import gettext as _
-from django.views.decorators.http import require_GET
-
-from evaluation.files.writing import csv_text
-from turnwise.crowd.pay import panel_acts
-from turnwise.crowd.models import PanelAct, Participation
-from turnwise.live.http_responses import attachment
 from turnwise.quality.decisions import decided
 from turnwise.quality.models import Decision
 from turnwise.quality.study_views import study_with_workers
 from turnwise.studies.models import Study
-
 
 COLUMNS = ("worker", "decision", "reason", "by", "at", "undone_at", "undone_by")
 

@@ -7,9 +7,9 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from turnwise.accounts.models import User
-from turnwise.crowd.places import ending
-from turnwise.crowd.pay import panel_acts
 from turnwise.crowd.models import PanelAct, Participation
+from turnwise.crowd.pay import panel_acts
+from turnwise.crowd.places import ending
 from turnwise.quality.models import Block, Decision
 from turnwise.studies.models import Study
 

@@ -3,26 +3,22 @@
 Flags in words: what was found, with its figures; and what may be written to whose work is rejected.
 """
 
-from collections.abc import Callable, Mapping
-
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
-
-from evaluation.quality.flags import Kind
 import json
 from collections import defaultdict
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, fields
 
 from django.db import connection, transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
 
-from evaluation.quality.flags import Judgment, Known, Thresholds, Work, flags
 from evaluation.quality.accuracy import is_right
+from evaluation.quality.flags import Judgment, Kind, Known, Thresholds, Work, flags
 from evaluation.quality.signs import Message
 from turnwise.quality.models import Flag, Limits
 from turnwise.questions.question_sets import question_set
 from turnwise.studies.models import Study
-
 
 Figures = Mapping[str, float]
 

@@ -10,30 +10,22 @@ Which reply makes sense after “How are you?”
 Who passes a qualification. Tries are counted in the database: another tab or study gives no new ones.
 """
 
-from django.contrib.auth.models import AnonymousUser
-from django.db.models import QuerySet
-
-from turnwise.accounts.access import visible_to
-from turnwise.accounts.models import User
-from turnwise.quality.models import Qualification
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from django.core.exceptions import ValidationError
-from django.utils.translation import gettext as _
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-
+from django.contrib.auth.models import AnonymousUser
 from django.core.exceptions import ValidationError
 from django.db import transaction
-from django.db.models import Max
+from django.db.models import Max, QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from turnwise.crowd.places import ending
+from turnwise.accounts.access import visible_to
+from turnwise.accounts.models import User
 from turnwise.crowd.models import Assignment, Outcome, Participation, Worker
+from turnwise.crowd.places import ending
 from turnwise.quality.models import Attempt, Qualification, Requirement
-
 from turnwise.studies.models import Study
 
 

@@ -6,49 +6,33 @@ The page on which workers try to qualify: plain forms, since nothing of it is a 
 from typing import Any
 
 from django import forms
-from django.utils.translation import gettext_lazy as _
-from typing_extensions import override
-
-from evaluation.questions import Kind
-from turnwise.accounts.models import User
-from turnwise.quality.models import Check, Limits, Qualification
-from turnwise.quality.qualification_tests import wanted_by
-from turnwise.quality.qualification_tests import qualifications_of
-from turnwise.quality.qualification_tests import Written, read, written
-from turnwise.questions.question_sets import question_set
-from turnwise.studies.models import Study
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import ProtectedError
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
-from django.utils.translation import gettext
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
-
-from turnwise.accounts.access import AuthenticatedHttpRequest
-from turnwise.quality import qualification_tests
-
-from turnwise.quality.models import Qualification
-from turnwise.quality.qualification_tests import qualifications_of
-from turnwise.studies.queries import studies_of
-from turnwise.trash.soft_delete import Kept
-from turnwise.trash.views import tell
-from typing import Any
-
 from django.http import HttpRequest, HttpResponse, QueryDict
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_http_methods
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from typing_extensions import override
 
+from evaluation.questions import Kind
+from turnwise.accounts.access import AuthenticatedHttpRequest
 from turnwise.accounts.limits import too_many, too_often
+from turnwise.accounts.models import User
 from turnwise.crowd.entry.worker_views import current_participation, page_of, worker_page
 from turnwise.crowd.worker_task import work_of
 from turnwise.quality import qualification_tests
-from turnwise.quality.models import Attempt, Qualification
+from turnwise.quality.models import Attempt, Check, Limits, Qualification
+from turnwise.quality.qualification_tests import Written, qualifications_of, read, wanted_by, written
+from turnwise.questions.question_sets import question_set
 from turnwise.studies.models import Study
-
+from turnwise.studies.queries import studies_of
+from turnwise.trash.soft_delete import Kept
+from turnwise.trash.views import tell
 
 LONGEST_TEXT = 100_000
 
@@ -244,7 +228,11 @@ def qualify(request: HttpRequest, study: Study) -> HttpResponse:
         return too_many(request)
     given = _given(request.POST, wanted)
     unanswered = request.method == "POST" and len(given) < wanted.of
-    marked = qualification_tests.attempt(participation, given) if request.method == "POST" and not unanswered else None
+    marked = (
+        qualification_tests.attempt(participation, given)
+        if request.method == "POST" and not unanswered
+        else None
+    )
     own = qualification_tests.standing(participation.worker, wanted)
     if own.passed:
         return _passed(request, study, marked)

@@ -4,54 +4,41 @@ Messages that a researcher keeps for workers: on rejection, with a bonus, as tha
 """
 
 import re
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import ValidationError
-from django.db import transaction
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
-from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods
-
-from turnwise.accounts.access import visible_to
-from turnwise.accounts.models import User
-from turnwise.accounts.access import AuthenticatedHttpRequest
-from turnwise.crowd.models import Participation
-from turnwise.quality.models import MessageTemplate
-from turnwise.trash.soft_delete import Kept
-from turnwise.trash.views import tell
-from collections.abc import Mapping, Sequence
-from typing import Any
-
-from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
+from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from evaluation.quality.flags import Kind
+from turnwise.accounts.access import AuthenticatedHttpRequest, visible_to
+from turnwise.accounts.models import User
 from turnwise.crowd.models import PanelAct, Participation
-from turnwise.crowd.pay.panel_acts import over_api
 from turnwise.crowd.panels.prolific_api import CATEGORIES
+from turnwise.crowd.pay.panel_acts import over_api
 from turnwise.crowd.worker_task import WorkerTask
 from turnwise.judging.queue.queued_task import QueuedTask
 from turnwise.labels.models import Label
 from turnwise.quality import decisions, flagging, qualification_tests
-from turnwise.quality.qualification_views import CheckForm, LimitsForm, RequirementForm
-
-from turnwise.quality.models import Check, Decision, Flag, MessageTemplate
 from turnwise.quality.flagging import TITLES, in_words, message_for
+from turnwise.quality.models import Check, Decision, Flag, MessageTemplate
+from turnwise.quality.qualification_views import CheckForm, LimitsForm, RequirementForm
 from turnwise.questions.question_sets import question_set
 from turnwise.studies.models import Study
 from turnwise.studies.queries import studies_of
 from turnwise.studies.tasks import task_of
-
+from turnwise.trash.soft_delete import Kept
+from turnwise.trash.views import tell
 
 PLACEHOLDERS = ("worker", "study", "reasons", "amount")
 MOST_OF_A_PERSON = 100

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from turnwise.quality import decision_views, study_views, qualification_views
+from turnwise.quality import decision_views, qualification_views, study_views
 
 app_name = "quality"
 urlpatterns = [

@@ -9,23 +9,18 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from typing_extensions import override
 
 from evaluation.questions import Answer, AnswersError
+from turnwise.crowd.entry import gates
 from turnwise.crowd.languages import language_of_questions
 from turnwise.crowd.models import Assignment, Outcome, Participation, Worker
 from turnwise.labels.models import Label
 from turnwise.labels.services import Timing
-from turnwise.questions.question_sets import question_set
-from turnwise.questions.question_sets import all_asked, why_not_taken
+from turnwise.questions.question_sets import all_asked, question_set, why_not_taken
 from turnwise.studies.asks import Moment, Party
 from turnwise.studies.models import Ask, Study
 from turnwise.studies.services import results_changed
-from typing_extensions import override
-
-from turnwise.crowd.entry import gates
-from turnwise.crowd.models import Participation
-
-from turnwise.studies.asks import Moment
 
 
 class QuestionnaireError(Exception):

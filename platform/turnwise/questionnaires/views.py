@@ -9,13 +9,12 @@ from django.utils.translation import override
 from django.views.decorators.http import require_http_methods
 
 from turnwise.accounts.limits import too_many, too_often
+from turnwise.crowd.entry.practice_views import answers_in
+from turnwise.crowd.entry.worker_views import current_participation, page_of, worker_page
 from turnwise.crowd.languages import ENGLISH, catalog_of
 from turnwise.crowd.models import Participation
 from turnwise.crowd.preview.preview_views import framed, staged, study_with_workers
-from turnwise.crowd.worker_task import Wishes
-from turnwise.crowd.entry.practice_views import answers_in
-from turnwise.crowd.entry.worker_views import current_participation, page_of, worker_page
-from turnwise.crowd.worker_task import work_of
+from turnwise.crowd.worker_task import Wishes, work_of
 from turnwise.questionnaires import services
 from turnwise.questionnaires.services import QuestionnaireError
 from turnwise.studies.asks import Moment

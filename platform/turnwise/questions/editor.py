@@ -10,9 +10,20 @@ from django.utils.translation import gettext as _
 from evaluation.questions import DeclarationError, Subject
 from turnwise.questions.declaring import is_numeric, values_of
 from turnwise.questions.drafts import Draft, LanguageDraft, QuestionDraft, ScoreDraft, texts_of
-from turnwise.questions.fields import Fault, Field, Option, Row, id_of, offered, path_of, told
+from turnwise.questions.fields import (
+    COMBINED,
+    KINDS,
+    STORED,
+    Fault,
+    Field,
+    Option,
+    Row,
+    id_of,
+    offered,
+    path_of,
+    told,
+)
 from turnwise.questions.forms import IN_WORDS
-from turnwise.questions.fields import COMBINED, KINDS, STORED
 
 # Of a new row, the field to begin with.
 _FIRST = {

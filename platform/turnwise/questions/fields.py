@@ -3,17 +3,16 @@
 What the lists of the question editor are called.
 """
 
-from django.utils.translation import gettext_lazy
 import json
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from evaluation.questions import DeclarationError, Scalar
 from turnwise.questions.drafts import Draft
-
 
 KINDS = {
     "one": gettext_lazy("One of a list"),

@@ -6,26 +6,18 @@ from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
 from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.html import format_html
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from evaluation.questions import QUESTION_SETS, Subject
+from evaluation.questions import QUESTION_SETS, QuestionSet, Subject
 from turnwise.accounts.models import User
 from turnwise.questions.queries import newest_of, offered, sets_of
-from turnwise.questions.question_sets import question_set
-from collections.abc import Iterable
-from typing import Any
-
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
-
-from evaluation.questions import QuestionSet, Subject
-
-from turnwise.questions.question_sets import asked
-
+from turnwise.questions.question_sets import asked, question_set
 
 MOST_CHARACTERS = 1_000_000
 

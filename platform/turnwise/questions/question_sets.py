@@ -5,21 +5,16 @@ Everything on the platform that has a key asks here. A version never changes, so
 A question as the worker's pages take it (static/js).
 """
 
-from collections.abc import Iterable
-
-from django.core.exceptions import ValidationError
-
-from evaluation import questions as shipped
-from evaluation.questions import QuestionSet, UnknownQuestionSetError
-from turnwise.live.database import in_database
-from turnwise.questions.models import SetVersion
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import asdict, replace
 
+from django.core.exceptions import ValidationError
 from django.utils.translation import get_language, gettext
 
-from evaluation.questions import AnswersError, Question, Scalar
-
+from evaluation import questions as shipped
+from evaluation.questions import AnswersError, Question, QuestionSet, Scalar, UnknownQuestionSetError
+from turnwise.live.database import in_database
+from turnwise.questions.models import SetVersion
 
 _declared: dict[str, QuestionSet] = {}
 

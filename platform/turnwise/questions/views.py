@@ -12,8 +12,8 @@ from django.views.decorators.clickjacking import xframe_options_sameorigin
 from django.views.decorators.http import require_GET, require_POST
 
 from evaluation.questions import QUESTION_SETS, DeclarationError, QuestionSet
-from turnwise.accounts.models import User
 from turnwise.accounts.access import AuthenticatedHttpRequest
+from turnwise.accounts.models import User
 from turnwise.questions import drafts, forms, services
 from turnwise.questions.declaring import can_be_edited, declared, draft_of, write_out_scores
 from turnwise.questions.drafts import ChoiceDraft, Draft, QuestionDraft, UnreadableDraftError
@@ -258,4 +258,6 @@ def preview(request: HttpRequest) -> HttpResponse:
     except DeclarationError as error:
         faults = Editor(draft, is_new=False, error=error).faults
         return render(request, "questions/not_yet.html", {"faults": faults})
-    return forms.preview_page(request, found, request.POST.get("show_in", ""), request.POST.get("show_as", ""))
+    return forms.preview_page(
+        request, found, request.POST.get("show_in", ""), request.POST.get("show_as", "")
+    )

@@ -3,9 +3,6 @@
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 
-from evaluation.rater_agreement.coefficients import metric_of
-from evaluation.rater_agreement.expected_values import expected_alpha_of_answers, expected_majority, expected_share
-from evaluation.statistics.interval import Undefined
 from evaluation.questions import (
     FIRST,
     SECOND,
@@ -19,6 +16,13 @@ from evaluation.questions import (
     Term,
     is_same,
 )
+from evaluation.rater_agreement.coefficients import metric_of
+from evaluation.rater_agreement.expected_values import (
+    expected_alpha_of_answers,
+    expected_majority,
+    expected_share,
+)
+from evaluation.statistics.interval import Undefined
 from turnwise.rehearsals import injected_effects
 from turnwise.rehearsals.injected_effects import Plan
 from turnwise.rehearsals.scenarios import Share, State, ways
@@ -48,7 +52,9 @@ def _chance_asked(question: Question, earlier: Chances) -> float:
     )
 
 
-def means(plan: Plan, system: str, kinds: Sequence[injected_effects.Kind] = tuple(injected_effects.Kind)) -> dict[str, float]:
+def means(
+    plan: Plan, system: str, kinds: Sequence[injected_effects.Kind] = tuple(injected_effects.Kind)
+) -> dict[str, float]:
     """By score, its planted mean as shown over the labels of these workers; without those of no label."""
     units = plan.units(kinds, system)
     found = {score.key: _mean(plan.questions, score, units) for score in plan.questions.scores}

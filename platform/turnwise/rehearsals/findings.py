@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from evaluation.questions import coded_answers, score_values
+from evaluation.report.figures import coded_questions
+from evaluation.report.label_columns import Analysis, figures_of, of_all
 from evaluation.statistics.interval import Undefined
 from evaluation.statistics.pairwise import expected_strengths
-from evaluation.questions import coded_answers, score_values
-from evaluation.report.label_columns import Analysis, figures_of, of_all
-from evaluation.report.figures import coded_questions
 from turnwise.rehearsals import expected_results
 from turnwise.rehearsals.injected_effects import HONEST, Answers, Plan
 from turnwise.rehearsals.simulation import Work

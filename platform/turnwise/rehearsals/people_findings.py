@@ -6,9 +6,9 @@ from typing import Any
 
 from evaluation.questions import Kind, Question, is_same
 from turnwise.rehearsals.findings import Finding
-from turnwise.rehearsals.simulated_worker import EVERYBODY, People
 from turnwise.rehearsals.injected_effects import Answers, Plan
 from turnwise.rehearsals.scenarios import rates, ways
+from turnwise.rehearsals.simulated_worker import EVERYBODY, People
 
 FAR = 3.3
 """So many standard errors from a planted share only one report of a thousand would be by chance."""

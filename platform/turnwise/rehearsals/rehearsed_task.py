@@ -3,29 +3,23 @@
 What a task says whose studies can be rehearsed.
 """
 
+from abc import abstractmethod
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from math import ceil
-
-from turnwise.judging.queue.services import AHEAD
-from turnwise.rehearsals.injected_effects import Kind, mix
-from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
+from turnwise.judging.queue.services import AHEAD
 from turnwise.rehearsals.findings import Finding
-from turnwise.rehearsals.injected_effects import Plan
-
+from turnwise.rehearsals.injected_effects import Kind, Plan, mix
 from turnwise.rehearsals.simulation import SimulatedWorker, Work
 from turnwise.studies.models import Study
 from turnwise.studies.tasks import StudyTask
-
 
 # Items are judged by different workers, so the last ones find few that are still for them.
 SPARE = 1.05

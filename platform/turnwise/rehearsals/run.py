@@ -4,59 +4,46 @@ Rehearsals that are started with a button, and what is told of them meanwhile.
 """
 
 import asyncio
+import re
 import time
 from collections import Counter
-from collections.abc import Callable, Coroutine, Mapping, Sequence
-from typing import Any
-
-from channels.db import database_sync_to_async
-from django.db.models import Max
-from django.utils import timezone
-
-from evaluation.statistics.interval import Undefined
-from turnwise.crowd.places import ending
-from turnwise.crowd.models import Participation
-from turnwise.judging.models import Slot
-from turnwise.rehearsals.findings import Outcome, allowed, findings_of_all
-from turnwise.rehearsals.simulated_worker import People
-from turnwise.rehearsals.people_findings import findings_about
-from turnwise.rehearsals.injected_effects import HONEST, Plan
-from turnwise.rehearsals.rehearsed_task import Crowd, RehearsedTask
-from turnwise.rehearsals.rehearsed_task import share
-from turnwise.rehearsals.services import keep
-from turnwise.rehearsals.simulation import Work
-from turnwise.rehearsals.expected_results import foreseen
-from turnwise.rehearsals.simulated_worker import LOST, MismatchError
-from turnwise.reports import services as reports
-from turnwise.reports.models import Report
-from turnwise.reports.descriptions import said_of_themselves, sets_about_people
-from turnwise.reports.queries import newest_result
-from turnwise.reports.report_kinds import TaskWithReport
-from turnwise.studies.models import Study
-from turnwise.studies.services import set_state
-from turnwise.studies.tasks import task_of
-import re
-from collections.abc import Iterator
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
 
+from channels.db import database_sync_to_async
 from django.core.exceptions import ValidationError
 from django.db import connections, transaction
+from django.db.models import Max
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from evaluation.statistics.interval import Undefined
 from turnwise.accounts.models import User
-from turnwise.live.jobs import why_ended
-from turnwise.live.jobs import REHEARSALS, is_worked_on, only_here
+from turnwise.crowd.models import Participation
+from turnwise.crowd.places import ending
+from turnwise.judging.models import Slot
+from turnwise.live.jobs import REHEARSALS, is_worked_on, only_here, why_ended
+from turnwise.rehearsals.expected_results import foreseen
+from turnwise.rehearsals.findings import Outcome, allowed, findings_of_all
+from turnwise.rehearsals.injected_effects import HONEST, Plan
 from turnwise.rehearsals.models import Attempt
-from turnwise.rehearsals.rehearsed_task import RehearsedTask
-
+from turnwise.rehearsals.people_findings import findings_about
+from turnwise.rehearsals.rehearsed_task import Crowd, RehearsedTask, share
+from turnwise.rehearsals.services import keep
+from turnwise.rehearsals.simulated_worker import LOST, MismatchError, People
+from turnwise.rehearsals.simulation import Work
+from turnwise.reports import services as reports
+from turnwise.reports.descriptions import said_of_themselves, sets_about_people
+from turnwise.reports.models import Report
+from turnwise.reports.queries import newest_result
+from turnwise.reports.report_kinds import TaskWithReport
 from turnwise.studies.models import Study
+from turnwise.studies.services import set_state
 from turnwise.studies.tasks import task_of
-
 
 REPORT_SECONDS = 600.0
 Say = Callable[[str], None]

@@ -3,29 +3,22 @@
 A worker as a program: from the study link through the pages to the socket.
 """
 
-import json
-from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from threading import Lock
-from typing import Any
-
-from evaluation.questions import QuestionSet
-from turnwise.rehearsals.injected_effects import Answers, Kind, Plan
-from turnwise.rehearsals.page_visitor import Page, PageError, Visitor
 import asyncio
 import json
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import partial
+from threading import Lock
 from typing import Any, Self
 
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, WebSocketException
 
-
-from turnwise.rehearsals.page_visitor import Visitor
-
+from evaluation.questions import QuestionSet
+from turnwise.rehearsals.injected_effects import Answers, Kind, Plan
+from turnwise.rehearsals.page_visitor import Page, PageError, Visitor
 
 EVERYBODY = "everybody"
 SETTINGS = "questionnaire-settings"

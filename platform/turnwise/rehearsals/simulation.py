@@ -7,10 +7,9 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from turnwise.rehearsals.simulated_worker import People
 from turnwise.rehearsals.injected_effects import Answers, Kind
 from turnwise.rehearsals.page_visitor import PageError, Visitor
-from turnwise.rehearsals.simulated_worker import Conversation, MismatchError, enter
+from turnwise.rehearsals.simulated_worker import Conversation, MismatchError, People, enter
 
 # What the server says to those who come when nothing is left for them.
 NOTHING_LEFT = 409

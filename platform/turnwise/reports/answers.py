@@ -3,35 +3,28 @@
 What the report of a study calls its bots, and the people in it.
 """
 
-from collections import Counter
-from collections.abc import Sequence
-
-from django.db.models import QuerySet
-
-from evaluation.protocols.facts import HUMAN
-from turnwise.dialogues.models import Dialogue
-from turnwise.dialogues.queries import of_people
-from turnwise.studies.models import Study
 import io
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from django.db import connection
+from django.db.models import QuerySet
 
-from evaluation.statistics.labels import AnyArray, FloatArray, coded
 from evaluation.protocols.facts import HUMAN
 from evaluation.questions import QuestionSet
 from evaluation.report.answers import AskData
 from evaluation.report.figures import coded_questions, text_questions
 from evaluation.report.label_columns import Judged
+from evaluation.statistics.labels import AnyArray, FloatArray, coded
+from turnwise.dialogues.models import Dialogue
+from turnwise.dialogues.queries import of_people
 from turnwise.labels.queries import DAY, coded_columns, text_columns
 from turnwise.privacy.personal_data import redactor_for
 from turnwise.questions.question_sets import question_set
-
 from turnwise.studies.asks import About
 from turnwise.studies.models import Ask, Study
-
 
 # Two people who talk with each other are one system, with this id.
 PEOPLE = 0

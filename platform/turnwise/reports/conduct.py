@@ -4,25 +4,19 @@ How each worker went about a study: what signs of carelessness and fraud are loo
 """
 
 from collections import Counter
+from dataclasses import replace
 
 from django.db import connection
 from django.db.models import Count, Q
 
 from evaluation.protocols.facts import HUMAN
+from evaluation.report.conduct import Manner
 from evaluation.report.studies.course import READ_FOR_REPETITION, Course
 from evaluation.texts.cleaning import WITHDRAWN
+from turnwise.crowd.models import Participation
 from turnwise.dialogues.models import Dialogue, Fault, Turn
 from turnwise.privacy.personal_data import redactor_for
 from turnwise.reports.answers import PEOPLE, bot_names, talks_of_people
-from turnwise.studies.models import Study
-from collections import Counter
-from dataclasses import replace
-
-from django.db import connection
-
-from evaluation.report.conduct import Manner
-from turnwise.crowd.models import Participation
-from turnwise.privacy.personal_data import redactor_for
 from turnwise.studies.models import Study
 
 

@@ -4,27 +4,21 @@ The paragraph for a paper of a study: what the study has of it is read here.
 """
 
 import json
+from importlib.metadata import version
 from typing import Any
 
 from django.db import connection
+from django.utils.translation import gettext as _
 
 from evaluation.questions import QuestionSet
 from evaluation.report.bundles.self_descriptions import Questionnaire, Reply, people_figures
-from turnwise.privacy.personal_data import answered, redactor_for
-from turnwise.questions.question_sets import question_set
-from turnwise.reports.report_kinds import Computation, with_report
-from turnwise.studies.models import Study
-from importlib.metadata import version
-
-from django.utils.translation import gettext as _
-
 from evaluation.report.method import Method, Result
 from evaluation.report.method import method as told
+from turnwise.privacy.personal_data import answered, redactor_for
 from turnwise.questions.question_sets import question_set
-from turnwise.reports.report_kinds import reported
+from turnwise.reports.report_kinds import Computation, reported, with_report
 from turnwise.studies.asks import About
 from turnwise.studies.models import Study
-
 
 # As the bundle's table `questionnaires` has its columns; the answers come last.
 STATEMENT = """

@@ -3,30 +3,26 @@
 What the page of a report shows beside its numbers: charts, and what was published.
 """
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
 from urllib.parse import urlencode
 
 from django.urls import reverse
-
-from turnwise.charts.marks import Behind
-from turnwise.labels.explorer import score_key, scores_of
-from turnwise.reports.answers import bots_called
-from turnwise.reports.report_kinds import ReportedTask
-from turnwise.studies.models import Study
-from turnwise.studies.tasks import task_of
-from collections import defaultdict
-from collections.abc import Sequence
-from functools import partial
-from typing import Any
 
 from evaluation.files.writing import figure
 from evaluation.protocols import published_beside
 from turnwise.charts.interactive_plots import plot
 from turnwise.charts.layout import kind_and_ask
+from turnwise.charts.marks import Behind
+from turnwise.labels.explorer import score_key, scores_of
 from turnwise.questions.question_sets import question_set
-
+from turnwise.reports.answers import bots_called
 from turnwise.reports.models import Chart, Report
+from turnwise.reports.report_kinds import ReportedTask
 from turnwise.studies.models import Study
+from turnwise.studies.tasks import task_of
 
 
 def behind(study: Study) -> Behind:

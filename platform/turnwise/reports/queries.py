@@ -7,10 +7,9 @@ from django.db import connection, transaction
 from django.db.models import Exists, OuterRef
 
 from evaluation.protocols.facts import AskFact, Design, Talks
-from evaluation.report.label_columns import Analysis, AnalysisPlan
-from evaluation.report.studies.course import Course
-from evaluation.report.label_columns import Judged
+from evaluation.report.label_columns import Analysis, AnalysisPlan, Judged
 from evaluation.report.studies.conversations import StudyData
+from evaluation.report.studies.course import Course
 from turnwise.crowd.models import Participation
 from turnwise.crowd.queries import BotProgress
 from turnwise.dialogues.models import Dialogue, Turn
@@ -18,11 +17,9 @@ from turnwise.labels.models import Label
 from turnwise.labels.queries import given_to
 from turnwise.questions.question_sets import question_set
 from turnwise.reports import reply_metrics
-from turnwise.reports.answers import answered
-from turnwise.reports.conduct import courses
-from turnwise.reports.conduct import manners
+from turnwise.reports.answers import answered, bot_names
+from turnwise.reports.conduct import courses, manners
 from turnwise.reports.models import Report
-from turnwise.reports.answers import bot_names
 from turnwise.studies.models import Speaker, Study
 
 

@@ -12,8 +12,8 @@ from evaluation.conversation.encoders import Encoders, encoders
 from evaluation.conversation.exchanges import NONE, Conversation, with_bot
 from evaluation.conversation.figures import BY_TURN
 from evaluation.conversation.metrics import measured
-from evaluation.report.studies.conversations import Exchanged
 from evaluation.report.bundles.tables import EXCHANGES
+from evaluation.report.studies.conversations import Exchanged
 from turnwise.dialogues.models import Dialogue, Turn
 from turnwise.reports.models import MeasuredTalk
 from turnwise.studies.asks import About

@@ -55,7 +55,7 @@ class ReportedTask(TaskWithReport):
     Attributes:
         analysed: template of all that one analysis has, for the other one.
         evaluation: which published figures stand beside.
-        labels_exported: statement that gives the rows of `turnwise.exports.turn_files.LabelledTurn` of a study.
+        labels_exported: statement that gives the rows of `exports.turn_files.LabelledTurn` of a study.
         read_at: name of the address where all that is judged can be read.
         read: what a link to it says.
     """

@@ -7,11 +7,10 @@ from django.db import IntegrityError, InterfaceError, OperationalError, connecti
 from django.db.models import F, Q
 from django.utils import timezone
 
-from turnwise.crowd.places.ending import note_proposals, note_signs
 from turnwise.crowd.models import Withdrawal
+from turnwise.crowd.places.ending import note_proposals, note_signs
 from turnwise.judging.queries import judgments_given, judgments_in
-from turnwise.live.jobs import why_ended
-from turnwise.live.jobs import REPORTS, is_worked_on, only_here
+from turnwise.live.jobs import REPORTS, is_worked_on, only_here, why_ended
 from turnwise.quality import flagging
 from turnwise.reports import descriptions, queries
 from turnwise.reports.models import Chart, Report

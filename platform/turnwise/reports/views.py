@@ -15,16 +15,15 @@ from turnwise.charts.layout import PALETTES, standalone
 from turnwise.crowd.queries import progress
 from turnwise.crowd.redaction import unreviewed
 from turnwise.dialogues.queries import from_elsewhere
-from turnwise.live.jobs import send_or_tell
 from turnwise.live.caching import key_of, remembered
+from turnwise.live.jobs import send_or_tell
 from turnwise.reports import queries, services
 from turnwise.reports import tasks as jobs
 from turnwise.reports.descriptions import method
+from turnwise.reports.drilldown import charts_of, published_of
 from turnwise.reports.models import Chart, Report
 from turnwise.reports.report_kinds import ReportedTask, TaskWithReport
-from turnwise.reports.drilldown import charts_of, published_of
-from turnwise.studies.queries import how_far, still_filling
-from turnwise.studies.queries import may_change, readable_studies_of, studies_of
+from turnwise.studies.queries import how_far, may_change, readable_studies_of, still_filling, studies_of
 from turnwise.studies.tasks import keys_of, task_of
 
 

@@ -8,32 +8,24 @@ The process that serves pages serves workers, too.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
-
-from evaluation.texts.personal_data import Redactor
-from evaluation.texts.cleaning import contradiction
-from evaluation.files.writing import csv_text
-from turnwise.contexts.tables import Finding, Row, rows_of, text_problem
-import json
 import logging
 import sys
-from collections.abc import Mapping
-from dataclasses import asdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
 from subprocess import SubprocessError
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 
+from evaluation.files.writing import csv_text
+from evaluation.texts.cleaning import contradiction
+from evaluation.texts.personal_data import Redactor
 from turnwise.contexts.reading import unread
-from turnwise.contexts.tables import Finding
-from turnwise.live.subprocesses import run
-from turnwise.live.subprocesses import shape_of
+from turnwise.contexts.tables import Finding, Row, rows_of, text_problem
+from turnwise.live.subprocesses import run, shape_of
 
 if TYPE_CHECKING:
     from turnwise.responses.models import Response
-
 
 
 MAX_RESPONSE = 4000

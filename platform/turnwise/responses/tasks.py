@@ -2,28 +2,20 @@
 
 import hashlib
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from celery import shared_task
 from django.utils import timezone
 from typing_extensions import override
 
 from chatbots.base import Context, Passage
 from turnwise.bots.hosting import client
-from turnwise.live.jobs import RUNS, only_here
+from turnwise.live.jobs import RUNS, Slices, only_here
 from turnwise.responses import services
 from turnwise.responses.bulk_replies import SLICE_SECONDS, Slice, Trouble, Work, run_slice
-from turnwise.responses.models import ResponseRun
-from turnwise.responses.services import Answered, Failed, Missing
-from collections.abc import Iterable
-
-from celery import shared_task
-from django.utils import timezone
-
-from turnwise.live.jobs import RUNS
-from turnwise.live.jobs import Slices
-from turnwise.responses import services
 from turnwise.responses.models import ResponseRun, Source
+from turnwise.responses.services import Answered, Failed, Missing
 
 
 def seed_of(run_seed: int, key: str, repetition: int) -> int:

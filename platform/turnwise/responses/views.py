@@ -1,47 +1,40 @@
 """Runs: their list, their pages, and how they are begun, stopped and uploaded."""
 
 import secrets
-from typing import Any
-
-from django import forms
-from django.core.exceptions import ValidationError
-from django.core.files.uploadedfile import UploadedFile
-from django.utils.translation import gettext
-from django.utils.translation import gettext_lazy as _
-
-from turnwise.accounts.models import User
-from turnwise.bots.search import BotField
-from turnwise.bots.models import OPERATED
-from turnwise.bots.queries import visible_bots
-from turnwise.contexts.models import ContextSetVersion
-from turnwise.contexts.queries import versions_of
-from turnwise.contexts.tables import FileRefusedError, decoded
-from turnwise.responses.files import ENDINGS
-from turnwise.responses.services import MOST_REPETITIONS
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
+from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import ValidationError
+from django.core.files.uploadedfile import UploadedFile
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_GET, require_POST
 
-from turnwise.accounts.limits import reading_goes_on_at, reads_a_file, too_many, too_often
 from turnwise.accounts.access import AuthenticatedHttpRequest
+from turnwise.accounts.limits import reading_goes_on_at, reads_a_file, too_many, too_often
+from turnwise.accounts.models import User
+from turnwise.bots.models import OPERATED
+from turnwise.bots.queries import visible_bots
+from turnwise.bots.search import BotField
 from turnwise.contexts import upload_previews
+from turnwise.contexts.models import ContextSetVersion
 from turnwise.contexts.queries import versions_of
+from turnwise.contexts.tables import FileRefusedError, decoded
 from turnwise.crowd.redaction import redactor_of
 from turnwise.live.jobs import send_or_tell
 from turnwise.responses import files, services, tasks
-
+from turnwise.responses.files import ENDINGS
 from turnwise.responses.models import ResponseRun
 from turnwise.responses.queries import progress, real_runs_of, runs_of
+from turnwise.responses.services import MOST_REPETITIONS
 
 
 def _versions(user: User) -> "forms.ModelChoiceField[ContextSetVersion]":
@@ -253,7 +246,9 @@ def preview(request: AuthenticatedHttpRequest, token: str) -> HttpResponse:
             return upload_previews.gone(request, token, "responses:runs")
         stored = services.store_file(version, parsed.responses, system=kept["system"], owner=request.user)
         upload_previews.led_to(token, stored.get_absolute_url())
-        messages.success(request, gettext("%(n)s responses are imported.") % {"n": f"{len(parsed.responses):,}"})
+        messages.success(
+            request, gettext("%(n)s responses are imported.") % {"n": f"{len(parsed.responses):,}"}
+        )
         return redirect(stored)
     context = {
         "version": version,

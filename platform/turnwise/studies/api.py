@@ -10,11 +10,11 @@ from ninja import Body, Field, Path, Router, Schema, Status
 from ninja.errors import HttpError
 from pydantic import StringConstraints
 
+from turnwise.accounts.access import AuthenticatedHttpRequest
 from turnwise.accounts.limits import too_often
 from turnwise.accounts.models import User
-from turnwise.accounts.access import AuthenticatedHttpRequest
-from turnwise.bots.search import named
 from turnwise.bots.models import Bot
+from turnwise.bots.search import named
 from turnwise.live.http_responses import answers
 from turnwise.questions.queries import readable
 from turnwise.studies import consent, services

@@ -3,22 +3,15 @@
 The forms in which a study's asks are chosen.
 """
 
-from collections.abc import Collection
-from typing import Any
-
-from django import forms
-from django.db.models import Q, QuerySet, prefetch_related_objects
-from django.forms.utils import flatatt
-from django.utils.html import format_html, format_html_join
-from django.utils.safestring import SafeString
-from typing_extensions import override
-
-from turnwise.studies.models import LONGEST_TAG, Study
-from collections.abc import Set
+from collections.abc import Collection, Set
 from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.db.models import Q, QuerySet, prefetch_related_objects
+from django.forms.utils import flatatt
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 from typing_extensions import override
 
@@ -27,9 +20,8 @@ from turnwise.accounts.models import User
 from turnwise.questions.forms import QuestionSetField
 from turnwise.studies.ask_rules import SUBJECTS, refuse_unfit
 from turnwise.studies.asks import About, Asked, Moment
-from turnwise.studies.models import Study
+from turnwise.studies.models import LONGEST_TAG, Study
 from turnwise.studies.tasks import StudyTask, task_of
-
 
 MOST_OFFERED = 100
 

@@ -13,13 +13,12 @@ from django.utils.translation import gettext_lazy as _
 from turnwise.accounts.models import User
 from turnwise.bots.models import Bot
 from turnwise.studies import consent
-from turnwise.studies.form_fields import QuestionnaireForms
 from turnwise.studies.asks import Asked
+from turnwise.studies.form_fields import QuestionnaireForms
 from turnwise.studies.models import Study
 from turnwise.studies.presets import presets_of
 from turnwise.studies.services import FIXED_FIELDS, Plan
 from turnwise.studies.tasks import task_of
-
 
 CODES = frozenset(
     """

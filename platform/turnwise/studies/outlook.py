@@ -6,10 +6,10 @@ from decimal import Decimal
 
 from django import forms
 
-from evaluation.statistics.interval import Undefined
-from evaluation.statistics.sample_size import difference_seen
 from evaluation.protocols import spread_of
 from evaluation.protocols.facts import Evaluation
+from evaluation.statistics.interval import Undefined
+from evaluation.statistics.sample_size import difference_seen
 from turnwise.studies.planned_size import Planned, Tells, Unit
 
 POWER, LEVEL = 0.8, 0.95

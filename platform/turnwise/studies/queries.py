@@ -1,24 +1,21 @@
 """How far studies are."""
 
+from collections import defaultdict
+from collections.abc import Callable, Collection
+from typing import Any
+
 from django.contrib.auth.models import AnonymousUser
-from django.db.models import F, Func, Prefetch, Q, QuerySet
+from django.db.models import Count, F, Func, OuterRef, Prefetch, Q, QuerySet, Subquery
+from django.db.models.functions import Coalesce
+from django.utils.translation import ngettext
 
 from turnwise.accounts.access import visible_to
 from turnwise.accounts.models import User
 from turnwise.bots.composition import visible_bots
 from turnwise.bots.models import OUTSIDE, Bot
+from turnwise.live.caching import key_of, remembered
 from turnwise.questions.queries import read_where_used
 from turnwise.studies.models import Ask, Share, Study, StudyBot
-from collections import defaultdict
-from collections.abc import Callable, Collection
-from typing import Any
-
-from django.db.models import Count, OuterRef, QuerySet, Subquery
-from django.db.models.functions import Coalesce
-from django.utils.translation import ngettext
-
-from turnwise.live.caching import key_of, remembered
-from turnwise.studies.models import Study
 from turnwise.studies.planned_size import Unit
 from turnwise.studies.tasks import Rows, StudyTask, task_named, task_of
 

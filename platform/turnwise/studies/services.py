@@ -8,8 +8,8 @@ from django.db.models import F
 from django.utils import timezone
 from django.utils.translation import gettext, gettext_lazy
 
-from turnwise.accounts.models import User
 from turnwise.accounts.colleagues import UnknownPersonError, people_named
+from turnwise.accounts.models import User
 from turnwise.bots.models import OUTSIDE, Bot
 from turnwise.bots.queries import visible_bots
 from turnwise.studies.ask_rules import in_order, refuse_unfit, store_asks

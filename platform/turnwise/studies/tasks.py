@@ -2,7 +2,7 @@
 
 Each task is one class in a folder of its own, `tasks/NAME/task.py`, registered when Django starts. What the
 platform asks of every task stands here. A layer that asks more of some tasks declares it in a class of its
-own, which these inherit: `turnwise.crowd.worker_task.WorkerTask`, `turnwise.judging.queue.queued_task.QueuedTask`,
+own, which these inherit: `crowd.worker_task.WorkerTask`, `judging.queue.queued_task.QueuedTask`,
 `turnwise.reports.report_kinds.ReportedTask`, `turnwise.rehearsals.rehearsed_task.RehearsedTask`.
 """
 

@@ -3,26 +3,6 @@
 Who sees a study besides its owner, and the tags by which lists are narrowed.
 """
 
-from django.contrib import messages
-from django.contrib.auth.decorators import login_required
-from django.core.exceptions import ValidationError
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
-from django.utils.translation import gettext as _
-from django.views.decorators.http import require_GET, require_POST
-
-from turnwise.accounts.limits import TooManyAtOnceError
-from turnwise.accounts.access import AuthenticatedHttpRequest
-from turnwise.bots.trial import Tried
-from turnwise.studies import services
-from turnwise.studies.forms import StudyPage
-from turnwise.studies.models import Study
-from turnwise.studies.opening_checks import checks, obstacle_among, open_study, try_bots
-from turnwise.studies.outlook import OutlookForm
-from turnwise.studies.planned_size import number
-from turnwise.studies.presets import OWN_DESIGN, PRESETS, preset_named, presets_of
-from turnwise.studies.queries import studies_of
-from turnwise.studies.tasks import task_named, task_of, tasks
 from typing import Any
 
 from django import forms
@@ -32,21 +12,21 @@ from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET, require_POST
 
-from turnwise.studies.facets import facets_of, parsed, set_facets, written
-from turnwise.studies.models import Study
-from turnwise.studies.queries import studies_of
-from django.contrib import messages
-from django.contrib.auth.decorators import login_required
-from django.core.exceptions import ValidationError
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
-from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST
-
-from turnwise.accounts.limits import too_many, too_often
+from turnwise.accounts.access import AuthenticatedHttpRequest
+from turnwise.accounts.limits import TooManyAtOnceError, too_many, too_often
+from turnwise.bots.trial import Tried
 from turnwise.studies import services
+from turnwise.studies.facets import facets_of, parsed, set_facets, written
+from turnwise.studies.forms import StudyPage
+from turnwise.studies.models import Study
+from turnwise.studies.opening_checks import checks, obstacle_among, open_study, try_bots
+from turnwise.studies.outlook import OutlookForm
+from turnwise.studies.planned_size import number
+from turnwise.studies.presets import OWN_DESIGN, PRESETS, preset_named, presets_of
 from turnwise.studies.queries import owned_studies_of, studies_of
+from turnwise.studies.tasks import task_named, task_of, tasks
 
 
 def home(request: HttpRequest) -> HttpResponse:

@@ -14,4 +14,6 @@ class TasksConfig(AppConfig):
     @override
     def ready(self) -> None:
         list(discovery.parts_named("task"))
-        import_module("turnwise.tasks.discovery")  # Celery itself looks only into modules that are called tasks
+        import_module(
+            "turnwise.tasks.discovery"
+        )  # Celery itself looks only into modules that are called tasks

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
+
 from celery import shared_task
 
 

@@ -1,17 +1,15 @@
+from typing import Any
+
 from django.urls import include, path
 
 from turnwise.tasks import discovery
-from typing import Any
 
-from turnwise.tasks import discovery
-from turnwise.tasks import discovery
-
-
-urlpatterns = [path("", include(each)) for each in discovery.parts_named("urls")]
+_parts = [*discovery.parts_named("urls")]
+urlpatterns = [path("", include(each)) for each in _parts]
 
 
 websocket_urlpatterns: list[Any] = [
-    pattern for each in discovery.parts_named("routing") for pattern in each.websocket_urlpatterns
+    pattern for each in _parts for pattern in getattr(each, "websocket_urlpatterns", ())
 ]
 
 

@@ -12,8 +12,7 @@ from io import BytesIO
 from typing import Any
 
 from evaluation.texts.cleaning import script_of
-from turnwise.live.subprocesses import run
-from turnwise.live.subprocesses import shape_of
+from turnwise.live.subprocesses import run, shape_of
 from turnwise.transcripts.importers import Checked, Limits, Problem, Rated, Source, checked
 from turnwise.transcripts.importers.formats import Read
 

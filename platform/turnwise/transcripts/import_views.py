@@ -10,20 +10,20 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST, require_safe
 
-from turnwise.accounts.limits import reading_goes_on_at, reads_a_file
 from turnwise.accounts.access import AuthenticatedHttpRequest
+from turnwise.accounts.limits import reading_goes_on_at, reads_a_file
 from turnwise.dialogues.models import Dialogue, TranscriptImport
 from turnwise.dialogues.queries import imports_of, labelled_import
 from turnwise.live.jobs import NOT_STARTED, is_sent
 from turnwise.studies.models import Study
 from turnwise.studies.queries import studies_of
 from turnwise.studies.tasks import FirstStep, task_of
-from turnwise.transcripts import importing, import_progress, undoing
+from turnwise.transcripts import import_progress, importing, undoing
 from turnwise.transcripts import tasks as jobs
+from turnwise.transcripts.file_reading import Preview
 from turnwise.transcripts.import_attempts import attempt
 from turnwise.transcripts.importers import FORMATS
 from turnwise.transcripts.importing import ImportRefusedError
-from turnwise.transcripts.file_reading import Preview
 from turnwise.trash.views import tell
 
 SHOWN_TURNS = 8

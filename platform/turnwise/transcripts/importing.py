@@ -16,13 +16,13 @@ from django.utils.translation import gettext as _
 from evaluation.texts.cleaning import may_be_in, named
 from turnwise.accounts.models import User
 from turnwise.dialogues.models import TranscriptImport, packed
-from turnwise.live.subprocesses import PATIENCE_SECONDS
 from turnwise.live.caching import key_of, remembered
 from turnwise.live.frames import why_no_text
+from turnwise.live.subprocesses import PATIENCE_SECONDS
 from turnwise.studies.models import Study
-from turnwise.transcripts import outside_ratings, import_progress
-from turnwise.transcripts.importers import FORMATS, Limits, guessed
+from turnwise.transcripts import import_progress, outside_ratings
 from turnwise.transcripts.file_reading import SHAPE, Preview, previewed_apart, told_preview
+from turnwise.transcripts.importers import FORMATS, Limits, guessed
 
 log = logging.getLogger(__name__)
 

@@ -8,28 +8,19 @@ Ratings from a file that only names its conversations: these must have come in f
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
-
-from evaluation.questions import Answer
-from turnwise.crowd.models import Worker
-from turnwise.dialogues.models import Dialogue, Turn
-from turnwise.labels.models import Label
-from turnwise.studies.asks import Party
-from turnwise.studies.models import Study
-from turnwise.transcripts.importers import Checked, Rated
-from turnwise.transcripts.importers.formats import Given
-from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from django.db.models import QuerySet
 
-from turnwise.dialogues.models import Dialogue, TranscriptImport
+from evaluation.questions import Answer
+from turnwise.crowd.models import Worker
+from turnwise.dialogues.models import Dialogue, TranscriptImport, Turn
 from turnwise.labels.models import Label
 from turnwise.studies.asks import Party
 from turnwise.studies.models import Study
-from turnwise.transcripts.importers import Problem, Rated
-
+from turnwise.transcripts.importers import Checked, Problem, Rated
+from turnwise.transcripts.importers.formats import Given
 
 RATER = "rater"
 """Among a conversation's details: the pseudonym of who judged it elsewhere."""

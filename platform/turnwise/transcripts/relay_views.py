@@ -17,8 +17,7 @@ from turnwise.studies.queries import studies_of
 from turnwise.transcripts import relaying
 from turnwise.transcripts.import_attempts import attempt
 from turnwise.transcripts.importing import ImportRefusedError
-from turnwise.transcripts.relaying import parsed
-from turnwise.transcripts.relaying import RelayRefusedError
+from turnwise.transcripts.relaying import RelayRefusedError, parsed
 from turnwise.trash.views import tell
 
 MAX_PASTE = 200_000  # characters

@@ -7,10 +7,7 @@ A conversation pasted from a web page, as far as it can be told apart; people th
 
 import re
 from collections import Counter
-from collections.abc import Iterable
-
-from turnwise.transcripts.importers.transcript import turn_of
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from django.db import transaction
@@ -26,11 +23,10 @@ from turnwise.live.frames import MAX_TEXT
 from turnwise.studies import bundles
 from turnwise.studies.models import Study, StudyBot
 from turnwise.studies.services import results_changed
-
+from turnwise.transcripts.importers.transcript import turn_of
 from turnwise.transcripts.undoing import refuse_labelled, unheard_systems
 from turnwise.trash.models import Deletion
 from turnwise.trash.soft_delete import Kept
-
 
 _HUMAN = re.compile(r"human|user|you|me|i|guest|visitor|我|你|用户", re.IGNORECASE)
 

@@ -27,7 +27,7 @@ from turnwise.labels.models import Label
 from turnwise.live.jobs import IMPORTS, only_here
 from turnwise.studies.models import Study, StudyBot
 from turnwise.studies.services import results_changed
-from turnwise.transcripts import outside_ratings, import_progress
+from turnwise.transcripts import import_progress, outside_ratings
 from turnwise.transcripts.importers import Checked, Limits, Problem, Rated, Source, checked
 from turnwise.transcripts.importing import (
     ON_PAGE,

@@ -3,13 +3,6 @@
 Rows are kept as PostgreSQL has them, with their keys, and put back as they were: a key is never given twice.
 """
 
-from django.db.models import Q, QuerySet
-from django.utils import timezone
-
-from turnwise.accounts.access import visible_to
-from turnwise.accounts.models import User
-from turnwise.studies.queries import studies_of
-from turnwise.trash.models import KEPT_FOR, Deletion
 import json
 import zlib
 from collections import defaultdict
@@ -18,14 +11,16 @@ from datetime import datetime
 from typing import Any
 
 from django.db import IntegrityError, connection, transaction
-from django.db.models import Model, QuerySet
+from django.db.models import Model, Q, QuerySet
 from django.db.models.deletion import Collector
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from turnwise.accounts.access import visible_to
 from turnwise.accounts.models import User
 from turnwise.studies import bundles
 from turnwise.studies.models import Study
+from turnwise.studies.queries import studies_of
 from turnwise.studies.services import results_changed
 from turnwise.trash.models import KEPT_FOR, Deletion
 

@@ -17,8 +17,7 @@ from turnwise.bots.models import Bot
 from turnwise.crowd.places import pilot
 from turnwise.reports.models import Report
 from turnwise.studies.models import Study, StudyBot
-from turnwise.studies.queries import in_words
-from turnwise.studies.queries import real_studies_of
+from turnwise.studies.queries import in_words, real_studies_of
 
 MOST_FAILED = 12
 

@@ -10,16 +10,15 @@ from django.db.models import Count, F, OuterRef, QuerySet, Subquery, Value
 from django.utils import timezone
 
 from turnwise.accounts.models import User
-from turnwise.crowd.places import pilot
 from turnwise.crowd.models import Assignment, Participation, PayEntry
+from turnwise.crowd.places import pilot
 from turnwise.crowd.running.spending import Spend, in_all, spend_of
 from turnwise.dialogues.models import Fault
 from turnwise.live.caching import key_of, remembered
 from turnwise.monitoring.funnel import AT_IT
 from turnwise.reports.models import Report
 from turnwise.studies.models import Study
-from turnwise.studies.queries import counts_of, still_filling
-from turnwise.studies.queries import readable_real_studies_of, real_studies_of
+from turnwise.studies.queries import counts_of, readable_real_studies_of, real_studies_of, still_filling
 from turnwise.studies.tasks import task_of
 from turnwise.workspace.alerts import Running, needs
 

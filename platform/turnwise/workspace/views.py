@@ -9,8 +9,9 @@ from turnwise.reports import descriptions
 from turnwise.reports.report_kinds import ReportedTask, TaskWithReport
 from turnwise.studies.models import LONGEST_TAG, Study
 from turnwise.studies.opening_checks import obstacle
-from turnwise.studies.queries import counts_of, in_words
 from turnwise.studies.queries import (
+    counts_of,
+    in_words,
     may_change,
     owned_studies_of,
     readable_real_studies_of,
@@ -77,7 +78,9 @@ def overview(request: HttpRequest, pk: int) -> HttpResponse:
         "entry_url": request.build_absolute_uri(study.get_entry_url()),
         "consent": study.consent_versions.last(),
         "obstacle": None if study.state in (Study.State.OPEN, Study.State.PAUSED) else obstacle(study),
-        "said_of_themselves": [] if isinstance(task, TaskWithReport) else descriptions.said_of_themselves(study),
+        "said_of_themselves": []
+        if isinstance(task, TaskWithReport)
+        else descriptions.said_of_themselves(study),
         "steps": [] if study.rehearsal_of_id else journey(study),
         **task.shown(study),
     }

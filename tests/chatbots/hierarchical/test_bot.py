@@ -10,8 +10,7 @@ from chatbots.base import Context
 from chatbots.bots.hierarchical import SHIPPED
 from chatbots.errors import ConfigurationError
 from chatbots.hierarchical.batching import collate
-from chatbots.hierarchical.model import load_checkpoint
-from chatbots.hierarchical.model import Hierarchical, count_parameters
+from chatbots.hierarchical.model import Hierarchical, count_parameters, load_checkpoint
 from chatbots.hierarchical.perplexity import perplexity
 from chatbots.registry import REGISTRY, create_bot
 from chatbots.training.checkpoint import CheckpointError, save_with_vocabulary

@@ -14,12 +14,10 @@ from torch.nn.functional import log_softmax
 
 from chatbots.hierarchical.batching import collate
 from chatbots.hierarchical.config import PRESETS, preset
-from chatbots.hierarchical.responder import DecodingSettings
 from chatbots.hierarchical.distillation import Heads, Targets
-from chatbots.hierarchical.layers import Normal, divergence
+from chatbots.hierarchical.layers import Normal, divergence, gru, pack, run
 from chatbots.hierarchical.model import count_parameters
-from chatbots.hierarchical.layers import gru, pack, run
-from chatbots.hierarchical.responder import Responder
+from chatbots.hierarchical.responder import DecodingSettings, Responder
 from chatbots.training.vocabulary import START, UNKNOWN
 from tests.chatbots.hierarchical.tiny import CONVERSATIONS, config, model_of
 

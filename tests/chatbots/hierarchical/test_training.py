@@ -13,11 +13,9 @@ import pytest
 import torch
 
 from chatbots.hierarchical.batching import Batches, collate
-from chatbots.hierarchical.model import load_checkpoint
 from chatbots.hierarchical.corpus import PartBuilder, key_of
-from chatbots.hierarchical.distillation import Distilled
-from chatbots.hierarchical.model import Losses
-from chatbots.hierarchical.distillation import TargetFile, TargetsError
+from chatbots.hierarchical.distillation import Distilled, TargetFile, TargetsError
+from chatbots.hierarchical.model import Losses, load_checkpoint
 from chatbots.hierarchical.training import Trainer, TrainingSettings
 from chatbots.training.checkpoint import CheckpointError, read_weights
 from chatbots.training.running import TrainingDivergedError

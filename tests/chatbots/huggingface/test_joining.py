@@ -6,9 +6,9 @@ import pytest
 import torch
 
 from chatbots.base import Context, Failure
+from chatbots.hosting.resident import Resident
 from chatbots.hosting.response_checks import clean_text
 from chatbots.registry import create_bot
-from chatbots.hosting.resident import Resident
 from tests.chatbots.tiny_models import (
     save_bart,
     save_blenderbot,

@@ -8,16 +8,20 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 
-from chatbots.identity.classifiers import logistic
-from chatbots.identity.classifiers import KINDS, SHIPPED, load_classifier, noted_threshold
+from chatbots.identity.classifiers import KINDS, SHIPPED, load_classifier, logistic, noted_threshold
 from chatbots.identity.classifiers.base import ClassifierError, checked, numbers_of
 from chatbots.identity.cli import main
 from chatbots.identity.features import HashedNgrams, TfIdf, treebank_words
-from chatbots.identity.grammar.sampling import Split
-from chatbots.identity.grammar.sampling import sample
+from chatbots.identity.grammar.sampling import Split, sample
 from chatbots.identity.labels import LABELS, Label
-from chatbots.identity.training import conversation_negatives, threshold_at, train
-from chatbots.identity.training import UtteranceError, labels_of, read_utterances
+from chatbots.identity.training import (
+    UtteranceError,
+    conversation_negatives,
+    labels_of,
+    read_utterances,
+    threshold_at,
+    train,
+)
 from evaluation import intent
 
 SHARED = Path(__file__).parents[4] / "shared" / "data" / "r-u-a-robot" / "data" / "v1.0.0"

@@ -6,12 +6,9 @@ from collections import Counter
 import pytest
 from lark import Lark
 
-from chatbots.identity.grammar.notation import ebnf
-from chatbots.identity.grammar.sampling import load_modifiers, modified
-from chatbots.identity.grammar.notation import ROOTS, Grammar, GrammarError, joined, load, parse
-from chatbots.identity.grammar.sampling import Split, partitioned
+from chatbots.identity.grammar.notation import ROOTS, Grammar, GrammarError, ebnf, joined, load, parse
 from chatbots.identity.grammar.recognition import Recogniser
-from chatbots.identity.grammar.sampling import Sampler, sample
+from chatbots.identity.grammar.sampling import Sampler, Split, load_modifiers, modified, partitioned, sample
 from chatbots.identity.labels import CATEGORIES, Label
 
 TOY = """

@@ -7,8 +7,7 @@ from chatbots.base import Context, Failure
 from chatbots.errors import ConfigurationError
 from chatbots.identity.audit import questions
 from chatbots.identity.guard_classifier import Judge
-from chatbots.identity.labels import Intent
-from chatbots.identity.labels import Label
+from chatbots.identity.labels import Intent, Label
 from chatbots.identity.replies import Reply, categorise
 from chatbots.registry import REGISTRY, create_bot
 

@@ -9,8 +9,8 @@ import torch
 from chatbots.knowledge.batching import Batches, collate
 from chatbots.knowledge.config import TopicalChatConfig, preset
 from chatbots.knowledge.corpus import Part, Sentences
-from chatbots.knowledge.model import TopicalChatModel, count_parameters, positions
 from chatbots.knowledge.evaluation import nats, perplexity, summed
+from chatbots.knowledge.model import TopicalChatModel, count_parameters, positions
 from chatbots.knowledge.responder import DecodingSettings, Responder, replies
 from chatbots.training.vocabulary import END, Vocabulary
 

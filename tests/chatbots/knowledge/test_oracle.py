@@ -10,11 +10,14 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.metrics.pairwise import linear_kernel
 
 from chatbots.knowledge import oracle
-from chatbots.knowledge.conversations import ConversationsError, read_conversations, read_reading_sets
+from chatbots.knowledge.conversations import (
+    ConversationsError,
+    by_configuration,
+    read_conversations,
+    read_reading_sets,
+)
 from chatbots.knowledge.corpus import Library
-from chatbots.knowledge.conversations import by_configuration
-from chatbots.knowledge.oracle import NONE, Ranker, words_near
-from chatbots.knowledge.oracle import sentences_of
+from chatbots.knowledge.oracle import NONE, Ranker, sentences_of, words_near
 from chatbots.knowledge.splitting import familiarity, frequencies
 from tests.chatbots.knowledge.topical_chat import PARTS, SHARED, write_published
 

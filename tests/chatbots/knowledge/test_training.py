@@ -11,7 +11,6 @@ import pytest
 import torch
 
 from chatbots.knowledge.batching import Batches, collate
-from chatbots.knowledge.model import load_checkpoint
 from chatbots.knowledge.config import TopicalChatConfig
 from chatbots.knowledge.corpus import (
     CorpusSettings,
@@ -22,6 +21,7 @@ from chatbots.knowledge.corpus import (
     load_sentences,
     load_vocabulary,
 )
+from chatbots.knowledge.model import load_checkpoint
 from chatbots.knowledge.oracle import NONE
 from chatbots.knowledge.responder import DecodingSettings, replies
 from chatbots.knowledge.training import Initial, Trainer, TrainingSettings

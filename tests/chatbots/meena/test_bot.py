@@ -7,10 +7,9 @@ import torch
 
 from chatbots.base import Context, Drawing, seed_of
 from chatbots.errors import ConfigurationError
-from chatbots.meena.responder import beam_search
-from chatbots.meena.model import load_checkpoint, save_checkpoint
 from chatbots.meena.config import MeenaConfig
-from chatbots.meena.model import Meena
+from chatbots.meena.model import Meena, load_checkpoint, save_checkpoint
+from chatbots.meena.responder import beam_search
 from chatbots.meena.tokenizer import Tokenizer
 from chatbots.registry import REGISTRY, create_bot, describe
 from chatbots.training.checkpoint import read_weights

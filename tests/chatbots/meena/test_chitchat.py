@@ -7,7 +7,8 @@ import pytest
 
 from chatbots.meena.cli import main
 from chatbots.meena.corpus.reading import ReadingReport, read_trees
-from chatbots.meena.everyday.dialogues import ChitchatError, chitchat_conversations as conversations
+from chatbots.meena.everyday.dialogues import ChitchatError
+from chatbots.meena.everyday.dialogues import chitchat_conversations as conversations
 
 DATA = {
     "one": {

@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 from chatbots.meena.corpus.building import BELOW, Corpus, CorpusSettings, Reservoir, over_parts
-from chatbots.meena.corpus.filters import FILTERS, Candidate, reason_to_remove, without_quotes
+from chatbots.meena.corpus.filters import FILTERS, Candidate, CountSketch, reason_to_remove, without_quotes
 from chatbots.meena.corpus.reading import ReadingReport, read_trees
 from chatbots.meena.corpus.shards import Shard, ShardWriter, open_shards
-from chatbots.meena.corpus.filters import CountSketch
 from chatbots.meena.tokenizer import Tokenizer, fit_context
 from chatbots.training.files import CorpusError
 

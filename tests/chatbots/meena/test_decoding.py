@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import torch
 
-from chatbots.meena.responder import beam_search
 from chatbots.meena.cache import TO_DEVICE, TO_HOST
 from chatbots.meena.config import MeenaConfig
 from chatbots.meena.model import Meena, decoding_bytes
+from chatbots.meena.responder import beam_search
 from chatbots.meena.sampling import (
     LOOKING,
     MEENA_BASE,

@@ -9,11 +9,10 @@ import pytest
 import torch
 from torch.nn.functional import kl_div
 
-from chatbots.meena.model import save_checkpoint
 from chatbots.meena.cli import main
 from chatbots.meena.config import MeenaConfig
 from chatbots.meena.corpus.shards import ShardWriter, open_shards
-from chatbots.meena.model import PADDING, Meena
+from chatbots.meena.model import PADDING, Meena, save_checkpoint
 from chatbots.meena.tokenizer import Tokenizer
 from chatbots.meena.training import distillation
 from chatbots.meena.training.batching import Batches

@@ -4,9 +4,8 @@ import random
 
 import pytest
 
-from chatbots.meena.everyday.remarks import Echo, echoes
 from chatbots.meena.everyday.listening_dialogues import replied
-from chatbots.meena.everyday.remarks import corrects, remark, remarks
+from chatbots.meena.everyday.remarks import Echo, corrects, echoes, remark, remarks
 
 
 def remarks_to(line):

@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 import torch
 
+from chatbots.meena.acceleration import PAGE, PackedLinear, can_pack, gather, pack
 from chatbots.meena.config import MeenaConfig
-from chatbots.meena.acceleration import PAGE, gather
 from chatbots.meena.model import Meena
-from chatbots.meena.acceleration import PackedLinear, can_pack, pack
 
 TRIED = 32
 """More huge pages than any test here needs."""

@@ -7,8 +7,8 @@ from collections import Counter
 import pytest
 
 from chatbots.meena.cli import main
-from chatbots.meena.everyday.reply_rules import ListeningError, is_question, listener, question_in, read_rules
 from chatbots.meena.everyday.listening_dialogues import conversations
+from chatbots.meena.everyday.reply_rules import ListeningError, is_question, listener, question_in, read_rules
 
 
 def replies_to(line, before=""):

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 import torch
 
+from chatbots.meena.acceleration import Recorded
 from chatbots.meena.config import preset
 from chatbots.meena.model import Meena
-from chatbots.meena.training.perplexity import negative_log_likelihood
-from chatbots.meena.acceleration import Recorded
 from chatbots.meena.sampling import draw
+from chatbots.meena.training.perplexity import negative_log_likelihood
 from chatbots.training.running import pick_device
 
 ELSEWHERE = torch.device("meta")

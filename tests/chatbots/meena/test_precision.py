@@ -7,9 +7,9 @@ import pytest
 import torch
 from torch import nn
 
+from chatbots.meena.acceleration import PackedEmbedding, PackedLinear, can_pack, has_bf16, pack
 from chatbots.meena.config import MeenaConfig
 from chatbots.meena.model import Meena
-from chatbots.meena.acceleration import PackedEmbedding, PackedLinear, can_pack, has_bf16, pack
 from chatbots.meena.sampling import MEENA_BASE, SampleStream, sample_all
 
 torch.set_num_threads(1)  # threads only wait for each other in products this small

@@ -8,10 +8,9 @@ import torch
 
 from chatbots.bots.meena import MeenaBaseBot, MeenaConfiguration, held_out
 from chatbots.errors import ConfigurationError
-from chatbots.meena.model import load_checkpoint
-from chatbots.meena.config import MeenaConfig
-from chatbots.meena.model import count_parameters
 from chatbots.meena.acceleration import pack
+from chatbots.meena.config import MeenaConfig
+from chatbots.meena.model import count_parameters, load_checkpoint
 from chatbots.meena.responder import Responder
 from chatbots.meena.sampling import MEENA_BASE, MEENA_FULL, sample_all
 

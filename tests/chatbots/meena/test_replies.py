@@ -4,10 +4,9 @@ import pytest
 import torch
 
 from chatbots.bots.meena import response_of
-from chatbots.meena.responder import beam_search
 from chatbots.meena.config import MeenaConfig
 from chatbots.meena.model import Meena
-from chatbots.meena.responder import NOTHING_LEFT, Candidate, Responder, choose
+from chatbots.meena.responder import NOTHING_LEFT, Candidate, Responder, beam_search, choose
 from chatbots.meena.sampling import SamplingSettings
 from chatbots.meena.tokenizer import Tokenizer
 

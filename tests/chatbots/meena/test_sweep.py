@@ -5,10 +5,9 @@ import json
 import pytest
 import torch
 
-from chatbots.meena.model import save_checkpoint
 from chatbots.meena.cli import main
 from chatbots.meena.config import MeenaConfig
-from chatbots.meena.model import Meena
+from chatbots.meena.model import Meena, save_checkpoint
 from chatbots.meena.sweep import Point, chart
 from chatbots.meena.tokenizer import Tokenizer
 

@@ -15,21 +15,17 @@ import numpy as np
 import pytest
 import torch
 
-from chatbots.meena.model import load_checkpoint, save_checkpoint
 from chatbots.meena.cli import main
 from chatbots.meena.config import MeenaConfig
 from chatbots.meena.corpus.shards import Pair, ShardWriter, open_shards
-from chatbots.meena.model import PADDING, Meena
-from chatbots.meena.training.perplexity import perplexity, shards_for
+from chatbots.meena.model import PADDING, Meena, load_checkpoint, save_checkpoint
 from chatbots.meena.tokenizer import Tokenizer
-from chatbots.meena.training.settings import Adafactor
 from chatbots.meena.training.batching import Batches, collate, padding_share
 from chatbots.meena.training.loop import Trainer
-from chatbots.meena.training.settings import inverse_square_root
-from chatbots.meena.training.settings import TrainingSettings
+from chatbots.meena.training.perplexity import perplexity, shards_for
+from chatbots.meena.training.settings import Adafactor, TrainingSettings, inverse_square_root
 from chatbots.training.checkpoint import CheckpointError, latest_checkpoint, read_weights
-from chatbots.training.running import TrainingDivergedError
-from chatbots.training.running import cosine
+from chatbots.training.running import TrainingDivergedError, cosine
 
 torch.set_num_threads(1)  # threads only wait for each other in products this small
 ROOT = Path(__file__).resolve().parents[3]

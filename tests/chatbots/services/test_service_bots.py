@@ -7,8 +7,8 @@ import pytest
 
 from chatbots.base import Context, Failure, Speaker, Turn
 from chatbots.errors import ConfigurationError, ServiceError
-from chatbots.registry import REGISTRY, create_bot
 from chatbots.hosting.resident import Resident
+from chatbots.registry import REGISTRY, create_bot
 from tests.chatbots.local_service import Sent, in_order, running
 
 HI = Context((Turn(Speaker.BOT, "Hi!"), Turn(Speaker.HUMAN, "How are you?")), seed=5)

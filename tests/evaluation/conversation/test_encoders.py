@@ -10,10 +10,8 @@ import torch
 
 from evaluation.conversation.encoders import EncoderError, encoders
 from evaluation.conversation.encoders.deepmoji import EMOJI, WEIGHTS, DeepMoji
-from evaluation.conversation.encoders.word_vectors import Glove, parts
-from evaluation.conversation.encoders.sentences import InferSent
-from evaluation.conversation.encoders.sentences import of_folder
-from evaluation.conversation.encoders.word_vectors import Word2Vec
+from evaluation.conversation.encoders.sentences import InferSent, of_folder
+from evaluation.conversation.encoders.word_vectors import Glove, Word2Vec, parts
 
 
 def vectors_file(path: Path, of: dict[str, list[float]], head: str = "") -> None:

@@ -10,11 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluation.conversation.similarity import cut
 from evaluation.conversation.encoders import Encoders, Vectors, encoders
 from evaluation.conversation.exchanges import NONE, of_bots, with_bot
 from evaluation.conversation.metrics import Measures, Variant, asks, laughs, measured
-from evaluation.conversation.similarity import average, cosines, extrema, greedy, word_rows
+from evaluation.conversation.similarity import average, cosines, cut, extrema, greedy, word_rows
 from evaluation.statistics.labels import FloatArray
 from evaluation.texts.repetition import words
 

@@ -1,7 +1,7 @@
 import pytest
 
-from evaluation.statistics.interval import Undefined
 from evaluation.quality.accuracy import is_right, share
+from evaluation.statistics.interval import Undefined
 
 
 @pytest.mark.parametrize(

@@ -10,12 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evaluation.statistics.interval import Undefined
-from evaluation.quality.flags import Flag, Judgment, Kind, Known, Thresholds, Work, flags
-from evaluation.quality.signs import marked
 from evaluation.quality.accuracy import agreements, alphas
-from evaluation.quality.signs import chance_of_run, entropy, longest_run
-from evaluation.quality.signs import paces, unread
+from evaluation.quality.flags import Flag, Judgment, Kind, Known, Thresholds, Work, flags
+from evaluation.quality.signs import chance_of_run, entropy, longest_run, marked, paces, unread
+from evaluation.statistics.interval import Undefined
 
 NAN = float("nan")
 

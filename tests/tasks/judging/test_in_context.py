@@ -12,8 +12,8 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from evaluation.texts.personal_data import Kind
 from evaluation.questions import REPLY_IMPRESSION, SSA
+from evaluation.texts.personal_data import Kind
 from tests.asking import judging_with_two_sets
 from tests.conftest import MakeContexts, MakeQueue, MakeRun, enter
 from tests.desks import begin, held, item_of

@@ -14,9 +14,9 @@ from tests.conftest import MakeContexts, MakeQueue, MakeRun, MakeStudy
 from tests.desks import begin, judge
 from tests.planted import talked
 from turnwise.accounts.models import User
-from turnwise.judging.readers import second_group
 from turnwise.judging.items import subjects
 from turnwise.judging.models import Item
+from turnwise.judging.readers import second_group
 from turnwise.studies.asks import UNDER_EACH_REPLY, About, Asked, Moment
 from turnwise.studies.models import PrimaryAnalysis, Study
 from turnwise.studies.services import set_state

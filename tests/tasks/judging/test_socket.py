@@ -17,12 +17,12 @@ from django.core.management import call_command
 from tests.conftest import PATIENCE, MakeContexts, MakeQueue, MakeStudy, enter
 from tests.desks import OPEN
 from turnwise.accounts.models import User
-from turnwise.crowd.models import Assignment, Participation
 from turnwise.crowd.entry.sessions import COOKIE, signed
-from turnwise.judging.queue import services as judging
+from turnwise.crowd.models import Assignment, Participation
 from turnwise.judging.items import subjects
 from turnwise.judging.items.item_selection import contexts_of
 from turnwise.judging.models import Batch, Item, Slot
+from turnwise.judging.queue import services as judging
 from turnwise.labels.models import Label
 from turnwise.project.sockets import websocket_urlpatterns
 from turnwise.questions.services import create_set

@@ -13,8 +13,8 @@ from tests.conftest import MakePairs, enter
 from tests.desks import begin
 from turnwise.crowd.models import Participation
 from turnwise.crowd.refusals import EntryRefusedError
-from turnwise.judging.queue import services as judging
 from turnwise.judging.models import Slot
+from turnwise.judging.queue import services as judging
 from turnwise.labels.models import Label, Pair
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -12,8 +12,8 @@ from turnwise.bots.models import Bot
 from turnwise.dialogues.models import Dialogue, Turn
 from turnwise.studies.models import Study
 from turnwise.studies.services import set_state
-from turnwise.tasks.self_play.models import SelfPlayPlan
 from turnwise.tasks.self_play.jobs import play_slice
+from turnwise.tasks.self_play.models import SelfPlayPlan
 
 SignIn = Callable[[User], Client]
 MakeSelfPlay = Callable[..., SelfPlayPlan]

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from django.core.management import call_command
 
+from evaluation.commands.conversation_files import read_conversations
 from evaluation.conversation.encoders import Encoders, encoders
 from evaluation.conversation.exchanges import of_bots
-from evaluation.commands.conversation_files import read_conversations
 from evaluation.conversation.metrics import METRICS, measured
 from evaluation.report.bundles.recomputation import recompute
 from evaluation.report.bundles.tables import MEASURES

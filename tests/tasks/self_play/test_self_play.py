@@ -15,8 +15,8 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.utils import timezone
 
-from chatbots.hosting import requests
 from chatbots.base import Response
+from chatbots.hosting import requests
 from tests.conftest import MakeQueue
 from tests.tasks.self_play.conftest import MakeSelfPlay, SignIn, is_whole, play, reread, said, scripted
 from turnwise.accounts.models import User
@@ -29,8 +29,8 @@ from turnwise.responses.tasks import seed_of
 from turnwise.studies.models import Study
 from turnwise.studies.services import set_state
 from turnwise.tasks.self_play import jobs, services
-from turnwise.tasks.self_play.models import SelfPlayed, SelfPlayPlan
 from turnwise.tasks.self_play.jobs import play_slice
+from turnwise.tasks.self_play.models import SelfPlayed, SelfPlayPlan
 from turnwise.tasks.self_play.queries import progress
 
 # The bots and the steps of a slice use connections of their own, which see only what is committed.
@@ -115,7 +115,10 @@ def test_conversations_go_on_where_a_slice_ended(make_self_play: MakeSelfPlay) -
 def test_a_process_that_is_killed_loses_and_doubles_nothing(make_self_play: MakeSelfPlay) -> None:
     plan = make_self_play(conversations=8, utterances=10, script={"seconds": 0.02})
     database = urlsplit(os.environ["DATABASE_URL"])._replace(path=f"/{settings.DATABASES['default']['NAME']}")
-    code = f"import django; django.setup(); import turnwise.tasks.self_play.playing as p; p.play_slice({plan.pk})"
+    code = (
+        "import django; django.setup(); "
+        f"from turnwise.tasks.self_play.jobs import play_slice; play_slice({plan.pk})"
+    )
     environment = {
         "DATABASE_URL": urlunsplit(database), "DJANGO_SETTINGS_MODULE": "turnwise.project.settings",
         "PYTHONPATH": os.pathsep.join([str(settings.ROOT / "platform"), str(settings.ROOT)]),

@@ -7,9 +7,9 @@ from asgiref.testing import ApplicationCommunicator
 from channels.routing import URLRouter
 
 from tests.conftest import PATIENCE, Tab, enter
-from turnwise.crowd.places.assignment import admit
-from turnwise.crowd.models import Assignment, Participation
 from turnwise.crowd.entry.sessions import COOKIE, signed
+from turnwise.crowd.models import Assignment, Participation
+from turnwise.crowd.places.assignment import admit
 from turnwise.dialogues.models import Dialogue
 from turnwise.project.sockets import websocket_urlpatterns
 from turnwise.studies.models import Study

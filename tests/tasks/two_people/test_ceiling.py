@@ -15,9 +15,9 @@ from tests.tasks.two_people.conftest import come
 from turnwise.charts.drawing import svgs
 from turnwise.dialogues.models import Dialogue, Turn
 from turnwise.dialogues.services import Taken, seat_two
-from turnwise.judging.queue import services as judging
 from turnwise.judging.items import subjects
 from turnwise.judging.models import Item
+from turnwise.judging.queue import services as judging
 from turnwise.studies.models import Study
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -15,8 +15,8 @@ from django.utils import timezone
 
 from tests.conftest import MakeMeeting
 from tests.tasks.two_people.conftest import OpenLobby, come, dialogue_of
-from turnwise.crowd.places.ending import end
 from turnwise.crowd.models import Assignment, Outcome, PayEntry, Waiting
+from turnwise.crowd.places.ending import end
 from turnwise.crowd.running.lobby_queue import ANSWER, THERE
 from turnwise.dialogues.models import Dialogue, Seat
 from turnwise.live.frames import RefusedError

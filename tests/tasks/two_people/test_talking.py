@@ -11,9 +11,9 @@ from django.utils import timezone
 
 from tests.conftest import MakeMeeting, OpenTab, Tab
 from tests.tasks.two_people.conftest import come
-from turnwise.crowd.running import limits
-from turnwise.crowd.places.ending import end
 from turnwise.crowd.models import Assignment, Outcome, PayEntry
+from turnwise.crowd.places.ending import end
+from turnwise.crowd.running import limits
 from turnwise.dialogues import partner_events
 from turnwise.dialogues.models import Dialogue, Seat, Turn
 from turnwise.dialogues.services import Taken, seat_two

@@ -17,11 +17,11 @@ from django.utils import timezone
 
 from tests.conftest import PATIENCE, MakeQueue, MakeVersion, MakeWriting, enter
 from turnwise.accounts.models import User
-from turnwise.crowd.places.ending import end
+from turnwise.crowd.entry.sessions import COOKIE, signed
 from turnwise.crowd.models import Assignment, Outcome, Participation
+from turnwise.crowd.places.ending import end
 from turnwise.crowd.places.reservation import HOLD
 from turnwise.crowd.refusals import EntryRefusedError
-from turnwise.crowd.entry.sessions import COOKIE, signed
 from turnwise.judging.items import subjects
 from turnwise.live.frames import RefusedError
 from turnwise.project.sockets import websocket_urlpatterns

@@ -20,11 +20,11 @@ from chatbots.errors import (
     LineLostError,
 )
 from chatbots.hosting.health import State
-from turnwise.bots.hosting import resident_bots, presence
-from turnwise.bots.hosting.resident_bots import HostedBot
-from turnwise.bots.models import Bot
+from turnwise.bots.hosting import presence, resident_bots
 from turnwise.bots.hosting.presence import DIRECTORY, Copy
 from turnwise.bots.hosting.remote import Courier, courier, unpacked_response
+from turnwise.bots.hosting.resident_bots import HostedBot
+from turnwise.bots.models import Bot
 
 # A worker does not notice that their message is confirmed so much later.
 AT_ONCE_SECONDS = 0.02

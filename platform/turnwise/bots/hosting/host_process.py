@@ -11,13 +11,12 @@ from typing import Any, Self
 from channels.layers import get_channel_layer
 from django.db import connection
 
-from chatbots.hosting.health import CONTEXTS
 from chatbots.errors import BotFailedError, BotNotHostedError, HostingError, last_line
-from chatbots.hosting.health import State
-from turnwise.bots.hosting import resident_bots, presence
-from turnwise.bots.hosting.resident_bots import HostedBot
+from chatbots.hosting.health import CONTEXTS, State
+from turnwise.bots.hosting import presence, resident_bots
 from turnwise.bots.hosting.presence import DIRECTORY
 from turnwise.bots.hosting.remote import Item, Outbox, packed_response, unpacked_context
+from turnwise.bots.hosting.resident_bots import HostedBot
 
 log = logging.getLogger(__name__)
 PAUSE_AFTER_ERROR_SECONDS = 1.0

@@ -19,8 +19,8 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from chatbots.hosting.health import State
-from turnwise.bots.hosting import resident_bots
 from turnwise.bots import operators
+from turnwise.bots.hosting import resident_bots
 from turnwise.bots.models import OPERATED, Bot, BotCopy
 
 ANNOUNCED_EVERY_SECONDS = 1.0

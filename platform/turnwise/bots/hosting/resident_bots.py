@@ -3,33 +3,28 @@
 The bots that this process keeps resident. One `Resident` each, loaded anew when it changes.
 """
 
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-
-import psutil
-from django.conf import settings
-
-from chatbots.errors import BotMemoryError
-from evaluation.files.writing import with_unit
 import logging
 import math
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+import psutil
 from django.conf import settings
 from django.db import connection
 
 from chatbots import base
+from chatbots.errors import BotMemoryError
 from chatbots.hosting.health import State
-from chatbots.registry import REGISTRY
 from chatbots.hosting.resident import Resident
+from chatbots.registry import REGISTRY
+from evaluation.files.writing import with_unit
 from turnwise.bots import composition
 from turnwise.bots.models import OPERATED, Bot
 from turnwise.bots.services import note_memory, version_of
-
 
 # Two bots that load at once could not be told apart by what the process grows. Yet one that hangs in its
 # loading, as at a server that does not answer, must not keep the others out for ever.
@@ -67,9 +62,9 @@ def refuse_over_budget(title: str, needed: int) -> None:
     """
     if memory_taken() + needed > budget():
         raise BotMemoryError(
-            f"{title} needs {_in_mb(needed)}; this process holds {_in_mb(memory_taken())} already and may hold "
-            f"{_in_mb(budget())}. Switch another bot off, host this one in a process of its own (manage.py "
-            "hostbots), or raise TURNWISE_BOT_MEMORY_GB."
+            f"{title} needs {_in_mb(needed)}; this process holds {_in_mb(memory_taken())} already and may "
+            f"hold {_in_mb(budget())}. Switch another bot off, host this one in a process of its own "
+            "(manage.py hostbots), or raise TURNWISE_BOT_MEMORY_GB."
         )
 
 

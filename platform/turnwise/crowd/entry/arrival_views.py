@@ -11,16 +11,23 @@ from django.views.decorators.clickjacking import xframe_options_exempt
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from turnwise.accounts.limits import guessed_too_often, too_many, too_often
-from turnwise.crowd.places import re_entry, pilot
-from turnwise.crowd.entry import enrolment, visits
 from turnwise.crowd import refusals
+from turnwise.crowd.entry import enrolment, visits
+from turnwise.crowd.entry.sessions import remember, session_of
+from turnwise.crowd.entry.worker_views import (
+    back_after,
+    current_participation,
+    page_of,
+    sent_arrival,
+    with_form_to,
+    worker_page,
+)
 from turnwise.crowd.models import Participation, Worker
 from turnwise.crowd.panels import Arrival, arrival_by, arrival_carried, by_plain_link, carried, is_preview
 from turnwise.crowd.panels.mturk import FRAMED_BY
+from turnwise.crowd.places import pilot, re_entry
 from turnwise.crowd.queries import participation_by_resume_code, participation_of
 from turnwise.crowd.refusals import EntryRefusedError
-from turnwise.crowd.entry.sessions import remember, session_of
-from turnwise.crowd.entry.worker_views import back_after, current_participation, page_of, sent_arrival, with_form_to, worker_page
 from turnwise.crowd.worker_task import is_full, is_resting, may_become_free, work_of
 from turnwise.studies.models import ReEntry, Study
 

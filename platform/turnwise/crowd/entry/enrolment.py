@@ -4,24 +4,19 @@ Coming in: consent, and coming back to what one has begun.
 """
 
 import ipaddress
-
-from django.utils.crypto import salted_hmac
-
-from turnwise.studies.models import Study
 from typing import Any
 
 from django.db import IntegrityError, transaction
+from django.utils.crypto import salted_hmac
 
-from turnwise.crowd.places import re_entry
-from turnwise.crowd.entry import gates
 from turnwise.crowd import refusals
-
+from turnwise.crowd.entry import gates
+from turnwise.crowd.entry.sessions import Session
 from turnwise.crowd.models import Assignment, Participation, Worker
 from turnwise.crowd.panels import Arrival
+from turnwise.crowd.places import re_entry
 from turnwise.crowd.places.reservation import has_begun
-from turnwise.crowd.entry.sessions import Session
 from turnwise.studies.models import ConsentVersion, Study
-
 
 # A household has a whole network of them; its devices change theirs every day.
 IPV6_NETWORK_BITS = 64

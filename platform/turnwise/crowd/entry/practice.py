@@ -15,8 +15,7 @@ from evaluation.questions import AnswersError, Example, Kind, QuestionSet
 from turnwise.crowd.languages import language_of_questions
 from turnwise.crowd.models import Participation, Practice, Worker
 from turnwise.crowd.worker_task import WorkerTask
-from turnwise.questions.question_sets import question_set
-from turnwise.questions.question_sets import asked, why_not_taken
+from turnwise.questions.question_sets import asked, question_set, why_not_taken
 from turnwise.studies.asks import By
 from turnwise.studies.models import Ask, Study
 from turnwise.studies.tasks import task_of

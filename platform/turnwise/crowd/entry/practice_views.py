@@ -6,9 +6,6 @@ The page on which workers practise.
 import json
 from typing import Any
 
-from django.http import HttpRequest
-from typing import Any
-
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -17,13 +14,11 @@ from django.views.decorators.http import require_http_methods
 
 from turnwise.accounts.limits import too_many, too_often
 from turnwise.crowd.entry import gates, practice
-from turnwise.crowd.models import Participation
 from turnwise.crowd.entry.practice import PracticeError
-
 from turnwise.crowd.entry.worker_views import current_participation, page_of, worker_page
+from turnwise.crowd.models import Participation
 from turnwise.crowd.worker_task import work_of
 from turnwise.studies.models import Study
-
 
 _LONGEST = 100_000
 

@@ -7,8 +7,8 @@ nothing: messengers fetch it for a preview, browsers ahead of a click, panels to
 from django.core.signing import BadSignature, Signer
 from django.db.models import F
 
-from turnwise.crowd.running import pausing
 from turnwise.crowd.models import VisitCount
+from turnwise.crowd.running import pausing
 from turnwise.studies.models import Study
 
 ADMITTED = "admitted"

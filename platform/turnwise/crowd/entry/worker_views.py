@@ -14,15 +14,15 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
 from evaluation.questions import Answer, Question
-from turnwise.crowd.places import re_entry, ending
-from turnwise.crowd.entry import gates, practice, visits
 from turnwise.crowd import refusals
+from turnwise.crowd.entry import gates, practice, visits
+from turnwise.crowd.entry.sessions import session_of
 from turnwise.crowd.languages import language_of_pages, language_of_questions
 from turnwise.crowd.models import CODED, PAID, Assignment, Outcome, Participation
 from turnwise.crowd.panels import Arrival, WayBack, arrival_by, arrival_carried, arrival_of, way_back
+from turnwise.crowd.places import ending, re_entry
 from turnwise.crowd.queries import participation_of
 from turnwise.crowd.refusals import EntryRefusedError
-from turnwise.crowd.entry.sessions import session_of
 from turnwise.crowd.worker_task import is_full, work_of
 from turnwise.questions.question_sets import question_set
 from turnwise.studies.asks import About, By, Moment

@@ -1,6 +1,5 @@
 """Workers: who takes part in which study, what became of it, and what they are owed."""
 
-from turnwise.crowd.models.recruitment import CODED, PAID, PAID_IN_FULL, Outcome
 from turnwise.crowd.models.pay import PanelAct, PayEntry
 from turnwise.crowd.models.people import (
     Assignment,
@@ -14,8 +13,19 @@ from turnwise.crowd.models.people import (
     resume_code,
 )
 from turnwise.crowd.models.privacy import Redaction, TextReview, Withdrawal
-from turnwise.crowd.models.recruitment import Notice, Pause, VisitCount
-from turnwise.crowd.models.recruitment import LONGEST_ID, Invitation, StudyPanel, invitation_token
+from turnwise.crowd.models.recruitment import (
+    CODED,
+    LONGEST_ID,
+    PAID,
+    PAID_IN_FULL,
+    Invitation,
+    Notice,
+    Outcome,
+    Pause,
+    StudyPanel,
+    VisitCount,
+    invitation_token,
+)
 
 __all__ = [
     "CODED", "LONGEST_ID", "PAID", "PAID_IN_FULL", "Assignment", "Invitation", "Notice", "Outcome",

@@ -10,8 +10,7 @@ from django.db.models import Q
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
-from turnwise.crowd.models.recruitment import CODED, Outcome
-from turnwise.crowd.models.recruitment import LONGEST_ID, StudyPanel
+from turnwise.crowd.models.recruitment import CODED, LONGEST_ID, Outcome, StudyPanel
 from turnwise.studies.models import CODE_ALPHABET, ConsentVersion, Study, StudyBot
 
 _OWN_LINK = "crowd.own_link"

@@ -5,15 +5,8 @@ Where the people of a study come from: its panels, and links of their own.
 A study while people are at work in it: its pauses, and what they are told.
 """
 
-from django.db import models
-from django.utils.translation import gettext_lazy as _
 import secrets
 
-from django.db import models
-from django.utils.translation import gettext_lazy as _
-
-
-from turnwise.studies.models import Study
 from django.db import models
 from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _

@@ -12,9 +12,8 @@ from turnwise.crowd import refusals
 from turnwise.crowd.models import Outcome, Participation, StudyPanel
 from turnwise.crowd.panels.address import AnyAddress
 from turnwise.crowd.panels.base import Arrival, Panel, WayBack
-from turnwise.crowd.panels.links import Invited
+from turnwise.crowd.panels.links import Invited, OpenLink
 from turnwise.crowd.panels.mturk import MTurk
-from turnwise.crowd.panels.links import OpenLink
 from turnwise.crowd.panels.prolific import Prolific
 from turnwise.studies.models import Study
 

@@ -1,10 +1,4 @@
 from django.http import QueryDict
-from django.utils.translation import gettext_lazy
-from typing_extensions import override
-
-from turnwise.crowd.models import Outcome, StudyPanel
-from turnwise.crowd.panels.base import Arrival, Panel, WayBack
-from django.http import QueryDict
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from typing_extensions import override

@@ -3,41 +3,31 @@
 The page *Panels* of a study: where its people come from, and what each panel is told at the end.
 """
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from typing import Any
 
 from django import forms
-from django.utils.translation import gettext_lazy as _
-
-from turnwise.accounts.models import User
-from turnwise.crowd.models import Outcome, StudyPanel, completion_code
-from turnwise.crowd.panels import Panel, panels as all_panels
-from turnwise.crowd.panels.base import LONGEST_SHOWN
-from turnwise.crowd.panels.study_panels import invited_in
-from turnwise.studies.form_fields import offer
-from turnwise.studies.models import Study
-from turnwise.studies.queries import real_studies_of
-from collections.abc import Generator
-from typing import Any
-
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.utils.translation import gettext
-from django.utils.translation import ngettext
+from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from evaluation.files.writing import csv_text
-from turnwise.crowd.panels import study_panels
-from turnwise.crowd.models import StudyPanel
-
+from turnwise.accounts.models import User
+from turnwise.crowd.models import Outcome, StudyPanel, completion_code
+from turnwise.crowd.panels import Panel, study_panels
+from turnwise.crowd.panels import panels as all_panels
+from turnwise.crowd.panels.base import LONGEST_SHOWN
 from turnwise.crowd.panels.links import PARAMETER
+from turnwise.crowd.panels.study_panels import invited_in
 from turnwise.live.http_responses import attachment
+from turnwise.studies.form_fields import offer
 from turnwise.studies.models import Study
-from turnwise.studies.queries import studies_of
-
+from turnwise.studies.queries import real_studies_of, studies_of
 
 # How the page names each end.
 OUTCOMES = {

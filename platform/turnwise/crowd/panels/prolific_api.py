@@ -18,8 +18,8 @@ from urllib.parse import quote, urlsplit
 from django.utils.translation import gettext as _
 
 from chatbots.errors import ForbiddenAddressError, ServiceError
-from chatbots.services.client import Client, Request
 from chatbots.services.addresses import check_key
+from chatbots.services.client import Client, Request
 from turnwise.crowd.models import StudyPanel
 
 PREFIX = "TURNWISE_PROLIFIC_"

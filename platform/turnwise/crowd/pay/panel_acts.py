@@ -13,7 +13,6 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from turnwise.crowd.pay import ledger
 from turnwise.crowd.models import PanelAct, Participation, StudyPanel
 from turnwise.crowd.panels.prolific_api import (
     CATEGORIES,
@@ -23,6 +22,7 @@ from turnwise.crowd.panels.prolific_api import (
     ProlificApi,
     RefusedByPanelError,
 )
+from turnwise.crowd.pay import ledger
 from turnwise.studies.models import Study
 
 Kind, State = PanelAct.Kind, PanelAct.State

@@ -5,49 +5,25 @@ The page *Payments* of a study: what it costs, what it pays by the hour, who is 
 The page of a study at Prolific: how it stands there, what is told there, what nobody has heard of.
 """
 
-from collections.abc import Iterator
-from decimal import Decimal
-from typing import NamedTuple
-
-from django.db import connection, transaction
-
-from turnwise.crowd.pay.ledger import UNPAID
-from turnwise.studies.models import Study
-from collections.abc import Generator
-from decimal import Decimal, InvalidOperation
-
-from django.contrib import messages
-from django.contrib.auth.decorators import login_required
-from django.core.exceptions import ValidationError
-from django.core.paginator import Paginator
-from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
-from django.views.decorators.http import require_GET, require_POST
-
-from evaluation.files.writing import csv_text
-from turnwise.crowd.pay import ledger
-from turnwise.crowd.panels.base import shortened
-
-from turnwise.live.http_responses import attachment
-from turnwise.studies.models import Study
-from turnwise.studies.queries import studies_of
 from collections import Counter
-from typing import Any
+from collections.abc import Generator, Iterator
+from decimal import Decimal, InvalidOperation
+from typing import Any, NamedTuple
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import ValidationError
 from django.core.paginator import Paginator
-from django.http import Http404, HttpRequest, HttpResponse
+from django.db import connection, transaction
+from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_GET, require_POST
 
-from turnwise.crowd.pay import panel_acts
+from evaluation.files.writing import csv_text
 from turnwise.crowd.models import PanelAct, StudyPanel
+from turnwise.crowd.panels.base import shortened
 from turnwise.crowd.panels.prolific_api import (
     NotHeardError,
     NoTokenError,
@@ -55,8 +31,11 @@ from turnwise.crowd.panels.prolific_api import (
     RefusedByPanelError,
     Submission,
 )
+from turnwise.crowd.pay import ledger, panel_acts
+from turnwise.crowd.pay.ledger import UNPAID
+from turnwise.live.http_responses import attachment
+from turnwise.studies.models import Study
 from turnwise.studies.queries import studies_of
-
 
 _STATEMENT = f"""
 SELECT who.panel, who.panel_id, who.submission, who.pseudonym, claim.due, coalesce(claim.earned, 0.00),

@@ -9,10 +9,10 @@ from django.db.models import Max
 from django.utils import timezone
 
 from turnwise.bots.models import OPERATED, Bot
-from turnwise.crowd.places import re_entry, reservation, pilot
-from turnwise.crowd.pay import ledger
 from turnwise.crowd import refusals
 from turnwise.crowd.models import PAID, Assignment, Participation
+from turnwise.crowd.pay import ledger
+from turnwise.crowd.places import pilot, re_entry, reservation
 from turnwise.crowd.places.reservation import HOLD, LOADING, UNTOUCHED, begun, counted, places_taken
 from turnwise.studies.models import Study, StudyBot
 

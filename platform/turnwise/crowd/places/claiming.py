@@ -12,9 +12,9 @@ from enum import Enum, auto
 from django.db import connection, transaction
 from django.utils import timezone
 
+from turnwise.crowd.models import Assignment
 from turnwise.crowd.places import pilot
 from turnwise.crowd.places.assignment import lock_participation
-from turnwise.crowd.models import Assignment
 from turnwise.crowd.places.reservation import HOLD, LOADING, has_begun, keep_place, places_taken
 from turnwise.crowd.refusals import EntryRefusedError
 from turnwise.live.batches import BatchedStep

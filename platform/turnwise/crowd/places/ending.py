@@ -8,9 +8,9 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from turnwise.accounts.models import User
+from turnwise.crowd.models import Assignment, Outcome, Participation, Worker
 from turnwise.crowd.pay import ledger
 from turnwise.crowd.places.assignment import lock_participation
-from turnwise.crowd.models import Assignment, Outcome, Participation, Worker
 from turnwise.studies import bundles
 from turnwise.studies.services import results_changed
 

@@ -18,8 +18,8 @@ from django.utils.translation import gettext as _
 
 from evaluation.report.label_columns import PILOT
 from turnwise.accounts.models import User
-from turnwise.crowd.places import reservation
 from turnwise.crowd.models import Assignment, Outcome, Participation
+from turnwise.crowd.places import reservation
 from turnwise.studies.models import Study
 from turnwise.studies.services import results_changed
 from turnwise.studies.tasks import task_of
@@ -55,7 +55,9 @@ def is_on(study: Study) -> bool:
 
 def standing(study: Study, now: datetime) -> Pilot:
     """How far the pilot is."""
-    return Pilot(study.pilot_size, is_on(study), *reservation.finished_and_under_way(_assignments([study]), now))
+    return Pilot(
+        study.pilot_size, is_on(study), *reservation.finished_and_under_way(_assignments([study]), now)
+    )
 
 
 def finished(studies: Collection[Study]) -> QuerySet[Assignment]:

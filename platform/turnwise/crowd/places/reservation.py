@@ -11,17 +11,11 @@ from django.db import connection, transaction
 from django.db.models import BooleanField, Case, F, Func, Q, QuerySet, Value, When
 from django.utils import timezone
 
-from turnwise.crowd.models import Assignment, Outcome, Participation
-from turnwise.studies.models import Study, StudyBot
-from collections import Counter
-from collections.abc import Collection
-from datetime import datetime, timedelta
-
 from turnwise.bots import operators
 from turnwise.bots.hosting import presence
 from turnwise.bots.models import Bot
-from turnwise.crowd.models import Assignment
-
+from turnwise.crowd.models import Assignment, Outcome, Participation
+from turnwise.studies.models import Study, StudyBot
 
 # A worker who is silent for this long gives their place back to the pool (they may still finish).
 HOLD = timedelta(hours=1)

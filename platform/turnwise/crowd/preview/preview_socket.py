@@ -12,12 +12,9 @@ from typing_extensions import override
 from turnwise.accounts.access import user_of
 from turnwise.crowd.languages import ENGLISH, catalog_of
 from turnwise.crowd.preview.preview_views import previewed
-from turnwise.crowd.worker_task import Answers, Previewed, Wishes
-from turnwise.crowd.worker_task import WorkerTask
-from turnwise.live.frames import Allowance
+from turnwise.crowd.worker_task import Answers, Previewed, Wishes, WorkerTask
 from turnwise.live.database import in_database
-from turnwise.live.frames import Frame, as_json, parse_frame
-from turnwise.live.frames import RefusedError
+from turnwise.live.frames import Allowance, Frame, RefusedError, as_json, parse_frame
 from turnwise.studies.queries import studies_of
 from turnwise.studies.tasks import task_of
 

@@ -3,20 +3,6 @@
 The whole way of a study's workers, for who makes it: every page as they get it, in a frame.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from urllib.parse import urlencode
-
-from django.urls import reverse
-from django.utils.translation import gettext as _
-
-from turnwise.crowd.entry import practice
-from turnwise.crowd.models import Outcome, StudyPanel
-from turnwise.crowd.panels import Arrival, WayBack, panel_of
-from turnwise.crowd.worker_task import Previewed, Wishes
-from turnwise.crowd.worker_task import work_of
-from turnwise.studies.asks import Moment
-from turnwise.studies.models import Study
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -34,18 +20,16 @@ from django.views.decorators.clickjacking import xframe_options_sameorigin
 from django.views.decorators.http import require_GET
 
 from turnwise.crowd.entry import practice
-from turnwise.crowd.languages import ENGLISH, catalog_of
-from turnwise.crowd.models import CODED, Outcome
-from turnwise.crowd.panels import panel_of, taken_by
-
-from turnwise.crowd.worker_task import EXAMPLE_CODE, Wishes
 from turnwise.crowd.entry.worker_views import end_shown, instructions_shown
-from turnwise.crowd.worker_task import WorkerTask, work_of
+from turnwise.crowd.languages import ENGLISH, catalog_of
+from turnwise.crowd.models import CODED, Outcome, StudyPanel
+from turnwise.crowd.panels import Arrival, WayBack, panel_of, taken_by
+from turnwise.crowd.worker_task import EXAMPLE_CODE, Previewed, Wishes, WorkerTask, work_of
+from turnwise.studies.asks import Moment
 from turnwise.studies.models import ConsentVersion, Study, language_name
 from turnwise.studies.queries import studies_of
 from turnwise.studies.services import note_preview
 from turnwise.studies.tasks import task_of
-
 
 END = "end-"
 # What a panel's link would tell of somebody who came by it.

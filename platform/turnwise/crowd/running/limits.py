@@ -13,8 +13,8 @@ from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from turnwise.crowd.places import ending
 from turnwise.crowd.models import Assignment, Outcome, Pause
+from turnwise.crowd.places import ending
 from turnwise.live.frames import RefusedError
 
 Of = Literal["message", "session"]

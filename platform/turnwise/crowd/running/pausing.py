@@ -13,9 +13,9 @@ from django.db.models import F
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from turnwise.crowd.running import limits
 from turnwise.crowd.models import Assignment, Notice, Pause
 from turnwise.crowd.places.reservation import HOLD
+from turnwise.crowd.running import limits
 from turnwise.crowd.worker_task import WorkerTask
 from turnwise.studies.models import Study
 from turnwise.studies.tasks import task_of

@@ -3,47 +3,33 @@
 Who took part in a study, for paying them: each with completion code and panel's id.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from typing import Any
 
 from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import ValidationError
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
-from django.views.decorators.http import require_http_methods, require_POST
-
-from turnwise.crowd.running import pausing
-from turnwise.crowd.places import pilot
-from turnwise.crowd.worker_task import WorkerTask
-from turnwise.studies.models import Study
-from turnwise.studies.queries import studies_of
-from turnwise.studies.tasks import task_of
-from collections.abc import Generator
-
-from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.db.models import Count, Q
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
-from django.views.decorators.http import require_GET, require_POST
+from django.utils.translation import gettext_lazy, ngettext
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from evaluation.files.writing import csv_text
-from turnwise.crowd.places import ending
 from turnwise.crowd.models import Outcome, Participation
-from turnwise.crowd.panels.panel_views import OUTCOMES
 from turnwise.crowd.panels.base import shortened
+from turnwise.crowd.panels.panel_views import OUTCOMES
+from turnwise.crowd.places import ending, pilot
 from turnwise.crowd.queries import participations_of
+from turnwise.crowd.running import pausing
+from turnwise.crowd.worker_task import WorkerTask
 from turnwise.live.http_responses import attachment
 from turnwise.studies.models import ReEntry, Study
 from turnwise.studies.queries import studies_of
-
+from turnwise.studies.tasks import task_of
 
 SHORTEST_SESSION = 5
 ENOUGH_EXTENSIONS = 10

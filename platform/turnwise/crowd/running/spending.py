@@ -11,8 +11,8 @@ from typing import Any
 from django.db.models import F, QuerySet, Sum, Value
 from django.utils import timezone
 
-from turnwise.crowd.pay.ledger import CLAIMS, NOTHING, Reason
 from turnwise.crowd.models import Assignment, PayEntry
+from turnwise.crowd.pay.ledger import CLAIMS, NOTHING, Reason
 from turnwise.crowd.places.reservation import holding
 from turnwise.studies.models import Study
 from turnwise.studies.queries import read_together

@@ -6,28 +6,23 @@ So a page learns of a pause, a message or the end of its time at once, in any pr
 or not; and whoever is at work keeps their place without waiting for that to be noted.
 """
 
+import asyncio
+import logging
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
-
-from django.db import connection
-
-from turnwise.crowd.running.limits import GRACE, WARN_MESSAGE, WARN_SESSION
-from turnwise.crowd.models import PAID, Outcome
-from turnwise.live.frames import Frame
-import asyncio
-import logging
-from typing import Protocol
+from typing import Any, Protocol
 from weakref import WeakKeyDictionary
 
+from django.db import connection
 from django.utils import timezone
 
-from turnwise.crowd.running import limits
+from turnwise.crowd.models import PAID, Outcome
 from turnwise.crowd.places.reservation import hold_places, keep_places
-
+from turnwise.crowd.running import limits
+from turnwise.crowd.running.limits import GRACE, WARN_MESSAGE, WARN_SESSION
 from turnwise.live.database import in_database
-
+from turnwise.live.frames import Frame
 
 # Of these the page itself knows, since its work led there.
 _KNOWN_ENDS = frozenset({"", *PAID, Outcome.NO_PARTNER})

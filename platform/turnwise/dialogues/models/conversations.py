@@ -3,15 +3,8 @@
 Files of conversations from elsewhere.
 """
 
-import zlib
-
-from django.conf import settings
-from django.db import models
-from django.db.models import Q
-from django.utils.translation import gettext_lazy as _
-
-from turnwise.studies.models import Study
 import uuid
+import zlib
 from typing import Any
 
 from django.conf import settings
@@ -26,7 +19,6 @@ from django.utils.translation import gettext_lazy as _
 
 from turnwise.bots.models import Bot
 from turnwise.crowd.models import Assignment, Participation, Worker
-
 from turnwise.live.sql import both_or_neither
 from turnwise.studies.models import Study
 
@@ -145,7 +137,7 @@ class Dialogue(models.Model):
     # How far it is. Kept in step with the turns and labels by the statements that write those.
     turns = models.SmallIntegerField(default=0, help_text=_("All turns, the opening included."))
     bot_turns = models.SmallIntegerField(default=0, help_text=_("Counted turns of bots."))
-    # What each seat still has to annotate, as numbers (dialogues/progress.py). In this row and not in the seats':
+    # What each seat still has to annotate, as numbers (dialogues/progress.py). In this row, as
     # the statement that saves a turn or a label locks and writes one row.
     due_0 = ArrayField(models.IntegerField(), default=list, blank=True)
     due_1 = ArrayField(models.IntegerField(), default=list, blank=True)

@@ -4,21 +4,16 @@ What those who talk have to read.
 """
 
 from django.conf import settings
-from django.db import models
-from django.db.models import Q
-from django.utils.translation import gettext_lazy as _
-
-from turnwise.bots.models import BotVersion
-from turnwise.dialogues.models.conversations import Dialogue
-from turnwise.live.frames import MAX_TEXT
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
+from turnwise.bots.models import BotVersion
 from turnwise.dialogues.models.conversations import Dialogue, Seat
 from turnwise.knowledge.models import Article
 from turnwise.knowledge.reading_sets import LONGEST_TITLE
+from turnwise.live.frames import MAX_TEXT
 from turnwise.studies.models import Study
 
 

@@ -8,8 +8,8 @@ from django.db import connection, transaction
 from django.utils.translation import gettext as _
 
 from evaluation.questions import QuestionSet
-from evaluation.report.studies import battery as report
 from evaluation.report.exclusion import Rules, rated
+from evaluation.report.studies import battery as report
 from turnwise.judging.asks import asks_of_readers, sets_of
 from turnwise.judging.batteries.battery_sampling import Member, Recipe
 from turnwise.judging.models import Battery

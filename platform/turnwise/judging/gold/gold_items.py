@@ -14,14 +14,14 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils.translation import gettext as _
 
+from evaluation.files.writing import original
 from evaluation.quality.accuracy import is_right
 from evaluation.questions import Answer, Kind, Question, QuestionSet
-from evaluation.files.writing import original
 from turnwise.judging.asks import questions_about
-from turnwise.judging.batteries.battery_rules import battery_of
 from turnwise.judging.batteries.batch_allocation import fill
-from turnwise.judging.models import Item, Slot
+from turnwise.judging.batteries.battery_rules import battery_of
 from turnwise.judging.items.subjects import lock_plan
+from turnwise.judging.models import Item, Slot
 from turnwise.questions.question_sets import question_set
 from turnwise.studies.models import Study
 from turnwise.studies.services import results_changed

@@ -14,14 +14,14 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from evaluation.statistics.interval import Undefined
-from evaluation.quality.accuracy import share
 from evaluation.files.writing import csv_text
-from turnwise.judging.gold import gold_items
+from evaluation.quality.accuracy import share
+from evaluation.statistics.interval import Undefined
 from turnwise.judging import queries
 from turnwise.judging.asks import questions_about, sets_of
 from turnwise.judging.batteries.battery_rules import battery_of
 from turnwise.judging.forms import FileForm, NumberForm, RightForm
+from turnwise.judging.gold import gold_items
 from turnwise.judging.models import Item
 from turnwise.judging.queue.services import plan_of
 from turnwise.judging.views import judging_study

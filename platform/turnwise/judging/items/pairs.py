@@ -13,16 +13,16 @@ from django.core.exceptions import ValidationError
 from django.db import connection, transaction
 from django.utils.translation import gettext
 
-from evaluation.texts.uninformative_contexts import Fit
 from evaluation.questions import Subject
+from evaluation.texts.uninformative_contexts import Fit
 from turnwise.judging.asks import asks_about
 from turnwise.judging.items.item_selection import refuse_unfit
-from turnwise.judging.queue.queued_task import Cost, cost_of
-from turnwise.judging.models import JudgingPlan
 from turnwise.judging.items.pair_sampling import Match, Matched, Side, of_conversations, of_responses
-from turnwise.judging.queries import items_of
-from turnwise.judging.queue.services import plan_of
 from turnwise.judging.items.subjects import insert, lock_plan
+from turnwise.judging.models import JudgingPlan
+from turnwise.judging.queries import items_of
+from turnwise.judging.queue.queued_task import Cost, cost_of
+from turnwise.judging.queue.services import plan_of
 from turnwise.responses.models import ResponseRun
 from turnwise.studies.models import Study
 

@@ -9,12 +9,12 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from turnwise.judging.batteries.battery_rules import battery_of, why_unfit
 from turnwise.judging.batteries.batch_allocation import fill, run
+from turnwise.judging.batteries.battery_rules import battery_of, why_unfit
+from turnwise.judging.items.subjects import lock_plan
 from turnwise.judging.models import Battery
 from turnwise.judging.queries import EVERY_ITEM, SystemCount, system_counts
 from turnwise.judging.queue.services import plan_of
-from turnwise.judging.items.subjects import lock_plan
 from turnwise.studies.models import Study
 from turnwise.studies.services import results_changed
 

@@ -12,8 +12,8 @@ from django.db.models import Count
 from django.utils import timezone
 
 from turnwise.judging.batteries import battery_rules
-from turnwise.judging.items.item_selection import ALL_CONTEXTS, Chosen, Contexts, dialogues, responses, turns
 from turnwise.judging.batteries.batch_allocation import fill, run
+from turnwise.judging.items.item_selection import ALL_CONTEXTS, Chosen, Contexts, dialogues, responses, turns
 from turnwise.judging.models import Battery, JudgingPlan
 from turnwise.judging.queue.services import plan_of
 from turnwise.responses.models import Response, ResponseRun

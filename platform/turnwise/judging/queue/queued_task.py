@@ -3,30 +3,14 @@
 What a queue costs before anybody has worked on it: its judgments, the batches of them, their pay.
 """
 
-from typing import NamedTuple
-
-from django.db import connection
-from django.utils.functional import Promise
-
-from turnwise.judging.asks import JUDGED_BY, asks_of_readers
-from turnwise.judging.queries import batches_of_pilot_over
-from turnwise.studies.asks import About
-from turnwise.studies.models import Ask, Study
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from decimal import Decimal
 from math import ceil
+from typing import ClassVar, NamedTuple
 
 from django.db import connection
-
-from turnwise.judging.batteries.battery_rules import battery_of
-from turnwise.judging.models import Battery, Item, JudgingPlan
-from turnwise.judging.queries import items_of
-from turnwise.studies.models import Study
-from turnwise.studies.planned_size import Planned, Tells, Unit
-from collections.abc import Mapping, Sequence
-from datetime import datetime
-from typing import ClassVar
-
 from django.db.models import QuerySet
 from django.urls import reverse
 from django.utils.functional import Promise
@@ -35,15 +19,16 @@ from django.utils.translation import gettext_lazy as _
 from typing_extensions import override
 
 from turnwise.crowd.worker_task import WorkerTask
-from turnwise.judging.batteries.battery_rules import battery_of, why_unfit
-
-
+from turnwise.judging.asks import JUDGED_BY, asks_of_readers
 from turnwise.judging.batteries.batch_allocation import asked_anew
-from turnwise.judging.queries import judged_and_wanted, shares
+from turnwise.judging.batteries.battery_rules import battery_of, why_unfit
+from turnwise.judging.models import Battery, Item, JudgingPlan
+from turnwise.judging.queries import batches_of_pilot_over, items_of, judged_and_wanted, shares
 from turnwise.judging.queue.services import is_judged, judge_again
 from turnwise.judging.queue.training import tries_of
-from turnwise.studies.models import Study
-from turnwise.studies.planned_size import Planned, Unit
+from turnwise.studies.asks import About
+from turnwise.studies.models import Ask, Study
+from turnwise.studies.planned_size import Planned, Tells, Unit
 from turnwise.studies.services import Plan
 from turnwise.studies.tasks import Rows, copied_row
 

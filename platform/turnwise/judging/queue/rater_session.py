@@ -7,24 +7,18 @@ A worker's place in a judging study, and what can be said to them there.
 """
 
 from collections.abc import Collection, Iterable, Mapping
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db import connection
 from django.utils.translation import gettext
-
-from turnwise.judging.models import Slot
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
-from uuid import UUID
-
 from django.utils.translation import gettext_lazy as _
 
 from evaluation.questions import Answer
+from turnwise.judging.models import Slot
 from turnwise.live.frames import RefusedError
 from turnwise.studies.models import Ask
-
 
 READ_BESIDE = """
 SELECT i.study_id, i.id AS item, i.key::text AS key, side.number AS side, d.public_id::text AS dialogue,

@@ -19,26 +19,22 @@ from django.utils.translation import gettext_lazy as _
 
 from evaluation.questions import Answer, AnswersError
 from turnwise.crowd import refusals
+from turnwise.crowd.models import Assignment, Outcome, Participation
 from turnwise.crowd.places.assignment import admit
 from turnwise.crowd.places.ending import complete
-from turnwise.crowd.models import Assignment, Outcome, Participation
 from turnwise.crowd.places.reservation import HOLD
-from turnwise.judging.queue import training
 from turnwise.judging.asks import asks_of_readers
-from turnwise.judging.batteries.battery_rules import battery_of
-from turnwise.judging.queue.rater_session import REFUSALS, Desk, Judged, Shown
 from turnwise.judging.batteries.batch_allocation import compared
+from turnwise.judging.batteries.battery_rules import battery_of
 from turnwise.judging.models import Batch, Item, JudgingPlan, Slot
 from turnwise.judging.queries import left_over
-from turnwise.judging.queue.rater_session import read_in_slots
-from turnwise.labels.services import NO_TIMING
-from turnwise.labels.services import Timing
+from turnwise.judging.queue import training
+from turnwise.judging.queue.rater_session import REFUSALS, Desk, Judged, Shown, read_in_slots
+from turnwise.labels.services import NO_TIMING, Timing
 from turnwise.live.batches import BatchedStep, Values
-from turnwise.live.database import in_database
-from turnwise.live.database import Row
+from turnwise.live.database import Row, in_database
 from turnwise.live.frames import RefusedError
-from turnwise.questions.question_sets import question_set
-from turnwise.questions.question_sets import why_not_taken
+from turnwise.questions.question_sets import question_set, why_not_taken
 from turnwise.studies.models import Ask, Study
 from turnwise.studies.presets import preset_of
 

@@ -4,35 +4,26 @@ The comparison of both parties about an ask as a job: wanted, worked out once, k
 """
 
 import json
+import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import numpy as np
-from django.db import connection
-
-from evaluation.questions import Question, QuestionSet
-from evaluation.report.studies.rater_groups import Both, compared_parties
-from turnwise.labels.queries import votes_on
-from turnwise.questions.question_sets import question_set
-from turnwise.studies.asks import About
-from turnwise.studies.models import Ask
-import logging
-from datetime import datetime, timedelta
-from typing import NamedTuple
-
 from django.db import InterfaceError, OperationalError, connection
 from django.db.models import F
 from django.utils.translation import gettext as _
 
+from evaluation.questions import Question, QuestionSet
+from evaluation.report.studies.rater_groups import Both, compared_parties
 from turnwise.judging.models import Agreement
-
-from turnwise.live.jobs import why_ended
-from turnwise.live.jobs import AGREEMENTS, is_worked_on, only_here
+from turnwise.labels.queries import votes_on
+from turnwise.live.jobs import AGREEMENTS, is_worked_on, only_here, why_ended
 from turnwise.questions.question_sets import question_set
+from turnwise.studies.asks import About
 from turnwise.studies.models import Ask
-
 
 # Bounds what a comparison may cost; a study of the paper's size has some 8,000 such labels of a bot.
 MOST_LABELS = 100_000

@@ -3,45 +3,31 @@
 What a bot said, and how the raters of judging studies voted on it.
 """
 
-from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
-
-from turnwise.bots.models import Bot
-from turnwise.dialogues.models import Turn
-from turnwise.judging.models import Item
-from turnwise.studies.models import Study
+from functools import partial
 from typing import Any
 
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, render
-from django.views.decorators.http import require_GET
-
-from turnwise.bots.models import Bot
-from turnwise.bots.queries import visible_bots
-from turnwise.judging.asks import questions_about
-
-from turnwise.judging.models import Item
-from turnwise.labels.queries import votes_on
-from turnwise.studies.queries import readable_real_studies_of
-from functools import partial
-
-from django.contrib.auth.decorators import login_required
-from django.core.paginator import Paginator
+from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
 
-from turnwise.judging.readers import reader_comparison
+from turnwise.bots.models import Bot
+from turnwise.bots.queries import visible_bots
+from turnwise.dialogues.models import Turn
 from turnwise.judging import tasks
+from turnwise.judging.asks import questions_about
+from turnwise.judging.models import Item
+from turnwise.judging.readers import reader_comparison
 from turnwise.labels.explorer import PER_PAGE
+from turnwise.labels.queries import votes_on
 from turnwise.live.jobs import NOT_STARTED, is_sent
 from turnwise.questions.question_sets import question_set
 from turnwise.studies.models import Ask, Study
-from turnwise.studies.queries import studies_of
-
+from turnwise.studies.queries import readable_real_studies_of, studies_of
 
 VOTES = {"given": "judged by anybody", "split": "judged differently", "none": "not judged yet"}
 """What the items can be narrowed to, by its name in an address."""

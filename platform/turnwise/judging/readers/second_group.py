@@ -10,13 +10,13 @@ import numpy as np
 from django.db import connection, transaction
 from numpy.random import Generator
 
-from evaluation.statistics.inference import Nouns
 from evaluation.questions import QuestionSet, coded_answers
 from evaluation.report.figures import coded_questions
 from evaluation.report.studies.rater_groups import Group, compared_groups
+from evaluation.statistics.inference import Nouns
 from turnwise.judging.asks import asks_of_readers
-from turnwise.judging.queries import counted_in, items_of, queued_items_of
 from turnwise.judging.items.subjects import Added, add_dialogues, add_turns, insert
+from turnwise.judging.queries import counted_in, items_of, queued_items_of
 from turnwise.questions.question_sets import question_set
 from turnwise.studies.asks import About, Asked
 from turnwise.studies.models import Ask, Study

@@ -11,23 +11,17 @@ The supervised children, and what happens when one dies.
 import ctypes
 import os
 import signal
+import subprocess
 import sys
-from collections.abc import Callable, Collection, Mapping
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
 from uuid import uuid4
 
 import psutil
 
-from turnwise.project.supervision.processes import end_at_once
-import signal
-import subprocess
-import sys
-import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Protocol
-
-from turnwise.project.supervision.processes import Child, StartError, spawn, stop
-
+from turnwise.project.supervision.processes import Child, StartError, end_at_once, spawn, stop
 
 PR_SET_CHILD_SUBREAPER = 36
 NAME = "TURNWISE_ADOPTED_AS"

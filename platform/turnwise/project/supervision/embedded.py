@@ -10,13 +10,6 @@ port nor a password. Both die with the process that started them where the syste
 (Linux); elsewhere, and after `kill -9`, the next start finds the orphan and stops it first.
 """
 
-import shutil
-import stat
-import tempfile
-from importlib.metadata import version
-from pathlib import Path
-
-from turnwise.project.supervision.processes import StartError
 import hashlib
 import os
 import pwd
@@ -29,15 +22,14 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import quote
 
 import psycopg2
 
-
 from turnwise.project.supervision.processes import StartError, kill_others_in, spawn, stop, stop_server_of
-
 
 FOLDER = Path("/var/lib/turnwise")
 

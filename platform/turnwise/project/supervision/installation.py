@@ -9,23 +9,17 @@ Try the servers that DATABASE_URL and REDIS_URL name before anything relies on t
 
 import contextlib
 import fcntl
+import hashlib
 import json
 import os
 import secrets
 import socket
+import sysconfig
 from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import psutil
-
-from turnwise.project.supervision.processes import StartError
-import hashlib
-import json
-import os
-import sysconfig
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
-from pathlib import Path
 import psycopg2
 
 from turnwise.project.supervision.processes import StartError

@@ -8,7 +8,7 @@ of its bots or for want of memory, the next one needs a fraction of a second. MO
 which begins no thread and connects to nothing, and returns what is called when no older copy works any more:
 it takes what only one can have, and returns what each copy does. With --once it is done here.
 
-If the keeper itself is killed, its copy works on while the next keeper loads (`turnwise.project.supervision.child_programs`).
+If the keeper itself is killed, its copy works on while the next keeper loads (`child_programs`).
 """
 
 import gc
@@ -21,8 +21,8 @@ import time
 from collections.abc import Callable, Sequence
 
 from turnwise.project.supervision import child_programs
-from turnwise.project.supervision.processes import ENDING, Child, Fork, spawn, stop
 from turnwise.project.supervision.child_programs import Watch
+from turnwise.project.supervision.processes import ENDING, Child, Fork, spawn, stop
 
 GLANCE_SECONDS = 0.05
 
@@ -55,7 +55,14 @@ class Anew:
     def __init__(self, name: str, module: str, arguments: Sequence[str]) -> None:
         """Take what is loaded each time."""
         self.name = name
-        self._command = [sys.executable, "-m", "turnwise.project.supervision.keeper", "--once", module, *arguments]
+        self._command = [
+            sys.executable,
+            "-m",
+            "turnwise.project.supervision.keeper",
+            "--once",
+            module,
+            *arguments,
+        ]
 
     def start(self) -> None:
         self.process = spawn(self._command)

@@ -21,12 +21,12 @@ from functools import partial
 from importlib import import_module
 from pathlib import Path
 
-from turnwise.project.supervision import installation, child_programs
+from turnwise.project.serving import ROOT
+from turnwise.project.supervision import child_programs, installation
+from turnwise.project.supervision.child_programs import Program, Service, Watch
 from turnwise.project.supervision.embedded import PostgreSQL, Redis
 from turnwise.project.supervision.installation import check_database, check_redis
 from turnwise.project.supervision.processes import StartError, record, spawn, stop, stop_recorded
-from turnwise.project.supervision.child_programs import Program, Service, Watch
-from turnwise.project.serving import ROOT
 
 GLANCE_SECONDS = 0.1
 
@@ -34,7 +34,9 @@ ending = threading.Event()  # set by Ctrl-C and its like
 
 # Jobs travel as JSON, so what Celery says about root and pickle does not apply.
 QUIET = ["-W", "ignore:You're running the worker with superuser"]
-WORKER = "-m celery -A turnwise.project -q worker --pool solo --loglevel WARNING --without-gossip --without-mingle"
+WORKER = (
+    "-m celery -A turnwise.project -q worker --pool solo --loglevel WARNING --without-gossip --without-mingle"
+)
 TIMER = "-m celery -A turnwise.project.timer -q beat --loglevel WARNING --pidfile="
 
 
@@ -156,7 +158,14 @@ class Supervisor:
 
     def _start_web(self) -> None:
         fd = self.listener.fileno()
-        kept = ["-m", "turnwise.project.supervision.keeper", "The web server", "turnwise.project.web_server", "--fd", str(fd)]
+        kept = [
+            "-m",
+            "turnwise.project.supervision.keeper",
+            "The web server",
+            "turnwise.project.web_server",
+            "--fd",
+            str(fd),
+        ]
         environment = child_programs.marked(self.environment)
         self.web = Program("What keeps the web server running", kept, environment, fd)
         self._start(self.web)

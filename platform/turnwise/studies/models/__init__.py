@@ -1,9 +1,17 @@
 """What is evaluated, and how."""
 
-from turnwise.studies.models.study_parts import Bundle, BundlePart, LastExport
 from turnwise.studies.models.choices import PrimaryAnalysis, ReEntry, Speaker, language_name
-from turnwise.studies.models.study_parts import MOST_WANTED, Ask, ConsentVersion, Share, StudyBot
 from turnwise.studies.models.study import CODE_ALPHABET, LONGEST_TAG, MOST_TAGS, Study, entry_code
+from turnwise.studies.models.study_parts import (
+    MOST_WANTED,
+    Ask,
+    Bundle,
+    BundlePart,
+    ConsentVersion,
+    LastExport,
+    Share,
+    StudyBot,
+)
 
 __all__ = [
     "CODE_ALPHABET",

@@ -6,14 +6,12 @@ What the database holds of every study, whoever writes it; with what a form says
 from django.conf.locale import LANG_INFO
 from django.core.exceptions import ValidationError
 from django.db import models
+from django.db.models import F, Q
 from django.utils.translation import get_language_info, gettext
 from django.utils.translation import gettext_lazy as _
 
 from evaluation.protocols import protocols
 from evaluation.report.label_columns import Analysis
-from django.db import models
-from django.db.models import F, Q
-from django.utils.translation import gettext_lazy as _
 
 
 class Speaker(models.TextChoices):

@@ -16,13 +16,13 @@ from turnwise.knowledge.models import BaseVersion
 from turnwise.knowledge.reading_sets import LONGEST_PASTED, refuse_unreadable
 from turnwise.studies.asks import About
 from turnwise.studies.models.choices import (
+    CONSTRAINTS,
     PrimaryAnalysis,
     ReEntry,
     Speaker,
     language_name,
     refuse_unknown_protocol,
 )
-from turnwise.studies.models.choices import CONSTRAINTS
 from turnwise.studies.tasks import first_key, refuse_unknown
 
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ A study's bundle: asked for, made by a process of its own, kept for a day.
 from collections.abc import Sequence
 
 from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Deferrable, Q
 from django.utils.translation import gettext_lazy as _
@@ -13,13 +14,6 @@ from django.utils.translation import gettext_lazy as _
 from turnwise.bots.models import Bot
 from turnwise.questions.question_sets import question_set, refuse_unknown_set, titled
 from turnwise.studies.asks import MOST_ASKS, OF_PEOPLE, About, Asked, By, Moment
-from turnwise.studies.models.study import Study
-from django.conf import settings
-from django.contrib.postgres.fields import ArrayField
-from django.db import models
-from django.db.models import Q
-from django.utils.translation import gettext_lazy as _
-
 from turnwise.studies.models.study import Study
 
 

@@ -8,21 +8,19 @@ from typing import Any
 from django.urls import reverse
 from typing_extensions import override
 
-from turnwise.crowd.places.claiming import Claim, begin_with_room, claim
 from turnwise.crowd.entry.sessions import Session
+from turnwise.crowd.places.claiming import Claim, begin_with_room, claim
 from turnwise.crowd.worker_socket import Handler, WorkerSocket
 from turnwise.dialogues import operator_replies, partner_events, queries, services, turn_taking
+from turnwise.dialogues.partner_events import ASK_SECONDS, Partner
 from turnwise.dialogues.progress import Progress
 from turnwise.dialogues.seat_context import SavedTurn, Seated, group_of
 from turnwise.dialogues.turn_taking import Shown
 from turnwise.labels import queries as labels
-from turnwise.labels.services import record
-from turnwise.labels.services import Timing
+from turnwise.labels.services import Timing, record
 from turnwise.live.database import in_database
-from turnwise.live.frames import Frame, field, uuid_field
+from turnwise.live.frames import Frame, RefusedError, field, uuid_field
 from turnwise.live.markdown import as_html
-from turnwise.live.frames import RefusedError
-from turnwise.dialogues.partner_events import ASK_SECONDS, Partner
 
 # Each tab hears of all others, so their number is a bound on work as well. A person has two or three.
 MAX_TABS = 8

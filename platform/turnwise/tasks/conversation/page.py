@@ -8,9 +8,9 @@ from django.shortcuts import render
 
 from turnwise.crowd.languages import language_of_questions
 from turnwise.crowd.models import Participation
+from turnwise.dialogues.models import Dialogue
 from turnwise.dialogues.progress import SeatAsk
 from turnwise.dialogues.reading_material import hidden_sections
-from turnwise.dialogues.models import Dialogue
 from turnwise.dialogues.seat_context import asks_of
 from turnwise.live.frames import MAX_TEXT
 from turnwise.questions.question_sets import all_asked

@@ -13,18 +13,15 @@ from evaluation.questions import AnswersError
 from turnwise.bots.hosting import client
 from turnwise.bots.trial import LONGEST_SECONDS
 from turnwise.crowd.worker_task import EXAMPLE_CODE, Answers, Previewed
-from turnwise.dialogues.progress import WHOLE, due_at_the_end, due_with_turn
-from turnwise.dialogues.progress import Progress
+from turnwise.dialogues.progress import WHOLE, Progress, due_at_the_end, due_with_turn
 from turnwise.dialogues.queries import context_of, speaker_of
 from turnwise.dialogues.seat_context import SavedTurn, Seated
 from turnwise.dialogues.services import asks_of_study, checked_text
 from turnwise.dialogues.turn_taking import fault_frame, idle, turn_frame
 from turnwise.knowledge.reading_sets import pasted
-from turnwise.live.frames import Frame, field, uuid_field
+from turnwise.live.frames import Frame, RefusedError, field, uuid_field
 from turnwise.live.markdown import as_html
-from turnwise.live.frames import RefusedError
-from turnwise.questions.question_sets import question_set_soon
-from turnwise.questions.question_sets import why_not_taken
+from turnwise.questions.question_sets import question_set_soon, why_not_taken
 from turnwise.studies.asks import About
 from turnwise.studies.models import Speaker, Study
 from turnwise.tasks.conversation.page import Opposite, page_settings

@@ -1,5 +1,6 @@
 import re
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, ClassVar
 
 from django import forms
@@ -9,38 +10,28 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from typing_extensions import override
 
-from turnwise.accounts.models import User
-from turnwise.bots.search import likeliest, named
-from turnwise.bots.models import Bot
-from turnwise.bots.queries import Standing, standings_of
-from turnwise.knowledge.models import BaseVersion
-from turnwise.knowledge.queries import versions_of
-from turnwise.studies.form_fields import AskForms
-from turnwise.studies.asks import Asked
-from turnwise.studies.forms import ASKING, FIELDS, StudyForm, StudyPage
-from turnwise.studies.models import MOST_WANTED, Study, StudyBot
-from turnwise.studies.queries import choosable_bots
-from collections.abc import Mapping, Sequence
-from functools import partial
-from typing import Any
-
-from django.db.models import QuerySet
-from typing_extensions import override
-
 from evaluation.protocols.facts import Evaluation
 from evaluation.questions import QuestionSet
 from evaluation.questions.sets.topical_chat import TOPICAL_CHAT_OWN
 from evaluation.report.bundles.columns import Table
-from evaluation.report.studies.conversations import study_result
 from evaluation.report.bundles.tables import EXCHANGES, tables
+from evaluation.report.studies.conversations import study_result
+from turnwise.accounts.models import User
+from turnwise.bots.models import Bot
+from turnwise.bots.queries import Standing, standings_of
+from turnwise.bots.search import likeliest, named
 from turnwise.exports.turn_files import LABELLED_TURNS
+from turnwise.knowledge.models import BaseVersion
+from turnwise.knowledge.queries import versions_of
 from turnwise.labels.models import Label
 from turnwise.labels.queries import given_to
-from turnwise.reports import reply_metrics, queries
+from turnwise.reports import queries, reply_metrics
 from turnwise.reports.report_kinds import Computation, ReportedTask
-from turnwise.studies.asks import UNDER_EACH_REPLY, About, By
-from turnwise.studies.models import Study
-
+from turnwise.studies.asks import UNDER_EACH_REPLY, About, Asked, By
+from turnwise.studies.form_fields import AskForms
+from turnwise.studies.forms import ASKING, FIELDS, StudyForm, StudyPage
+from turnwise.studies.models import MOST_WANTED, Study, StudyBot
+from turnwise.studies.queries import choosable_bots
 
 USUAL_TARGET = 100
 MOST_ROWS = 200

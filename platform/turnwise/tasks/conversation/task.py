@@ -21,9 +21,8 @@ from turnwise.studies.planned_size import Planned, of_conversations
 from turnwise.studies.queries import with_bots
 from turnwise.studies.tasks import Rows, register
 from turnwise.tasks.conversation import rehearsal
-from turnwise.tasks.conversation.talk_task import ConversationPage
 from turnwise.tasks.conversation.preview import TalkPreviewed
-from turnwise.tasks.conversation.talk_task import TalkTask
+from turnwise.tasks.conversation.talk_task import ConversationPage, TalkTask
 
 
 @register

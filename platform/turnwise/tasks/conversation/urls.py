@@ -1,12 +1,9 @@
-from django.urls import path
-
-from turnwise.tasks.conversation import views
 from typing import Any
 
 from django.urls import path
 
+from turnwise.tasks.conversation import views
 from turnwise.tasks.conversation.consumers import DialogueConsumer
-
 
 app_name = "conversation"
 urlpatterns = [

@@ -11,20 +11,19 @@ from channels.db import database_sync_to_async
 from typing_extensions import override
 
 from evaluation.questions import QuestionSet
-from evaluation.report.label_columns import of_all
 from evaluation.report.exclusion import FEWEST, rated
-from turnwise.judging.items import subjects
+from evaluation.report.label_columns import of_all
 from turnwise.judging.asks import asks_of_readers
 from turnwise.judging.batteries.battery_rules import as_json, battery_of
+from turnwise.judging.items import subjects
 from turnwise.judging.models import Battery, JudgingPlan, Slot
 from turnwise.rehearsals import expected_results
 from turnwise.rehearsals.findings import Finding, inside
 from turnwise.rehearsals.injected_effects import Answers, Kind, Plan
-from turnwise.rehearsals.rehearsed_task import Crowd, UnrehearsableError
-from turnwise.rehearsals.rehearsed_task import Seat, latecomers, seats
+from turnwise.rehearsals.rehearsed_task import Crowd, Seat, UnrehearsableError, latecomers, seats
+from turnwise.rehearsals.scenarios import TEXT
 from turnwise.rehearsals.services import copied
 from turnwise.rehearsals.simulation import SimulatedWorker, Work
-from turnwise.rehearsals.scenarios import TEXT
 from turnwise.studies.models import Study
 from turnwise.tasks.judging.rehearsal import LEASE_SECONDS, Rater, Tab, planned, systems_of
 

@@ -12,9 +12,8 @@ from turnwise.judging.queue import services as judging
 from turnwise.judging.queue.rater_session import REFUSALS, Desk, Shown
 from turnwise.labels.services import Timing
 from turnwise.live.database import in_database
-from turnwise.live.frames import Frame, field, uuid_field
+from turnwise.live.frames import Frame, RefusedError, field, uuid_field
 from turnwise.live.markdown import as_html
-from turnwise.live.frames import RefusedError
 
 
 class JudgingConsumer(WorkerSocket):

@@ -11,10 +11,9 @@ from typing import Any, NamedTuple
 
 from django.db import connection
 
-from evaluation.report.label_columns import Analysis
-from evaluation.report.studies.contexts import LEAST_JUDGMENTS
 from evaluation.report.figures import coded_questions
-from evaluation.report.studies.contexts import Said, scores_of
+from evaluation.report.label_columns import Analysis
+from evaluation.report.studies.contexts import LEAST_JUDGMENTS, Said, scores_of
 from turnwise.labels.queries import score_column
 from turnwise.questions.question_sets import question_set
 from turnwise.studies.models import Ask, Study

@@ -4,25 +4,20 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from django import forms
+from django.urls import reverse
+from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 from typing_extensions import override
 
 from evaluation.questions import Subject
 from turnwise.accounts.models import User
-from turnwise.questions.question_sets import question_set
-from turnwise.studies.form_fields import AskForm, AskForms
-from turnwise.studies.asks import About, Asked
-from turnwise.studies.forms import ASKING, FIELDS, StudyForm, StudyPage
-from turnwise.studies.models import Study
-from collections.abc import Sequence
-
-from django.urls import reverse
-from django.utils.translation import gettext
-from django.utils.translation import ngettext
-
 from turnwise.dialogues.models import TranscriptImport
 from turnwise.judging.models import JudgingPlan
 from turnwise.judging.queue.services import plan_of
+from turnwise.questions.question_sets import question_set
+from turnwise.studies.asks import About, Asked
+from turnwise.studies.form_fields import AskForm, AskForms
+from turnwise.studies.forms import ASKING, FIELDS, StudyForm, StudyPage
 from turnwise.studies.models import Study
 from turnwise.studies.tasks import FirstStep
 
@@ -139,11 +134,19 @@ def _importing(study: Study, *, has_items: bool) -> FirstStep:
         says = ngettext("%(n)s conversation is imported.", "%(n)s conversations are imported.", brought)
         return FirstStep(gettext("Import"), says % {"n": f"{brought:,}"}, there, is_done=True)
     if has_items:
-        return FirstStep(gettext("Import"), gettext("The items come from other studies."), there, is_done=True)
+        return FirstStep(
+            gettext("Import"), gettext("The items come from other studies."), there, is_done=True
+        )
     newest: TranscriptImport | None = records.first()
     if newest is None:
-        return FirstStep(gettext("Import"), gettext("Upload the file with the conversations."), there, is_done=False)
-    says = gettext("The file is being imported.") if newest.is_under_way else gettext("Look at the preview, then import.")
+        return FirstStep(
+            gettext("Import"), gettext("Upload the file with the conversations."), there, is_done=False
+        )
+    says = (
+        gettext("The file is being imported.")
+        if newest.is_under_way
+        else gettext("Look at the preview, then import.")
+    )
     return FirstStep(gettext("Import"), says, reverse("transcripts:import", args=[newest.pk]), is_done=False)
 
 

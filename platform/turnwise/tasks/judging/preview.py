@@ -13,18 +13,15 @@ from typing_extensions import override
 
 from evaluation.questions import AnswersError, Subject
 from turnwise.crowd.worker_task import EXAMPLE_CODE, Answers, ItemsPreviewed
-from turnwise.judging.queue import training
 from turnwise.judging.asks import asked_by_number, asks_of_readers
 from turnwise.judging.batteries.battery_rules import battery_of
-from turnwise.judging.queue.rater_session import REFUSALS, Shown
 from turnwise.judging.models import Item, JudgingPlan
-from turnwise.judging.queue.rater_session import read_beside
+from turnwise.judging.queue import training
+from turnwise.judging.queue.rater_session import REFUSALS, Shown, read_beside
 from turnwise.knowledge.reading_sets import pasted
-from turnwise.live.frames import Frame, field
-from turnwise.live.frames import RefusedError
+from turnwise.live.frames import Frame, RefusedError, field
 from turnwise.questions.forms import tried_on
-from turnwise.questions.question_sets import question_set
-from turnwise.questions.question_sets import why_not_taken
+from turnwise.questions.question_sets import question_set, why_not_taken
 from turnwise.studies.ask_rules import SUBJECTS
 from turnwise.studies.asks import About
 from turnwise.studies.models import Ask, Study

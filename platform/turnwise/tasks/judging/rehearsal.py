@@ -9,17 +9,25 @@ from django.db import connection
 from django.db.models import Count
 from typing_extensions import override
 
-from turnwise.judging.items import subjects
 from turnwise.judging.asks import asks_of_readers
+from turnwise.judging.items import subjects
 from turnwise.judging.models import JudgingPlan
 from turnwise.judging.queries import items_of
 from turnwise.questions.question_sets import question_set
 from turnwise.rehearsals.injected_effects import Answers, Kind, Plan
-from turnwise.rehearsals.rehearsed_task import Crowd, UnrehearsableError
-from turnwise.rehearsals.rehearsed_task import Room, Seat, TooFewError, latecomers, room, seats
+from turnwise.rehearsals.rehearsed_task import (
+    Crowd,
+    Room,
+    Seat,
+    TooFewError,
+    UnrehearsableError,
+    latecomers,
+    room,
+    seats,
+)
 from turnwise.rehearsals.services import copied
-from turnwise.rehearsals.simulation import SimulatedWorker, Work
 from turnwise.rehearsals.simulated_worker import Conversation, MismatchError
+from turnwise.rehearsals.simulation import SimulatedWorker, Work
 from turnwise.studies.models import Ask, Study
 
 # Every so many items an answer slips out and is taken back.

@@ -6,15 +6,15 @@ from typing import Any
 import numpy as np
 from django.db import connection
 
-from evaluation.texts.uninformative_contexts import Contexts
-from evaluation.statistics.labels import AnyArray, FloatArray
-from evaluation.texts.personal_data import Redactor
-from evaluation.report.studies.contexts import ContextFacts
+from evaluation.report.bundles.judging_rows import counted, noun_of, words_shown
 from evaluation.report.figures import coded_questions
 from evaluation.report.label_columns import Judged
+from evaluation.report.studies.contexts import ContextFacts
 from evaluation.report.studies.judging import AskOfItems, JudgedItems
-from evaluation.report.bundles.judging_rows import counted, noun_of, words_shown
 from evaluation.report.studies.pairs import JudgedPairs, name_of
+from evaluation.statistics.labels import AnyArray, FloatArray
+from evaluation.texts.personal_data import Redactor
+from evaluation.texts.uninformative_contexts import Contexts
 from turnwise.judging.asks import asks_of_readers
 from turnwise.judging.batteries.battery_rules import battery_of, declared
 from turnwise.judging.models import JudgingPlan

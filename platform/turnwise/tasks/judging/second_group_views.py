@@ -16,10 +16,10 @@ from django.views.decorators.http import require_GET
 from evaluation.files.writing import csv_text
 from turnwise.accounts.limits import too_many, too_often
 from turnwise.accounts.models import User
-from turnwise.judging.readers import second_group
 from turnwise.judging.items import subjects
-from turnwise.judging.models import JudgingPlan
 from turnwise.judging.items.subjects import Added
+from turnwise.judging.models import JudgingPlan
+from turnwise.judging.readers import second_group
 from turnwise.studies.models import Study
 from turnwise.studies.presets import preset_of
 from turnwise.studies.queries import may_change, readable_real_studies_of, readable_studies_of, studies_of

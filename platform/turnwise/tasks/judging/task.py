@@ -7,13 +7,13 @@ from typing_extensions import override
 from evaluation.protocols.facts import Evaluation
 from evaluation.questions import QuestionSet
 from evaluation.report.bundles.columns import Table
-from evaluation.report.studies.judging import judging_result
 from evaluation.report.bundles.tables import tables
+from evaluation.report.studies.judging import judging_result
 from turnwise.exports.turn_files import JUDGMENTS
 from turnwise.judging.batteries.battery_rules import battery_of
+from turnwise.judging.items.subjects import add_all_items_of
 from turnwise.judging.models import JudgingPlan
 from turnwise.judging.queue.queued_task import QueuedTask
-from turnwise.judging.items.subjects import add_all_items_of
 from turnwise.rehearsals.rehearsed_task import Crowd, RehearsedTask
 from turnwise.reports.conduct import manners
 from turnwise.reports.queries import analysis_plan
@@ -21,10 +21,10 @@ from turnwise.reports.report_kinds import Computation, ReportedTask
 from turnwise.studies.asks import OF_EACH_ITEM, About, By
 from turnwise.studies.models import Study
 from turnwise.studies.tasks import FirstStep, register
-from turnwise.tasks.judging import battery_rehearsal, rehearsal, forms
+from turnwise.tasks.judging import battery_rehearsal, forms, rehearsal
 from turnwise.tasks.judging.forms import JudgingPage
-from turnwise.tasks.judging.results import asked_of_items
 from turnwise.tasks.judging.preview import JudgingPreviewed
+from turnwise.tasks.judging.results import asked_of_items
 
 
 @register

@@ -9,8 +9,8 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from evaluation.questions import Example, QuestionSet
-from turnwise.crowd.languages import language_of_questions
 from turnwise.crowd.entry.worker_views import current_participation, worker_page
+from turnwise.crowd.languages import language_of_questions
 from turnwise.crowd.worker_task import work_of
 from turnwise.judging.queue import training
 from turnwise.judging.queue.training import Marked

@@ -1,12 +1,9 @@
+from typing import Any
+
 from django.urls import path, re_path
 
 from turnwise.tasks.judging import context_views, second_group_views, training_views, views
-from typing import Any
-
-from django.urls import path
-
 from turnwise.tasks.judging.consumers import JudgingConsumer
-
 
 app_name = "judging_task"
 urlpatterns = [

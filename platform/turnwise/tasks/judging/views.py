@@ -6,14 +6,14 @@ from django.utils.translation import override
 from django.views.decorators.http import require_POST, require_safe
 
 from turnwise.crowd import refusals
-from turnwise.crowd.languages import ENGLISH, catalog_of
 from turnwise.crowd.entry.practice_views import practice_first
 from turnwise.crowd.entry.worker_views import current_participation, page_of, worker_page
+from turnwise.crowd.languages import ENGLISH, catalog_of
 from turnwise.crowd.worker_task import work_of
-from turnwise.judging.queue import services as judging
-from turnwise.judging.queue import training
 from turnwise.judging.asks import asked_by_number
 from turnwise.judging.models import Batch
+from turnwise.judging.queue import services as judging
+from turnwise.judging.queue import training
 from turnwise.judging.queue.services import plan_of
 from turnwise.knowledge.reading_sets import pasted
 from turnwise.studies.models import Study, language_name

@@ -12,8 +12,8 @@ from turnwise.dialogues.queries import with_dialogues
 from turnwise.judging.items.pairs import Source
 from turnwise.responses.models import ResponseRun
 from turnwise.responses.queries import real_runs_of
-from turnwise.studies.form_fields import AskForm, AskForms
 from turnwise.studies.asks import About, Asked
+from turnwise.studies.form_fields import AskForm, AskForms
 from turnwise.studies.models import Study
 from turnwise.studies.queries import real_studies_of
 from turnwise.studies.tasks import keys_with_conversations

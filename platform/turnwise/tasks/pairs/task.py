@@ -2,51 +2,43 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from django.db import transaction
-
-from turnwise.accounts.models import User
-from turnwise.contexts.files import ContextRow
-from turnwise.contexts.models import ContextSet
-from turnwise.contexts.services import import_version, save_set
-from turnwise.judging.items import pairs
-from turnwise.responses.services import store_file
-from turnwise.studies.demo_studies import CONSENT_TO_READ
-from turnwise.studies.models import Study
-from turnwise.studies.presets import preset_named
-from turnwise.studies.services import save_study, set_state
-from evaluation.questions import Subject
-from turnwise.tasks.judging.preview import JudgingPreviewed
-from collections.abc import Mapping, Sequence
-from functools import partial
-
 from django.utils.translation import gettext_lazy as _
 from typing_extensions import override
 
 from evaluation.protocols.facts import Evaluation
-from evaluation.questions import QuestionSet
+from evaluation.questions import QuestionSet, Subject
 from evaluation.report.bundles.columns import Table
-from evaluation.report.studies.pairs import AskOfPairs, pair_result
 from evaluation.report.bundles.tables import pair_tables
+from evaluation.report.studies.pairs import AskOfPairs, pair_result
 from turnwise.accounts.models import User
+from turnwise.contexts.files import ContextRow
+from turnwise.contexts.models import ContextSet
+from turnwise.contexts.services import import_version, save_set
 from turnwise.exports.turn_files import PAIR_JUDGMENTS
 from turnwise.judging.asks import asks_of_readers
-from turnwise.judging.queue.queued_task import QueuedTask
+from turnwise.judging.items import pairs
 from turnwise.judging.items.subjects import add_all_items_of
+from turnwise.judging.queue.queued_task import QueuedTask
 from turnwise.questions.question_sets import question_set
 from turnwise.rehearsals.rehearsed_task import Crowd, RehearsedTask
 from turnwise.reports.queries import analysis_plan
 from turnwise.reports.report_kinds import Computation, ReportedTask
+from turnwise.responses.services import store_file
 from turnwise.studies.asks import About, Asked, By
+from turnwise.studies.demo_studies import CONSENT_TO_READ
 from turnwise.studies.models import Study
+from turnwise.studies.presets import preset_named
+from turnwise.studies.services import save_study, set_state
 from turnwise.studies.tasks import register
+from turnwise.tasks.judging.preview import JudgingPreviewed
 from turnwise.tasks.judging.results import judged_pairs
 from turnwise.tasks.pairs import rehearsal
-
 from turnwise.tasks.pairs.forms import PairsPage
-
 
 TITLE = "Demo: say which of two replies is better"
 SET = "demo-pairs"

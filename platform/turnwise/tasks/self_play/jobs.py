@@ -3,31 +3,22 @@
 Bots that talk with each other, a slice of time at once. Whatever is cut off is asked for again.
 """
 
-import math
-from dataclasses import dataclass
 import asyncio
+import math
 import time
 from dataclasses import dataclass, field
 from functools import partial
 
+from celery import shared_task
 from channels.db import database_sync_to_async
 from django.utils import timezone
 
-from turnwise.live.jobs import SELF_PLAY, only_here
+from turnwise.live.jobs import SELF_PLAY, Slices, only_here
 from turnwise.responses.bulk_replies import PAUSE_SECONDS, SLICE_SECONDS, WAITING, Trouble, asked, run_slice
-from turnwise.tasks.self_play import services
-from turnwise.tasks.self_play.models import SelfPlayPlan
-
-from turnwise.tasks.self_play.services import Due, Failed, Said
-from celery import shared_task
-from django.utils import timezone
-
-from turnwise.live.jobs import SELF_PLAY
-from turnwise.live.jobs import Slices
 from turnwise.studies.models import Study
 from turnwise.tasks.self_play import services
 from turnwise.tasks.self_play.models import SelfPlayPlan
-
+from turnwise.tasks.self_play.services import Due, Failed, Said
 
 MOST_AT_ONCE = 32
 # Quicker turns need no thought: a slice ends in time with any number of them under way.

@@ -10,9 +10,9 @@ from django.db.models import F, Q
 from evaluation.conversation.encoders import Encoders, encoders
 from evaluation.conversation.exchanges import Conversation, of_bots
 from evaluation.conversation.metrics import METRICS, Measures, measured
-from evaluation.report.studies.self_play import SelfPlayData
-from evaluation.report.bundles.tables import MEASURES
 from evaluation.files.writing import csv_text
+from evaluation.report.bundles.tables import MEASURES
+from evaluation.report.studies.self_play import SelfPlayData
 from turnwise.dialogues.models import Dialogue, Turn
 from turnwise.studies.models import Study
 from turnwise.tasks.self_play.models import SelfPlayed, SelfPlayPlan

@@ -17,8 +17,8 @@ from turnwise.bots.hosting.client import Reply
 from turnwise.bots.models import Bot
 from turnwise.dialogues.models import Dialogue, Fault, Turn
 from turnwise.dialogues.services import Taken, seat_two
-from turnwise.responses.tasks import seed_of
 from turnwise.responses.bulk_replies import BotChangedError, Trouble
+from turnwise.responses.tasks import seed_of
 from turnwise.studies.models import Study
 from turnwise.studies.services import results_changed, set_state
 from turnwise.tasks.self_play.models import SelfPlayed, SelfPlayPlan

@@ -1,37 +1,29 @@
-from typing import Any
-
-from django import forms
-from django.db.models import Q
-from typing_extensions import override
-
-from turnwise.accounts.models import User
-from turnwise.bots.search import BotField
-from turnwise.bots.models import OPERATED, Bot
-from turnwise.bots.queries import visible_bots
-from turnwise.studies.forms import StudyForm, StudyPage
-from turnwise.studies.models import Speaker, Study
-from turnwise.tasks.self_play.models import SelfPlayPlan
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from django import forms
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from typing_extensions import override
 
 from evaluation.questions import QuestionSet
 from evaluation.report.bundles.columns import Table
-from evaluation.report.studies.self_play import self_play_figures
 from evaluation.report.bundles.tables import CONVERSATIONS, FAULTS, MEASURES, TURNS
+from evaluation.report.studies.self_play import self_play_figures
+from turnwise.accounts.models import User
+from turnwise.bots.models import OPERATED, Bot
+from turnwise.bots.queries import visible_bots
+from turnwise.bots.search import BotField
 from turnwise.exports.bundle import described_bot, is_theirs
 from turnwise.live.jobs import is_sent
 from turnwise.reports.report_kinds import Computation, TaskWithReport
-from turnwise.studies.models import Study
+from turnwise.studies.forms import StudyForm, StudyPage
+from turnwise.studies.models import Speaker, Study
 from turnwise.studies.planned_size import Planned, Unit, number
 from turnwise.studies.services import Plan
 from turnwise.studies.tasks import Rows, Stage, copied_row, register
 from turnwise.tasks.self_play import jobs, metrics, queries, services
-
 from turnwise.tasks.self_play.models import SelfPlayPlan
 
 

@@ -10,8 +10,7 @@ from turnwise.crowd.entry.sessions import Session
 from turnwise.crowd.running.lobby_queue import ASK_SECONDS
 from turnwise.crowd.worker_socket import Handler, WorkerSocket
 from turnwise.live.database import in_database
-from turnwise.live.frames import Frame, uuid_field
-from turnwise.live.frames import RefusedError
+from turnwise.live.frames import Frame, RefusedError, uuid_field
 from turnwise.tasks.two_people import pairing
 from turnwise.tasks.two_people.pairing import Lobby, Standing
 

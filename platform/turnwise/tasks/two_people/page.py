@@ -3,13 +3,10 @@
 The lobby and the conversation of two people as who makes them tries them: the other is scripted.
 """
 
-from django.utils.translation import gettext as _
-
-from turnwise.tasks.conversation.page import Opposite
-from turnwise.tasks.two_people.models import TwoPeoplePlan
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
+from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from typing_extensions import override
 

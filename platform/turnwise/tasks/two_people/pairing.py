@@ -8,15 +8,15 @@ from django.db import transaction
 from django.urls import reverse
 from django.utils import timezone
 
-from turnwise.crowd.running import lobby_queue
+from turnwise.crowd.entry.sessions import Session
+from turnwise.crowd.models import Assignment, Outcome
 from turnwise.crowd.places.assignment import give_bot
 from turnwise.crowd.places.ending import complete
-from turnwise.crowd.models import Assignment, Outcome
-from turnwise.crowd.running.pausing import is_held
 from turnwise.crowd.queries import participation_of
 from turnwise.crowd.refusals import EntryRefusedError
-from turnwise.crowd.entry.sessions import Session
+from turnwise.crowd.running import lobby_queue
 from turnwise.crowd.running.lobby_queue import Asked
+from turnwise.crowd.running.pausing import is_held
 from turnwise.dialogues.models import Seat
 from turnwise.dialogues.reading_material import ArticlesUsedUpError
 from turnwise.dialogues.services import Taken, begin, seat_two

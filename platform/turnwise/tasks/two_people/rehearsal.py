@@ -16,14 +16,13 @@ from turnwise.dialogues.models import Seat as DialogueSeat
 from turnwise.knowledge.models import Article
 from turnwise.questions.question_sets import question_set
 from turnwise.rehearsals.injected_effects import Kind, Plan
-from turnwise.rehearsals.rehearsed_task import Crowd, UnrehearsableError
-from turnwise.rehearsals.rehearsed_task import Seat, seats
-from turnwise.rehearsals.simulated_answers import AGAIN, SWORN, copied, said
+from turnwise.rehearsals.page_visitor import Visitor
+from turnwise.rehearsals.rehearsed_task import Crowd, Seat, UnrehearsableError, seats
 from turnwise.rehearsals.services import bots_of
 from turnwise.rehearsals.services import copied as copied_study
-from turnwise.rehearsals.simulation import SimulatedWorker, Work, ended
-from turnwise.rehearsals.page_visitor import Visitor
+from turnwise.rehearsals.simulated_answers import AGAIN, SWORN, copied, said
 from turnwise.rehearsals.simulated_worker import Conversation
+from turnwise.rehearsals.simulation import SimulatedWorker, Work, ended
 from turnwise.reports.answers import bot_names
 from turnwise.studies.asks import About
 from turnwise.studies.models import Study

@@ -93,7 +93,7 @@ def _texts(works: Sequence[Work]) -> list[str]:
 
 
 def _repeats(texts: Sequence[str]) -> list[bool]:
-    """Of each text, whether it was said before: no others are alike (`turnwise.rehearsals.simulated_answers`)."""
+    """Of each text, whether it was said before: no others are alike (`rehearsals.simulated_answers`)."""
     return [text in texts[:position] for position, text in enumerate(texts)]
 
 

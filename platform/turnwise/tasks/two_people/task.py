@@ -1,37 +1,27 @@
-from collections.abc import Mapping
-from typing import Any
-
-from django import forms
-from django.utils.translation import gettext_lazy as _
-from typing_extensions import override
-
-from turnwise.accounts.models import User
-from turnwise.bots.models import Bot
-from turnwise.studies.forms import ASKING, FIELDS, StudyForm
-from turnwise.studies.models import Speaker, Study
-from turnwise.tasks.conversation.talk_task import ConversationPage
-from turnwise.tasks.two_people.models import TwoPeoplePlan
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from django import forms
 from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from typing_extensions import override
 
+from turnwise.accounts.models import User
+from turnwise.bots.models import Bot
 from turnwise.crowd.queries import progress as bots_progress
 from turnwise.crowd.worker_task import WorkerTask
 from turnwise.dialogues import reading_material
 from turnwise.rehearsals.rehearsed_task import Crowd, RehearsedTask
-from turnwise.studies.models import Study
+from turnwise.studies.forms import ASKING, FIELDS, StudyForm
+from turnwise.studies.models import Speaker, Study
 from turnwise.studies.planned_size import Planned, number, of_conversations
 from turnwise.studies.services import Plan
 from turnwise.studies.tasks import Rows, copied_row, register
-from turnwise.tasks.conversation.talk_task import TalkTask
+from turnwise.tasks.conversation.talk_task import ConversationPage, TalkTask
 from turnwise.tasks.two_people import queries, rehearsal
-
 from turnwise.tasks.two_people.models import TwoPeoplePlan
 from turnwise.tasks.two_people.page import TwoPeoplePreviewed
 

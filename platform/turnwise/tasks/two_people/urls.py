@@ -1,12 +1,9 @@
-from django.urls import path
-
-from turnwise.tasks.two_people import views
 from typing import Any
 
 from django.urls import path
 
+from turnwise.tasks.two_people import views
 from turnwise.tasks.two_people.consumers import LobbyConsumer
-
 
 app_name = "two_people"
 urlpatterns = [

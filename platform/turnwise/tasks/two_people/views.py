@@ -6,10 +6,10 @@ from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
 from turnwise.crowd import refusals
-from turnwise.crowd.places.assignment import admit
-from turnwise.crowd.models import Participation
 from turnwise.crowd.entry.practice_views import practice_first
 from turnwise.crowd.entry.worker_views import current_participation, page_of, worker_page
+from turnwise.crowd.models import Participation
+from turnwise.crowd.places.assignment import admit
 from turnwise.dialogues.models import Dialogue
 from turnwise.studies.models import Study
 from turnwise.tasks.conversation.page import chat_page

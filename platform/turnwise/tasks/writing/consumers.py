@@ -8,8 +8,7 @@ from typing_extensions import override
 from turnwise.crowd.entry.sessions import Session
 from turnwise.crowd.worker_socket import Handler, WorkerSocket
 from turnwise.live.database import in_database
-from turnwise.live.frames import Frame, field
-from turnwise.live.frames import RefusedError
+from turnwise.live.frames import Frame, RefusedError, field
 from turnwise.tasks.writing import services as writing
 from turnwise.tasks.writing.services import Desk
 

@@ -13,12 +13,11 @@ from typing_extensions import override
 from turnwise.crowd.models import Assignment, Outcome
 from turnwise.rehearsals.findings import Finding
 from turnwise.rehearsals.injected_effects import Kind, mix
-from turnwise.rehearsals.rehearsed_task import FEWEST_WORKERS, Crowd, UnrehearsableError
-from turnwise.rehearsals.rehearsed_task import Seat, seats
-from turnwise.rehearsals.simulated_answers import MACHINE, response
+from turnwise.rehearsals.rehearsed_task import FEWEST_WORKERS, Crowd, Seat, UnrehearsableError, seats
 from turnwise.rehearsals.services import copied
-from turnwise.rehearsals.simulation import SimulatedWorker, Work
+from turnwise.rehearsals.simulated_answers import MACHINE, response
 from turnwise.rehearsals.simulated_worker import Conversation, MismatchError
+from turnwise.rehearsals.simulation import SimulatedWorker, Work
 from turnwise.responses.models import Response
 from turnwise.responses.queries import that_count
 from turnwise.studies.models import Study

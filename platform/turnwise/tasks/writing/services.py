@@ -16,9 +16,9 @@ from django.utils.translation import gettext_lazy as _
 
 from turnwise.contexts.models import Context
 from turnwise.crowd import refusals
+from turnwise.crowd.models import Assignment, Outcome, Participation
 from turnwise.crowd.places.assignment import admit
 from turnwise.crowd.places.ending import complete
-from turnwise.crowd.models import Assignment, Outcome, Participation
 from turnwise.crowd.places.reservation import HOLD, keep_place, of_this_phase
 from turnwise.judging.models import Item
 from turnwise.live.frames import RefusedError

@@ -1,62 +1,35 @@
 """Writing as who makes the study tries it: the first contexts, and nothing is stored."""
 
-from django.db.models import F, QuerySet
-
-from turnwise.responses.models import Response
-from turnwise.responses.queries import that_count
-from turnwise.studies.models import Study
-from turnwise.studies.queries import number_of
-from turnwise.studies.tasks import Rows
-from turnwise.tasks.writing.models import WritingPlan
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
+from datetime import datetime
 from typing import Any, ClassVar
 
 from django import forms
+from django.db.models import F, QuerySet
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from typing_extensions import override
 
 from turnwise.accounts.models import User
+from turnwise.contexts.models import Context
 from turnwise.contexts.queries import versions_of
+from turnwise.crowd.running.spending import people_for
+from turnwise.crowd.worker_task import EXAMPLE_CODE, Answers, ItemsPreviewed, WorkerTask
+from turnwise.live.frames import Frame, RefusedError, field
+from turnwise.rehearsals.rehearsed_task import Crowd, RehearsedTask
+from turnwise.responses.checks import problem_of
+from turnwise.responses.files import MAX_RESPONSE
+from turnwise.responses.models import Response
+from turnwise.responses.queries import that_count
 from turnwise.studies.forms import FIELDS, StudyForm, StudyPage
 from turnwise.studies.models import PrimaryAnalysis, Study
-from turnwise.tasks.writing.models import WritingPlan
-from collections.abc import AsyncIterator, Mapping
-from typing import Any
-
-from typing_extensions import override
-
-from turnwise.contexts.models import Context
-from turnwise.crowd.worker_task import EXAMPLE_CODE, Answers, ItemsPreviewed
-from turnwise.live.frames import Frame, field
-from turnwise.live.frames import RefusedError
-from turnwise.responses.files import MAX_RESPONSE
-from turnwise.responses.checks import problem_of
-from turnwise.tasks.writing.models import WritingPlan
-from turnwise.tasks.writing.services import REFUSALS, shown
-from collections.abc import Mapping, Sequence
-from datetime import datetime
-from typing import Any
-
-from django.db.models import QuerySet
-from django.utils.translation import gettext_lazy as _
-from typing_extensions import override
-
-from turnwise.contexts.models import Context
-from turnwise.crowd.running.spending import people_for
-from turnwise.crowd.worker_task import WorkerTask
-from turnwise.rehearsals.rehearsed_task import Crowd, RehearsedTask
-from turnwise.studies.models import Study
 from turnwise.studies.planned_size import Planned, Unit, number
-from turnwise.studies.queries import counts_of
+from turnwise.studies.queries import counts_of, number_of
 from turnwise.studies.services import Plan
 from turnwise.studies.tasks import Rows, Share, Stage, copied_row, register
 from turnwise.tasks.writing import rehearsal
-
 from turnwise.tasks.writing.models import WritingPlan
-
-
-from turnwise.tasks.writing.services import is_written, write_again
+from turnwise.tasks.writing.services import REFUSALS, is_written, shown, write_again
 
 
 def written_and_wanted(studies: QuerySet[Study]) -> Rows:

@@ -1,12 +1,9 @@
-from django.urls import path
-
-from turnwise.tasks.writing import views
 from typing import Any
 
 from django.urls import path
 
+from turnwise.tasks.writing import views
 from turnwise.tasks.writing.consumers import WritingConsumer
-
 
 app_name = "writing"
 urlpatterns = [

@@ -4,8 +4,15 @@ from importlib import import_module
 from pkgutil import iter_modules
 
 from turnwise.transcripts.importers.checking import Checked, Limits, checked
-from turnwise.transcripts.importers.formats import FORMATS, Conversation, Problem, Rated, guessed
-from turnwise.transcripts.importers.formats import Source, UnreadableError
+from turnwise.transcripts.importers.formats import (
+    FORMATS,
+    Conversation,
+    Problem,
+    Rated,
+    Source,
+    UnreadableError,
+    guessed,
+)
 
 for _module in iter_modules(__path__):
     import_module(f"{__name__}.{_module.name}")

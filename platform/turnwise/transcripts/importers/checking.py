@@ -5,8 +5,17 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from turnwise.transcripts.importers.formats import FORMATS, Conversation, Given, Problem, Rated, Read, Said
-from turnwise.transcripts.importers.formats import Source, UnreadableError
+from turnwise.transcripts.importers.formats import (
+    FORMATS,
+    Conversation,
+    Given,
+    Problem,
+    Rated,
+    Read,
+    Said,
+    Source,
+    UnreadableError,
+)
 
 if TYPE_CHECKING:
     from evaluation.questions import Answer

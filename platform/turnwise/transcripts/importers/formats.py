@@ -3,16 +3,12 @@
 The bytes of a file as numbered lines of text, bounded.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import BinaryIO
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, BinaryIO, TypeAlias
 
 if TYPE_CHECKING:
     from evaluation.questions import Answer
-
 
 
 LONGEST_LINE = 1_000_000  # bytes

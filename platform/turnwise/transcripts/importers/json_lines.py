@@ -11,16 +11,15 @@ import re
 from collections.abc import Generator, Iterator
 from typing import Any
 
-from turnwise.transcripts.importers.formats import UnreadableError
-import json
-import re
-from collections.abc import Iterator
-from typing import Any
-
 from turnwise.contexts.tables import json_fault
-from turnwise.transcripts.importers.formats import Conversation, Problem, Said, importer
-from turnwise.transcripts.importers.formats import Source
-
+from turnwise.transcripts.importers.formats import (
+    Conversation,
+    Problem,
+    Said,
+    Source,
+    UnreadableError,
+    importer,
+)
 
 _SPACE = re.compile(r"\s*")
 _DECODER = json.JSONDecoder()

@@ -11,8 +11,16 @@ from datetime import UTC, datetime
 from itertools import groupby
 
 from evaluation.files.writing import original
-from turnwise.transcripts.importers.formats import Conversation, Given, Problem, Rated, Said, importer
-from turnwise.transcripts.importers.formats import Source, UnreadableError
+from turnwise.transcripts.importers.formats import (
+    Conversation,
+    Given,
+    Problem,
+    Rated,
+    Said,
+    Source,
+    UnreadableError,
+    importer,
+)
 
 RECORD_COLUMNS = (
     "ID", "Chat ID", "Datetime", "Chatbot ID", "Message", "Response", "Bot Input", "Study Key",

@@ -7,9 +7,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from turnwise.transcripts.importers.formats import Conversation, Problem, Said, importer
+from turnwise.transcripts.importers.formats import Conversation, Problem, Said, Source, importer
 from turnwise.transcripts.importers.json_lines import conversation, objects, said
-from turnwise.transcripts.importers.formats import Source
 
 # What ParlAI hands to a model that speaks first; nobody said it.
 SILENCE = "__SILENCE__"

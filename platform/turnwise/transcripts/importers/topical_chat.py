@@ -9,24 +9,25 @@ The second object, the reading sets after their build, stands after the first.
 What the two of a conversation of Topical-Chat had to read, from its file of reading sets.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
-
-from turnwise.transcripts.importers.formats import Read
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
-from turnwise.transcripts.importers.formats import Conversation, Given, Problem, Read, Said, importer
-from turnwise.transcripts.importers.json_lines import conversation, said
-from turnwise.transcripts.importers.json_lines import members
-
-from turnwise.transcripts.importers.formats import Source, UnreadableError
-
+from turnwise.transcripts.importers.formats import (
+    Conversation,
+    Given,
+    Problem,
+    Read,
+    Said,
+    Source,
+    UnreadableError,
+    importer,
+)
+from turnwise.transcripts.importers.json_lines import conversation, members, said
 
 FACTUAL = ("FS1", "FS2", "FS3")
 ARTICLE = ("AS1", "AS2", "AS3", "AS4")

@@ -9,8 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from turnwise.transcripts.importers.formats import Conversation, Problem, Said, importer
-from turnwise.transcripts.importers.formats import Source
+from turnwise.transcripts.importers.formats import Conversation, Problem, Said, Source, importer
 
 _HEADING = re.compile(r"(?:\S.{0,79}? )?Conversation \d+\s*")
 _COLON = re.compile("[:\uff1a]")  # the second is Chinese

@@ -5,25 +5,20 @@ What pages of other apps show of flags.
 Measures of a conversation as the page *Review* shows them.
 """
 
+from collections import defaultdict
+from collections.abc import Iterable
 from typing import Any
 
 from django import template
 from django.forms import BoundField, ChoiceField
-from collections import defaultdict
-from collections.abc import Iterable
-
-from django import template
-
-from turnwise.crowd.models import Participation
-from turnwise.quality.models import Flag
-from turnwise.quality.flagging import in_words
-from turnwise.studies.models import Study
-from django import template
 from django.utils.translation import gettext as _
 
 from evaluation.conversation.grounding import LIMITS
 from turnwise.acceptance.queries import Reviewed
-
+from turnwise.crowd.models import Participation
+from turnwise.quality.flagging import in_words
+from turnwise.quality.models import Flag
+from turnwise.studies.models import Study
 
 register = template.Library()
 

@@ -61,7 +61,9 @@ class Command(BaseCommand):
         said = ""
         async with Hosting():
             while not stopping.is_set() and not resident_bots.needs_new_process():
-                news = ", ".join(f"{each.row.name}: {each.resident.state}" for each in resident_bots.everything())
+                news = ", ".join(
+                    f"{each.row.name}: {each.resident.state}" for each in resident_bots.everything()
+                )
                 if news != said:
                     self.stdout.write(news or "There is no active bot of that name.")
                     self.stdout.flush()
@@ -75,5 +77,11 @@ class Command(BaseCommand):
 
 def _keep_running(names: list[str]) -> NoReturn:
     """Become the small process that starts this command and starts it again."""
-    command = python("-m", "turnwise.project.supervision.keeper", "The host of bots", "turnwise.bots.hosting.host_program", *names)
+    command = python(
+        "-m",
+        "turnwise.project.supervision.keeper",
+        "The host of bots",
+        "turnwise.bots.hosting.host_program",
+        *names,
+    )
     os.execve(command[0], command, environment())

@@ -7,11 +7,11 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 
-from turnwise.accounts.models import User
 from turnwise.accounts.colleagues import create_first_admin
+from turnwise.accounts.models import User
 from turnwise.contexts.services import load_open_mtb
-from turnwise.project.supervision import installation
 from turnwise.project.database import AnotherVersionError, WrongEncodingError, bring_up_to_date
+from turnwise.project.supervision import installation
 from turnwise.project.supervision.installation import ANOTHER_VERSION
 from turnwise.studies.demo_studies import create_demo_studies
 

@@ -5,6 +5,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from turnwise.studies.models import Study
+from turnwise.transcripts.file_reading import Preview, preview
 from turnwise.transcripts.importers import FORMATS, Source
 from turnwise.transcripts.importing import (
     ImportRefusedError,
@@ -12,7 +13,6 @@ from turnwise.transcripts.importing import (
     guessed_systems,
     leave_out_unrateable,
 )
-from turnwise.transcripts.file_reading import Preview, preview
 from turnwise.transcripts.storing import BY_COMMAND, import_file
 
 

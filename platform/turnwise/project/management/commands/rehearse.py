@@ -4,29 +4,23 @@ import socket
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
-from contextlib import contextmanager
-
-from turnwise.live.subprocesses import environment, python
-from turnwise.project.supervision.processes import StartError, spawn, stop
 from argparse import ArgumentParser
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 
-from turnwise.project.supervision.processes import StartError
-
-from turnwise.rehearsals.run import noted
+from turnwise.live.subprocesses import environment, python
+from turnwise.project.supervision.processes import StartError, spawn, stop
 from turnwise.rehearsals.findings import ENOUGH_FOR_A_BOT, Outcome
-from turnwise.rehearsals.rehearsed_task import FEWEST_WORKERS, UnrehearsableError
-from turnwise.rehearsals.run import Say, run
-from turnwise.rehearsals.services import delete_rehearsal, enough_workers, make_rehearsal
 from turnwise.rehearsals.page_visitor import PageError, Visitor
+from turnwise.rehearsals.rehearsed_task import FEWEST_WORKERS, UnrehearsableError
+from turnwise.rehearsals.run import Say, noted, run
+from turnwise.rehearsals.services import delete_rehearsal, enough_workers, make_rehearsal
 from turnwise.rehearsals.simulated_worker import MismatchError
 from turnwise.studies.models import Study
-
 
 START_SECONDS = 120.0
 
@@ -43,7 +37,12 @@ def served() -> Iterator[str]:
         listener.listen(512)
         address = f"http://127.0.0.1:{listener.getsockname()[1]}/"
         command = python(
-            "-m", "turnwise.project.supervision.keeper", "--once", "turnwise.project.web_server", "--fd", str(listener.fileno())
+            "-m",
+            "turnwise.project.supervision.keeper",
+            "--once",
+            "turnwise.project.web_server",
+            "--fd",
+            str(listener.fileno()),
         )
         process = spawn(command, environment=environment(), pass_fds=[listener.fileno()])
         try:

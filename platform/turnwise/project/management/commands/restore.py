@@ -5,8 +5,13 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from turnwise.project.database import DumpError, restore
-from turnwise.project.database import AnotherVersionError, WrongEncodingError, bring_up_to_date
+from turnwise.project.database import (
+    AnotherVersionError,
+    DumpError,
+    WrongEncodingError,
+    bring_up_to_date,
+    restore,
+)
 
 
 class Command(BaseCommand):
