@@ -213,7 +213,7 @@ def host_process() -> Iterator[int]:
             service.start()
             stack.callback(service.stop)
         os.environ |= {
-            "DATABASE_URL": services[0].url,
+            "DATABASE_URL": services[0].owner_url,
             "REDIS_URL": services[1].url,
             "TURNWISE_VAR": str(folder / "var"),
             "TURNWISE_BOTS": "none",

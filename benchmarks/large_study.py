@@ -236,7 +236,7 @@ def everything(bots: int, labels: int) -> dict[str, Any]:
     server = PostgreSQL(folder / "postgresql", durable=False)
     server.start()
     try:
-        os.environ |= {"DATABASE_URL": server.url, "SECRET_KEY": "only for measuring"}
+        os.environ |= {"DATABASE_URL": server.owner_url, "SECRET_KEY": "only for measuring"}
         os.environ["TURNWISE_VAR"] = str(folder / "var")
         start_django()
         from django.core.management import call_command

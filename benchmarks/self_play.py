@@ -111,7 +111,7 @@ def main() -> None:
     try:
         for service in services:
             service.start()
-        names = {"DATABASE_URL": services[0].url, "REDIS_URL": services[1].url}
+        names = {"DATABASE_URL": services[0].owner_url, "REDIS_URL": services[1].url}
         os.environ |= names | {
             "SECRET_KEY": "only here",
             "DJANGO_SETTINGS_MODULE": "turnwise.project.settings",

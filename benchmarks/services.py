@@ -23,7 +23,7 @@ def services(*, durable: bool = True) -> Iterator[tuple[PostgreSQL, Redis]]:
         for service in (postgresql, redis):
             service.start()
             stack.callback(service.stop)
-        _prepare_settings(folder, postgresql.url, redis.url)
+        _prepare_settings(folder, postgresql.owner_url, redis.url)
         yield postgresql, redis
 
 

@@ -49,7 +49,8 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None
         if not os.environ.get(address):
             service.start()
             _stops.append(service.stop)
-            os.environ[address] = service.url
+            # As the owner: tests create databases, and empty tables that refuse it.
+            os.environ[address] = service.owner_url if isinstance(service, PostgreSQL) else service.url
             started.append(address)
     os.environ[STARTED] = " ".join(started)
     return (yield)

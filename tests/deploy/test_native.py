@@ -254,6 +254,19 @@ def test_the_first_admin_s_password_outlives_the_container_that_wrote_it() -> No
     assert "TURNWISE_VAR=/var/lib/turnwise" in (ROOT / "Dockerfile").read_text()
 
 
+def test_only_the_setup_of_the_containers_knows_the_owner_of_the_tables() -> None:
+    services = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
+    setup = services["setup"]["environment"]
+
+    for name in ("pages", "sockets", "bots", "worker", "timer"):
+        told = services[name]["environment"]
+        assert told["DATABASE_URL"] == setup["APPLICATION_DATABASE_URL"]
+        assert "POSTGRES_PASSWORD" not in str(told)
+    assert setup["DATABASE_URL"].startswith("postgresql://turnwise:${POSTGRES_PASSWORD:?")
+    assert setup["APPLICATION_DATABASE_URL"].startswith("postgresql://turnwise_app:${APPLICATION_PASSWORD:?")
+    assert "APPLICATION_PASSWORD=" in (ROOT / "deploy" / "env.example").read_text()
+
+
 def test_nobody_in_the_network_of_the_containers_uses_redis_without_its_password() -> None:
     services = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
 

@@ -21,6 +21,7 @@ import pytest
 
 from tests.faults.ledger import Chatter
 from tests.project.conftest import ROOT, Serving, clean_environment, copy_of, new_folder, prepared_var
+from turnwise.project.supervision.embedded import APPLICATION, OWNER
 
 __all__ = ["new_folder", "prepared_var"]
 
@@ -190,6 +191,7 @@ class Stack:
     def write_until_refused(self) -> bool:
         """Use up what room the files of PostgreSQL still have inside."""
         database = json.loads((self.var / "services.json").read_text())["DATABASE_URL"]
+        database = database.replace(f"{APPLICATION}@", f"{OWNER}@")
         try:
             with psycopg2.connect(database) as connection, connection.cursor() as cursor:
                 for number in range(100):

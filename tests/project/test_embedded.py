@@ -39,13 +39,13 @@ def run_sql(url: str, sql: str) -> list[tuple[object, ...]]:
 def test_postgresql_stops_the_orphan_on_its_folder_and_keeps_the_data(postgresql: PostgreSQL) -> None:
     orphan = postgresql.process
     assert orphan is not None
-    run_sql(postgresql.url, "CREATE TABLE kept AS SELECT 7 AS number")
+    run_sql(postgresql.owner_url, "CREATE TABLE kept AS SELECT 7 AS number")
 
     heir = PostgreSQL(postgresql.folder, durable=False)
     heir.start()
     try:
         assert orphan.wait(120) == 0
-        assert run_sql(heir.url, "SELECT number FROM kept") == [(7,)]
+        assert run_sql(heir.owner_url, "SELECT number FROM kept") == [(7,)]
     finally:
         heir.stop()
 
@@ -161,13 +161,13 @@ def test_no_folder_of_root_is_opened_for_postgresql(folder: Path, monkeypatch: p
     monkeypatch.setattr(embedded, "postgresql_binaries", lambda: installed)
     server = PostgreSQL(closed / "var" / "postgresql", durable=False)
     server.start()
-    run_sql(server.url, "CREATE TABLE kept AS SELECT 7 AS number")
+    run_sql(server.owner_url, "CREATE TABLE kept AS SELECT 7 AS number")
     server.stop()
 
     again = PostgreSQL(closed / "var" / "postgresql", durable=False)
     again.start()
     try:
-        assert run_sql(again.url, "SELECT number FROM kept") == [(7,)]
+        assert run_sql(again.owner_url, "SELECT number FROM kept") == [(7,)]
         assert closed.stat().st_mode & 0o777 == 0o700
         assert (closed / "var" / "postgresql").resolve().parent == folder / "place"
     finally:

@@ -19,7 +19,7 @@ def guarded(new_folder: Callable[[], Path]) -> Iterator[str]:
     server.start()
     rules = "local all turnwise trust\nlocal all all scram-sha-256\n"
     (folder / "postgresql" / "data" / "pg_hba.conf").write_text(rules)
-    connection = psycopg2.connect(server.url)
+    connection = psycopg2.connect(server.owner_url)
     connection.autocommit = True
     with connection.cursor() as cursor:
         cursor.execute("CREATE ROLE researcher LOGIN PASSWORD 'right'")

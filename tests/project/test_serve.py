@@ -79,7 +79,7 @@ def test_a_start_on_data_that_this_code_has_prepared_serves_first_and_checks_the
     var = prepared_var(folder)
     database = PostgreSQL(var / "postgresql")
     database.start()
-    with closing(psycopg2.connect(database.url)) as changed, changed, changed.cursor() as cursor:
+    with closing(psycopg2.connect(database.owner_url)) as changed, changed, changed.cursor() as cursor:
         cursor.execute("ALTER TABLE bots_bot ADD mood text")
     database.stop()
 

@@ -85,8 +85,7 @@ def reward(dialogue: Dialogue, amount: Decimal, *, by: User) -> int:
     people = list(seats.values_list("assignment__participation", flat=True))
     if not people:
         raise ValidationError(_("Nobody who is paid here talked in this conversation."))
-    for participation in people:
-        ledger.add_bonus(participation, amount, note=_("Outstanding conversation"), by=by)
+    ledger.add_bonuses(people, amount, note=_("Outstanding conversation"), by=by)
     return len(people)
 
 

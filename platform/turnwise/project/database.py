@@ -11,12 +11,14 @@ from pathlib import Path
 
 import psycopg2
 from django.apps import apps
+from django.conf import settings
 from django.core.management import call_command
 from django.db import ProgrammingError, connection
 from django.db.migrations.exceptions import InconsistentMigrationHistory
 from django.db.migrations.loader import MigrationLoader
 
 from turnwise.live.sql import files_of
+from turnwise.project.roles import grant_application
 from turnwise.project.supervision.embedded import POSTGRESQL_VERSION, postgresql_binaries
 from turnwise.project.supervision.processes import StartError
 
@@ -78,6 +80,7 @@ def restore(database: str, file: Path, *, replace: bool = False) -> None:
         raise DumpError(f"There is no file {file}.")
     _run("pg_restore", "--list", str(file))  # before anything is touched
     with psycopg2.connect(database) as connection, connection.cursor() as cursor:
+        _refuse_other_roles(cursor)
         _refuse_company(cursor)
         if not replace:
             _refuse_loss(cursor)
@@ -89,10 +92,23 @@ def restore(database: str, file: Path, *, replace: bool = False) -> None:
     _run("psql", *whole, f"--dbname={database}", given=emptied + script)
 
 
+def _refuse_other_roles(cursor: "psycopg2.extensions.cursor") -> None:
+    cursor.execute(
+        "SELECT current_user FROM pg_namespace WHERE nspname = %s AND NOT pg_has_role(nspowner, 'USAGE')",
+        [_SCHEMA],
+    )
+    for (role,) in cursor.fetchall():
+        raise DumpError(
+            f"The role {role} of DATABASE_URL does not own the tables, so it cannot replace them. Use the "
+            "address with which manage.py bootstrap runs."
+        )
+
+
 def _refuse_company(cursor: "psycopg2.extensions.cursor") -> None:
     cursor.execute(
         "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
-        " AND backend_type = 'client backend'"
+        # Of connections of other roles only a superuser is told the type; PostgreSQL's own have no role.
+        " AND usesysid IS NOT NULL AND coalesce(backend_type, 'client backend') = 'client backend'"
     )
     (others,) = cursor.fetchone() or (0,)
     if others:
@@ -147,7 +163,7 @@ class WrongEncodingError(Exception):
 
 
 def bring_up_to_date() -> None:
-    """Migrate, and see that what is there now is what the models and the SQL files say.
+    """Migrate, check that it is what the models and the SQL files say, and admit the application.
 
     Raises:
         WrongEncodingError: texts beyond some letters would be refused later, at the worst moment.
@@ -160,6 +176,8 @@ def bring_up_to_date() -> None:
     except (ProgrammingError, InconsistentMigrationHistory) as error:
         _refuse(str(error).splitlines()[0].rstrip("."))
     _refuse(_wrong_column() or _wrong_function())
+    if settings.APPLICATION_DATABASE_URL:
+        grant_application(settings.DATABASE_URL, settings.APPLICATION_DATABASE_URL)
 
 
 def _refuse_all_but_unicode() -> None:

@@ -151,9 +151,10 @@ def write_probe(cursor: Any) -> None:
         DatabaseError: nothing can be written.
     """
     table = f"readyz_{uuid4().hex}"
+    # A temporary table: the application's role may create no other.
     cursor.execute(
-        f"BEGIN; CREATE TABLE {table} AS SELECT repeat(md5(n::text), 50) FROM generate_series(1, 100) AS n;"
-        f" DROP TABLE {table}; COMMIT"
+        f"BEGIN; CREATE TEMPORARY TABLE {table} AS"
+        f" SELECT repeat(md5(n::text), 50) FROM generate_series(1, 100) AS n; DROP TABLE {table}; COMMIT"
     )
 
 

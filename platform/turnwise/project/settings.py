@@ -46,6 +46,8 @@ def _embedded(name: str) -> str:
 
 
 DATABASE_URL = os.environ.get("DATABASE_URL") or _embedded("DATABASE_URL") or "postgresql:///turnwise"
+# What other programs have as DATABASE_URL where `manage.py bootstrap` connects as the owner of the tables.
+APPLICATION_DATABASE_URL = os.environ.get("APPLICATION_DATABASE_URL", "")
 REDIS_URL = os.environ.get("REDIS_URL") or _embedded("REDIS_URL") or "redis://127.0.0.1:6379/0"
 
 # --- secrets -----------------------------------------------------------------------------------

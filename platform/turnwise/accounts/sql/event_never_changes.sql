@@ -1,4 +1,4 @@
--- What is in the audit trail stays as it was written, whoever asks: no row of it is changed or deleted.
+-- What is in the audit trail stays as it was written, whoever asks: no row of it is changed or deleted, and the table is never emptied.
 CREATE OR REPLACE FUNCTION accounts_event_never_changes() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     RAISE EXCEPTION 'The audit trail is only ever added to.' USING ERRCODE = 'restrict_violation';
@@ -7,3 +7,5 @@ $$;
 
 CREATE OR REPLACE TRIGGER event_never_changes BEFORE UPDATE OR DELETE ON accounts_event
     FOR EACH ROW EXECUTE FUNCTION accounts_event_never_changes();
+CREATE OR REPLACE TRIGGER events_are_never_emptied BEFORE TRUNCATE ON accounts_event
+    FOR EACH STATEMENT EXECUTE FUNCTION accounts_event_never_changes();

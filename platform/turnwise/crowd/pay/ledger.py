@@ -1,6 +1,9 @@
 """What each person was promised, earned and was paid. Entries are added and never changed.
 
 One entry for each participation and reason, which the database holds: so nobody is paid twice for one.
+
+Every writer calls `lock` before it reads what its entry depends on. Participations are locked before the
+study, never after it, as everywhere in this package.
 """
 
 from collections.abc import Iterable
@@ -30,10 +33,19 @@ MOST_IN_ALL = Decimal(100_000_000)
 CLAIMS = (Reason.EARNED, Reason.PARTLY, Reason.BONUS)
 
 
+def lock(study_id: int) -> None:
+    """Lock a study's ledger until the caller's transaction ends: everybody else who adds an entry waits.
+
+    What was read before the lock may be out of date. Inserts that refer to the study, such as labels, go on.
+    """
+    Study.objects.select_for_update(no_key=True).values_list("pk").get(pk=study_id)
+
+
 def promise(participation: Participation) -> None:
     """Note, in the caller's transaction, what somebody who begins is to have when they are done."""
     study = participation.study
     if study.pay_amount and study.rehearsal_of_id is None:
+        lock(study.pk)
         _add(participation, Reason.PROMISED, study.pay_amount)
 
 
@@ -47,6 +59,7 @@ def settle(assignment: Assignment, outcome: Outcome, now: datetime) -> None:
     own = PayEntry.objects.filter(participation=assignment.participation_id, reason=Reason.PROMISED).first()
     if own is None:
         return
+    lock(assignment.study_id)
     if outcome in PAID:
         _add(assignment.participation, Reason.EARNED, own.amount, currency=own.currency)
     elif outcome in (Outcome.TIMED_OUT, Outcome.NO_PARTNER):
@@ -205,27 +218,32 @@ def owed(study: Study) -> Owed:
     return found
 
 
-@transaction.atomic
 def add_bonus(participation_id: int, amount: Decimal, *, note: str, by: User) -> None:
-    """Promise somebody more than their work earned them.
+    """Promise somebody more than their work earned them; see `add_bonuses`."""
+    add_bonuses([participation_id], amount, note=note, by=by)
+
+
+@transaction.atomic
+def add_bonuses(participation_ids: Iterable[int], amount: Decimal, *, note: str, by: User) -> None:
+    """Promise each of these people of one study a bonus, or none of them.
 
     Raises:
         ValidationError: it is no amount, they are still at work, had a bonus, or were paid already.
     """
-    participation = _locked(participation_id)
     if not NOTHING < amount <= LARGEST_BONUS or amount != amount.quantize(CENT):
         raise ValidationError(
             _("“%(amount)s” cannot be a bonus. Enter an amount above 0, up to %(most)s, in whole cents.")
             % {"amount": amount, "most": LARGEST_BONUS}
         )
-    _refuse_paid(participation, Reason.BONUS, Reason.REVERSED)
-    if not Assignment.objects.filter(participation=participation).exclude(outcome="").exists():
-        # Paid now, they could not be paid for the work itself later.
-        raise ValidationError(
-            _("%(who)s is still at work. Give the bonus when they are done.")
-            % {"who": participation.pseudonym}
-        )
-    _add(participation, Reason.BONUS, amount, note=note.strip()[:200], by=by.username)
+    for participation in _locked(participation_ids):
+        _refuse_paid(participation, Reason.BONUS, Reason.REVERSED)
+        if not Assignment.objects.filter(participation=participation).exclude(outcome="").exists():
+            # Paid now, they could not be paid for the work itself later.
+            raise ValidationError(
+                _("%(who)s is still at work. Give the bonus when they are done.")
+                % {"who": participation.pseudonym}
+            )
+        _add(participation, Reason.BONUS, amount, note=note.strip()[:200], by=by.username)
 
 
 @transaction.atomic
@@ -235,9 +253,9 @@ def reverse(participation_id: int, *, note: str, by: User) -> None:
     Raises:
         ValidationError: there is no reason or no claim, or they were paid already.
     """
-    participation = _locked(participation_id)
     if not note.strip():
         raise ValidationError(_("Say why: the reason stays in the ledger."))
+    (participation,) = _locked([participation_id])
     _refuse_paid(participation, Reason.REVERSED)
     account = next(iter(accounts(participation.study, only=[participation.pk])), None)
     if account is None or account.due <= 0:
@@ -247,9 +265,21 @@ def reverse(participation_id: int, *, note: str, by: User) -> None:
     _add(participation, Reason.REVERSED, account.due, note=note.strip()[:200], by=by.username)
 
 
-def _locked(participation_id: int) -> Participation:
-    rows = Participation.objects.select_related("study", "worker").select_for_update(of=("self",))
-    return rows.get(pk=participation_id)
+def _locked(participation_ids: Iterable[int]) -> list[Participation]:
+    """Participations of one study, locked, so that nobody erases their ids meanwhile; then its ledger.
+
+    Raises:
+        Participation.DoesNotExist: one is gone.
+    """
+    keys = set(participation_ids)
+    rows = Participation.objects.select_related("study", "worker").filter(pk__in=keys).order_by("pk")
+    # Rows that refer to them, as payments over a panel's API do, are still added.
+    locked = list(rows.select_for_update(of=("self",), no_key=True))
+    if len(locked) < len(keys):
+        raise Participation.DoesNotExist
+    for study_id in {each.study_id for each in locked}:
+        lock(study_id)
+    return locked
 
 
 def _refuse_paid(participation: Participation, *also: Reason) -> None:
@@ -276,7 +306,7 @@ def pay(study: Study, *, total: Decimal, by: User) -> int:
     Raises:
         ValidationError: meanwhile another sum is due.
     """
-    Study.objects.select_for_update().get(pk=study.pk)
+    lock(study.pk)
     owed = due(study)
     now_due = sum((account.due for account in owed), NOTHING)
     if now_due != total:

@@ -97,7 +97,7 @@ def pay_bonuses(study: Study, *, by: str) -> tuple[int, Decimal]:
     Returns:
         To how many people how much in all is to be paid; who is being paid already is not among them.
     """
-    Study.objects.select_for_update().get(pk=study.pk)
+    ledger.lock(study.pk)
     people = 0
     total = ledger.NOTHING
     for own, amount in beyond_approval(study, panel="prolific"):

@@ -52,8 +52,8 @@ def _begin(
         raise refusals.not_taking(participation.study)
     now = now or timezone.now()
     _join_pilot(participation, now)
+    ledger.promise(participation)  # before the bots: whoever saves a study locks it before them, too
     bot = bot_for(participation, now)
-    ledger.promise(participation)
     return Assignment.objects.create(
         participation=participation,
         study_id=participation.study_id,

@@ -15,6 +15,7 @@ from turnwise.studies import bundles
 from turnwise.studies.services import results_changed
 
 
+@transaction.atomic(savepoint=False)  # the end and its pay are stored together, or neither is
 def complete(assignment_id: int, outcome: Outcome, *, now: datetime) -> None:
     """End an assignment, in the caller's transaction; the worker's completion code becomes valid."""
     assignment = Assignment.objects.select_related("participation").get(pk=assignment_id)

@@ -29,6 +29,7 @@ from urllib.parse import quote
 
 import psycopg2
 
+from turnwise.project import roles
 from turnwise.project.supervision.processes import StartError, kill_others_in, spawn, stop, stop_server_of
 
 FOLDER = Path("/var/lib/turnwise")
@@ -100,6 +101,9 @@ def _folder() -> Path:
 POSTGRESQL_VERSION = "18"
 # PostgreSQL refuses to run as root; a root shell (a container, say) runs it as this user instead.
 SYSTEM_USER = "turnwise"
+# Roles of the database: one creates it and owns its tables, the other runs the application.
+OWNER = "turnwise"
+APPLICATION = "turnwise_app"
 START_SECONDS = 60.0
 # The shortest limit on a Unix socket's path among our systems: macOS, 104 bytes with its end mark.
 SOCKET_PATH_BYTES = 103
@@ -118,7 +122,16 @@ class PostgreSQL:
 
     @property
     def url(self) -> str:
-        return f"postgresql://turnwise@/turnwise?host={quote(str(self._sockets))}"
+        """Address for the application, whose role reads and writes rows."""
+        return self._address(APPLICATION)
+
+    @property
+    def owner_url(self) -> str:
+        """Address for migrations and restoring, as the superuser that owns all tables."""
+        return self._address(OWNER)
+
+    def _address(self, role: str) -> str:
+        return f"postgresql://{role}@/turnwise?host={quote(str(self._sockets))}"
 
     def settle(self) -> None:
         """Have the folder, so that the address is known before the server runs."""
@@ -159,18 +172,19 @@ class PostgreSQL:
             )
         _wait_ready(self.name, self.process, self._ask, log)
         self._create_database()
+        roles.grant_application(self.owner_url, self.url)
 
     def stop(self) -> None:
         stop(self.process, signal.SIGINT)
 
     def _ask(self, database: str = "postgres") -> None:
-        psycopg2.connect(dbname=database, user="turnwise", host=str(self._sockets), connect_timeout=5).close()
+        psycopg2.connect(dbname=database, user=OWNER, host=str(self._sockets), connect_timeout=5).close()
 
     def _create(self, data: Path) -> None:
         # Made beside its final place: a start that is cut off leaves nothing that looks complete.
         unfinished = data.with_suffix(".unfinished")
         shutil.rmtree(unfinished, ignore_errors=True)
-        command = [str(self._programs / "initdb"), "--pgdata", str(unfinished), "--username=turnwise"]
+        command = [str(self._programs / "initdb"), "--pgdata", str(unfinished), f"--username={OWNER}"]
         # The builtin provider sorts the same on every system, with no locale installed.
         command += ["--auth=trust", "--encoding=UTF8", "--no-locale", "--no-instructions"]
         command += ["--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
@@ -186,7 +200,7 @@ class PostgreSQL:
         unfinished.rename(data)
 
     def _create_database(self) -> None:
-        connection = psycopg2.connect(dbname="postgres", user="turnwise", host=str(self._sockets))
+        connection = psycopg2.connect(dbname="postgres", user=OWNER, host=str(self._sockets))
         connection.autocommit = True
         try:
             with connection.cursor() as cursor:

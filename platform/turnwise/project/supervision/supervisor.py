@@ -51,6 +51,7 @@ class Supervisor:
         self.web: Program | None = None
         self.jobs: list[Service] = []
         self.data: Path | None = None  # of the embedded database
+        self.owner: dict[str, str] = {}  # its address for what changes tables
         self.preparation: subprocess.Popen[bytes] | None = None
         self.may_check_later = False
         self.checks_left = 3
@@ -97,6 +98,7 @@ class Supervisor:
             embedded[address] = service.url
             if isinstance(service, PostgreSQL):
                 self.data = service.folder
+                self.owner = {address: service.owner_url}
         self.environment |= embedded
         # Read by the settings, so that `manage.py shell` beside a running server finds them.
         installation.write_private(self.var / "services.json", json.dumps(embedded))
@@ -134,7 +136,8 @@ class Supervisor:
     def _begin_to_prepare(self) -> None:
         """In a process that ends and frees its memory."""
         command = [sys.executable, str(ROOT / "manage.py"), "bootstrap", "--json"]
-        self.preparation = spawn(command, output=subprocess.PIPE, environment=self.environment)
+        environment = self.environment | self.owner
+        self.preparation = spawn(command, output=subprocess.PIPE, environment=environment)
 
     def _heed_preparation(self) -> None:
         process = self.preparation

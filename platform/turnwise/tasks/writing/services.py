@@ -266,9 +266,9 @@ def write(desk: Desk, *, key: str, text: str, now: datetime | None = None) -> Wr
     """
     now = now or timezone.now()
     text = text.strip()
+    Participation.objects.select_for_update(of=("self",)).get(pk=desk.participation_id)
     if desk.is_pilot:  # whoever goes on from the pilot either sees this response, or is seen here
         Study.objects.select_for_update(no_key=True).get(code=desk.study_code)
-    Participation.objects.select_for_update(of=("self",)).get(pk=desk.participation_id)
     assignment = Assignment.objects.get(pk=desk.assignment_id)
     if assignment.outcome:
         raise RefusedError("finished", REFUSALS["finished"])
