@@ -5,7 +5,11 @@ import os
 import platform
 import subprocess
 import sys
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
+
+import grimp
+import pytest
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "platform" / "turnwise"
@@ -24,6 +28,26 @@ def test_all_apps_are_in_the_one_package() -> None:
         spec = importlib.util.find_spec(f"turnwise.{app}")
         assert spec
         assert spec.origin == str(PACKAGE / app / "__init__.py")
+
+
+def test_modules_import_one_another_in_no_circle() -> None:
+    """Counts every import: at the top of a module, in a function, and for annotations alone."""
+    graph = grimp.build_graph(*APPS, "chatbots", "evaluation", cache_dir=None)
+    imported = {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}
+
+    try:
+        TopologicalSorter(_without_known_circle(imported)).prepare()
+    except CycleError as error:
+        pytest.fail(" -> ".join(reversed(error.args[1])))
+
+
+def _without_known_circle(imported: dict[str, set[str]]) -> dict[str, set[str]]:
+    """The same imports, except that parts of question sets do not name the whole set."""
+    whole = {"evaluation.questions.declarations"}
+    return {
+        module: names - whole if module.startswith("evaluation.questions.") else names
+        for module, names in imported.items()
+    }
 
 
 def test_pinned_versions_name_no_index() -> None:

@@ -1,18 +1,17 @@
 """HRED, VHRED, VHCR and their EI variants: any trained one by its folder, and the small pair that ships."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field, field_validator
 
-from chatbots.base import Bot, BotConfiguration, Candidate, Context, Device, Failure, Response, seed_of
-from chatbots.local_files import hash_of, trained_model
+from chatbots.base import BotConfiguration, Context, Device, Response, seed_of
+from chatbots.local_files import trained_model
 from chatbots.registry import register
+from chatbots.word_models import CHATBOTS, WordModelBot, responses_of
 
-CODE = Path(__file__).parents[1] / "hierarchical"
-SHARED = [CODE.parent / "training" / name for name in ("decoding.py", "vocabulary.py")]
-SHIPPED = CODE / "pretrained"
+SHIPPED = CHATBOTS / "hierarchical" / "pretrained"
 """Where the models of this repository are, a folder each."""
 
 
@@ -49,16 +48,18 @@ class HierarchicalConfiguration(DecodingConfiguration):
 
 
 @register("hierarchical")
-class HierarchicalBot(Bot):
+class HierarchicalBot(WordModelBot):
     """HRED, VHRED or VHCR, with or without EI, that was trained here: named by its folder.
 
     Source: Ghandeharioun et al. 2019, arXiv:1906.09308, section 3.
     """
 
     Configuration: ClassVar[type[BotConfiguration]] = HierarchicalConfiguration
+    configuration: DecodingConfiguration
     libraries: ClassVar[tuple[str, ...]] = ("torch",)
+    package = "hierarchical"
 
-    def __init__(self, configuration: BotConfiguration) -> None:
+    def __init__(self, configuration: DecodingConfiguration) -> None:
         """Load the model.
 
         Raises:
@@ -67,9 +68,7 @@ class HierarchicalBot(Bot):
             ModuleNotFoundError: PyTorch or another library for models is not installed.
         """
         super().__init__(configuration)
-        assert isinstance(configuration, DecodingConfiguration)
-        self._folder, self._batch = self.folder(configuration), configuration.batch
-        self._responder = load_responder(self._folder, configuration)
+        self._responder = load_responder(self.folder(configuration), configuration)
 
     @classmethod
     def folder(cls, configuration: BotConfiguration) -> Path:
@@ -78,41 +77,16 @@ class HierarchicalBot(Bot):
         return Path(configuration.checkpoint)
 
     @classmethod
-    def memory_needed(cls, configuration: BotConfiguration) -> int | None:
-        """The size of the weights in memory, and of the scores of all replies that are followed at once."""
+    def size(cls, folder: Path) -> tuple[int, int]:
         from chatbots.hierarchical.model import count_parameters, read_config
 
-        assert isinstance(configuration, DecodingConfiguration)
-        shape = read_config(cls.folder(configuration))
-        scores = 3 * configuration.batch * configuration.beam * shape.vocabulary_size
-        return 4 * (count_parameters(shape)["total"] + scores)
+        shape = read_config(folder)
+        return count_parameters(shape)["total"], shape.vocabulary_size
 
-    @property
-    def max_batch(self) -> int:
-        """As configured."""
-        return self._batch
-
-    def respond(self, contexts: Sequence[Context]) -> list[Response | Failure]:
+    def respond(self, contexts: Sequence[Context]) -> list[Response]:
         """All replies of a batch, word by word together."""
         conversations = [[turn.text for turn in context.turns] for context in contexts]
-        found = self._responder.reply(conversations, [seed_of(context) for context in contexts])
-        return [
-            Response(
-                reply.text,
-                tuple(Candidate(each.text, each.per_word) for each in reply.candidates),
-                reply.words,
-            )
-            for reply in found
-        ]
-
-    def fingerprint(self) -> Mapping[str, object]:
-        """As of every bot, and the hashes of the model's code, weights and vocabulary."""
-        files = ("config.json", "model.safetensors", "vocabulary.json")
-        return {
-            **super().fingerprint(),
-            "model_code": hash_of([*sorted(CODE.glob("*.py")), *SHARED]),
-            "model": {name: hash_of([self._folder / name]) for name in files},
-        }
+        return responses_of(self._responder.reply(conversations, [seed_of(context) for context in contexts]))
 
 
 class SmallConfiguration(DecodingConfiguration):

@@ -1,21 +1,19 @@
 """The Transformer of Topical-Chat, with or without knowledge: any trained one by its folder."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field, field_validator
 
-from chatbots.base import Bot, BotConfiguration, Candidate, Context, Device, Failure, Response, seed_of
-from chatbots.local_files import hash_of, trained_model
+from chatbots.base import BotConfiguration, Context, Device, Response, seed_of
+from chatbots.local_files import trained_model
 from chatbots.registry import register
-
-CODE = Path(__file__).parents[1] / "knowledge"
-SHARED = [CODE.parent / "training" / name for name in ("decoding.py", "vocabulary.py")]
+from chatbots.word_models import WordModelBot, responses_of
 
 
 @register("topical-chat")
-class TopicalChatBot(Bot):
+class TopicalChatBot(WordModelBot):
     """A Transformer that was trained here to draw on what its seat has read: named by its folder.
 
     With knowledge it reads the sentence of its material that is nearest to what was said last; without, only
@@ -54,6 +52,7 @@ class TopicalChatBot(Bot):
 
     configuration: Configuration
     libraries: ClassVar[tuple[str, ...]] = ("torch", "scipy")
+    package = "knowledge"
 
     def __init__(self, configuration: Configuration) -> None:
         """Load the model.
@@ -67,41 +66,25 @@ class TopicalChatBot(Bot):
         self._responder = load_responder(configuration)
 
     @classmethod
-    def memory_needed(cls, configuration: BotConfiguration) -> int | None:
-        """The size of the weights in memory, and of the scores of all replies that are followed at once."""
+    def folder(cls, configuration: BotConfiguration) -> Path:
+        assert isinstance(configuration, cls.Configuration)
+        return Path(configuration.checkpoint)
+
+    @classmethod
+    def size(cls, folder: Path) -> tuple[int, int]:
         from chatbots.knowledge.model import count_parameters, read_config
 
-        assert isinstance(configuration, cls.Configuration)
-        shape = read_config(Path(configuration.checkpoint))
-        scores = 3 * configuration.batch * configuration.beam * shape.vocabulary_size
-        return 4 * (count_parameters(shape)["total"] + scores)
+        shape = read_config(folder)
+        return count_parameters(shape)["total"], shape.vocabulary_size
 
-    @property
-    def max_batch(self) -> int:
-        """As configured."""
-        return self.configuration.batch
-
-    def respond(self, contexts: Sequence[Context]) -> list[Response | Failure]:
+    def respond(self, contexts: Sequence[Context]) -> list[Response]:
         """All replies of a batch, word by word together."""
         found = self._responder.reply(
             [[turn.text for turn in context.turns] for context in contexts],
             [[passage.text for passage in context.material] for context in contexts],
             [seed_of(context) for context in contexts],
         )
-        return [
-            Response(reply.text, tuple(Candidate(*each) for each in reply.candidates), reply.words)
-            for reply in found
-        ]
-
-    def fingerprint(self) -> Mapping[str, object]:
-        """As of every bot, and the hashes of the model's code, weights and vocabulary."""
-        files = ("config.json", "model.safetensors", "vocabulary.json")
-        folder = Path(self.configuration.checkpoint)
-        return {
-            **super().fingerprint(),
-            "model_code": hash_of([*sorted(CODE.glob("*.py")), *SHARED]),
-            "model": {name: hash_of([folder / name]) for name in files},
-        }
+        return responses_of(found)
 
 
 def load_responder(configuration: TopicalChatBot.Configuration) -> Any:

@@ -5,7 +5,7 @@ Shapes: n conversations, u utterances of all of them, m = u - n that answer anot
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -17,6 +17,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from chatbots.hierarchical.corpus import Part
 from chatbots.hierarchical.distillation import TargetFile, Targets
+from chatbots.training.batching import EpochBatches
 from chatbots.training.vocabulary import PADDING
 
 NO_TARGETS = Targets()
@@ -78,7 +79,7 @@ def collate(conversations: Sequence[Sequence[Sequence[int]]], targets: Targets =
 
 
 @dataclass(frozen=True)
-class Batches:
+class Batches(EpochBatches[Batch]):
     """The conversations of a part of a corpus, batched.
 
     Attributes:
@@ -93,32 +94,16 @@ class Batches:
     targets: TargetFile | None = None
     seed: int = 0
 
-    def __post_init__(self) -> None:
-        if self.size < 1:
-            raise ValueError(f"batch={self.size} must be at least 1.")
-
     @cached_property
     def rows(self) -> NDArray[np.int64] | None:
         """Of each utterance in the file of targets."""
         return None if self.targets is None else self.targets.rows_for(self.part)
 
-    def epoch(self, number: int, *, skip: int = 0) -> Iterator[Batch]:
-        """The batches of one pass over all conversations.
+    @property
+    def examples(self) -> NDArray[np.int64]:
+        return np.arange(len(self.part))
 
-        Args:
-            number: of the epoch; each has an order of its own.
-            skip: leave out this many of the first batches.
-        """
-        order = np.random.default_rng((self.seed, number)).permutation(len(self.part))
-        for start in range(skip * self.size, len(order), self.size):
-            yield self._of(order[start : start + self.size])
-
-    def in_order(self) -> Iterator[Batch]:
-        """Every conversation once, as they come: for measuring."""
-        for start in range(0, len(self.part), self.size):
-            yield self._of(np.arange(start, min(start + self.size, len(self.part))))
-
-    def _of(self, numbers: NDArray[np.int64]) -> Batch:
+    def of(self, numbers: NDArray[np.int64]) -> Batch:
         conversations = [self.part.conversation(int(number)) for number in numbers]
         if self.targets is None or self.rows is None:
             return collate(conversations)

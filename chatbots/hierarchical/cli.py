@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Sequence
 from dataclasses import fields, replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from chatbots.hierarchical.config import PRESETS, HierarchicalConfig, preset
-from chatbots.training.command import print_preset, run_command
+from chatbots.training.command import (
+    Command,
+    add_export_options,
+    given,
+    preset_option,
+    print_preset,
+    run_command,
+    settings_from,
+    weights_to_export,
+)
 from chatbots.training.settings import check_range
 
 if TYPE_CHECKING:
@@ -19,40 +28,13 @@ if TYPE_CHECKING:
     from chatbots.training.vocabulary import Vocabulary
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Run one command.
-
-    Args:
-        arguments: what follows `python -m chatbots hierarchical`.
-
-    Returns:
-        The exit status: 0, or 2 after one line of error on the standard error stream.
-    """
-    return run_command("hierarchical", __doc__, add_subcommands, arguments)
-
-
-def add_subcommands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add this package's commands to a parser."""
-    _add_describe(commands.add_parser("describe", help="print a preset and its parameter counts as JSON"))
-    _add_corpus(commands.add_parser("corpus", help="build a corpus from conversations"))
-    _add_train(commands.add_parser("train", help="train a model on a corpus, or continue a run"))
-    _add_perplexity(commands.add_parser("perplexity", help="measure a checkpoint on a part of a corpus"))
-    _add_reply(commands.add_parser("reply", help="answer one context"))
-    _add_export(commands.add_parser("export", help="write a checkpoint's weights alone, for use"))
-
-
-def _add_describe(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--preset", choices=PRESETS, default="reddit-vhcr-ei")
-    parser.set_defaults(run=describe)
-
-
 def describe(options: argparse.Namespace) -> None:
     """Print a preset and its parameter counts."""
     from chatbots.hierarchical.model import count_parameters
 
     chosen = preset(options.preset)
     told = {field.name: getattr(chosen, field.name) for field in fields(chosen) if field.name != "config"}
-    print_preset(options.preset, count_parameters(chosen.config), chosen.config.to_dict(), **told)
+    print_preset(options.preset, count_parameters(chosen.config), chosen.config, **told)
 
 
 def _add_corpus(parser: argparse.ArgumentParser) -> None:
@@ -66,15 +48,13 @@ def _add_corpus(parser: argparse.ArgumentParser) -> None:
     add("--validation", type=float, default=0.1, help="share of conversations to look at during training")
     add("--test", type=float, default=0.1, help="share of conversations to measure on at the end")
     add("--safety", choices=("profanity-check", "none"), default="profanity-check")
-    parser.set_defaults(run=build_corpus)
 
 
 def build_corpus(options: argparse.Namespace) -> None:
     """Build a corpus and print its report."""
     from chatbots.hierarchical.corpus import CorpusSettings, build
 
-    told = {field.name: getattr(options, field.name) for field in fields(CorpusSettings)}
-    report = build(options.input, options.output, CorpusSettings(**told))
+    report = build(options.input, options.output, settings_from(options, CorpusSettings))
     print(json.dumps(report, indent=1, ensure_ascii=False))
 
 
@@ -104,7 +84,6 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
     add("--checkpoint-every", type=int, default=1_000, help="steps")
     add("--keep", type=int, default=3, help="newest checkpoints kept; 0 for all")
     add("--device", default="cpu")
-    parser.set_defaults(run=train)
 
 
 def train(options: argparse.Namespace) -> None:
@@ -113,8 +92,8 @@ def train(options: argparse.Namespace) -> None:
     from chatbots.hierarchical.corpus import Part
     from chatbots.hierarchical.distillation import TargetFile
     from chatbots.hierarchical.training import Trainer, TrainingSettings
+    from chatbots.training.files import load_corpus_vocabulary
     from chatbots.training.running import pick_device
-    from chatbots.training.vocabulary import Vocabulary
 
     chosen = preset(options.preset)
     for name in ("batch", "emotion_weight", "semantic_weight"):
@@ -123,12 +102,11 @@ def train(options: argparse.Namespace) -> None:
     check_range("epochs", options.epochs, least=1)
     check_range("batch", options.batch, least=1)
     by_epochs = options.steps is None
-    told = {field.name: getattr(options, field.name) for field in fields(TrainingSettings)}
-    settings = TrainingSettings(**told | ({"steps": 1} if by_epochs else {}))
+    settings = settings_from(options, TrainingSettings, **({"steps": 1} if by_epochs else {}))
     device = pick_device(options.device)
     targets = _targets(chosen.config, options, TargetFile)
     parts = {name: Part.load(options.corpus / f"{name}.npz") for name in ("train", "validation")}
-    vocabulary = Vocabulary.from_json((options.corpus / "vocabulary.json").read_bytes())
+    vocabulary = load_corpus_vocabulary(options.corpus, "hierarchical")
     if by_epochs:
         steps = options.epochs * -(-len(parts["train"]) // options.batch)
         settings = replace(settings, steps=max(1, steps))
@@ -168,9 +146,7 @@ def _config(
     shape: HierarchicalConfig, options: argparse.Namespace, vocabulary: Vocabulary, targets: TargetFile | None
 ) -> HierarchicalConfig:
     """The preset's shape with the corpus's vocabulary, the targets' sizes and what is told otherwise."""
-    told = {name: getattr(options, name) for name in ("dropout", "word_drop", "sentence_drop")}
-    changed: dict[str, Any] = {name: value for name, value in told.items() if value is not None}
-    changed["input_only"] = options.input_only
+    changed = given(options, "dropout", "word_drop", "sentence_drop") | {"input_only": options.input_only}
     if targets:
         changed |= {"emotions": targets.emotions, "semantics": targets.semantics}
     return replace(shape, vocabulary_size=len(vocabulary), **changed)
@@ -186,7 +162,6 @@ def _add_perplexity(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--batch", type=int, default=64, help="conversations of a batch")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--device", default="cpu")
-    parser.set_defaults(run=measure_perplexity)
 
 
 def measure_perplexity(options: argparse.Namespace) -> None:
@@ -230,7 +205,6 @@ def _add_reply(parser: argparse.ArgumentParser) -> None:
     add("--beam", type=int, default=5)
     add("--temperature", type=float, default=1.0)
     add("--seed", type=int, default=0)
-    parser.set_defaults(run=reply)
 
 
 def reply(options: argparse.Namespace) -> None:
@@ -238,31 +212,40 @@ def reply(options: argparse.Namespace) -> None:
     from chatbots.hierarchical.model import load_checkpoint
     from chatbots.hierarchical.responder import DecodingSettings, Responder
 
-    settings = DecodingSettings(choose=options.choose, beam=options.beam, temperature=options.temperature)
+    settings = settings_from(options, DecodingSettings)
     model, vocabulary = load_checkpoint(options.checkpoint)
     (answer,) = Responder(model, vocabulary, settings).reply([options.context], [options.seed])
     print(answer.text)
 
 
-def _add_export(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--checkpoint", type=Path, required=True)
-    parser.add_argument("--output", type=Path, required=True)
-    parser.add_argument("--precision", choices=("fp32", "bf16"), default="bf16")
-    parser.set_defaults(run=export)
-
-
 def export(options: argparse.Namespace) -> None:
     """Write weights, configuration and vocabulary without the state of training."""
-    import torch
-
     from chatbots.hierarchical.model import read_config
-    from chatbots.training.checkpoint import read_vocabulary, read_weights, save_with_vocabulary
+    from chatbots.training.checkpoint import read_vocabulary, save_with_vocabulary
 
     config = read_config(options.checkpoint)
-    dtype = torch.bfloat16 if options.precision == "bf16" else torch.float32
     save_with_vocabulary(
         options.output,
         config=config,
-        weights={name: weight.to(dtype) for name, weight in read_weights(options.checkpoint).items()},
+        weights=weights_to_export(options),
         vocabulary=read_vocabulary(options.checkpoint, config.vocabulary_size),
     )
+
+
+COMMANDS = (
+    Command(
+        "describe",
+        "print a preset and its parameter counts as JSON",
+        preset_option(PRESETS, "reddit-vhcr-ei"),
+        describe,
+    ),
+    Command("corpus", "build a corpus from conversations", _add_corpus, build_corpus),
+    Command("train", "train a model on a corpus, or continue a run", _add_train, train),
+    Command("perplexity", "measure a checkpoint on a part of a corpus", _add_perplexity, measure_perplexity),
+    Command("reply", "answer one context", _add_reply, reply),
+    Command("export", "write a checkpoint's weights alone, for use", add_export_options, export),
+)
+
+
+main = partial(run_command, "hierarchical", __doc__, COMMANDS)
+"""Run the command in what follows `python -m chatbots hierarchical`; see `run_command`."""

@@ -6,14 +6,14 @@ import math
 from dataclasses import dataclass, fields, replace
 from typing import Literal
 
-from chatbots.training.settings import ModelConfig, named
+from chatbots.training.settings import WordModelConfig, named
 
 Architecture = Literal["hred", "vhred", "vhcr"]
 ARCHITECTURES = ("hred", "vhred", "vhcr")
 
 
 @dataclass(frozen=True, kw_only=True)
-class HierarchicalConfig(ModelConfig):
+class HierarchicalConfig(WordModelConfig):
     """Everything that fixes the shape of a model, and what is dropped in training.
 
     Attributes:

@@ -11,7 +11,6 @@ A corpus is a folder: `vocabulary.json`; `train.npz`, `validation.npz` and `test
 from __future__ import annotations
 
 import hashlib
-import io
 from array import array
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -26,11 +25,11 @@ from chatbots.meena.corpus.building import batches
 from chatbots.meena.corpus.filters import Candidate, by_bot, has_url
 from chatbots.meena.corpus.reading import ReadingReport, Tree, read_trees
 from chatbots.safety import CLASSIFIERS, SafetyClassifier
-from chatbots.training.files import CorpusError, write_atomically, write_json
+from chatbots.training.files import SPLITS, CorpusError, load_arrays, save_arrays, save_vocabulary, write_json
 from chatbots.training.settings import check_range
 from chatbots.training.vocabulary import LEAST_OCCURRENCES, Vocabulary
 
-SPLITS = ("train", "validation", "test")
+ARRAYS = ("words", "utterances", "conversations", "keys")
 TREES_AT_ONCE = 256
 
 
@@ -94,25 +93,11 @@ class Part:
         Raises:
             CorpusError: nothing is there, or something else.
         """
-        try:
-            with np.load(path) as found:
-                return cls(*(found[name] for name in ("words", "utterances", "conversations", "keys")))
-        except (OSError, ValueError, KeyError) as error:
-            raise CorpusError(
-                f"{path} cannot be read ({error}). Build it with 'python -m chatbots hierarchical corpus'."
-            ) from error
+        return cls(**load_arrays(path, ARRAYS, "hierarchical"))
 
     def save(self, path: Path) -> None:
         """Write the part, whole or not at all."""
-        content = io.BytesIO()
-        np.savez(
-            content,
-            words=self.words,
-            utterances=self.utterances,
-            conversations=self.conversations,
-            keys=self.keys,
-        )
-        write_atomically(path, content.getvalue())
+        save_arrays(path, **{name: getattr(self, name) for name in ARRAYS})
 
     def __len__(self) -> int:
         """Conversations."""
@@ -208,7 +193,7 @@ def build(inputs: Sequence[Path], output: Path, settings: CorpusSettings) -> dic
         part = builder.part()
         part.save(output / f"{name}.npz")
         found[name] = part.counts() | {"unknown": int((part.words == 1).sum())}
-    write_atomically(output / "vocabulary.json", vocabulary.to_json())
+    save_vocabulary(output, vocabulary)
     found |= {
         "vocabulary": len(vocabulary),
         "lines": report.lines,

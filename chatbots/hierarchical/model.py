@@ -13,7 +13,6 @@ A hierarchical model on disk: the files of `chatbots.training.checkpoint`, with 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import NamedTuple
 
 import torch
@@ -34,8 +33,8 @@ from chatbots.hierarchical.layers import (
     standard_normal,
     states,
 )
-from chatbots.training.checkpoint import for_use, read_config_of, read_vocabulary
-from chatbots.training.vocabulary import PADDING, START, UNKNOWN, Vocabulary
+from chatbots.training.checkpoint import WordModelFiles
+from chatbots.training.vocabulary import PADDING, START, UNKNOWN
 
 NEEDS_TARGETS = (
     "This model reads what its teachers say of each utterance (input_only): name their file with --targets. "
@@ -301,25 +300,5 @@ def count_parameters(config: HierarchicalConfig) -> dict[str, int]:
     return parts | {"total": sum(parts.values())}
 
 
-def load_checkpoint(folder: Path, *, device: torch.device | None = None) -> tuple[Hierarchical, Vocabulary]:
-    """Read a model for use: in evaluation mode and float32, with its vocabulary.
-
-    Args:
-        folder: what `save_with_vocabulary` wrote.
-        device: where to put it; the CPU if not told.
-
-    Raises:
-        CheckpointError: files are missing, or configuration, weights and vocabulary do not fit together.
-    """
-    config = read_config(folder)
-    vocabulary = read_vocabulary(folder, config.vocabulary_size)
-    return for_use(lambda: Hierarchical(config), folder, device=device), vocabulary
-
-
-def read_config(folder: Path) -> HierarchicalConfig:
-    """The shape of the model in that folder.
-
-    Raises:
-        CheckpointError: there is none, or its configuration cannot be read.
-    """
-    return read_config_of(HierarchicalConfig, folder, "hierarchical model")
+FILES = WordModelFiles(HierarchicalConfig, Hierarchical, "hierarchical model")
+load_checkpoint, read_config = FILES.load, FILES.read_config

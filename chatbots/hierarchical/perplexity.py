@@ -22,11 +22,10 @@ from tqdm import tqdm
 from chatbots.hierarchical.batching import Batch
 from chatbots.hierarchical.layers import standard_normal
 from chatbots.hierarchical.model import Drawn, Hierarchical
+from chatbots.training.perplexity import evaluating, perplexity_of
 from chatbots.training.settings import check_range
 
 SAMPLES = 100
-MOST_NATS = 700.0
-"""Of which a float can hold the exponential."""
 
 
 class Perplexity(NamedTuple):
@@ -61,24 +60,17 @@ def perplexity(
     check_range("samples", samples, least=1, most=1_000_000)
     device = model.embedding.weight.device
     generator = torch.Generator(device).manual_seed(seed)
-    was_training = model.training
-    model.eval()
     total = divergences = 0.0
     words = 0
-    for batch in tqdm(batches, desc="perplexity", unit=" batches", disable=None, leave=False):
-        found, divergence = log_likelihood(model, batch.to(device), samples, generator)
-        total -= float(found.double().sum())
-        divergences += divergence
-        words += batch.words
-    model.train(was_training)
-    if not words:
-        raise ValueError("There is no conversation to measure perplexity on. Build the corpus with more.")
-    if not total / words < MOST_NATS:
-        raise ValueError(
-            f"The mean negative log-likelihood is {total / words:g} nats per word: these weights have no "
-            "perplexity. Use an older checkpoint."
-        )
-    return Perplexity(math.exp(total / words), words, divergences / words)
+    with evaluating(model):
+        for batch in tqdm(batches, desc="perplexity", unit=" batches", disable=None, leave=False):
+            found, divergence = log_likelihood(model, batch.to(device), samples, generator)
+            total -= float(found.double().sum())
+            divergences += divergence
+            words += batch.words
+    none = "There is no conversation to measure perplexity on. Build the corpus with more."
+    value = perplexity_of(total, words, unit="word", if_none=none)
+    return Perplexity(value, words, divergences / words)
 
 
 def log_likelihood(

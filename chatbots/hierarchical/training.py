@@ -2,37 +2,28 @@
 
 from __future__ import annotations
 
-import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from tqdm import tqdm
 
 from chatbots.hierarchical.batching import Batch, Batches
 from chatbots.hierarchical.config import HierarchicalConfig
-from chatbots.hierarchical.model import Hierarchical, Losses, read_config
+from chatbots.hierarchical.model import FILES, Hierarchical, Losses
 from chatbots.hierarchical.perplexity import perplexity
-from chatbots.training.checkpoint import (
-    CheckpointError,
-    latest_checkpoint,
-    read_training,
-    read_weights,
-    save_with_vocabulary,
-)
-from chatbots.training.files import append_row, forget_later
-from chatbots.training.running import check_finite, cosine, drop_old, restore_training, state_of_training
-from chatbots.training.settings import check_range
+from chatbots.training.running import cosine
+from chatbots.training.settings import check_least, check_rate
 from chatbots.training.vocabulary import Vocabulary
+from chatbots.training.word_run import WordRun
 
-LOGS = ("train.csv", "validation.csv")
 LEAST = {"steps": 1, "annealing": 0, "warmup": 0, "validate_every": 1, "checkpoint_every": 1}
 LEAST |= {"keep": 0, "clip": 0, "seed": 0, "emotion_weight": 0, "semantic_weight": 0, "validation_samples": 1}
-MOST = 2**62
 MUST_STAY = ("learning_rate", "decay", "warmup", "annealing", "seed", "emotion_weight", "semantic_weight")
 
 
@@ -74,10 +65,8 @@ class TrainingSettings:
     keep: int = 3
 
     def __post_init__(self) -> None:
-        for name, least in LEAST.items():
-            check_range(name, getattr(self, name), least=least, most=MOST)
-        if not 0 < self.learning_rate < math.inf:
-            raise ValueError(f"learning_rate={self.learning_rate} must be above 0, and finite.")
+        check_least(self, LEAST)
+        check_rate(self.learning_rate)
 
     def rate(self, step: int) -> float:
         """The learning rate of a step, counted from 0."""
@@ -97,7 +86,7 @@ class TrainingSettings:
         return loss
 
 
-class Trainer:
+class Trainer(WordRun[HierarchicalConfig, Hierarchical]):
     """One run, new or resumed.
 
     Args:
@@ -114,6 +103,8 @@ class Trainer:
             another number of conversations in a batch or other targets.
     """
 
+    settings: TrainingSettings
+
     def __init__(
         self,
         run: Path,
@@ -125,18 +116,19 @@ class Trainer:
         validation: Batches,
         device: torch.device,
     ) -> None:
-        self.run, self.config, self.vocabulary, self.settings = run, config, vocabulary, settings
-        self.batches, self.validation, self.device = train, validation, device
-        self.step = self.epoch = self.batch_in_epoch = 0
         if not len(train.part):
             raise ValueError("The corpus has no conversation to learn from.")
-        torch.manual_seed(settings.seed)
-        self.model = Hierarchical(config).to(device)
-        self.optimizer = torch.optim.Adam(self.model.parameters(), lr=settings.learning_rate)
-        torch.manual_seed(settings.seed + 1)
-        if checkpoint := latest_checkpoint(run):
-            self._resume(checkpoint)
-        self._forget_later_steps()
+        self.batches, self.validation = train, validation
+        self.epoch = self.batch_in_epoch = 0
+        super().__init__(
+            run,
+            files=FILES,
+            config=config,
+            vocabulary=vocabulary,
+            settings=settings,
+            device=device,
+            make_optimizer=partial(torch.optim.Adam, lr=settings.learning_rate),
+        )
 
     def train(self) -> None:
         """Train to the last step.
@@ -154,22 +146,14 @@ class Trainer:
             found = self.update(batch)
             rate = batch.words / (time.perf_counter() - started)
             progress.set_postfix_str(f"{found['nats']:.3f} nats, {rate:,.0f} words/s", refresh=False)
-            self._log("train.csv", step=self.step, **found, words=batch.words, per_second=rate)
+            self.log("train.csv", **found, words=batch.words, per_second=rate)
             self._measure_and_save()
 
     def update(self, batch: Batch) -> dict[str, float]:
         """One step of the optimiser; nats per word, of words and divergence, and the heads' losses."""
         losses = self.model(batch)
         loss = self.settings.loss(losses, self.step)
-        check_finite(self.run, "loss", float(loss.detach()), self.step + 1)
-        self.optimizer.zero_grad(set_to_none=True)
-        torch.autograd.backward(loss)
-        norm = nn.utils.clip_grad_norm_(self.model.parameters(), self.settings.clip or math.inf)
-        check_finite(self.run, "norm of the gradient", float(norm), self.step + 1)
-        for group in self.optimizer.param_groups:
-            group["lr"] = self.settings.rate(self.step)
-        self.optimizer.step()
-        self.step += 1
+        self.descend(loss, self.settings.rate(self.step))
         distilled = {
             name: float(value.detach())
             for name, value in losses.distilled._asdict().items()
@@ -196,61 +180,22 @@ class Trainer:
                 self.model, self.validation.in_order(), samples=self.settings.validation_samples
             )
             values = {"perplexity": measured.value, "divergence": measured.divergence}
-            self._log("validation.csv", step=self.step, **values, words=measured.words)
+            self.log("validation.csv", **values, words=measured.words)
         if last or self.step % self.settings.checkpoint_every == 0:
             self.save()
 
-    def _forget_later_steps(self) -> None:
-        """Take from the logs what an earlier process did after the checkpoint: it is done again."""
-        for path in (self.run / name for name in LOGS):
-            forget_later(path, self.step)
+    def progress(self) -> dict[str, Any]:
+        return {"epoch": self.epoch, "batch_in_epoch": self.batch_in_epoch}
 
-    def _log(self, name: str, **values: float) -> None:
-        append_row(self.run / name, values)
+    def restore_progress(self, stored: Mapping[str, Any]) -> None:
+        self.epoch, self.batch_in_epoch = stored["epoch"], stored["batch_in_epoch"]
 
-    def save(self) -> None:
-        """Write a checkpoint from which training goes on as if it had not stopped."""
-        parameters = dict(self.model.named_parameters())
-        plain = {
-            "step": self.step,
-            "epoch": self.epoch,
-            "batch_in_epoch": self.batch_in_epoch,
-            "settings": self._told(),
-        }
-        save_with_vocabulary(
-            self.run / f"step-{self.step:07d}",
-            config=self.config,
-            weights={name: parameter.detach().cpu() for name, parameter in parameters.items()},
-            vocabulary=self.vocabulary,
-            training=(state_of_training(parameters, self.optimizer, self.device), plain),
-        )
-        drop_old(self.run, self.settings.keep)
-
-    def _told(self) -> dict[str, Any]:
-        """All that the run depends on beside configuration and vocabulary."""
+    def conditions(self) -> dict[str, Any]:
         targets = self.batches.targets
         data = {"batch": self.batches.size, "conversations": len(self.batches.part)}
         return asdict(self.settings) | data | {"targets": targets.about if targets else None}
 
-    def _resume(self, checkpoint: Path) -> None:
-        if read_config(checkpoint) != self.config:
-            raise CheckpointError(
-                f"{checkpoint} has another configuration. Use another --output, or that one's."
-            )
-        if (checkpoint / "vocabulary.json").read_bytes() != self.vocabulary.to_json():
-            raise CheckpointError(
-                f"{checkpoint} was trained with another vocabulary than the corpus's. Use its corpus."
-            )
-        tensors, plain = read_training(checkpoint)
-        self._check_settings(checkpoint, plain["settings"])
-        self.step, self.epoch, self.batch_in_epoch = plain["step"], plain["epoch"], plain["batch_in_epoch"]
-        self.model.load_state_dict(read_weights(checkpoint))
-        restore_training(tensors, dict(self.model.named_parameters()), self.optimizer, self.device)
-
-    def _check_settings(self, checkpoint: Path, before: dict[str, Any]) -> None:
-        """Refuse what would change data or steps; more steps are borne where the rate stays."""
-        now = self._told()
-        fixed = [*MUST_STAY, "batch", "conversations", "targets", *(["steps"] if self.settings.decay else [])]
-        changed = {name: (before.get(name), now[name]) for name in fixed if before.get(name) != now[name]}
-        if changed:
-            raise CheckpointError(f"{checkpoint} was trained with other settings (before, now): {changed}.")
+    def fixed_conditions(self) -> Iterable[str]:
+        # More steps are allowed where the learning rate does not depend on their number.
+        steps = ["steps"] if self.settings.decay else []
+        return [*MUST_STAY, "batch", "conversations", "targets", *steps]

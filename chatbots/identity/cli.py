@@ -8,12 +8,13 @@ import sys
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from chatbots.identity.classifiers import KINDS, SHIPPED, load_classifier
-from chatbots.identity.classifiers.base import ClassifierError, checked
-from chatbots.identity.grammar.notation import ROOTS, Grammar, GrammarError, ebnf, load
+from chatbots.identity.classifiers.base import checked
+from chatbots.identity.grammar.notation import ROOTS, Grammar, ebnf, load
 from chatbots.identity.grammar.recognition import Recogniser
 from chatbots.identity.grammar.sampling import SHARES, Split, by_shares, sample
 from chatbots.identity.labels import LABELS, Label
@@ -25,45 +26,14 @@ from chatbots.identity.training import (
     train,
     validated,
 )
+from chatbots.training.command import Command, run_command
 
 ENOUGH_STRINGS = 100_000
 MOST_SAMPLES = 1_000_000
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Run one command.
-
-    Args:
-        arguments: what follows `python -m chatbots identity`.
-
-    Returns:
-        The exit status: 0, or 2 after one line of error on the standard error stream.
-    """
-    options = _parser().parse_args(arguments)
-    try:
-        options.run(options)
-    except (ClassifierError, GrammarError, UtteranceError, OSError) as error:
-        print(f"identity: {error}", file=sys.stderr)
-        return 2
-    except BrokenPipeError:
-        return 130
-    return 0
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m chatbots identity", description=__doc__)
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    _add_grammar(commands.add_parser("grammar", help="count the grammar's rules, symbols and strings"))
-    _add_sample(commands.add_parser("sample", help="draw utterances from the grammar"))
-    _add_recognise(commands.add_parser("recognise", help="say which labels' grammar derives a text"))
-    _add_train(commands.add_parser("train", help="train a classifier"))
-    _add_predict(commands.add_parser("predict", help="write a classifier's probabilities of utterances"))
-    return parser
-
-
 def _add_grammar(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--ebnf", choices=list(ROOTS.values()), help="print the grammar of a root for Lark")
-    parser.set_defaults(run=show_grammar)
 
 
 def show_grammar(options: argparse.Namespace) -> None:
@@ -99,7 +69,6 @@ def _add_sample(parser: argparse.ArgumentParser) -> None:
     add("--count", type=int, default=100, help="utterances of each label")
     add("--seed", type=int, default=0)
     add("--plain", action="store_true", help="without typos and other variants of words")
-    parser.set_defaults(run=draw)
 
 
 def draw(options: argparse.Namespace) -> None:
@@ -117,7 +86,6 @@ def draw(options: argparse.Namespace) -> None:
 
 def _add_recognise(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("text", nargs="*", metavar="TEXT", help="default: the lines of the standard input")
-    parser.set_defaults(run=recognise)
 
 
 def recognise(options: argparse.Namespace) -> None:
@@ -141,7 +109,6 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
     add("--model", type=Path, help="encoder: folder of the pretrained model")
     add("--epochs", type=int, default=3, help="encoder: times that each text is seen")
     add("--device", default="cpu", help="encoder: cpu or cuda")
-    parser.set_defaults(run=train_one)
 
 
 def train_one(options: argparse.Namespace) -> None:
@@ -190,7 +157,6 @@ def _add_predict(parser: argparse.ArgumentParser) -> None:
         action="append",
         help="folder of a classifier; repeat for several; default: shipped",
     )
-    parser.set_defaults(run=predict)
 
 
 def predict(options: argparse.Namespace) -> None:
@@ -214,3 +180,16 @@ def _predictions(
         known = {name: value for name, value in asdict(utterance).items() if value}
         known["text"] = utterance.text
         yield json.dumps(known | found | {"model": model, "milliseconds": milliseconds}, ensure_ascii=False)
+
+
+COMMANDS = (
+    Command("grammar", "count the grammar's rules, symbols and strings", _add_grammar, show_grammar),
+    Command("sample", "draw utterances from the grammar", _add_sample, draw),
+    Command("recognise", "say which labels' grammar derives a text", _add_recognise, recognise),
+    Command("train", "train a classifier", _add_train, train_one),
+    Command("predict", "write a classifier's probabilities of utterances", _add_predict, predict),
+)
+
+
+main = partial(run_command, "identity", __doc__, COMMANDS)
+"""Run the command in what follows `python -m chatbots identity`; see `run_command`."""

@@ -5,7 +5,7 @@ Shapes: n turns to write, s words of the longest history, k of the longest sente
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -18,7 +18,7 @@ from torch.nn.utils.rnn import pad_sequence
 from chatbots.knowledge.config import TopicalChatConfig
 from chatbots.knowledge.corpus import Part, Sentences
 from chatbots.knowledge.oracle import NONE, IntArray
-from chatbots.training.settings import check_range
+from chatbots.training.batching import EpochBatches
 from chatbots.training.vocabulary import PADDING, START
 
 
@@ -80,7 +80,7 @@ def _padded(rows: Sequence[Words]) -> Tensor:
 
 
 @dataclass(frozen=True)
-class Batches:
+class Batches(EpochBatches[Batch]):
     """The turns of a part of a corpus that answer others, batched.
 
     Attributes:
@@ -97,13 +97,14 @@ class Batches:
     size: int
     seed: int = 0
 
-    def __post_init__(self) -> None:
-        check_range("batch", self.size, least=1)
-
     @cached_property
     def answers(self) -> IntArray:
         """The turns."""
         return self.part.answers
+
+    @property
+    def examples(self) -> IntArray:
+        return self.answers
 
     @cached_property
     def _begins(self) -> IntArray:
@@ -113,28 +114,11 @@ class Batches:
         """Batches of an epoch."""
         return -(-len(self.answers) // self.size)
 
-    def epoch(self, number: int, *, skip: int = 0) -> Iterator[Batch]:
-        """The batches of one pass over all turns.
-
-        Args:
-            number: of the epoch; each has an order of its own.
-            skip: leave out this many of the first batches.
-        """
-        order = np.random.default_rng((self.seed, number)).permutation(self.answers)
-        for start in range(skip * self.size, len(order), self.size):
-            yield self.of(order[start : start + self.size])
-
-    def in_order(self) -> Iterator[Batch]:
-        """Every turn once, as they come: for measuring."""
-        for start in range(0, len(self.answers), self.size):
-            yield self.of(self.answers[start : start + self.size])
-
-    def of(self, turns: IntArray) -> Batch:
-        """The batch of some turns."""
-        numbers = turns.tolist()
-        sentences = [self.sentence(turn) for turn in numbers] if self.config.knowledge else None
+    def of(self, numbers: IntArray) -> Batch:
+        turns = numbers.tolist()
+        sentences = [self.sentence(turn) for turn in turns] if self.config.knowledge else None
         return collate(
-            [self.history(turn) for turn in numbers], sentences, [self.target(turn) for turn in numbers]
+            [self.history(turn) for turn in turns], sentences, [self.target(turn) for turn in turns]
         )
 
     def history(self, turn: int) -> NDArray[np.uint16]:

@@ -4,49 +4,26 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Sequence
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from chatbots.knowledge.config import PRESETS, TopicalChatConfig, preset
-from chatbots.training.command import print_preset, run_command
+from chatbots.training.command import (
+    Command,
+    given,
+    preset_option,
+    print_preset,
+    run_command,
+    settings_from,
+)
 from chatbots.training.settings import check_range
 
 if TYPE_CHECKING:
     from chatbots.knowledge.conversations import ReadingSet
-    from chatbots.knowledge.training import TrainingSettings
 
 PARTS = ("validation", "test")
-
-
-def main(arguments: Sequence[str]) -> int:
-    """Run one command.
-
-    Args:
-        arguments: what follows `python -m chatbots topical-chat`.
-
-    Returns:
-        The exit status: 0, or 2 after one line of error on the standard error stream.
-    """
-    return run_command("topical-chat", __doc__, add_subcommands, arguments)
-
-
-def add_subcommands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add this package's commands to a parser."""
-    _add_describe(commands.add_parser("describe", help="print a preset and its parameter counts as JSON"))
-    _add_split(commands.add_parser("split", help="divide conversations into frequent and rare parts"))
-    _add_corpus(commands.add_parser("corpus", help="build a corpus, each turn with its nearest sentence"))
-    _add_lessons(commands.add_parser("lessons", help="make lessons in reading from a corpus, to begin with"))
-    _add_train(commands.add_parser("train", help="train a model on a corpus, or continue a run"))
-    _add_sweep(commands.add_parser("sweep", help="train with several lengths of history"))
-    _add_evaluate(commands.add_parser("evaluate", help="measure a checkpoint, and write its responses"))
-    _add_snippets(commands.add_parser("snippets", help="draw snippets with responses for people to judge"))
-
-
-def _add_describe(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--preset", choices=PRESETS, default="tf-knowledge")
-    parser.set_defaults(run=describe)
 
 
 def describe(options: argparse.Namespace) -> None:
@@ -54,7 +31,7 @@ def describe(options: argparse.Namespace) -> None:
     from chatbots.knowledge.model import count_parameters
 
     config = preset(options.preset)
-    print_preset(options.preset, count_parameters(config), config.to_dict())
+    print_preset(options.preset, count_parameters(config), config)
 
 
 def _add_split(parser: argparse.ArgumentParser) -> None:
@@ -64,7 +41,6 @@ def _add_split(parser: argparse.ArgumentParser) -> None:
     add("--output", type=Path, required=True, help="folder of the parts, a file each")
     add("--share", type=float, default=0.1, help="of conversations that are rare, and that are frequent")
     add("--seed", type=int, default=0)
-    parser.set_defaults(run=split)
 
 
 def split(options: argparse.Namespace) -> None:
@@ -96,17 +72,15 @@ def _add_corpus(parser: argparse.ArgumentParser) -> None:
     add("--vocabulary", type=int, default=49_957, dest="vocabulary_size", help="most words")
     add("--least-occurrences", type=int, default=1, help="of a word that is known")
     add("--vocabulary-of", type=Path, metavar="CORPUS", help="take the vocabulary of that corpus")
-    parser.set_defaults(run=build_corpus)
 
 
 def build_corpus(options: argparse.Namespace) -> None:
     """Build a corpus and print its report."""
     from chatbots.knowledge.conversations import read_conversations, read_reading_sets
-    from chatbots.knowledge.corpus import SPLITS, CorpusSettings, build, load_vocabulary
+    from chatbots.knowledge.corpus import CorpusSettings, build, load_vocabulary
+    from chatbots.training.files import SPLITS
 
-    settings = CorpusSettings(
-        vocabulary_size=options.vocabulary_size, least_occurrences=options.least_occurrences
-    )
+    settings = settings_from(options, CorpusSettings)
     reading_sets: dict[str, ReadingSet] = read_reading_sets(options.reading_sets)
     splits = {
         name: [each for path in getattr(options, name) for each in read_conversations(path, reading_sets)]
@@ -122,7 +96,6 @@ def _add_lessons(parser: argparse.ArgumentParser) -> None:
     add("--output", type=Path, required=True, help="folder of the lessons, a corpus to train on first")
     add("--number", type=int, default=38_400, help="of lessons; a fiftieth is added to validate on")
     add("--seed", type=int, default=0)
-    parser.set_defaults(run=make_lessons)
 
 
 def make_lessons(options: argparse.Namespace) -> None:
@@ -158,7 +131,6 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
     _add_training(parser)
     parser.add_argument("--output", type=Path, required=True, help="folder of logs and checkpoints")
     parser.add_argument("--history", type=int, help="W_H, words of history, instead of the preset's 32")
-    parser.set_defaults(run=train)
 
 
 def train(options: argparse.Namespace) -> None:
@@ -170,10 +142,10 @@ def run_training(options: argparse.Namespace, output: Path, history: int | None)
     """Train with so many words of history; returns the lowest perplexity on the validation turns."""
     from chatbots.knowledge.batching import Batches
     from chatbots.knowledge.corpus import load_part, load_sentences, load_vocabulary
-    from chatbots.knowledge.training import Initial, Trainer
+    from chatbots.knowledge.training import Initial, Trainer, TrainingSettings
     from chatbots.training.running import pick_device
 
-    device, settings = pick_device(options.device), _settings(options)
+    device, settings = pick_device(options.device), settings_from(options, TrainingSettings)
     vocabulary, sentences = load_vocabulary(options.corpus), load_sentences(options.corpus)
     config = _config(preset(options.preset), options, len(vocabulary), history)
     parts = {name: load_part(options.corpus, name) for name in ("train", "validation")}
@@ -191,19 +163,10 @@ def run_training(options: argparse.Namespace, output: Path, history: int | None)
     return min(trainer.perplexities)
 
 
-def _settings(options: argparse.Namespace) -> TrainingSettings:
-    from chatbots.knowledge.training import TrainingSettings
-
-    return TrainingSettings(
-        **{field.name: getattr(options, field.name) for field in fields(TrainingSettings)}
-    )
-
-
 def _config(
     shape: TopicalChatConfig, options: argparse.Namespace, words: int, history: int | None
 ) -> TopicalChatConfig:
-    told = {"dropout": options.dropout, "history": history}
-    changed: dict[str, Any] = {name: value for name, value in told.items() if value is not None}
+    changed = given(options, "dropout") | ({} if history is None else {"history": history})
     return replace(shape, vocabulary_size=words, **changed)
 
 
@@ -211,7 +174,6 @@ def _add_sweep(parser: argparse.ArgumentParser) -> None:
     _add_training(parser)
     parser.add_argument("--output", type=Path, required=True, help="folder of the runs, one for each length")
     parser.add_argument("--histories", type=int, nargs="+", default=[16, 32, 64, 128, 512], help="W_H")
-    parser.set_defaults(run=sweep)
 
 
 def sweep(options: argparse.Namespace) -> None:
@@ -241,7 +203,6 @@ def _add_evaluate(parser: argparse.ArgumentParser) -> None:
     add("--batch", type=int, default=32)
     add("--seed", type=int, default=0)
     add("--device", default="cpu")
-    parser.set_defaults(run=evaluate)
 
 
 def evaluate(options: argparse.Namespace) -> None:
@@ -255,9 +216,7 @@ def evaluate(options: argparse.Namespace) -> None:
 
     if options.responses is not None:
         check_range("responses", options.responses, least=0)
-    settings = DecodingSettings(
-        choose=options.choose, beam=options.beam, temperature=options.temperature, top_p=options.top_p
-    )
+    settings = settings_from(options, DecodingSettings)
     model, vocabulary = load_checkpoint(options.checkpoint, device=pick_device(options.device))
     if load_vocabulary(options.corpus).to_json() != vocabulary.to_json():
         raise ValueError(
@@ -283,7 +242,6 @@ def _add_snippets(parser: argparse.ArgumentParser) -> None:
     add("--number", type=int, default=150, help="of snippets, each from another conversation")
     add("--seed", type=int, default=0)
     add("--output", type=Path, required=True, help="folder of the files for *Contexts* and *Responses*")
-    parser.set_defaults(run=draw_snippets)
 
 
 def draw_snippets(options: argparse.Namespace) -> None:
@@ -298,3 +256,24 @@ def draw_snippets(options: argparse.Namespace) -> None:
     responses = snippets.read_responses(options.responses, conversations)
     drawn = snippets.draw(conversations, reading_sets, responses, number=options.number, seed=options.seed)
     print(json.dumps(snippets.write(drawn, options.output, options.seed), indent=1, ensure_ascii=False))
+
+
+COMMANDS = (
+    Command(
+        "describe",
+        "print a preset and its parameter counts as JSON",
+        preset_option(PRESETS, "tf-knowledge"),
+        describe,
+    ),
+    Command("split", "divide conversations into frequent and rare parts", _add_split, split),
+    Command("corpus", "build a corpus, each turn with its nearest sentence", _add_corpus, build_corpus),
+    Command("lessons", "make lessons in reading from a corpus, to begin with", _add_lessons, make_lessons),
+    Command("train", "train a model on a corpus, or continue a run", _add_train, train),
+    Command("sweep", "train with several lengths of history", _add_sweep, sweep),
+    Command("evaluate", "measure a checkpoint, and write its responses", _add_evaluate, evaluate),
+    Command("snippets", "draw snippets with responses for people to judge", _add_snippets, draw_snippets),
+)
+
+
+main = partial(run_command, "topical-chat", __doc__, COMMANDS)
+"""Run the command in what follows `python -m chatbots topical-chat`; see `run_command`."""

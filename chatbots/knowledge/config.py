@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
-from chatbots.training.settings import ModelConfig, named
+from chatbots.training.settings import WordModelConfig, named
 
 
 @dataclass(frozen=True, kw_only=True)
-class TopicalChatConfig(ModelConfig):
+class TopicalChatConfig(WordModelConfig):
     """Everything that fixes the shape of a model, and what is dropped in training.
 
     Attributes:

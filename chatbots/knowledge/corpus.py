@@ -7,7 +7,6 @@ its speaker had read; the vocabulary is that of the training turns and of the se
 
 from __future__ import annotations
 
-import io
 import json
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,11 +21,20 @@ from numpy.typing import NDArray
 from chatbots.knowledge.conversations import Conversation, ReadingSet, by_configuration
 from chatbots.knowledge.oracle import NONE, IntArray, Ranker, sentences_of
 from chatbots.knowledge.splitting import familiarity, frequencies
-from chatbots.training.files import CorpusError, write_atomically, write_json
+from chatbots.training.files import (
+    CorpusError,
+    load_arrays,
+    load_corpus_vocabulary,
+    save_arrays,
+    save_vocabulary,
+    write_atomically,
+    write_json,
+)
 from chatbots.training.settings import check_range
 from chatbots.training.vocabulary import UNKNOWN, Vocabulary
 
-SPLITS = ("train", "validation", "test")
+PACKAGE = "topical-chat"
+"""Name of its commands."""
 LONGEST = 1_000
 """Words of a turn or a sentence that are kept; far beyond what a model reads."""
 
@@ -187,7 +195,7 @@ def build(
             "entities": asdict(known) if known else None,
         }
     write_sentences(output, Sentences(*encoded(library.sentences, vocabulary)))
-    write_atomically(output / "vocabulary.json", vocabulary.to_json())
+    save_vocabulary(output, vocabulary)
     write_json(output / "report.json", report)
     return report
 
@@ -209,18 +217,12 @@ def _write_part(
 
 def write_numbers(output: Path, name: str, part: Part) -> None:
     """Write a part as numbers."""
-    _save(output / f"{name}.npz", **vars(part))
+    save_arrays(output / f"{name}.npz", **vars(part))
 
 
 def write_sentences(output: Path, sentences: Sentences) -> None:
     """Write the sentences of a corpus."""
-    _save(output / "knowledge.npz", **vars(sentences))
-
-
-def _save(path: Path, **arrays: Any) -> None:
-    content = io.BytesIO()
-    np.savez(content, **arrays)
-    write_atomically(path, content.getvalue())
+    save_arrays(output / "knowledge.npz", **vars(sentences))
 
 
 def _save_texts(path: Path, conversations: Sequence[Conversation]) -> None:
@@ -242,7 +244,7 @@ def load_texts(corpus: Path, name: str) -> list[tuple[str, str]]:
         documents = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
         return [(document["id"], text) for document in documents for text in document["turns"]]
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise CorpusError(_not_there(path, error)) from None
+        raise CorpusError.unreadable(path, error, PACKAGE) from None
 
 
 def load_part(corpus: Path, name: str) -> Part:
@@ -251,7 +253,8 @@ def load_part(corpus: Path, name: str) -> Part:
     Raises:
         CorpusError: it is not there, or something else.
     """
-    return Part(**_loaded(corpus / f"{name}.npz", ("words", "turns", "conversations", "sentences")))
+    names = ("words", "turns", "conversations", "sentences")
+    return Part(**load_arrays(corpus / f"{name}.npz", names, PACKAGE))
 
 
 def load_sentences(corpus: Path) -> Sentences:
@@ -260,7 +263,7 @@ def load_sentences(corpus: Path) -> Sentences:
     Raises:
         CorpusError: they are not there, or something else.
     """
-    return Sentences(**_loaded(corpus / "knowledge.npz", ("words", "begins")))
+    return Sentences(**load_arrays(corpus / "knowledge.npz", ("words", "begins"), PACKAGE))
 
 
 def load_vocabulary(corpus: Path) -> Vocabulary:
@@ -269,20 +272,4 @@ def load_vocabulary(corpus: Path) -> Vocabulary:
     Raises:
         CorpusError: it is not there.
     """
-    path = corpus / "vocabulary.json"
-    try:
-        return Vocabulary.from_json(path.read_bytes())
-    except OSError as error:
-        raise CorpusError(_not_there(path, error)) from None
-
-
-def _loaded(path: Path, names: Sequence[str]) -> dict[str, Any]:
-    try:
-        with np.load(path) as found:
-            return {name: found[name] for name in names}
-    except (OSError, ValueError, KeyError) as error:
-        raise CorpusError(_not_there(path, error)) from error
-
-
-def _not_there(path: Path, error: Exception) -> str:
-    return f"{path} cannot be read ({error}). Build it with 'python -m chatbots topical-chat corpus'."
+    return load_corpus_vocabulary(corpus, PACKAGE)

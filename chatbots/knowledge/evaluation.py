@@ -8,7 +8,6 @@ A model measured on a part of a corpus: perplexity, and a file of responses with
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,6 +23,7 @@ from chatbots.knowledge.model import TopicalChatModel
 from chatbots.knowledge.oracle import NONE
 from chatbots.knowledge.responder import DecodingSettings, replies
 from chatbots.training.files import write_atomically
+from chatbots.training.perplexity import evaluating, perplexity_of
 from chatbots.training.vocabulary import PADDING, UNKNOWN, Vocabulary
 
 PUBLISHED_NOTE = (
@@ -56,10 +56,6 @@ TABLE_5 = {
     512: _figures("42.7 .19 .82 .81"),
 }
 """By W_H, words of history that are read."""
-
-
-MOST_NATS = 700.0
-"""Of which a float can hold the exponential."""
 
 
 class Perplexity(NamedTuple):
@@ -98,13 +94,11 @@ def likelihoods(model: TopicalChatModel, batches: Iterable[Batch]) -> Iterator[t
         batches: turns, on any device.
     """
     device = model.embedding.weight.device
-    was_training = model.training
-    model.eval()
-    for batch in tqdm(batches, desc="perplexity", unit=" batches", disable=None, leave=False):
-        there = batch.to(device)
-        words = (there.targets != PADDING).sum(dim=1).tolist()
-        yield from zip((-nats(model, there)).tolist(), words, strict=True)
-    model.train(was_training)
+    with evaluating(model):
+        for batch in tqdm(batches, desc="perplexity", unit=" batches", disable=None, leave=False):
+            there = batch.to(device)
+            words = (there.targets != PADDING).sum(dim=1).tolist()
+            yield from zip((-nats(model, there)).tolist(), words, strict=True)
 
 
 def perplexity(model: TopicalChatModel, batches: Iterable[Batch]) -> Perplexity:
@@ -126,14 +120,8 @@ def summed(of_turns: Iterable[tuple[float, int]]) -> Perplexity:
     for likelihood, length in of_turns:
         total -= likelihood
         words += length
-    if not words:
-        raise ValueError("There is no turn to measure perplexity on. Build the corpus with more.")
-    if not total / words < MOST_NATS:
-        raise ValueError(
-            f"The mean negative log-likelihood is {total / words:g} nats per word: these weights have no "
-            "perplexity. Use an older checkpoint."
-        )
-    return Perplexity(math.exp(total / words), words)
+    none = "There is no turn to measure perplexity on. Build the corpus with more."
+    return Perplexity(perplexity_of(total, words, unit="word", if_none=none), words)
 
 
 ORACLE = "The sentence was chosen by looking at the answer: the oracle of the paper. No bot can do that."

@@ -9,35 +9,25 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
 import torch
-from torch import nn
 from tqdm import tqdm
 
 from chatbots.knowledge.batching import Batch, Batches
 from chatbots.knowledge.config import TopicalChatConfig
 from chatbots.knowledge.evaluation import nats, perplexity
-from chatbots.knowledge.model import TopicalChatModel, read_config
-from chatbots.training.checkpoint import (
-    VOCABULARY,
-    CheckpointError,
-    latest_checkpoint,
-    read_training,
-    read_weights,
-    save_with_vocabulary,
-)
-from chatbots.training.files import append_row, forget_later
-from chatbots.training.running import check_finite, drop_old, restore_training, state_of_training
-from chatbots.training.settings import check_range
+from chatbots.knowledge.model import FILES, TopicalChatModel, read_config
+from chatbots.training.checkpoint import VOCABULARY, CheckpointError, read_weights
+from chatbots.training.settings import check_least, check_rate
 from chatbots.training.vocabulary import Vocabulary
+from chatbots.training.word_run import WordRun
 
-LOGS = ("train.csv", "validation.csv")
 LEAST = {"epochs": 1, "patience": 1, "stop": 1, "clip": 0, "seed": 0, "checkpoint_every": 1, "keep": 1}
-MOST = 2**62
 MUST_STAY = ("optimizer", "learning_rate", "patience", "clip", "seed", "batch", "turns", "initial")
 BEST = "best"
 
@@ -72,10 +62,8 @@ class TrainingSettings:
     keep: int = 2
 
     def __post_init__(self) -> None:
-        for name, least in LEAST.items():
-            check_range(name, getattr(self, name), least=least, most=MOST)
-        if not 0 < self.learning_rate < math.inf:
-            raise ValueError(f"learning_rate={self.learning_rate} must be above 0, and finite.")
+        check_least(self, LEAST)
+        check_rate(self.learning_rate)
 
     def rate(self, perplexities: Sequence[float]) -> float:
         """The learning rate after epochs with these perplexities: halved after each `patience` in vain."""
@@ -122,7 +110,7 @@ class Initial:
             raise CheckpointError(f"{self.folder} has another shape. Use its preset. {error}") from None
 
 
-class Trainer:
+class Trainer(WordRun[TopicalChatConfig, TopicalChatModel]):
     """One run, new or resumed.
 
     Args:
@@ -140,6 +128,8 @@ class Trainer:
         ValueError: there is nothing to learn from, or nothing to validate on.
     """
 
+    settings: TrainingSettings
+
     def __init__(
         self,
         run: Path,
@@ -152,26 +142,25 @@ class Trainer:
         device: torch.device,
         initial: Initial | None = None,
     ) -> None:
-        self.run, self.config, self.vocabulary, self.settings = run, config, vocabulary, settings
-        self.batches, self.validation, self.device, self.initial = train, validation, device, initial
-        self.step = self.batch_in_epoch = 0
-        self.perplexities: list[float] = []
         if not len(train) or not len(validation):
             raise ValueError(
                 "Training needs turns to learn from and turns to validate on; one of them has none."
             )
-        torch.manual_seed(settings.seed)
-        self.model = TopicalChatModel(config).to(device)
-        adam = settings.optimizer == "adam"
-        make: Any = torch.optim.Adam if adam else torch.optim.SGD
-        self.optimizer: torch.optim.Optimizer = make(self.model.parameters(), lr=settings.learning_rate)
-        torch.manual_seed(settings.seed + 1)
-        if checkpoint := latest_checkpoint(run):
-            self._resume(checkpoint)
-        elif initial:
+        self.batches, self.validation, self.initial = train, validation, initial
+        self.batch_in_epoch = 0
+        self.perplexities: list[float] = []
+        optimizer = torch.optim.Adam if settings.optimizer == "adam" else torch.optim.SGD
+        super().__init__(
+            run,
+            files=FILES,
+            config=config,
+            vocabulary=vocabulary,
+            settings=settings,
+            device=device,
+            make_optimizer=partial(optimizer, lr=settings.learning_rate),
+        )
+        if initial and not self.is_resumed:
             initial.give_to(self.model, vocabulary)
-        for name in LOGS:
-            forget_later(run / name, self.step)
 
     @property
     def epoch(self) -> int:
@@ -187,8 +176,6 @@ class Trainer:
         while not self.settings.ended(self.perplexities):
             self.model.train()
             rate = self.settings.rate(self.perplexities)
-            for group in self.optimizer.param_groups:
-                group["lr"] = rate
             left = self.batches.epoch(self.epoch, skip=self.batch_in_epoch)
             for batch in tqdm(
                 left,
@@ -200,7 +187,7 @@ class Trainer:
                 started = time.perf_counter()
                 found = self.update(batch.to(self.device))
                 speed = batch.words / (time.perf_counter() - started)
-                self._log("train.csv", nats=found, words=batch.words, rate=rate, per_second=speed)
+                self.log("train.csv", nats=found, words=batch.words, rate=rate, per_second=speed)
                 if self.step % self.settings.checkpoint_every == 0 and self.batch_in_epoch < len(
                     self.batches
                 ):
@@ -210,13 +197,7 @@ class Trainer:
     def update(self, batch: Batch) -> float:
         """One step of the optimiser; nats per word."""
         loss = nats(self.model, batch).sum() / batch.words
-        check_finite(self.run, "loss", float(loss.detach()), self.step + 1)
-        self.optimizer.zero_grad(set_to_none=True)
-        torch.autograd.backward(loss)
-        norm = nn.utils.clip_grad_norm_(self.model.parameters(), self.settings.clip or math.inf)
-        check_finite(self.run, "norm of the gradient", float(norm), self.step + 1)
-        self.optimizer.step()
-        self.step += 1
+        self.descend(loss, self.settings.rate(self.perplexities))
         self.batch_in_epoch += 1
         return float(loss.detach())
 
@@ -224,57 +205,20 @@ class Trainer:
         measured = perplexity(self.model, self.validation.in_order())
         self.perplexities.append(measured.value)
         self.batch_in_epoch = 0
-        self._log("validation.csv", epoch=self.epoch, perplexity=measured.value, words=measured.words)
+        self.log("validation.csv", epoch=self.epoch, perplexity=measured.value, words=measured.words)
         if measured.value <= min(self.perplexities):
-            save_with_vocabulary(
-                self.run / BEST, config=self.config, weights=self._weights(), vocabulary=self.vocabulary
-            )
+            self.save_model(BEST)
         self.save()
 
-    def _log(self, name: str, **values: float) -> None:
-        append_row(self.run / name, {"step": self.step, **values})
+    def progress(self) -> dict[str, Any]:
+        return {"batch_in_epoch": self.batch_in_epoch, "perplexities": self.perplexities}
 
-    def _weights(self) -> dict[str, torch.Tensor]:
-        return {name: parameter.detach().cpu() for name, parameter in self.model.named_parameters()}
+    def restore_progress(self, stored: Mapping[str, Any]) -> None:
+        self.batch_in_epoch, self.perplexities = stored["batch_in_epoch"], list(stored["perplexities"])
 
-    def save(self) -> None:
-        """Write a checkpoint from which training goes on as if it had not stopped."""
-        parameters = dict(self.model.named_parameters())
-        plain = {
-            "step": self.step,
-            "batch_in_epoch": self.batch_in_epoch,
-            "perplexities": self.perplexities,
-            "settings": self._told(),
-        }
-        save_with_vocabulary(
-            self.run / f"step-{self.step:07d}",
-            config=self.config,
-            weights=self._weights(),
-            vocabulary=self.vocabulary,
-            training=(state_of_training(parameters, self.optimizer, self.device), plain),
-        )
-        drop_old(self.run, self.settings.keep)
-
-    def _told(self) -> dict[str, Any]:
-        """All that the run depends on beside configuration and vocabulary."""
+    def conditions(self) -> dict[str, Any]:
         data = {"batch": self.batches.size, "turns": len(self.batches.answers)}
         return asdict(self.settings) | data | {"initial": str(self.initial.folder) if self.initial else None}
 
-    def _resume(self, checkpoint: Path) -> None:
-        if read_config(checkpoint) != self.config:
-            raise CheckpointError(
-                f"{checkpoint} has another configuration. Use another --output, or that one's."
-            )
-        if (checkpoint / VOCABULARY).read_bytes() != self.vocabulary.to_json():
-            raise CheckpointError(
-                f"{checkpoint} was trained with another vocabulary than the corpus's. Use its corpus."
-            )
-        tensors, plain = read_training(checkpoint)
-        now, before = self._told(), plain["settings"]
-        changed = {name: (before.get(name), now[name]) for name in MUST_STAY if before.get(name) != now[name]}
-        if changed:
-            raise CheckpointError(f"{checkpoint} was trained with other settings (before, now): {changed}.")
-        self.step, self.batch_in_epoch = plain["step"], plain["batch_in_epoch"]
-        self.perplexities = list(plain["perplexities"])
-        self.model.load_state_dict(read_weights(checkpoint))
-        restore_training(tensors, dict(self.model.named_parameters()), self.optimizer, self.device)
+    def fixed_conditions(self) -> Iterable[str]:
+        return MUST_STAY

@@ -7,12 +7,22 @@ import json
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from chatbots.meena.config import PRESETS, preset
-from chatbots.training.command import print_preset, run_command
+from chatbots.training.command import (
+    Command,
+    add_export_options,
+    given,
+    preset_option,
+    print_preset,
+    run_command,
+    settings_from,
+    weights_to_export,
+)
 from chatbots.training.settings import check_range
 
 if TYPE_CHECKING:
@@ -25,40 +35,12 @@ if TYPE_CHECKING:
 os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "16384")
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Run one command.
-
-    Args:
-        arguments: what follows `python -m chatbots meena`.
-
-    Returns:
-        The exit status: 0, or 2 after one line of error on the standard error stream.
-    """
-    return run_command("meena", __doc__, add_subcommands, arguments)
-
-
-def add_subcommands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add this package's commands to a parser."""
-    _add_describe(commands.add_parser("describe", help="print a configuration's parameter counts as JSON"))
-    _add_everyday(commands.add_parser("everyday", help="write conversations of everyday talk from templates"))
-    _add_corpus(commands.add_parser("corpus", help="build a corpus from message trees or conversations"))
-    _add_train(commands.add_parser("train", help="train a model on a corpus, or continue a run"))
-    _add_perplexity(commands.add_parser("perplexity", help="measure a checkpoint on held-out pairs"))
-    _add_sweep(commands.add_parser("sweep", help="answer contexts with several N and T, to be judged"))
-    _add_export(commands.add_parser("export", help="write a checkpoint's weights alone, for use"))
-
-
-def _add_describe(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--preset", choices=PRESETS, default="meena-2.6b")
-    parser.set_defaults(run=describe)
-
-
 def describe(options: argparse.Namespace) -> None:
     """Print a configuration and its parameter counts."""
     from chatbots.meena.model import count_parameters
 
     config = preset(options.preset)
-    print_preset(options.preset, count_parameters(config), config.to_dict())
+    print_preset(options.preset, count_parameters(config), config)
 
 
 def _add_everyday(parser: argparse.ArgumentParser) -> None:
@@ -76,7 +58,6 @@ def _add_everyday(parser: argparse.ArgumentParser) -> None:
         help="conversations whose lines it answers, too, also amid threads",
     )
     add("--chitchat", type=Path, help="instead, convert the wheel of chitchat-dataset, or its dataset.json")
-    parser.set_defaults(run=write_everyday)
 
 
 def write_everyday(options: argparse.Namespace) -> None:
@@ -110,7 +91,6 @@ def _add_corpus(parser: argparse.ArgumentParser) -> None:
     add("--safety", choices=("profanity-check", "none"), default="profanity-check")
     add("--most-repeats", type=int, default=100, help="most occurrences of one text")
     add("--most-malformed", type=float, default=0.01, help="largest share of malformed lines")
-    parser.set_defaults(run=build_corpus)
 
 
 def build_corpus(options: argparse.Namespace) -> None:
@@ -176,7 +156,6 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
     add("--teacher-temperature", type=float, default=2.0, help="divides both models' scores; default: 2")
     add("--teacher-weight", type=float, default=0.5, help="share of the teacher in the loss; default: 0.5")
     add("--device", default="cpu")
-    parser.set_defaults(run=train)
 
 
 def train(options: argparse.Namespace) -> None:
@@ -195,15 +174,13 @@ def train(options: argparse.Namespace) -> None:
     check_range("workers", workers, least=0, most=1024)
     settings = _training_settings(options, device)
     tokenizer = Tokenizer.load(options.corpus / "tokenizer.model")
-    shape = preset(options.preset)
     config = replace(
-        shape,
+        preset(options.preset),
         vocabulary_size=len(tokenizer),
         dropout=options.dropout,
         context_length=options.context_length,
         response_length=options.response_length,
-        decoder_blocks=shape.decoder_blocks if options.decoder_blocks is None else options.decoder_blocks,
-        heads=shape.heads if options.heads is None else options.heads,
+        **given(options, "decoder_blocks", "heads"),
     )
     with process_group(device) as (rank, ranks):
         Trainer(
@@ -229,15 +206,18 @@ def train(options: argparse.Namespace) -> None:
 
 
 def _training_settings(options: argparse.Namespace, device: torch.device) -> TrainingSettings:
-    """As told, in the precision that the device is fastest in unless told another; says which."""
+    """The settings that the options give, by default in the device's fastest precision; prints which."""
     from chatbots.meena.acceleration import training_precision
     from chatbots.meena.training.distillation import identity_of
     from chatbots.meena.training.settings import TrainingSettings
 
     fastest = training_precision(device)
-    told = {field.name: getattr(options, field.name) for field in fields(TrainingSettings)}
-    told["teacher"] = identity_of(options.teacher) if options.teacher else ""
-    settings = TrainingSettings(**told | {"precision": options.precision or fastest})
+    settings = settings_from(
+        options,
+        TrainingSettings,
+        teacher=identity_of(options.teacher) if options.teacher else "",
+        precision=options.precision or fastest,
+    )
     print(f"meena: training in {settings.precision} on {device}.", file=sys.stderr)
     if settings.precision == "bf16" != fastest:
         slow = f"{device} does not multiply bf16 itself, which can make training 16 times as slow as in fp32"
@@ -252,7 +232,6 @@ def _add_perplexity(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--positions", type=int, default=8192, help="most positions of a batch")
     parser.add_argument("--device", default="cpu")
-    parser.set_defaults(run=measure_perplexity)
 
 
 def measure_perplexity(options: argparse.Namespace) -> None:
@@ -281,7 +260,6 @@ def _add_sweep(parser: argparse.ArgumentParser) -> None:
     add("--top-k", type=int, help="draw from this many likeliest tokens")
     add("--scores", type=Path, help="CSV of Studies side by side, once the responses are judged")
     add("--device", default="cpu")
-    parser.set_defaults(run=run_sweep)
 
 
 def run_sweep(options: argparse.Namespace) -> None:
@@ -311,25 +289,34 @@ def run_sweep(options: argparse.Namespace) -> None:
         figure.savefig(options.output / f"sweep.{ending}")
 
 
-def _add_export(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--checkpoint", type=Path, required=True)
-    parser.add_argument("--output", type=Path, required=True)
-    parser.add_argument("--precision", choices=("fp32", "bf16"), default="bf16")
-    parser.set_defaults(run=export)
-
-
 def export(options: argparse.Namespace) -> None:
     """Write weights, configuration and tokenizer without the state of training."""
-    import torch
-
     from chatbots.meena.model import read_config, read_tokenizer, save_checkpoint
-    from chatbots.training.checkpoint import read_weights
 
     config = read_config(options.checkpoint)
-    dtype = torch.bfloat16 if options.precision == "bf16" else torch.float32
     save_checkpoint(
         options.output,
         config=config,
-        weights={name: weight.to(dtype) for name, weight in read_weights(options.checkpoint).items()},
+        weights=weights_to_export(options),
         tokenizer=read_tokenizer(options.checkpoint, config),
     )
+
+
+COMMANDS = (
+    Command(
+        "describe",
+        "print a configuration's parameter counts as JSON",
+        preset_option(PRESETS, "meena-2.6b"),
+        describe,
+    ),
+    Command("everyday", "write conversations of everyday talk from templates", _add_everyday, write_everyday),
+    Command("corpus", "build a corpus from message trees or conversations", _add_corpus, build_corpus),
+    Command("train", "train a model on a corpus, or continue a run", _add_train, train),
+    Command("perplexity", "measure a checkpoint on held-out pairs", _add_perplexity, measure_perplexity),
+    Command("sweep", "answer contexts with several N and T, to be judged", _add_sweep, run_sweep),
+    Command("export", "write a checkpoint's weights alone, for use", add_export_options, export),
+)
+
+
+main = partial(run_command, "meena", __doc__, COMMANDS)
+"""Run the command in what follows `python -m chatbots meena`; see `run_command`."""

@@ -12,8 +12,9 @@ import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 import torch
 from safetensors import SafetensorError
@@ -21,11 +22,13 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from chatbots.errors import ChatbotError
-from chatbots.training.settings import ModelConfig
+from chatbots.training.settings import ModelConfig, WordModelConfig
 from chatbots.training.vocabulary import Vocabulary
 
 Config = TypeVar("Config", bound=ModelConfig)
 Model = TypeVar("Model", bound=torch.nn.Module)
+WordConfig = TypeVar("WordConfig", bound="WordModelConfig")
+WordModel = TypeVar("WordModel", bound=torch.nn.Module)
 Training = tuple[Mapping[str, Tensor], Mapping[str, Any]]
 """Tensors and plain values needed to go on with a run."""
 VOCABULARY = "vocabulary.json"
@@ -177,6 +180,43 @@ def read_config_of(kind: type[Config], folder: Path, name: str) -> Config:
         return kind.from_dict(json.loads(path.read_text("utf-8")))
     except (ValueError, TypeError) as error:
         raise CheckpointError(f"{path} cannot be read as of a {name}: {error}") from error
+
+
+@dataclass(frozen=True)
+class WordModelFiles(Generic[WordConfig, WordModel]):
+    """How the checkpoints of one kind of model of words are read.
+
+    Attributes:
+        config_type: class of its configurations.
+        make_model: makes a model of a configuration, with any weights.
+        title: of such a model, for errors.
+    """
+
+    config_type: type[WordConfig]
+    make_model: Callable[[WordConfig], WordModel]
+    title: str
+
+    def read_config(self, folder: Path) -> WordConfig:
+        """The shape of the model in that folder.
+
+        Raises:
+            CheckpointError: there is none, or its configuration cannot be read.
+        """
+        return read_config_of(self.config_type, folder, self.title)
+
+    def load(self, folder: Path, *, device: torch.device | None = None) -> tuple[WordModel, Vocabulary]:
+        """Read a model for use: in evaluation mode and float32, with its vocabulary.
+
+        Args:
+            folder: what `save_with_vocabulary` wrote.
+            device: where to put it; the CPU if not told.
+
+        Raises:
+            CheckpointError: files are missing, or configuration, weights and vocabulary do not fit together.
+        """
+        config = self.read_config(folder)
+        vocabulary = read_vocabulary(folder, config.vocabulary_size)
+        return for_use(lambda: self.make_model(config), folder, device=device), vocabulary
 
 
 def read_vocabulary(folder: Path, size: int) -> Vocabulary:

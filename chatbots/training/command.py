@@ -1,64 +1,129 @@
-"""The frame of a model's own commands: `python -m chatbots meena …` and its like."""
+"""The command line of a package with trained models: `python -m chatbots meena …` and its like.
+
+A package declares its commands as a sequence of `Command`; what they have in common stands here.
+"""
 
 from __future__ import annotations
 
 import argparse
 import json
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
-Commands = Any
-"""The action that `argparse` adds commands to, which has no public name."""
+if TYPE_CHECKING:
+    import torch
+
+    from chatbots.training.settings import ModelConfig
+
+Settings = TypeVar("Settings")
+
+
+@dataclass(frozen=True)
+class Command:
+    """One command of a package.
+
+    Attributes:
+        name: as typed.
+        summary: its line in the list of commands.
+        add_options: declares its options.
+        run: carries it out, and prints what it found.
+    """
+
+    name: str
+    summary: str
+    add_options: Callable[[argparse.ArgumentParser], None]
+    run: Callable[[argparse.Namespace], None]
 
 
 def run_command(
-    name: str,
-    description: str | None,
-    add_subcommands: Callable[[Commands], None],
-    arguments: Sequence[str],
+    package: str, description: str | None, commands: Iterable[Command], arguments: Sequence[str]
 ) -> int:
     """Run one command of a package.
 
     Args:
-        name: of the package, as typed.
+        package: its name, as typed.
         description: shown by --help.
-        add_subcommands: adds the commands, each with a function `run` of the options.
-        arguments: what follows the name.
+        commands: all that the package has.
+        arguments: what follows the package's name.
 
     Returns:
-        The exit status: 0, 2 after one line of error on the standard error stream, or 130 if interrupted.
+        The exit status: 0, 2 after one line of error on the standard error stream, or 130 if interrupted or
+        if nobody reads the output any more.
     """
-    parser = argparse.ArgumentParser(prog=f"python -m chatbots {name}", description=description)
-    add_subcommands(parser.add_subparsers(required=True, metavar="COMMAND"))
+    parser = argparse.ArgumentParser(prog=f"python -m chatbots {package}", description=description)
+    parsers = parser.add_subparsers(required=True, metavar="COMMAND")
+    for command in commands:
+        subparser = parsers.add_parser(command.name, help=command.summary)
+        command.add_options(subparser)
+        subparser.set_defaults(run=command.run)
     options = parser.parse_args(arguments)
     try:
         options.run(options)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, BrokenPipeError):
         return 130
     except Exception as error:
-        if not isinstance(error, (ValueError, OSError, *_of_training())):
+        if not isinstance(error, (ValueError, OSError, *_model_errors())):
             raise
-        print(f"{name}: {error}", file=sys.stderr)
+        print(f"{package}: {error}", file=sys.stderr)
         return 2
     return 0
 
 
-def print_preset(name: str, parts: Mapping[str, int], config: Mapping[str, Any], **told: Any) -> None:
+def preset_option(presets: Iterable[str], default: str) -> Callable[[argparse.ArgumentParser], None]:
+    """The option of `describe`: which preset."""
+
+    def add(parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("--preset", choices=presets, default=default)
+
+    return add
+
+
+def add_export_options(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of `export`, for `weights_to_export`."""
+    parser.add_argument("--checkpoint", type=Path, required=True)
+    parser.add_argument("--output", type=Path, required=True)
+    parser.add_argument("--precision", choices=("fp32", "bf16"), default="bf16")
+
+
+def weights_to_export(options: argparse.Namespace) -> dict[str, torch.Tensor]:
+    """The weights of the checkpoint, in the precision that the options name."""
+    import torch
+
+    from chatbots.training.checkpoint import read_weights
+
+    dtype = torch.bfloat16 if options.precision == "bf16" else torch.float32
+    return {name: weight.to(dtype) for name, weight in read_weights(options.checkpoint).items()}
+
+
+def settings_from(options: argparse.Namespace, kind: type[Settings], **changed: Any) -> Settings:
+    """Settings whose fields are options of the same names, but for those in `changed`."""
+    names = {field.name for field in fields(kind)} - changed.keys()  # type: ignore[arg-type]
+    return kind(**{name: getattr(options, name) for name in names}, **changed)
+
+
+def given(options: argparse.Namespace, *names: str) -> dict[str, Any]:
+    """Those of these options that were given, by name."""
+    return {name: value for name in names if (value := getattr(options, name)) is not None}
+
+
+def print_preset(name: str, parts: Mapping[str, int], config: ModelConfig, **more: Any) -> None:
     """Print a configuration with the parameters of its model, by part and in total, as JSON.
 
     Args:
         name: of the configuration.
         parts: how many parameters each part has; "total" is that of all.
-        config: as its files have it.
-        **told: what else there is to say of it.
+        config: the configuration.
+        **more: printed before the configuration.
     """
     by_part = {part: parameters for part, parameters in parts.items() if part != "total"}
-    found = {"preset": name, "parameters": parts["total"], "by_part": by_part, **told, "config": config}
-    print(json.dumps(found, indent=1))
+    shown = {"preset": name, "parameters": parts["total"], "by_part": by_part, **more}
+    print(json.dumps(shown | {"config": config.to_dict()}, indent=1))
 
 
-def _of_training() -> tuple[type[Exception], ...]:
+def _model_errors() -> tuple[type[Exception], ...]:
     """Errors of models; without PyTorch none of them can have been raised."""
     if "torch" not in sys.modules:
         return ()

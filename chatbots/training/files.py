@@ -1,6 +1,6 @@
-"""What every corpus that models are trained on has in common.
+"""Files that appear whole or not at all.
 
-Files that appear whole or not at all.
+The files of a corpus of words that all models of words share: arrays, and the vocabulary.
 
 What a run notes of its steps: CSV files that a resumed run continues as if it had not stopped.
 """
@@ -8,15 +8,16 @@ What a run notes of its steps: CSV files that a resumed run continues as if it h
 from __future__ import annotations
 
 import csv
+import io
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 
-class CorpusError(ValueError):
-    """The input cannot become a corpus, or a file is none; the message says why and what to do."""
+from chatbots.training.vocabulary import Vocabulary
 
 
 def write_json(path: Path, value: Any) -> None:
@@ -30,6 +31,67 @@ def write_atomically(path: Path, content: bytes) -> None:
     unfinished = path.with_name(path.name + ".part")
     unfinished.write_bytes(content)
     os.replace(unfinished, path)
+
+
+SPLITS = ("train", "validation", "test")
+
+
+class CorpusError(ValueError):
+    """The input cannot become a corpus, or a file is none; the message says why and what to do."""
+
+    @classmethod
+    def unreadable(cls, path: Path, error: Exception, package: str) -> CorpusError:
+        """The error for a file of a corpus that is missing or holds something else.
+
+        Args:
+            path: of the file.
+            error: why it cannot be read.
+            package: whose command builds it.
+        """
+        return cls(f"{path} cannot be read ({error}). Build it with 'python -m chatbots {package} corpus'.")
+
+
+def save_arrays(path: Path, **arrays: Any) -> None:
+    """Write arrays to a file, whole or not at all."""
+    content = io.BytesIO()
+    np.savez(content, **arrays)
+    write_atomically(path, content.getvalue())
+
+
+def load_arrays(path: Path, names: Sequence[str], package: str) -> dict[str, Any]:
+    """Read arrays that `save_arrays` wrote.
+
+    Args:
+        path: of the file.
+        names: of the arrays.
+        package: whose command builds the file, for the error.
+
+    Raises:
+        CorpusError: the file is missing, or holds something else.
+    """
+    try:
+        with np.load(path) as stored:
+            return {name: stored[name] for name in names}
+    except (OSError, ValueError, KeyError) as error:
+        raise CorpusError.unreadable(path, error, package) from error
+
+
+def save_vocabulary(corpus: Path, vocabulary: Vocabulary) -> None:
+    """Write the vocabulary of a corpus."""
+    write_atomically(corpus / "vocabulary.json", vocabulary.to_json())
+
+
+def load_corpus_vocabulary(corpus: Path, package: str) -> Vocabulary:
+    """The vocabulary of a corpus.
+
+    Raises:
+        CorpusError: it is not there.
+    """
+    path = corpus / "vocabulary.json"
+    try:
+        return Vocabulary.from_json(path.read_bytes())
+    except OSError as error:
+        raise CorpusError.unreadable(path, error, package) from None
 
 
 def append_row(path: Path, values: Mapping[str, float]) -> None:

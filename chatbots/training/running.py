@@ -10,15 +10,17 @@ from __future__ import annotations
 import math
 import os
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from chatbots.errors import ChatbotError
-from chatbots.training.checkpoint import latest_checkpoint
+from chatbots.training.checkpoint import CheckpointError, latest_checkpoint
+from chatbots.training.settings import ModelConfig
 
 
 class DeviceError(ChatbotError, ValueError):
@@ -84,6 +86,41 @@ def cosine(peak: float, warmup: int, steps: int) -> Schedule:
 
 class TrainingDivergedError(Exception):
     """Loss, gradient or weights are no numbers any more; says at which step, and which checkpoint is good."""
+
+
+def set_rate(optimizer: Optimizer, rate: float) -> None:
+    """Give an optimiser its learning rate."""
+    for group in optimizer.param_groups:
+        group["lr"] = rate
+
+
+def refuse_other_config(checkpoint: Path, before: ModelConfig, now: ModelConfig) -> None:
+    """Refuse to go on with a run of another model.
+
+    Raises:
+        CheckpointError: the configurations differ.
+    """
+    if before != now:
+        raise CheckpointError(f"{checkpoint} has another configuration. Use another --output, or that one's.")
+
+
+def refuse_other_settings(
+    checkpoint: Path, before: Mapping[str, Any], now: Mapping[str, Any], fixed: Iterable[str]
+) -> None:
+    """Refuse to go on with a run under other settings.
+
+    Args:
+        checkpoint: that training goes on from.
+        before: settings of the run.
+        now: settings to go on with.
+        fixed: names of those that must be the same.
+
+    Raises:
+        CheckpointError: names each setting that differs, with both values.
+    """
+    changed = {name: (before.get(name), now[name]) for name in fixed if before.get(name) != now[name]}
+    if changed:
+        raise CheckpointError(f"{checkpoint} was trained with other settings (before, now): {changed}.")
 
 
 def check_finite(run: Path, what: str, value: float, step: int) -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 Preset = TypeVar("Preset")
+LARGEST = 2**62
+"""Most of any whole number among settings."""
 
 
 def check_range(name: str, value: float, *, least: float, most: float = math.inf) -> None:
@@ -19,6 +21,30 @@ def check_range(name: str, value: float, *, least: float, most: float = math.inf
     if not least <= value <= most or math.isinf(value):
         end = f" and at most {most:,}" if most < math.inf else ""
         raise ValueError(f"{name}={value} must be at least {least:g}{end}.")
+
+
+def check_rate(learning_rate: float) -> None:
+    """Refuse a learning rate that is not above 0, or is infinite or no number.
+
+    Raises:
+        ValueError: names the rate.
+    """
+    if not 0 < learning_rate < math.inf:
+        raise ValueError(f"learning_rate={learning_rate} must be above 0, and finite.")
+
+
+def check_least(settings: object, least: Mapping[str, float]) -> None:
+    """Refuse settings below their least values, or too large for a file.
+
+    Args:
+        settings: an object with all of them.
+        least: the least value of each, by name.
+
+    Raises:
+        ValueError: names the setting, its value and its range.
+    """
+    for name, value in least.items():
+        check_range(name, getattr(settings, name), least=value, most=LARGEST)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +68,17 @@ class ModelConfig:
                 f"Unknown configuration keys {sorted(unknown)}. Was this written by a newer version?"
             )
         return cls(**values)
+
+
+@dataclass(frozen=True, kw_only=True)
+class WordModelConfig(ModelConfig):
+    """The shape of a model of words, whose configuration has the field `vocabulary_size`."""
+
+    if TYPE_CHECKING:
+        # Declared as a field, it would come before all others in the files of every model.
+        @property
+        def vocabulary_size(self) -> int:
+            """Words, the special ones included."""
 
 
 def named(presets: Mapping[str, Preset], name: str) -> Preset:

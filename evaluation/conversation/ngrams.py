@@ -133,9 +133,7 @@ def overlap(conversations: Sequence[Sequence[str]], length: int) -> Overlap:
     Raises:
         ValueError: `length` is below 1.
     """
-    if length < 1:
-        raise ValueError(f"{length} turns in a row cannot be compared; give at least 1.")
-    runs = [set(_runs([_plain(turn) for turn in turns], length)) for turns in conversations]
+    runs = _runs_of_each(conversations, length)
     # For each run, the conversations that have it, as the bits of a number: so a union is one operation.
     having: dict[Run, int] = {}
     for index, each in enumerate(runs):
@@ -169,15 +167,24 @@ def known(conversations: Sequence[Sequence[str]], corpus: Iterable[Sequence[str]
     Raises:
         ValueError: `length` is below 1.
     """
-    if length < 1:
-        raise ValueError(f"{length} turns in a row cannot be compared; give at least 1.")
-    runs = [set(_runs([_plain(turn) for turn in turns], length)) for turns in conversations]
+    runs = _runs_of_each(conversations, length)
     wanted = set().union(*runs)
     found = {
         run for turns in corpus for run in _runs([_plain(turn) for turn in turns], length) if run in wanted
     }
     example = min(found, default=())
     return Known(sum(not run.isdisjoint(found) for run in runs), len(runs), example)
+
+
+def _runs_of_each(conversations: Sequence[Sequence[str]], length: int) -> list[set[Run]]:
+    """The runs of each conversation.
+
+    Raises:
+        ValueError: `length` is below 1.
+    """
+    if length < 1:
+        raise ValueError(f"{length} turns in a row cannot be compared; give at least 1.")
+    return [set(_runs([_plain(turn) for turn in turns], length)) for turns in conversations]
 
 
 def _runs(turns: Sequence[str], length: int) -> Iterator[Run]:

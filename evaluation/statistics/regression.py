@@ -15,9 +15,9 @@ of Business & Economic Statistics 36(4)) describe both. Where every row is a clu
 Shapes: k estimates, n rows, g clusters, r directions that the rows of the design span.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy
@@ -97,12 +97,7 @@ def pearson(x: ArrayLike, y: ArrayLike, level: float = LEVEL) -> Correlation | U
     Raises:
         ValueError: x and y of different length, or not finite.
     """
-    first, second = _checked(x, y)
-    reason = _too_little(first, second)
-    if reason:
-        return reason
-    value = float(scipy.stats.pearsonr(first, second).statistic)
-    return Correlation(value, _fisher(value, len(first), 1.0, 3, level), len(first))
+    return _correlation(x, y, level, scipy.stats.pearsonr, lambda _: 1.0, lost=3)
 
 
 def spearman(x: ArrayLike, y: ArrayLike, level: float = LEVEL) -> Correlation | Undefined:
@@ -110,12 +105,7 @@ def spearman(x: ArrayLike, y: ArrayLike, level: float = LEVEL) -> Correlation | 
 
     Source: interval of Bonett & Wright 2000, Psychometrika 65(1).
     """
-    first, second = _checked(x, y)
-    reason = _too_little(first, second)
-    if reason:
-        return reason
-    value = float(scipy.stats.spearmanr(first, second).statistic)
-    return Correlation(value, _fisher(value, len(first), 1 + value**2 / 2, 3, level), len(first))
+    return _correlation(x, y, level, scipy.stats.spearmanr, lambda value: 1 + value**2 / 2, lost=3)
 
 
 def kendall(x: ArrayLike, y: ArrayLike, level: float = LEVEL) -> Correlation | Undefined:
@@ -123,12 +113,34 @@ def kendall(x: ArrayLike, y: ArrayLike, level: float = LEVEL) -> Correlation | U
 
     Source: interval with the variance 0.437 / (n - 4) of Fieller, Hartley & Pearson 1957, Biometrika 44(3/4).
     """
+    return _correlation(x, y, level, scipy.stats.kendalltau, lambda _: 0.437, lost=4)
+
+
+def _correlation(
+    x: ArrayLike,
+    y: ArrayLike,
+    level: float,
+    coefficient: Callable[[FloatArray, FloatArray], Any],
+    variance: Callable[[float], float],
+    *,
+    lost: int,
+) -> Correlation | Undefined:
+    """A correlation coefficient with an interval by Fisher's z.
+
+    Args:
+        x: (n,) one measure.
+        y: (n,) the other.
+        level: nominal coverage.
+        coefficient: of SciPy; gives an object with the `statistic`.
+        variance: variance of z times n - lost, from the coefficient.
+        lost: how many points less than n the variance counts.
+    """
     first, second = _checked(x, y)
     reason = _too_little(first, second)
     if reason:
         return reason
-    value = float(scipy.stats.kendalltau(first, second).statistic)
-    return Correlation(value, _fisher(value, len(first), 0.437, 4, level), len(first))
+    value = float(coefficient(first, second).statistic)
+    return Correlation(value, _fisher(value, len(first), variance(value), lost, level), len(first))
 
 
 def line(x: ArrayLike, y: ArrayLike, level: float = LEVEL) -> Line | Undefined:

@@ -7,6 +7,7 @@ from playwright.async_api import expect
 from tests.browser.conftest import Visit, Visitor
 from tests.conftest import MakeQueue, MakeStudy
 from turnwise.labels.models import Label
+from turnwise.studies.ask_rules import rows_of
 from turnwise.studies.asks import About, Asked, Moment
 from turnwise.studies.models import Ask, Study
 
@@ -110,7 +111,7 @@ async def test_who_judges_is_asked_too_and_may_skip(visit: Visit, make_queue: Ma
     study = await sync_to_async(make_queue)(1, batch=1)
     asked = [each.declared for each in await sync_to_async(lambda: study.asked)()]
     before = Asked("demographics", About.PERSON, Moment.BEFORE_WORK, required=False)
-    await Ask.objects.abulk_create(Ask.rows(study, [*asked, before, HOW])[1:])
+    await Ask.objects.abulk_create(rows_of(study, [*asked, before, HOW])[1:])
     joe = await visit()
     page = joe.page
     await to_the_questions(joe, study)

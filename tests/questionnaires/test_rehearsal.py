@@ -13,6 +13,7 @@ from turnwise.rehearsals.injected_effects import Kind, mix
 from turnwise.rehearsals.people_findings import findings_about
 from turnwise.rehearsals.simulated_worker import People
 from turnwise.reports.descriptions import sets_about_people
+from turnwise.studies.ask_rules import rows_of
 from turnwise.studies.models import Ask
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -39,7 +40,7 @@ def test_what_chatters_say_of_themselves_is_found_again(make_study: MakeStudy) -
 @pytest.mark.usefixtures("_same_database")
 def test_who_judges_says_it_too(make_queue: MakeQueue) -> None:
     study = make_queue(12, raters=2, batch=6)
-    Ask.objects.bulk_create(Ask.rows(study, [*[each.declared for each in study.asked], WHO, HOW])[1:])
+    Ask.objects.bulk_create(rows_of(study, [*[each.declared for each in study.asked], WHO, HOW])[1:])
 
     with suppress(CommandError):  # so few workers cannot tell every score
         rehearsed(study, "--workers", "8")

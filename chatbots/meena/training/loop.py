@@ -48,7 +48,13 @@ from chatbots.training.checkpoint import (
     unfinished_of,
 )
 from chatbots.training.files import append_row, forget_later
-from chatbots.training.running import check_finite, drop_old
+from chatbots.training.running import (
+    check_finite,
+    drop_old,
+    refuse_other_config,
+    refuse_other_settings,
+    set_rate,
+)
 
 
 class Trainer:
@@ -177,8 +183,7 @@ class Trainer:
         norm = clip_gradients(self.model, self.settings.clip or math.inf)
         check_finite(self.run, "loss", mean, self.step + 1)
         check_finite(self.run, "norm of the gradient", float(norm), self.step + 1)
-        for group in self.optimizer.param_groups:
-            group["lr"] = self.schedule(self.step)
+        set_rate(self.optimizer, self.schedule(self.step))
         self.optimizer.step()
         return mean, int(tokens)
 
@@ -282,10 +287,7 @@ class Trainer:
         }
 
     def _resume(self, checkpoint: Path) -> None:
-        if read_config(checkpoint) != self.config:
-            raise CheckpointError(
-                f"{checkpoint} has another configuration. Use another --output, or that one's."
-            )
+        refuse_other_config(checkpoint, read_config(checkpoint), self.config)
         if (checkpoint / "tokenizer.model").read_bytes() != self.tokenizer.model:
             raise CheckpointError(
                 f"{checkpoint} was trained with another tokenizer than the corpus. Use its corpus."
@@ -362,9 +364,7 @@ class Trainer:
                 f"--accumulation is {batches}."
             )
         self.batch_in_epoch = self.batch_in_epoch * processes // ranks
-        changed = {name: (before[name], now[name]) for name in fixed if before[name] != now[name]}
-        if changed:
-            raise CheckpointError(f"{checkpoint} was trained with other settings (before, now): {changed}.")
+        refuse_other_settings(checkpoint, before, now, fixed)
 
     def _restore_random(self, tensors: dict[str, Tensor]) -> None:
         rank = self.train_batches.rank

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -18,9 +17,7 @@ from chatbots.meena.corpus.shards import Shard, ShardWriter, open_shards
 from chatbots.meena.model import PADDING
 from chatbots.meena.tokenizer import Tokenizer
 from chatbots.meena.training.batching import Batch
-
-MOST_NATS = 700.0
-"""Of which a float can hold the exponential."""
+from chatbots.training.perplexity import evaluating, perplexity_of
 
 
 class Perplexity(NamedTuple):
@@ -58,23 +55,13 @@ def perplexity(model: nn.Module, batches: Iterable[Batch], device: torch.device)
     Raises:
         ValueError: there is no token to measure, or the model gives no likelihoods.
     """
-    was_training = model.training
-    model.eval()
     total, tokens = 0.0, 0
-    for batch in (batch.to(device) for batch in batches):
-        total += float(negative_log_likelihood(model(batch.contexts, batch.inputs), batch.targets))
-        tokens += batch.tokens
-    model.train(was_training)
-    if tokens and not total / tokens < MOST_NATS:
-        raise ValueError(
-            f"The mean negative log-likelihood is {total / tokens:g} nats per token: these weights have no "
-            "perplexity. Use an older checkpoint."
-        )
-    if not tokens:
-        raise ValueError(
-            "There is no held-out pair to measure perplexity on. Build the corpus with --heldout."
-        )
-    return Perplexity(math.exp(total / tokens), tokens)
+    with evaluating(model):
+        for batch in (batch.to(device) for batch in batches):
+            total += float(negative_log_likelihood(model(batch.contexts, batch.inputs), batch.targets))
+            tokens += batch.tokens
+    none = "There is no held-out pair to measure perplexity on. Build the corpus with --heldout."
+    return Perplexity(perplexity_of(total, tokens, unit="token", if_none=none), tokens)
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from torch.optim import AdamW, Optimizer
 
 from chatbots.meena.acceleration import Precision
 from chatbots.training.running import Schedule, cosine
-from chatbots.training.settings import check_range
+from chatbots.training.settings import check_least, check_rate
 
 FLOOR = 1e-30
 """Added to squared gradients."""
@@ -133,7 +133,6 @@ MUST_STAY = (
 LEAST = {"steps": 1, "warmup": 0, "positions": 1, "accumulation": 1, "clip": 0, "seed": 0}
 LEAST |= {"validate_every": 1, "checkpoint_every": 1, "keep": 0}
 """Least values of settings."""
-LARGEST = 2**62
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -183,10 +182,8 @@ class TrainingSettings:
     teacher_weight: float = 0.5
 
     def __post_init__(self) -> None:
-        for name, least in LEAST.items():
-            check_range(name, getattr(self, name), least=least, most=LARGEST)
-        if not 0 < self.learning_rate < math.inf:
-            raise ValueError(f"learning_rate={self.learning_rate} must be above 0, and finite.")
+        check_least(self, LEAST)
+        check_rate(self.learning_rate)
         if not 0 < self.teacher_temperature < math.inf:
             raise ValueError(f"teacher_temperature={self.teacher_temperature} must be above 0, and finite.")
         if not 0 <= self.teacher_weight <= 1:

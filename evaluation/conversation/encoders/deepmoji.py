@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from evaluation.conversation.encoders import EncoderError, Vectors, only_file
+from evaluation.conversation.encoders.interfaces import EncoderError, Vectors, only_file
 from evaluation.conversation.encoders.sentences import read_tensors
 from evaluation.statistics.labels import FloatArray
 

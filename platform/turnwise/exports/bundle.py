@@ -31,8 +31,8 @@ from turnwise.bots.queries import visible_bots
 from turnwise.charts.layout import LIGHT, standalone
 from turnwise.crowd.entry.worker_views import instructions_shown
 from turnwise.crowd.worker_task import WorkerTask, work_of
-from turnwise.exports.files import FORMATS, Archive, Batch, plain, schema_of
-from turnwise.exports.rows import audited, in_columns, rows, rows_in, sets_answered
+from turnwise.exports.files import FORMATS, Archive, plain, schema_of
+from turnwise.exports.rows import Batch, audited, in_columns, rows, rows_in, sets_answered
 from turnwise.judging.batteries.battery_rules import as_json, battery_of
 from turnwise.judging.models import JudgingPlan
 from turnwise.judging.queries import judgments_in

@@ -10,14 +10,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import IO, Any, TypeAlias
+from typing import IO, Any
 
 import orjson
 from typing_extensions import override
 
 from evaluation.files.writing import csv_text
 from evaluation.report.bundles.columns import Kind, Table
-from turnwise.exports.rows import Value
+from turnwise.exports.rows import Batch, Take, Value
 
 
 class _Hashed(io.RawIOBase):
@@ -71,11 +71,6 @@ class Archive:
     def close(self) -> None:
         """Write the directory, without which no program opens the archive."""
         self._zip.close()
-
-
-Batch: TypeAlias = list[Sequence[Value]]
-Take: TypeAlias = Callable[[Batch], object]
-"""Writes a batch of rows."""
 
 
 @contextmanager

@@ -8,7 +8,7 @@ import pyarrow
 import pyarrow.parquet
 
 from evaluation.report.bundles.columns import Kind, Table
-from turnwise.exports.files import Take
+from turnwise.exports.rows import Take
 
 _TYPES = {
     Kind.TEXT: pyarrow.string(),

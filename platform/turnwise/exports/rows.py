@@ -4,7 +4,7 @@ What a study's bots said when they were audited, as rows of the bundle.
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypeAlias
 
@@ -36,6 +36,9 @@ from turnwise.reports.report_kinds import ReportedTask, with_report
 from turnwise.studies.models import Study
 
 Value: TypeAlias = str | int | bool | datetime | None
+Batch: TypeAlias = list[Sequence[Value]]
+Take: TypeAlias = Callable[[Batch], object]
+"""Writes a batch of rows."""
 BATCH = 20_000
 # Their last value is the answers, which have a column each.
 _ANSWERED = ("labels", "judgments", "pair_judgments", "questionnaires")

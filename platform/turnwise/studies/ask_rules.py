@@ -76,13 +76,29 @@ def _why_unfit(task: StudyTask, ask: Asked, earlier: Sequence[Asked]) -> str:
     return ""
 
 
+def rows_of(study: Study, asks: Sequence[Asked]) -> list[Ask]:
+    """These asks as rows of a study, numbered in their order, not saved yet."""
+    return [
+        Ask(
+            study=study,
+            number=number,
+            question_set=ask.question_set,
+            about=ask.about,
+            by=ask.by,
+            moment=ask.moment or "",
+            required=ask.required,
+        )
+        for number, ask in enumerate(asks)
+    ]
+
+
 def store_asks(study: Study, rows: Sequence[Ask], wanted: Sequence[Asked]) -> None:
     """Have the study ask this. What is to be judged for an ask stays with it, and goes with it.
 
     An ask that is still there is the same one; one about the same, with other questions, takes its place.
     """
     left = list(rows)
-    made = Ask.rows(study, wanted)
+    made = rows_of(study, wanted)
     for is_same in (_asks_the_same, _is_about_the_same):
         for ask in made:
             found = None if ask.pk else next((row for row in left if is_same(row, ask)), None)

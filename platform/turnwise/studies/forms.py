@@ -17,8 +17,8 @@ from turnwise.studies.asks import Asked
 from turnwise.studies.form_fields import QuestionnaireForms
 from turnwise.studies.models import Study
 from turnwise.studies.presets import presets_of
-from turnwise.studies.services import FIXED_FIELDS, Plan
-from turnwise.studies.tasks import task_of
+from turnwise.studies.services import FIXED_FIELDS
+from turnwise.studies.tasks import Plan, task_of
 
 CODES = frozenset(
     """

@@ -7,8 +7,9 @@ from typing import Any
 from django.utils.translation import gettext
 
 from evaluation.protocols import protocol_named
+from turnwise.studies.ask_rules import rows_of
 from turnwise.studies.asks import About, Asked, Moment
-from turnwise.studies.models import Ask, PrimaryAnalysis, Speaker, Study
+from turnwise.studies.models import PrimaryAnalysis, Speaker, Study
 from turnwise.studies.tasks import StudyTask, task_named
 
 EMPTY = "empty"
@@ -67,7 +68,7 @@ class Preset:
         """A study as the protocol has it, not saved yet; an own design is of this task, or of the first."""
         key = self.task or task_named(task).key
         study = Study(task=key, protocol=self.protocol, **self.fields)
-        study.every_ask = Ask.rows(study, self.asks)
+        study.every_ask = rows_of(study, self.asks)
         return study
 
 

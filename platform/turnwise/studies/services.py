@@ -1,6 +1,6 @@
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
@@ -16,7 +16,7 @@ from turnwise.studies.ask_rules import in_order, refuse_unfit, store_asks
 from turnwise.studies.asks import Asked
 from turnwise.studies.models import LONGEST_TAG, MOST_TAGS, ConsentVersion, ReEntry, Share, Study, StudyBot
 from turnwise.studies.presets import presets_of
-from turnwise.studies.tasks import task_of
+from turnwise.studies.tasks import Plan, task_of
 
 # What decides how a conversation runs and is judged. Conversations of one study must be
 # comparable, so these stay as they are once the study has been opened.
@@ -43,16 +43,6 @@ _MOVES_ON = {
     "results_version", "pilot_over_at",
 }  # fmt: skip
 _EDITED_FIELDS = [field.name for field in Study._meta.concrete_fields if field.name not in _MOVES_ON]
-
-
-class Plan(Protocol):
-    """A row of a task's own table, one for each of its studies."""
-
-    study: Any
-
-    def full_clean(self) -> None: ...
-
-    def save(self) -> None: ...
 
 
 @transaction.atomic

@@ -10,26 +10,24 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, TypeAlias, TypeVar
 
-from django.core.exceptions import ValidationError
 from django.db.models import Model, QuerySet
 from django.urls import reverse
-from django.utils.translation import gettext as _
 
 from turnwise.manual.pages import helps
 from turnwise.studies.asks import About, Asked, By
 from turnwise.studies.planned_size import Unit
+from turnwise.studies.task_keys import add_key
 
 if TYPE_CHECKING:
+    from django.forms import BaseForm
     from django.utils.functional import Promise
 
     from turnwise.accounts.models import User
     from turnwise.bots.models import Bot
-    from turnwise.studies.forms import StudyPage
     from turnwise.studies.models import Study
     from turnwise.studies.planned_size import Planned
-    from turnwise.studies.services import Plan
 
 T = TypeVar("T", bound="StudyTask")
 Rows: TypeAlias = "QuerySet[Any, tuple[int, int, int]]"
@@ -72,6 +70,46 @@ class Share(NamedTuple):
     times: int = 1
 
 
+class Plan(Protocol):
+    """A row of a task's own table, one for each of its studies."""
+
+    study: Any
+
+    def full_clean(self) -> None: ...
+
+    def save(self) -> None: ...
+
+
+class EditingPage(Protocol):
+    """The forms of one task, as the pages for new and edited studies use them: `turnwise.studies.forms.StudyPage`.
+
+    Attributes:
+        template: of the page.
+    """
+
+    template: ClassVar[str]
+
+    def __init__(self, user: "User", study: "Study", data: Any = None) -> None: ...
+
+    @property
+    def form(self) -> "BaseForm":
+        """The form about the study itself."""
+
+    def is_valid(self) -> bool: ...
+
+    def study(self) -> "Study": ...
+
+    def consent_text(self) -> str: ...
+
+    def targets(self) -> "Mapping[Bot, int]": ...
+
+    def every_ask(self) -> Sequence[Asked]: ...
+
+    def plan(self) -> Plan | None: ...
+
+    def shown(self) -> dict[str, Any]: ...
+
+
 class StudyTask(ABC):
     """One task.
 
@@ -100,7 +138,7 @@ class StudyTask(ABC):
     title: ClassVar[str]
     menu: ClassVar[str]
     order: ClassVar[int]
-    form: ClassVar["type[StudyPage]"]
+    form: ClassVar[type[EditingPage]]
     overview: ClassVar[str]
     manual: ClassVar[str]
     namespace: ClassVar[str]
@@ -192,7 +230,7 @@ class StudyTask(ABC):
         """Make the study of this task that a fresh installation starts with, if it has one."""
         return
 
-    def plan_of_copy(self, study: "Study") -> "Plan | None":
+    def plan_of_copy(self, study: "Study") -> Plan | None:
         """What a copy of such a study stores beside it, not saved yet."""
         return None
 
@@ -220,6 +258,7 @@ def register(task: type[T]) -> type[T]:
         raise TypeError(f"{task.__name__} does not say its {', '.join(missing)}.")
     helps(task.manual, namespace=task.namespace)
     _TASKS[task.key] = task()
+    add_key(task.key, task.order)
     return task
 
 
@@ -254,16 +293,3 @@ def keys_with_conversations() -> list[str]:
 def keys_of(kind: type[object]) -> list[str]:
     """The keys of all tasks of a kind, for queries."""
     return [task.key for task in tasks() if isinstance(task, kind)]
-
-
-def first_key() -> str:
-    return tasks()[0].key
-
-
-def refuse_unknown(key: str) -> None:
-    """Validate a study's task."""
-    if key not in _TASKS:
-        raise ValidationError(
-            _("“%(key)s” is not a task. There are %(value)s.")
-            % {"key": key, "value": ", ".join(task.key for task in tasks())}
-        )

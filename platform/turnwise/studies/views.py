@@ -19,14 +19,13 @@ from turnwise.accounts.limits import TooManyAtOnceError, too_many, too_often
 from turnwise.bots.trial import Tried
 from turnwise.studies import services
 from turnwise.studies.facets import facets_of, parsed, set_facets, written
-from turnwise.studies.forms import StudyPage
 from turnwise.studies.models import Study
 from turnwise.studies.opening_checks import checks, obstacle_among, open_study, try_bots
 from turnwise.studies.outlook import OutlookForm
 from turnwise.studies.planned_size import number
 from turnwise.studies.presets import OWN_DESIGN, PRESETS, preset_named, presets_of
 from turnwise.studies.queries import owned_studies_of, studies_of
-from turnwise.studies.tasks import task_named, task_of, tasks
+from turnwise.studies.tasks import EditingPage, task_named, task_of, tasks
 
 
 def home(request: HttpRequest) -> HttpResponse:
@@ -79,7 +78,7 @@ def _page(request: AuthenticatedHttpRequest, study: Study) -> HttpResponse:
     return render(request, page.template, shown, status=200 if request.method == "GET" else 422)
 
 
-def _saved(request: AuthenticatedHttpRequest, page: StudyPage) -> Study | None:
+def _saved(request: AuthenticatedHttpRequest, page: EditingPage) -> Study | None:
     """The stored study; None if it cannot be, which the form then says."""
     try:
         saved = services.save_study(

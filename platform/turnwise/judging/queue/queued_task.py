@@ -29,8 +29,7 @@ from turnwise.judging.queue.training import tries_of
 from turnwise.studies.asks import About
 from turnwise.studies.models import Ask, Study
 from turnwise.studies.planned_size import Planned, Tells, Unit
-from turnwise.studies.services import Plan
-from turnwise.studies.tasks import Rows, copied_row
+from turnwise.studies.tasks import Plan, Rows, copied_row
 
 
 class AskCount(NamedTuple):

@@ -11,7 +11,7 @@ import turnwise.knowledge.reading_sets
 import turnwise.questions.question_sets
 import turnwise.studies.models
 import turnwise.studies.models.choices
-import turnwise.studies.tasks
+import turnwise.studies.task_keys
 
 
 class Migration(migrations.Migration):
@@ -43,10 +43,10 @@ class Migration(migrations.Migration):
                 (
                     "task",
                     models.CharField(
-                        default=turnwise.studies.tasks.first_key,
+                        default=turnwise.studies.task_keys.first_key,
                         help_text="Key of a task: studies/tasks.py.",
                         max_length=20,
-                        validators=[turnwise.studies.tasks.refuse_unknown],
+                        validators=[turnwise.studies.task_keys.refuse_unknown],
                     ),
                 ),
                 (

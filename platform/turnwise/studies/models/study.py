@@ -23,7 +23,7 @@ from turnwise.studies.models.choices import (
     language_name,
     refuse_unknown_protocol,
 )
-from turnwise.studies.tasks import first_key, refuse_unknown
+from turnwise.studies.task_keys import first_key, refuse_unknown
 
 if TYPE_CHECKING:
     from turnwise.studies.models.study_parts import Ask

@@ -3,8 +3,6 @@
 A study's bundle: asked for, made by a process of its own, kept for a day.
 """
 
-from collections.abc import Sequence
-
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
@@ -20,7 +18,7 @@ from turnwise.studies.models.study import Study
 class Ask(models.Model):
     """One thing that a study asks: which questions, of whom, about what, when."""
 
-    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="asks", db_index=False)
+    study = models.ForeignKey("studies.Study", on_delete=models.CASCADE, related_name="asks", db_index=False)
     number = models.PositiveSmallIntegerField(help_text=_("From 0; the report begins with the first."))
     question_set = models.CharField(max_length=60, validators=[refuse_unknown_set])
     about = models.CharField(max_length=20, choices=About)
@@ -73,22 +71,6 @@ class Ask(models.Model):
         """Of its questions."""
         return titled(question_set(self.question_set))
 
-    @classmethod
-    def rows(cls, study: Study, asks: Sequence[Asked]) -> "list[Ask]":
-        """These asks as rows of a study, numbered in their order, not saved yet."""
-        return [
-            cls(
-                study=study,
-                number=number,
-                question_set=ask.question_set,
-                about=ask.about,
-                by=ask.by,
-                moment=ask.moment or "",
-                required=ask.required,
-            )
-            for number, ask in enumerate(asks)
-        ]
-
     @property
     def declared(self) -> Asked:
         """The same without its study."""
@@ -103,7 +85,7 @@ MOST_WANTED = 100_000
 class StudyBot(models.Model):
     """A bot in a study, with the number of finished conversations that is wanted of it."""
 
-    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="study_bots")
+    study = models.ForeignKey("studies.Study", on_delete=models.CASCADE, related_name="study_bots")
     bot = models.ForeignKey(Bot, on_delete=models.PROTECT, related_name="study_bots")
     target = models.PositiveIntegerField(default=100, help_text=_("0: no further workers for this bot."))
     facets = models.JSONField(
@@ -123,7 +105,7 @@ class StudyBot(models.Model):
 class ConsentVersion(models.Model):
     """A consent text as it was shown. A changed text is a new version; old ones stay."""
 
-    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="consent_versions")
+    study = models.ForeignKey("studies.Study", on_delete=models.CASCADE, related_name="consent_versions")
     number = models.PositiveIntegerField()
     text = models.TextField(max_length=20_000)
     created_at = models.DateTimeField(auto_now_add=True)
@@ -139,7 +121,7 @@ class ConsentVersion(models.Model):
 class Share(models.Model):
     """Somebody besides its owner who sees a study: to read what came of it, or to work on it."""
 
-    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="shares")
+    study = models.ForeignKey("studies.Study", on_delete=models.CASCADE, related_name="shares")
     person = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="shared_studies"
     )

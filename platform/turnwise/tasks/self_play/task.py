@@ -21,8 +21,7 @@ from turnwise.reports.report_kinds import Computation, TaskWithReport
 from turnwise.studies.forms import StudyForm, StudyPage
 from turnwise.studies.models import Speaker, Study
 from turnwise.studies.planned_size import Planned, Unit, number
-from turnwise.studies.services import Plan
-from turnwise.studies.tasks import Rows, Stage, copied_row, register
+from turnwise.studies.tasks import Plan, Rows, Stage, copied_row, register
 from turnwise.tasks.self_play import jobs, metrics, queries, services
 from turnwise.tasks.self_play.models import SelfPlayPlan
 

@@ -18,8 +18,7 @@ from turnwise.rehearsals.rehearsed_task import Crowd, RehearsedTask
 from turnwise.studies.forms import ASKING, FIELDS, StudyForm
 from turnwise.studies.models import Speaker, Study
 from turnwise.studies.planned_size import Planned, number, of_conversations
-from turnwise.studies.services import Plan
-from turnwise.studies.tasks import Rows, copied_row, register
+from turnwise.studies.tasks import Plan, Rows, copied_row, register
 from turnwise.tasks.conversation.talk_task import ConversationPage, TalkTask
 from turnwise.tasks.two_people import queries, rehearsal
 from turnwise.tasks.two_people.models import TwoPeoplePlan

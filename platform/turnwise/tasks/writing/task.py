@@ -25,8 +25,7 @@ from turnwise.studies.forms import FIELDS, StudyForm, StudyPage
 from turnwise.studies.models import PrimaryAnalysis, Study
 from turnwise.studies.planned_size import Planned, Unit, number
 from turnwise.studies.queries import counts_of, number_of
-from turnwise.studies.services import Plan
-from turnwise.studies.tasks import Rows, Share, Stage, copied_row, register
+from turnwise.studies.tasks import Plan, Rows, Share, Stage, copied_row, register
 from turnwise.tasks.writing import rehearsal
 from turnwise.tasks.writing.models import WritingPlan
 from turnwise.tasks.writing.services import REFUSALS, is_written, shown, write_again
