@@ -315,7 +315,7 @@ def main() -> None:
     with ExitStack() as stack:
         database, _redis = stack.enter_context(services(durable=False))
         plant(options.conversations, options.studies)
-        server = Server("turnwise", "project.asgi:application", [], None)
+        server = Server("turnwise", "turnwise.project.asgi:application", [], None)
         server.start()
         stack.callback(server.stop)
         assert database.process

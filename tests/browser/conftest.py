@@ -60,7 +60,7 @@ class Server:
         # Bots are loaded when they are first asked: a host that looks after all of them every two seconds
         # would get in the way of emptying the tables between tests.
         options = ["--port", str(self.port), "--lifespan", "off", "--ws", "websockets-sansio"]
-        command = [sys.executable, "-m", "uvicorn", "project.asgi:application", *options]
+        command = [sys.executable, "-m", "uvicorn", "turnwise.project.asgi:application", *options]
         database = urlsplit(os.environ["DATABASE_URL"])
         name = settings.DATABASES["default"]["NAME"]  # the test database, by now
         environment = os.environ | {"DATABASE_URL": urlunsplit(database._replace(path=f"/{name}"))}

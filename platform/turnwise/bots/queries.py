@@ -54,7 +54,7 @@ class Standing:
 class CopyHealth:
     """How a bot is in one process."""
 
-    resident_bots: str
+    host: str
     words: str
     seen_at: datetime
     health: dict[str, Any]

@@ -208,7 +208,7 @@ class _Related:
     offered: Sequence[Measured]
     studies: Sequence[Study]
     pairs: pairs.Pairs | None
-    chart_sheets: Sequence[Sheet]
+    sheets: Sequence[Sheet]
     trouble: str
 
 

@@ -67,7 +67,7 @@ class _Chat:
     bot: str
     session: str
     coherency: str
-    neural_chat_ratings: Mapping[str, Answer] | None
+    ratings: Mapping[str, Answer] | None
     rated_at: datetime | None
     exchanges: list[_Exchange] = field(default_factory=list)
 

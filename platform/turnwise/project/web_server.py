@@ -92,7 +92,7 @@ class BoundedWebSocket(WebSocketsSansIOProtocol):
         return may
 
 
-APPLICATION = "project.asgi:application"
+APPLICATION = "turnwise.project.asgi:application"
 LARGEST_FRAME_BYTES = 2**18
 SECONDS_TO_END = 5
 

@@ -53,7 +53,7 @@ class Copy:
 
     bot_id: int
     channel: str
-    resident_bots: str
+    host: str
     state: State
 
 

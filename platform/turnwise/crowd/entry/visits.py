@@ -14,7 +14,7 @@ from turnwise.studies.models import Study
 ADMITTED = "admitted"
 """They were shown the consent text; others saw why they cannot take part, by the name of that refusal."""
 
-_SALT = "turnwise.crowd.entry.visits"
+_SALT = "crowd.visits"
 
 
 def ticket(study: Study, saw: str) -> str:
