@@ -1,4 +1,4 @@
-"""Keys of all tasks, to which the column `Study.task` is held. The tasks themselves: `turnwise.studies.tasks`.
+"""Keys of all tasks, to which the column `Study.task` is held. The tasks themselves: `studies.tasks`.
 
 A module of its own, because tasks know studies: the model of a study needs no more of a task than its key.
 """

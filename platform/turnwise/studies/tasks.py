@@ -81,7 +81,7 @@ class Plan(Protocol):
 
 
 class EditingPage(Protocol):
-    """The forms of one task, as the pages for new and edited studies use them: `turnwise.studies.forms.StudyPage`.
+    """The forms of one task, as the pages for new and edited studies use them: `studies.forms.StudyPage`.
 
     Attributes:
         template: of the page.
