@@ -25,6 +25,7 @@ from turnwise.bots.hosting.client import Reply
 from turnwise.bots.models import Bot, CanaryRun
 from turnwise.bots.services import register_bot, set_active, share, version_of
 from turnwise.live.jobs import AUDITS, only_here
+from turnwise.responses.bot_jobs import MOST_ATTEMPTS
 from turnwise.responses.bulk_replies import BotChangedError, Trouble
 
 WANTED = 250 + 2 * 100 + LINES * TALKS
@@ -114,7 +115,7 @@ def test_a_failure_is_asked_again_thrice_and_counts_as_not_said(scripty: Bot, re
         asked += len(broken)
     services.conclude(audit.pk, now=timezone.now())
 
-    assert asked == 2 * services.MOST_ATTEMPTS
+    assert asked == 2 * MOST_ATTEMPTS
     first = queries.shares(queries.answers_of([audit])[audit.pk])[0]
     assert (first.questions, first.percent, first.failed) == (100, 99, 1)
     assert services.talks_of(audit)[0] == [MACHINE, "...", MACHINE]
@@ -141,8 +142,8 @@ def test_one_audit_at_a_time_of_a_bot_that_can_be_asked(scripty: Bot, rex: User)
     with pytest.raises(ValidationError, match="Wait until it is complete, or stop it"):
         services.start(scripty, by=rex)
 
-    assert services.stop(audit.pk, now=timezone.now())
-    assert not services.stop(audit.pk, now=timezone.now())
+    assert services.stop(audit, now=timezone.now())
+    assert not services.stop(audit, now=timezone.now())
     set_active(scripty.pk, False)
 
     with pytest.raises(ValidationError, match="Switch it on, then start"):
@@ -164,7 +165,7 @@ def test_the_timer_audits_each_new_version_once(scripty: Bot, rex: User, make_au
     CanaryRun.objects.create(bot=scripty, version=changed, verdict=CanaryRun.Verdict.BASELINE, replies=[])
     assert tasks.due() == scripty
     begun = services.start(scripty, by=None)
-    services.fail(begun.pk, "It broke.", timezone.now())
+    services.fail(begun, "It broke.", timezone.now())
     assert tasks.due() is None  # tomorrow again
 
 

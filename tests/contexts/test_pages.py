@@ -209,7 +209,7 @@ def test_no_file_is_read_by_the_process_that_serves_workers(
     monkeypatch.setattr("turnwise.contexts.files.parse", read_here)
     client = sign_in(rex)
     preview = upload(client).url
-    monkeypatch.setattr("turnwise.contexts.reading.run", read_here, raising=False)
+    monkeypatch.setattr("turnwise.contexts.reading.run", read_here)
 
     assert [client.get(preview).status_code for _ in range(2)] == [200, 200]
     assert "2 contexts are imported" in client.post(preview, follow=True).content.decode()
@@ -253,7 +253,7 @@ def test_a_preview_that_another_version_kept_is_gone_in_words(
     rex: User, sign_in: SignIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client = sign_in(rex)
-    monkeypatch.setattr("turnwise.contexts.views._KEPT", "contexts as they were")
+    monkeypatch.setattr("turnwise.contexts.views._Import.shape", "contexts as they were")
     preview = upload(client).url
     monkeypatch.undo()
 

@@ -19,6 +19,7 @@ from turnwise.bots.hosting import resident_bots
 from turnwise.bots.models import Bot, BotVersion
 from turnwise.live.jobs import RUNS, only_here
 from turnwise.responses import services, tasks
+from turnwise.responses.bot_jobs import SILENCE_TIMEOUT
 from turnwise.responses.models import Response, ResponseFault, ResponseRun
 from turnwise.responses.queries import progress
 from turnwise.responses.tasks import answer_slice, seed_of
@@ -191,7 +192,7 @@ def test_a_cancelled_run_keeps_what_it_has_and_can_be_taken_up(make_run: MakeRun
     answer_slice(run.pk, seconds=0.01)
     had = len(places(run))
 
-    assert services.cancel(run.pk, now=timezone.now())
+    assert services.cancel(run, now=timezone.now())
     assert answer_slice(run.pk) is False
     assert len(places(run)) == had < 3
 
@@ -207,7 +208,7 @@ def test_cancelling_ends_a_slice_under_way(make_run: MakeRun) -> None:
     while not run.responses.exists():
         pass
 
-    services.cancel(run.pk, now=timezone.now())
+    services.cancel(run, now=timezone.now())
     slices.join(120)
 
     assert not slices.is_alive()
@@ -221,10 +222,10 @@ def test_a_silent_bot_is_waited_for_and_then_given_up(make_run: MakeRun) -> None
     assert services.begin(run.pk, now=now)
     run = reread(run)
 
-    services.note_waiting(run, "It is still loading.", now=now + services.PATIENCE)
+    services.note_waiting(run, "It is still loading.", now=now + SILENCE_TIMEOUT)
     assert (reread(run).state, reread(run).reason) == (ResponseRun.State.RUNNING, "It is still loading.")
 
-    services.note_waiting(run, "It is still loading.", now=now + services.PATIENCE + timedelta(seconds=1))
+    services.note_waiting(run, "It is still loading.", now=now + SILENCE_TIMEOUT + timedelta(seconds=1))
     assert reread(run).state == ResponseRun.State.FAILED
     assert reread(run).reason == (
         "The bot gave no response for 15 minutes. Its last message: It is still loading."

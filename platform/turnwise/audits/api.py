@@ -115,5 +115,5 @@ def stop(request: AuthenticatedHttpRequest, name: str, pk: int) -> dict[str, Any
     """Stop an audit of a bot of your own; what it said so far is kept. Safe to repeat."""
     found = _audit(request, name, pk)
     get_object_or_404(changeable_by(request.user), name=name)
-    services.stop(found.pk, now=timezone.now())
+    services.stop(found, now=timezone.now())
     return _shown(Audit.objects.select_related("version", "started_by").get(pk=pk))

@@ -5,11 +5,12 @@ from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
 from turnwise.bots.models import Bot, BotVersion
+from turnwise.responses.bot_jobs import BotJob
 from turnwise.responses.models import ResponseRun
 from turnwise.studies.models import Study
 
 
-class Audit(models.Model):
+class Audit(BotJob):
     """A version of a bot that is asked what it is, in all the ways of `chatbots.identity.audit`."""
 
     class State(models.TextChoices):
@@ -40,10 +41,6 @@ class Audit(models.Model):
     )
     by_timer = models.BooleanField(default=False)
     state = models.CharField(max_length=10, choices=State, default=State.QUEUED)
-    reason = models.TextField(blank=True, help_text=_("Why it stopped."))
-    created_at = models.DateTimeField(auto_now_add=True)
-    active_at = models.DateTimeField(null=True, blank=True, help_text=_("When a job last worked on it."))
-    finished_at = models.DateTimeField(null=True, blank=True)
 
     # Of the people who judge its replies.
     run = models.OneToOneField(

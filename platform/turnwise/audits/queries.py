@@ -16,6 +16,7 @@ from turnwise.audits.verdicts import in_words, kind_in_words
 from turnwise.bots.models import Bot
 from turnwise.bots.queries import visible_bots
 from turnwise.judging.models import Item
+from turnwise.responses.bot_jobs import MOST_ATTEMPTS
 from turnwise.studies.models import Study, StudyBot
 
 PARTS = {
@@ -60,7 +61,7 @@ class Share:
 
 def progress(audit: Audit) -> tuple[int, int]:
     """What is asked and will not be asked again, and what is asked in all."""
-    over = Q(error="") | Q(attempts__gte=services.MOST_ATTEMPTS)
+    over = Q(error="") | Q(attempts__gte=MOST_ATTEMPTS)
     return audit.replies.filter(over).count(), wanted()
 
 

@@ -1,7 +1,7 @@
 """Everything that may happen to an audit: it begins, goes on, ends; people are asked about its replies."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import cache
 
 from django.core.exceptions import ValidationError
@@ -18,13 +18,9 @@ from turnwise.accounts.models import User
 from turnwise.audits.models import Audit, AuditedReply
 from turnwise.bots.hosting.client import Reply
 from turnwise.bots.models import Bot
-from turnwise.responses.bulk_replies import BotChangedError, Trouble
-
-AT_WORK = (Audit.State.QUEUED, Audit.State.RUNNING)
-# What failed so often is not asked again.
-MOST_ATTEMPTS = 3
-# A bot may take minutes to load, and be busy with workers; one that is silent for longer is given up.
-PATIENCE = timedelta(minutes=15)
+from turnwise.responses import bot_jobs
+from turnwise.responses.bot_jobs import MOST_ATTEMPTS
+from turnwise.responses.bulk_replies import Trouble
 
 Line = tuple[int, int]
 """A line of a scripted talk: number of the talk, and of the line, both from 0."""
@@ -68,9 +64,7 @@ def start(bot: Bot, *, by: User | None) -> Audit:
 
 def begin(audit_id: int, *, now: datetime) -> Audit | None:
     """Mark an audit as under way; None if it is over."""
-    waiting = Audit.objects.filter(pk=audit_id, state__in=AT_WORK)
-    waiting.filter(state=Audit.State.QUEUED).update(state=Audit.State.RUNNING, active_at=now)
-    return waiting.select_related("bot").first()
+    return bot_jobs.begin(Audit.objects.select_related("bot"), audit_id, now=now)
 
 
 def missing(audit: Audit, *, most: int) -> list[Missing]:
@@ -132,7 +126,13 @@ def record(
         BotChangedError: the bot is not any more what it was; nothing is stored.
     """
     if answered:
-        _pin_version(audit, {reply.version_id for _, reply in answered})
+        bot_jobs.pin_version(
+            audit,
+            "version",
+            {reply.version_id for _, reply in answered},
+            refusal=f"{audit.bot.title} changed while it was being asked. What it said so far is kept. "
+            "Start a new audit to have all of it from one version.",
+        )
         rows = [_row(audit, missing, reply.response.text) for missing, reply in answered]
         AuditedReply.objects.bulk_create(
             rows,
@@ -143,18 +143,6 @@ def record(
         Audit.objects.filter(pk=audit.pk).update(active_at=now, reason="")
     for missing, trouble in failed:
         _count_failure(audit, missing, trouble)
-
-
-def _pin_version(audit: Audit, seen: set[int]) -> None:
-    pinned = Audit.objects.select_for_update().get(pk=audit.pk)
-    if pinned.version_id is None:
-        pinned.version_id = min(seen)
-        pinned.save(update_fields=["version"])
-    if seen != {pinned.version_id}:
-        raise BotChangedError(
-            f"{audit.bot.title} changed while it was being asked. What it said so far is kept. Start a new "
-            "audit to have all of it from one version."
-        )
 
 
 def _row(audit: Audit, missing: Missing, text: str) -> AuditedReply:
@@ -189,38 +177,24 @@ def conclude(audit_id: int, *, now: datetime) -> None:
     """End an audit of which nothing more will be asked. What failed to the last counts as no confirmation."""
     audit = Audit.objects.get(pk=audit_id)
     if audit.version_id is None:
-        _end(audit_id, Audit.State.FAILED, "The bot answered nothing. The errors are below.", now)
+        fail(audit, "The bot answered nothing. The errors are below.", now)
     else:
-        _end(audit_id, Audit.State.DONE, "", now)
+        bot_jobs.end(audit, Audit.State.DONE, "", now=now)
 
 
-def fail(audit_id: int, reason: str, now: datetime) -> None:
-    _end(audit_id, Audit.State.FAILED, reason[:2000], now)
+def fail(audit: Audit, reason: str, now: datetime) -> None:
+    bot_jobs.end(audit, Audit.State.FAILED, reason, now=now)
 
 
 def note_waiting(audit: Audit, why: str, *, now: datetime) -> None:
     """Say why the audit does not move; give it up if that has lasted too long."""
-    active_at = Audit.objects.values_list("active_at", flat=True).get(pk=audit.pk)
-    if now - (active_at or now) > PATIENCE:
-        minutes = PATIENCE.seconds // 60
-        fail(audit.pk, f"The bot gave no reply for {minutes} minutes. Its last message: {why}", now)
-    else:
-        Audit.objects.filter(pk=audit.pk, state__in=AT_WORK).update(reason=why[:2000])
+    silence = "The bot gave no reply for {minutes} minutes. Its last message: {why}"
+    bot_jobs.note_waiting(audit, why, silence=silence, now=now)
 
 
-def taken_up(audit_id: int, *, now: datetime) -> None:
-    """Note that an audit whose process had died goes on: how long it lay still is not the bot's fault."""
-    Audit.objects.filter(pk=audit_id, state=Audit.State.RUNNING).update(active_at=now)
-
-
-def stop(audit_id: int, *, now: datetime) -> bool:
+def stop(audit: Audit, *, now: datetime) -> bool:
     """Stop an audit; its replies stay. Returns whether it was under way."""
-    return _end(audit_id, Audit.State.CANCELLED, "", now)
-
-
-def _end(audit_id: int, state: Audit.State, reason: str, now: datetime) -> bool:
-    at_work = Audit.objects.filter(pk=audit_id, state__in=AT_WORK)
-    return bool(at_work.update(state=state, reason=reason, finished_at=now))
+    return bot_jobs.end(audit, Audit.State.CANCELLED, "", now=now)
 
 
 def answered(reply: AuditedReply) -> Answered:

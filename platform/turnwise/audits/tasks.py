@@ -1,6 +1,5 @@
 """An audit, a slice at a time. Whatever is cut off is asked again, with the same seed."""
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -16,47 +15,39 @@ from turnwise.audits.models import Audit
 from turnwise.audits.services import Missing
 from turnwise.bots.hosting import client, presence
 from turnwise.bots.models import Bot, CanaryRun
-from turnwise.live.jobs import AUDITS, Slices, only_here
-from turnwise.responses.bulk_replies import SLICE_SECONDS, Slice, Trouble, Work, run_slice
+from turnwise.live.jobs import AUDITS, Slices
+from turnwise.responses.bot_jobs import AT_WORK, JobWork, resume, work_slice
+from turnwise.responses.bulk_replies import SLICE_SECONDS, Trouble
 
 
 def ask_slice(audit_id: int, *, seconds: float = SLICE_SECONDS) -> bool:
-    """Work on an audit for a while. Does nothing if another process does. Safe to repeat.
+    """Work on an audit for a while, as `work_slice` does."""
+    return work_slice("Audit", AUDITS, audit_id, _begun, seconds=seconds)
 
-    Returns:
-        Whether there is more to do.
-    """
-    with only_here(AUDITS, audit_id) as ours:
-        audit = services.begin(audit_id, now=timezone.now()) if ours else None
-        if audit is None:
-            return False
-        work = _Asking(audit)
-        return run_slice(f"Audit {audit_id}", Slice(work, time.monotonic() + seconds).work(), work.give_up)
+
+def _begun(audit_id: int) -> "_Asking | None":
+    audit = services.begin(audit_id, now=timezone.now())
+    return _Asking(audit) if audit else None
 
 
 @dataclass(slots=True)
-class _Asking(Work[Missing]):
-    audit: Audit
+class _Asking(JobWork[Missing, Audit]):
     talks: Mapping[int, Sequence[str]] = field(default_factory=dict)
 
     @property
     @override
     def most_at_once(self) -> int:
         """Workers come first: what nobody waits for never has more than this many requests in a queue."""
-        return 2 if self.audit.by_timer else 16
-
-    @override
-    def has_ended(self) -> bool:
-        return not Audit.objects.filter(pk=self.audit.pk, state__in=services.AT_WORK).exists()
+        return 2 if self.job.by_timer else 16
 
     @override
     def missing(self, most: int) -> list[Missing]:
-        self.talks = services.talks_of(self.audit)
-        return services.missing(self.audit, most=most)
+        self.talks = services.talks_of(self.job)
+        return services.missing(self.job, most=most)
 
     @override
     def request(self, missing: Missing) -> tuple[int, Context]:
-        return self.audit.bot_id, services.context_of(missing, self.talks, seed=self.audit.seed)
+        return self.job.bot_id, services.context_of(missing, self.talks, seed=self.job.seed)
 
     @override
     def record(
@@ -64,19 +55,15 @@ class _Asking(Work[Missing]):
         answered: Sequence[tuple[Missing, client.Reply]],
         failed: Sequence[tuple[Missing, Trouble]],
     ) -> None:
-        services.record(self.audit, answered, failed, now=timezone.now())
+        services.record(self.job, answered, failed, now=timezone.now())
 
     @override
     def conclude(self) -> None:
-        services.conclude(self.audit.pk, now=timezone.now())
-
-    @override
-    def give_up(self, why: str) -> None:
-        services.fail(self.audit.pk, why, timezone.now())
+        services.conclude(self.job.pk, now=timezone.now())
 
     @override
     def note_waiting(self, why: str) -> None:
-        services.note_waiting(self.audit, why, now=timezone.now())
+        services.note_waiting(self.job, why, now=timezone.now())
 
 
 _SLICES = Slices("audits", AUDITS)
@@ -95,10 +82,10 @@ def ask(audit_id: int) -> None:
 @shared_task
 def take_up_audits() -> None:
     """Send the audits whose process has died."""
-    at_work = Audit.objects.filter(state__in=services.AT_WORK)
+    at_work = Audit.objects.filter(state__in=AT_WORK)
     for audit_id in at_work.values_list("pk", flat=True):
         if _SLICES.send_if_left(audit_id, ask):
-            services.taken_up(audit_id, now=timezone.now())
+            resume(Audit, audit_id, now=timezone.now())
 
 
 @shared_task
@@ -110,11 +97,11 @@ def audit_new_versions() -> None:
 
 def due() -> Bot | None:
     """The next bot to be audited: the daily check has met a version of it that has no audit."""
-    if Audit.objects.filter(state__in=services.AT_WORK, by_timer=True).exists():
+    if Audit.objects.filter(state__in=AT_WORK, by_timer=True).exists():
         return None
     met = CanaryRun.objects.filter(bot=OuterRef("pk"), version__isnull=False).order_by("-at")
     lately = Audit.objects.filter(by_timer=True, created_at__gt=timezone.now() - AGAIN_AFTER).values("bot")
-    at_work = Audit.objects.filter(state__in=services.AT_WORK).values("bot")
+    at_work = Audit.objects.filter(state__in=AT_WORK).values("bot")
     audited = Audit.objects.exclude(version=None).values("version")
     bots = list(
         Bot.objects.filter(active=True, watched=True)

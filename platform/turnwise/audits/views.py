@@ -23,6 +23,7 @@ from turnwise.audits.verdicts import in_words
 from turnwise.bots.models import Bot
 from turnwise.bots.queries import changeable_by, standing, visible_bots
 from turnwise.live.jobs import send_or_tell
+from turnwise.responses.bot_jobs import AT_WORK
 from turnwise.studies.queries import studies_of
 
 PER_PAGE = 25
@@ -40,7 +41,7 @@ def audits(request: HttpRequest, name: str) -> HttpResponse:
         "audits": found,
         "results": {result.audit.pk: result for result in queries.results(found)},
         "may_change": _may_change(request, bot),
-        "is_under_way": any(each.state in services.AT_WORK for each in found),
+        "is_under_way": any(each.state in AT_WORK for each in found),
     }
     return render(request, "audits/audits.html", context)
 
@@ -79,7 +80,7 @@ def audit(request: HttpRequest, name: str, pk: int) -> HttpResponse:
         "audit": found,
         "had": had,
         "wanted": wanted,
-        "is_at_work": found.state in services.AT_WORK,
+        "is_at_work": found.state in AT_WORK,
         "is_done": is_done,
         "stamp": queries.stamp(found),
         "shares": queries.shares(answers) if is_done else [],
@@ -148,7 +149,7 @@ def _own_audit(request: HttpRequest, name: str, pk: int) -> Audit:
 @login_required
 def stop(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     found = _own_audit(request, name, pk)
-    if services.stop(found.pk, now=timezone.now()):
+    if services.stop(found, now=timezone.now()):
         messages.success(request, _("The audit is stopped. What the bot said so far is kept."))
     return redirect(found)
 

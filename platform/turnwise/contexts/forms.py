@@ -10,27 +10,19 @@ from turnwise.contexts.files import ending_of
 from turnwise.contexts.models import ContextSet
 from turnwise.contexts.queries import Filters
 from turnwise.contexts.tables import MAX_ROWS, FileRefusedError, decoded
+from turnwise.contexts.versioned_pages import VersionedSetForm
 
 
-class ContextSetForm(forms.ModelForm[ContextSet]):
+class ContextSetForm(VersionedSetForm[ContextSet]):
     """What a set is called and under which licence it may be used."""
 
-    class Meta:
-        model = ContextSet
-        fields = ("title", "name", "licence", "description")
-        widgets = {"description": forms.Textarea({"rows": 3})}
+    name_taken = _(
+        "You already have a context set of the name “%(name)s”. Choose another, or import a new version of "
+        "that set."
+    )
 
-    def clean_name(self) -> str:
-        name: str = self.cleaned_data["name"]
-        if ContextSet.objects.filter(owner=self.instance.owner, name=name).exists():
-            raise ValidationError(
-                gettext(
-                    "You already have a context set of the name “%(name)s”. Choose another, or import a new "
-                    "version of that set."
-                )
-                % {"name": name}
-            )
-        return name
+    class Meta(VersionedSetForm.Meta):
+        model = ContextSet
 
 
 class FileForm(forms.Form):

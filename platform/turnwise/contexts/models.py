@@ -1,80 +1,57 @@
-from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
-from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
 from turnwise.contexts.tables import MAX_MATERIAL, MAX_TURN, MAX_TURNS, MOST_MATERIAL
+from turnwise.contexts.versioned import (
+    SetVersion,
+    VersionedSet,
+    licence_field,
+    name_field,
+    once_per_owner,
+    owner_field,
+)
 
 
-class ContextSet(models.Model):
+class ContextSet(VersionedSet):
     """A collection of contexts for static evaluation. What is in it, its versions say."""
 
-    name = models.SlugField(
-        max_length=60, verbose_name=_("name"), help_text=_("Short name, also of exported files: open-mtb")
-    )
-    title = models.CharField(max_length=120, verbose_name=_("title"))
-    description = models.TextField(max_length=4000, blank=True, verbose_name=_("description"))
-    licence = models.CharField(
-        max_length=120,
-        verbose_name=_("licence"),
-        help_text=_("Under which the contexts may be used, such as Apache-2.0 or CC BY 4.0."),
-    )
-    owner = models.ForeignKey(
-        settings.AUTH_USER_MODEL,
-        on_delete=models.PROTECT,
-        null=True,
-        blank=True,
-        related_name="context_sets",
-        help_text=_("Nobody: it ships with the platform, and every researcher can use it."),
-    )
-    created_at = models.DateTimeField(auto_now_add=True)
+    address = "contexts:set"
 
-    class Meta:
-        ordering = ("title", "pk")
+    name = name_field(_("Short name, also of exported files: open-mtb"))
+    licence = licence_field(_("Under which the contexts may be used, such as Apache-2.0 or CC BY 4.0."))
+    owner = owner_field("context_sets")
+
+    class Meta(VersionedSet.Meta):
         constraints = (
-            models.UniqueConstraint(
-                fields=("owner", "name"),
-                name="context_set_name_once_per_owner",
-                nulls_distinct=False,
-                violation_error_message=_(
+            once_per_owner(
+                "context_set_name_once_per_owner",
+                _(
                     "You already have a context set of that name. Choose another, or "
                     "import a new version of that set."
                 ),
             ),
         )
 
-    def __str__(self) -> str:
-        return self.title
 
-    def get_absolute_url(self) -> str:
-        return reverse("contexts:set", args=[self.pk])
-
-
-class ContextSetVersion(models.Model):
+class ContextSetVersion(SetVersion):
     """The contexts of a set as they were imported once. Never changed: the database refuses it."""
 
+    address = "contexts:version"
+    set_field = "context_set"
+
     context_set = models.ForeignKey(ContextSet, on_delete=models.CASCADE, related_name="versions")
-    number = models.PositiveIntegerField()
     content_hash = models.CharField(max_length=64, help_text=_("SHA-256 of the contexts in their order."))
     size = models.PositiveIntegerField(help_text=_("How many contexts."))
-    origin = models.CharField(max_length=200, blank=True, help_text=_("Name of the imported file."))
-    created_at = models.DateTimeField(auto_now_add=True)
 
-    class Meta:
+    class Meta(SetVersion.Meta):
         ordering = ("context_set", "-number")
         constraints = (
             models.UniqueConstraint(fields=("context_set", "number"), name="context_version_once"),
             models.UniqueConstraint(fields=("context_set", "content_hash"), name="context_content_once"),
             models.CheckConstraint(name="context_version_is_not_empty", condition=Q(size__gte=1)),
         )
-
-    def __str__(self) -> str:
-        return f"{self.context_set.title}, version {self.number}"
-
-    def get_absolute_url(self) -> str:
-        return reverse("contexts:version", args=[self.context_set_id, self.number])
 
 
 class Context(models.Model):

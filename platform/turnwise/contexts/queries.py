@@ -8,6 +8,7 @@ from django.db.models import F, Func, QuerySet, TextField, Value
 
 from turnwise.accounts.access import visible_to
 from turnwise.accounts.models import User
+from turnwise.contexts import versioned
 from turnwise.contexts.files import ContextRow
 from turnwise.contexts.models import Context, ContextSet, ContextSetVersion
 
@@ -20,12 +21,11 @@ def sets_of(user: User | AnonymousUser) -> QuerySet[ContextSet]:
 
 def editable_sets(user: User | AnonymousUser) -> QuerySet[ContextSet]:
     """The sets of which this person may import new versions."""
-    return visible_to(user, ContextSet.objects.exclude(owner=None), owner="owner")
+    return versioned.editable(user, ContextSet)
 
 
 def versions_of(user: User | AnonymousUser) -> QuerySet[ContextSetVersion]:
-    visible = ContextSetVersion.objects.filter(context_set__in=sets_of(user)).select_related("context_set")
-    return visible.order_by("context_set__title", "-number")
+    return versioned.versions_in(sets_of(user), ContextSetVersion)
 
 
 @dataclass(frozen=True, slots=True)

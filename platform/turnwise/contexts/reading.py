@@ -6,6 +6,7 @@ The process that serves pages serves workers, too, and near duplicates are looke
 import json
 import logging
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict
 from subprocess import SubprocessError
 from typing import Any
@@ -24,14 +25,20 @@ Told = dict[str, Any]
 """What a file holds in plain values, to be kept until it is imported."""
 
 
+def run_reader(module: str, arguments: Sequence[str], data: Any) -> Told | None:
+    """The JSON that a module prints as a process of its own, given a file; None if it fails or is late."""
+    try:
+        told: Told = json.loads(run(module, arguments, data))
+    except SubprocessError as error:
+        log.warning("%s did not read a file: %s", module, error)
+        return None
+    return told
+
+
 def parsed_apart(text: str, ending: str, *, language: str) -> Told:
     """What `parse` finds, found by another process; a file that takes too long has that as its problem."""
-    try:
-        told: Told = json.loads(run("turnwise.contexts.reading", [ending, language], text.encode()))
-    except SubprocessError as error:
-        log.warning("Contexts could not be read: %s", error)
-        return asdict(Parsed(problems=[unread()]))
-    return told
+    told = run_reader("turnwise.contexts.reading", [ending, language], text.encode())
+    return asdict(Parsed(problems=[unread()])) if told is None else told
 
 
 def unread() -> Finding:

@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 
 from evaluation.open_mtb import PATH, StaticContext, read_open_mtb
 from turnwise.accounts.models import User
+from turnwise.contexts import versioned
 from turnwise.contexts.files import ContextRow, content_hash
 from turnwise.contexts.models import Context, ContextSet, ContextSetVersion
 from turnwise.contexts.queries import Filters, filtered
@@ -19,16 +20,13 @@ from turnwise.contexts.queries import Filters, filtered
 OPEN_MTB = "open-mtb"
 
 
-@transaction.atomic
 def save_set(context_set: ContextSet) -> ContextSet:
     """Store a new or edited set.
 
     Raises:
         ValidationError: a value it cannot have, or its owner has another set of that name.
     """
-    context_set.full_clean()
-    context_set.save()
-    return context_set
+    return versioned.save(context_set)
 
 
 @transaction.atomic
@@ -38,21 +36,13 @@ def import_version(context_set: ContextSet, rows: Sequence[ContextRow], *, origi
     Raises:
         ValidationError: no contexts, or the set has a version with exactly these.
     """
-    ContextSet.objects.select_for_update().get(pk=context_set.pk)
     if not rows:
         raise ValidationError(gettext("There are no contexts in the file, so no version was made."))
-    digest = content_hash(rows)
-    same = context_set.versions.filter(content_hash=digest).first()
-    if same:
-        raise ValidationError(
-            gettext("Version %(number)s has exactly these contexts, so no new one was made.")
-            % {"number": same.number}
-        )
-    latest = context_set.versions.first()
-    version = ContextSetVersion.objects.create(
-        context_set=context_set,
-        number=latest.number + 1 if latest else 1,
-        content_hash=digest,
+    version = versioned.add_version(
+        context_set.versions,
+        context_set,
+        content_hash(rows),
+        refusal=gettext("Version %(number)s has exactly these contexts, so no new one was made."),
         size=len(rows),
         origin=origin[:200],
     )
@@ -84,12 +74,9 @@ def load_shipped(
     name: str, rows: Sequence[ContextRow], *, title: str, description: str, origin: str
 ) -> ContextSetVersion:
     """Contexts that ship, as a set for everybody. Safe to repeat: the same contexts are loaded once."""
-    context_set, _ = ContextSet.objects.get_or_create(
-        owner=None,
-        name=name,
-        defaults={"title": title, "licence": "Apache-2.0", "description": description},
+    context_set = versioned.shipped(
+        ContextSet, name, title=title, licence="Apache-2.0", description=description
     )
-    ContextSet.objects.select_for_update().get(pk=context_set.pk)  # whoever asks at once waits for the first
     same = context_set.versions.filter(content_hash=content_hash(rows)).first()
     return same or import_version(context_set, rows, origin=origin)
 

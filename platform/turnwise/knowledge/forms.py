@@ -8,30 +8,22 @@ from django.utils.translation import gettext_lazy
 
 from turnwise.accounts.models import User
 from turnwise.contexts.tables import FileRefusedError
+from turnwise.contexts.versioned_pages import VersionedSetForm
 from turnwise.knowledge.files import decoded
 from turnwise.knowledge.models import KnowledgeBase
 from turnwise.knowledge.reading_sets import Configuration
 
 
-class BaseForm(forms.ModelForm[KnowledgeBase]):
+class BaseForm(VersionedSetForm[KnowledgeBase]):
     """What a base is called and under which licence it may be used."""
 
-    class Meta:
-        model = KnowledgeBase
-        fields = ("title", "name", "licence", "description")
-        widgets = {"description": forms.Textarea({"rows": 3})}
+    name_taken = gettext_lazy(
+        "You already have a knowledge base of the name “%(name)s”. Choose another, or import a new version "
+        "of that base."
+    )
 
-    def clean_name(self) -> str:
-        name: str = self.cleaned_data["name"]
-        if KnowledgeBase.objects.filter(owner=self.instance.owner, name=name).exists():
-            raise ValidationError(
-                _(
-                    "You already have a knowledge base of the name “%(name)s”. Choose another, or import a "
-                    "new version of that base."
-                )
-                % {"name": name}
-            )
-        return name
+    class Meta(VersionedSetForm.Meta):
+        model = KnowledgeBase
 
 
 class FileForm(forms.Form):

@@ -2,35 +2,27 @@ from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
-from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
+from turnwise.contexts.versioned import (
+    SetVersion,
+    VersionedSet,
+    licence_field,
+    name_field,
+    once_per_owner,
+    owner_field,
+)
 from turnwise.knowledge.reading_sets import ARTICLE_SECTIONS, ENTITIES, KnownEntity, ToRead
 
 
-class KnowledgeBase(models.Model):
+class KnowledgeBase(VersionedSet):
     """What people read while they talk: entities and articles. What is known, its versions say."""
 
-    name = models.SlugField(
-        max_length=60,
-        verbose_name=_("name"),
-        help_text=_("Short name, also of exported files: open-knowledge"),
-    )
-    title = models.CharField(max_length=120, verbose_name=_("title"))
-    description = models.TextField(max_length=4000, blank=True, verbose_name=_("description"))
-    licence = models.CharField(
-        max_length=120,
-        verbose_name=_("licence"),
-        help_text=_("Under which the texts may be used, such as CC0 1.0 or CC BY 4.0."),
-    )
-    owner = models.ForeignKey(
-        settings.AUTH_USER_MODEL,
-        on_delete=models.PROTECT,
-        null=True,
-        blank=True,
-        related_name="knowledge_bases",
-        help_text=_("Nobody: it ships with the platform, and every researcher can use it."),
-    )
+    address = "knowledge:base"
+
+    name = name_field(_("Short name, also of exported files: open-knowledge"))
+    licence = licence_field(_("Under which the texts may be used, such as CC0 1.0 or CC BY 4.0."))
+    owner = owner_field("knowledge_bases")
     open_to_all = models.BooleanField(
         _("everybody can use it"),
         default=False,
@@ -42,34 +34,26 @@ class KnowledgeBase(models.Model):
         related_name="shared_knowledge_bases",
         help_text=_("Who may do so besides the owner and admins."),
     )
-    created_at = models.DateTimeField(auto_now_add=True)
 
-    class Meta:
-        ordering = ("title", "pk")
+    class Meta(VersionedSet.Meta):
         constraints = (
-            models.UniqueConstraint(
-                fields=("owner", "name"),
-                name="knowledge_base_name_once_per_owner",
-                nulls_distinct=False,
-                violation_error_message=_(
+            once_per_owner(
+                "knowledge_base_name_once_per_owner",
+                _(
                     "You already have a knowledge base of that name. Choose another, or "
                     "import a new version of that base."
                 ),
             ),
         )
 
-    def __str__(self) -> str:
-        return self.title
 
-    def get_absolute_url(self) -> str:
-        return reverse("knowledge:base", args=[self.pk])
-
-
-class BaseVersion(models.Model):
+class BaseVersion(SetVersion):
     """A base as it was imported once. Never changed: the database refuses it."""
 
+    address = "knowledge:version"
+    set_field = "base"
+
     base = models.ForeignKey(KnowledgeBase, on_delete=models.CASCADE, related_name="versions")
-    number = models.PositiveIntegerField()
     content_hash = models.CharField(max_length=64, help_text=_("SHA-256 of its content as JSON."))
     configurations = models.CharField(max_length=4, help_text=_("For which there are enough facts: ABCD"))
     budgets = models.JSONField(
@@ -77,22 +61,14 @@ class BaseVersion(models.Model):
     )
     entity_count = models.PositiveIntegerField()
     article_count = models.PositiveIntegerField()
-    origin = models.CharField(max_length=200, blank=True, help_text=_("Name of the imported file."))
-    created_at = models.DateTimeField(auto_now_add=True)
 
-    class Meta:
+    class Meta(SetVersion.Meta):
         ordering = ("base", "-number")
         constraints = (
             models.UniqueConstraint(fields=("base", "number"), name="base_version_once"),
             models.UniqueConstraint(fields=("base", "content_hash"), name="base_content_once"),
             models.CheckConstraint(name="base_version_has_entities", condition=Q(entity_count__gte=1)),
         )
-
-    def __str__(self) -> str:
-        return f"{self.base.title}, version {self.number}"
-
-    def get_absolute_url(self) -> str:
-        return reverse("knowledge:version", args=[self.base_id, self.number])
 
 
 class Entity(models.Model):

@@ -3,8 +3,9 @@ from dataclasses import dataclass
 from django.contrib.auth.models import AnonymousUser
 from django.db.models import Count, Q, QuerySet
 
-from turnwise.accounts.access import shared_with, visible_to
+from turnwise.accounts.access import shared_with
 from turnwise.accounts.models import User
+from turnwise.contexts import versioned
 from turnwise.knowledge.building import ArticleRow, Built, EntityRow
 from turnwise.knowledge.models import Article, BaseVersion, Entity, KnowledgeBase
 
@@ -23,12 +24,11 @@ def bases_of(user: User | AnonymousUser) -> QuerySet[KnowledgeBase]:
 
 def editable_bases(user: User | AnonymousUser) -> QuerySet[KnowledgeBase]:
     """The bases of which this person may import new versions, and which they may share."""
-    return visible_to(user, KnowledgeBase.objects.exclude(owner=None), owner="owner")
+    return versioned.editable(user, KnowledgeBase)
 
 
 def versions_of(user: User | AnonymousUser) -> QuerySet[BaseVersion]:
-    visible = BaseVersion.objects.filter(base__in=bases_of(user)).select_related("base")
-    return visible.order_by("base__title", "-number")
+    return versioned.versions_in(bases_of(user), BaseVersion)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,32 +4,22 @@ The process that serves pages serves workers, too, and texts of 20 MB are weighe
 """
 
 import json
-import logging
 import sys
 from dataclasses import asdict
-from subprocess import SubprocessError
-from typing import Any
 
 from django.conf import settings
 from django.utils.translation import gettext as _
 
+from turnwise.contexts.reading import Told, run_reader
 from turnwise.knowledge.building import ArticleRow, Built, EntityRow, Finding
 from turnwise.knowledge.files import parse
-from turnwise.live.subprocesses import PATIENCE_SECONDS, run, shape_of
-
-log = logging.getLogger(__name__)
-
-
-Told = dict[str, Any]
-"""A base in plain values, to be kept until it is imported."""
+from turnwise.live.subprocesses import PATIENCE_SECONDS, shape_of
 
 
 def parsed_apart(text: str) -> Told:
     """What `parse` finds, found by another process; a file that takes too long has that as its problem."""
-    try:
-        told: Told = json.loads(run("turnwise.knowledge.reading", [], text.encode()))
-    except SubprocessError as error:
-        log.warning("A knowledge base could not be read: %s", error)
+    told = run_reader("turnwise.knowledge.reading", [], text.encode())
+    if told is None:
         say = _("It could not be read within %(n)d\u00a0s. Leave entities or articles out, or shorten them.")
         return asdict(Built(problems=[Finding("file", say % {"n": PATIENCE_SECONDS})]))
     return told

@@ -7,6 +7,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from turnwise.accounts.models import User
+from turnwise.contexts import versioned
 from turnwise.knowledge.building import Built
 from turnwise.knowledge.files import content_hash, parse
 from turnwise.knowledge.models import Article, BaseVersion, Entity, KnowledgeBase
@@ -15,16 +16,13 @@ OPEN_KNOWLEDGE = "open-knowledge"
 SHIPPED = Path(__file__).parent / "data" / "open_knowledge.json"
 
 
-@transaction.atomic
 def save_base(base: KnowledgeBase) -> KnowledgeBase:
     """Store a new or edited base.
 
     Raises:
         ValidationError: a value it cannot have, or its owner has another base of that name.
     """
-    base.full_clean()
-    base.save()
-    return base
+    return versioned.save(base)
 
 
 @transaction.atomic
@@ -42,20 +40,13 @@ def import_version(base: KnowledgeBase, built: Built, *, origin: str) -> BaseVer
     Raises:
         ValidationError: it has problems, or the base has a version with exactly this.
     """
-    KnowledgeBase.objects.select_for_update().get(pk=base.pk)
     if not built.may_be_imported:
         raise ValidationError(_("The file has problems, so no version was made. Correct them first."))
-    digest = content_hash(built)
-    if same := base.versions.filter(content_hash=digest).first():
-        raise ValidationError(
-            _("Version %(number)d has exactly this content, so no new one was made.")
-            % {"number": same.number}
-        )
-    latest = base.versions.first()
-    version = BaseVersion.objects.create(
-        base=base,
-        number=latest.number + 1 if latest else 1,
-        content_hash=digest,
+    version = versioned.add_version(
+        base.versions,
+        base,
+        content_hash(built),
+        refusal=_("Version %(number)d has exactly this content, so no new one was made."),
         configurations=built.configurations,
         budgets=built.budgets,
         entity_count=len(built.entities),
@@ -95,12 +86,13 @@ def load_shipped() -> BaseVersion:
     """The base that ships, for everybody. Safe to repeat: the newest text is loaded once."""
     text = SHIPPED.read_text(encoding="utf-8")
     about: dict[str, Any] = json.loads(text)["about"]
-    base, _made = KnowledgeBase.objects.get_or_create(
-        owner=None,
-        name=OPEN_KNOWLEDGE,
-        defaults={"title": about["title"], "licence": about["licence"], "description": about["description"]},
+    base = versioned.shipped(
+        KnowledgeBase,
+        OPEN_KNOWLEDGE,
+        title=about["title"],
+        licence=about["licence"],
+        description=about["description"],
     )
-    KnowledgeBase.objects.select_for_update().get(pk=base.pk)  # whoever asks at once waits for the first
     built = parse(text)
     same = base.versions.filter(content_hash=content_hash(built)).first()
     return same or import_version(base, built, origin=SHIPPED.name)

@@ -6,18 +6,17 @@ from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.core.exceptions import ValidationError
 from django.core.paginator import Paginator
-from django.db import transaction
 from django.db.models import Max
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET, require_POST
+from typing_extensions import override
 
 from turnwise.accounts.access import AuthenticatedHttpRequest
-from turnwise.accounts.limits import reads_a_file, too_many, too_often
-from turnwise.contexts import upload_previews
+from turnwise.contexts.versioned_pages import SHOWN, ImportPages
 from turnwise.knowledge import reading, services
 from turnwise.knowledge.building import Built
 from turnwise.knowledge.files import as_json
@@ -34,9 +33,7 @@ from turnwise.knowledge.queries import (
 )
 from turnwise.knowledge.reading_sets import Configuration, TooLittleKnownError, reading_sets
 
-_KEPT = f"knowledge {reading.SHAPE}"
 PER_PAGE = 60
-SHOWN = 50  # findings and entities of a preview
 
 
 @require_GET
@@ -89,75 +86,56 @@ def share(request: HttpRequest, pk: int) -> HttpResponse:
     return redirect(base)
 
 
+class _Import(ImportPages[KnowledgeBase, BaseVersion, Built]):
+    namespace = "knowledge"
+    listing = "knowledge:bases"
+    heading = gettext_lazy("Import a knowledge base")
+    shape = reading.SHAPE
+    model = KnowledgeBase
+    form = BaseForm
+    file_form = FileForm
+
+    @override
+    def read(self, chosen: Mapping[str, Any]) -> dict[str, Any]:
+        return reading.parsed_apart(chosen["file"]["text"])
+
+    @override
+    def content_of(self, values: dict[str, Any]) -> Built:
+        return reading.built_from(values)
+
+    @override
+    def details(self, versioned: KnowledgeBase, content: Built) -> dict[str, Any]:
+        return {"rows": content.entities[:SHOWN]}
+
+    @override
+    def store(self, versioned: KnowledgeBase, content: Built, *, origin: str) -> BaseVersion:
+        return services.import_version(versioned, content, origin=origin)
+
+    @override
+    def success(self, version: BaseVersion) -> str:
+        return _("Imported as version %(number)d.") % {"number": version.number}
+
+    @override
+    def after_refusal(self, token: str) -> HttpResponse:
+        return redirect(self.listing)
+
+
+_import = _Import()
+
+
 @login_required
 def new(request: AuthenticatedHttpRequest) -> HttpResponse:
-    """A new base with its first version: what it is, and the file, then the preview."""
-    form = BaseForm(request.POST or None, instance=KnowledgeBase(owner=request.user))
-    return _new(request, form, None)
+    return _import.new(request)
 
 
 @login_required
-def import_version(request: HttpRequest, pk: int) -> HttpResponse:
-    """A new version of a base: the file, then the preview."""
-    return _new(request, None, get_object_or_404(editable_bases(request.user), pk=pk))
-
-
-def _new(request: HttpRequest, form: BaseForm | None, base: KnowledgeBase | None) -> HttpResponse:
-    file_form = FileForm(request.POST or None, request.FILES or None)
-    if request.method == "POST":
-        if too_often(request, "upload", rate="30/m", key="user"):
-            return too_many(request)
-        if file_form.is_valid() & (form is None or form.is_valid()):
-            about = {"base": base.pk if base else None, "fields": form.cleaned_data if form else {}}
-            return _read(request, file_form.cleaned_data["file"], about)
-    shown = {"form": form, "file_form": file_form, "base": base}
-    return render(request, "knowledge/new.html", shown, status=422 if request.method == "POST" else 200)
-
-
-@reads_a_file
-def _read(
-    request: AuthenticatedHttpRequest, file: Mapping[str, str], about: Mapping[str, Any]
-) -> HttpResponse:
-    upload = {**about, "origin": file["origin"], "built": reading.parsed_apart(file["text"])}
-    return redirect("knowledge:preview", token=upload_previews.keep(request.user.pk, upload, of=_KEPT))
+def import_version(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
+    return _import.import_version(request, pk)
 
 
 @login_required
 def preview(request: AuthenticatedHttpRequest, token: str) -> HttpResponse:
-    """What a file would bring; by POST it is brought."""
-    upload = upload_previews.kept(request.user.pk, token, of=_KEPT)
-    if upload is None:
-        return upload_previews.gone(request, token, "knowledge:bases")
-    known = get_object_or_404(editable_bases(request.user), pk=upload["base"]) if upload["base"] else None
-    base = known or KnowledgeBase(owner=request.user, **upload["fields"])
-    built = reading.built_from(upload["built"])
-    if request.method == "POST" and built.may_be_imported:
-        return _import(request, token, base, built, upload["origin"])
-    shown = {
-        "base": base,
-        "built": built,
-        "problems": built.problems[:SHOWN],
-        "notes": built.notes[:SHOWN],
-        "rows": built.entities[:SHOWN],
-        "origin": upload["origin"],
-    }
-    return render(request, "knowledge/preview.html", shown, status=200 if built.may_be_imported else 422)
-
-
-def _import(
-    request: AuthenticatedHttpRequest, token: str, base: KnowledgeBase, built: Built, origin: str
-) -> HttpResponse:
-    try:
-        with transaction.atomic():
-            saved = base if base.pk else services.save_base(base)
-            version = services.import_version(saved, built, origin=origin)
-    except ValidationError as error:
-        messages.error(request, " ".join(error.messages))
-        return redirect("knowledge:bases")
-    upload_previews.forget(request.user.pk, token)
-    upload_previews.led_to(token, version.get_absolute_url())
-    messages.success(request, _("Imported as version %(number)d.") % {"number": version.number})
-    return redirect(version)
+    return _import.preview(request, token)
 
 
 # --- looking around --------------------------------------------------------------------------------

@@ -11,20 +11,17 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from typing_extensions import override
 
-from evaluation.questions import Answer, AnswersError
+from evaluation.questions import Answer
 from turnwise.crowd.entry import gates
+from turnwise.crowd.entry.practice_views import checked
 from turnwise.crowd.languages import language_of_questions
 from turnwise.crowd.models import Assignment, Outcome, Participation, Worker
 from turnwise.labels.models import Label
 from turnwise.labels.services import Timing
-from turnwise.questions.question_sets import all_asked, question_set, why_not_taken
+from turnwise.questions.question_sets import all_asked, question_set
 from turnwise.studies.asks import Moment, Party
 from turnwise.studies.models import Ask, Study
 from turnwise.studies.services import results_changed
-
-
-class QuestionnaireError(Exception):
-    """What was sent does not answer what is asked; the message says what is missing."""
 
 
 def asked_at(study: Study, moment: Moment) -> list[Ask]:
@@ -86,7 +83,7 @@ def take(own: Participation, moment: Moment, sent: Mapping[str, Any]) -> None:
         sent: by question set its `answers`, None for one that they leave out, and their `timing`.
 
     Raises:
-        QuestionnaireError: something that has to be answered is not, or an answer cannot be. Nothing was
+        NotTakenError: something that has to be answered is not, or an answer cannot be. Nothing was
             stored.
     """
     # Who answers in two tabs at once answers one after the other.
@@ -118,16 +115,12 @@ def _answers(ask: Ask, given: object) -> dict[str, Answer]:
     """As they are stored: none of a questionnaire that is left out as a whole.
 
     Raises:
-        QuestionnaireError: they cannot be.
+        NotTakenError: they cannot be.
     """
     if given is None and not ask.required:
         return {}
-    if not isinstance(given, dict):
-        raise QuestionnaireError(_("You have not answered every question yet."))
-    try:
-        return question_set(ask.question_set).in_language(language_of_questions(ask.study)).check(given)
-    except AnswersError as error:
-        raise QuestionnaireError(why_not_taken(error)) from None
+    questions = question_set(ask.question_set).in_language(language_of_questions(ask.study))
+    return checked(questions, given, missing=_("You have not answered every question yet."))
 
 
 class QuestionnaireGate(gates.Gate):

@@ -1,5 +1,7 @@
 """The pages on which people answer questions about themselves, and the same for who makes the study."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
@@ -8,15 +10,13 @@ from django.utils.translation import gettext as _
 from django.utils.translation import override
 from django.views.decorators.http import require_http_methods
 
-from turnwise.accounts.limits import too_many, too_often
-from turnwise.crowd.entry.practice_views import answers_in
+from turnwise.crowd.entry.practice_views import take_answers
 from turnwise.crowd.entry.worker_views import current_participation, page_of, worker_page
 from turnwise.crowd.languages import ENGLISH, catalog_of
 from turnwise.crowd.models import Participation
 from turnwise.crowd.preview.preview_views import framed, staged, study_with_workers
 from turnwise.crowd.worker_task import Wishes, work_of
 from turnwise.questionnaires import services
-from turnwise.questionnaires.services import QuestionnaireError
 from turnwise.studies.asks import Moment
 from turnwise.studies.models import Ask, Study
 
@@ -32,7 +32,7 @@ def before(request: HttpRequest, study: Study) -> HttpResponse:
     if hasattr(participation, "assignment"):
         return redirect(page_of(participation), code=study.code)
     # The work is begun by POST, too.
-    begun = redirect(work_of(study).begin, code=study.code, preserve_request=True)
+    begun = partial(redirect, work_of(study).begin, code=study.code, preserve_request=True)
     return _asked(request, participation, Moment.BEFORE_WORK, then=begun)
 
 
@@ -41,42 +41,31 @@ def before(request: HttpRequest, study: Study) -> HttpResponse:
 def after(request: HttpRequest, study: Study) -> HttpResponse:
     """Questions when the work is done; by POST their answers, and on to the last page."""
     participation = current_participation(request, study)
-    return _asked(request, participation, Moment.AFTER_WORK, then=redirect("crowd:thanks", code=study.code))
+    thanks = partial(redirect, "crowd:thanks", code=study.code)
+    return _asked(request, participation, Moment.AFTER_WORK, then=thanks)
 
 
 def _asked(
-    request: HttpRequest, participation: Participation, moment: Moment, *, then: HttpResponse
+    request: HttpRequest, participation: Participation, moment: Moment, *, then: Callable[[], HttpResponse]
 ) -> HttpResponse:
-    if request.method != "POST":
-        asks = services.due(participation, moment)
-        if not asks:
-            return redirect(page_of(participation), code=participation.study.code)
-        return _page(request, participation, moment, asks)
-    if too_often(request, "questionnaire", rate="300/m"):
-        return too_many(request)
-    try:
-        services.take(participation, moment, _sent(request))
-    except QuestionnaireError as error:
-        asks = services.due(participation, moment)
-        return _page(request, participation, moment, asks, error=str(error))
-    return then
-
-
-def _sent(request: HttpRequest) -> dict[str, Any]:
-    answers = answers_in(request)
-    if answers is None:
-        raise QuestionnaireError(_("The answers could not be read."))
-    return answers
+    if request.method == "POST":
+        return take_answers(
+            request,
+            "questionnaire",
+            unreadable=_("The answers could not be read."),
+            take=partial(services.take, participation, moment),
+            page=partial(_page, request, participation, moment),
+            then=then,
+        )
+    if not services.due(participation, moment):
+        return redirect(page_of(participation), code=participation.study.code)
+    return _page(request, participation, moment)
 
 
 def _page(
-    request: HttpRequest,
-    participation: Participation,
-    moment: Moment,
-    asks: list[Ask],
-    *,
-    error: str = "",
+    request: HttpRequest, participation: Participation, moment: Moment, error: str = ""
 ) -> HttpResponse:
+    asks = services.due(participation, moment)
     resume_code = participation.resume_code if moment == Moment.BEFORE_WORK else ""
     more = {"resume_code": resume_code, "error": error}
     shown = _shown(participation.study, moment, asks) | more

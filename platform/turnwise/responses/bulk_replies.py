@@ -134,14 +134,50 @@ class Work(ABC, Generic[M]):
 
 
 @dataclass(slots=True)
+class Failures:
+    """Failed requests in a row, and why the bot counts as broken.
+
+    Attributes:
+        reason: why it does after too many, with `{times}` and `{last}`.
+        in_a_row: failures since the last reply.
+        broken: why the bot is broken; empty if it is not.
+    """
+
+    reason: str
+    in_a_row: int = 0
+    broken: str = ""
+
+    def note(self, counted: int, troubles: Sequence[Trouble], *, has_answered: bool) -> None:
+        """Count failures. Hosting rests a bot that keeps failing; one that cannot be loaded fails at once."""
+        self.in_a_row = 0 if has_answered else self.in_a_row + counted
+        resting = [each.detail for each in troubles if each.kind == "resting"]
+        if resting:
+            self.broken = resting[0]
+        elif self.in_a_row >= MOST_FAILURES_IN_A_ROW:
+            self.broken = self.reason.format(times=self.in_a_row, last=troubles[-1].detail)
+
+
+def divided(troubles: Sequence[tuple[M, Trouble]], *, is_alone: bool) -> tuple[list[tuple[M, Trouble]], ...]:
+    """The requests that only have to wait, and those whose failure counts.
+
+    Too many requests at once, or requests too early, are no failure of what was asked for. One that was late
+    although it was alone counts all the same: it is asked for last, so that it does not hold up others.
+    """
+    waiting = [each for each in troubles if each[1].kind in WAITING]
+    counted = [each for each in troubles if each[1].kind not in WAITING]
+    return waiting, waiting if is_alone and waiting and waiting[0][1].kind == "late" else counted
+
+
+@dataclass(slots=True)
 class Slice(Generic[M]):
     """A slice of such work."""
 
     doing: Work[M]
     until: float
     at_once: int = 1
-    failures: int = 0
-    broken: str = ""
+    failures: Failures = field(
+        default_factory=lambda: Failures("The bot failed {times} times in a row. Its last message: {last}")
+    )
     stock: list[M] = field(default_factory=list)
 
     async def work(self) -> bool:
@@ -153,10 +189,10 @@ class Slice(Generic[M]):
             if not wanted:
                 await database_sync_to_async(self.doing.conclude)()
                 return False
-            if not await self._ask(wanted) and not self.broken:
+            if not await self._ask(wanted) and not self.failures.broken:
                 return True
-            if self.broken:
-                await database_sync_to_async(self.doing.give_up)(self.broken)
+            if self.failures.broken:
+                await database_sync_to_async(self.doing.give_up)(self.failures.broken)
                 return False
         return True
 
@@ -174,30 +210,15 @@ class Slice(Generic[M]):
         pairs = list(zip(wanted, outcomes, strict=True))
         answered = [(each, found) for each, found in pairs if not isinstance(found, Trouble)]
         troubles = [(each, found) for each, found in pairs if isinstance(found, Trouble)]
-        # Too much at once is our fault, and too early nobody's: neither counts against the context.
-        waiting = [each for each in troubles if each[1].kind in WAITING]
-        failed = [each for each in troubles if each[1].kind not in WAITING]
         alone = len(wanted) == 1
-        if alone and waiting and waiting[0][1].kind == "late":
-            failed = waiting  # asked last from now on, so that it does not hold up the others
+        waiting, failed = divided(troubles, is_alone=alone)
         await database_sync_to_async(self.doing.record)(answered, failed)
-        self.failures = 0 if answered else self.failures + len(failed)
-        self._look_whether_broken([trouble for _, trouble in troubles])
+        self.failures.note(len(failed), [trouble for _, trouble in troubles], has_answered=bool(answered))
         self._adapt(time.monotonic() - began, overloaded=bool(waiting))
-        if alone and waiting and not self.broken:
+        if alone and waiting and not self.failures.broken:
             await database_sync_to_async(self.doing.note_waiting)(waiting[0][1].detail)
             await asyncio.sleep(PAUSE_SECONDS)
         return not (alone and waiting)
-
-    def _look_whether_broken(self, troubles: Sequence[Trouble]) -> None:
-        """Hosting leaves a bot alone that fails again and again; one that cannot be loaded fails at once."""
-        resting = [each.detail for each in troubles if each.kind == "resting"]
-        if resting:
-            self.broken = resting[0]
-        elif self.failures >= MOST_FAILURES_IN_A_ROW:
-            self.broken = (
-                f"The bot failed {self.failures} times in a row. Its last message: {troubles[-1].detail}"
-            )
 
     def _adapt(self, seconds: float, *, overloaded: bool) -> None:
         if overloaded:

@@ -8,21 +8,19 @@ The process that serves pages serves workers, too.
 """
 
 import json
-import logging
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
-from subprocess import SubprocessError
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from django.conf import settings
 
 from evaluation.files.writing import csv_text
 from evaluation.texts.cleaning import contradiction
 from evaluation.texts.personal_data import Redactor
-from turnwise.contexts.reading import unread
+from turnwise.contexts.reading import Told, run_reader, unread
 from turnwise.contexts.tables import Finding, Row, rows_of, text_problem
-from turnwise.live.subprocesses import run, shape_of
+from turnwise.live.subprocesses import shape_of
 
 if TYPE_CHECKING:
     from turnwise.responses.models import Response
@@ -199,22 +197,11 @@ def _cell(value: object) -> object:
     return value
 
 
-log = logging.getLogger(__name__)
-
-
-Told = dict[str, Any]
-"""What a file holds in plain values, to be kept until it is imported."""
-
-
 def parsed_apart(text: str, ending: str, keys: Mapping[str, int], languages: Mapping[str, str]) -> Told:
     """What `parse` finds, found by another process; a file that takes too long has that as its problem."""
     given = {"text": text, "keys": dict(keys), "languages": dict(languages)}
-    try:
-        told: Told = json.loads(run("turnwise.responses.files", [ending], given))
-    except SubprocessError as error:
-        log.warning("Responses could not be read: %s", error)
-        return _told(Parsed(problems=[unread()]))
-    return told
+    told = run_reader("turnwise.responses.files", [ending], given)
+    return _told(Parsed(problems=[unread()])) if told is None else told
 
 
 def _told(parsed: Parsed) -> Told:

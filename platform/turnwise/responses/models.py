@@ -8,6 +8,7 @@ from chatbots.base import Drawing
 from turnwise.bots.models import Bot, BotVersion
 from turnwise.contexts.models import Context, ContextSetVersion
 from turnwise.crowd.models import Participation
+from turnwise.responses.bot_jobs import BotJob
 from turnwise.responses.files import MAX_RESPONSE
 from turnwise.studies.models import Study
 
@@ -39,7 +40,7 @@ class Sweep(models.Model):
         return reverse("comparisons:sweep", args=[self.bot.name, self.pk])
 
 
-class ResponseRun(models.Model):
+class ResponseRun(BotJob):
     """One system's responses to every context of a set's version, once or several times over.
 
     The system is a bot at one version, the people of a writing study, or whatever filled an uploaded
@@ -61,10 +62,6 @@ class ResponseRun(models.Model):
         default=1, help_text=_("Responses wanted for each context.")
     )
     state = models.CharField(max_length=10, choices=State, default=State.QUEUED)
-    reason = models.TextField(blank=True, help_text=_("Why it stopped."))
-    created_at = models.DateTimeField(auto_now_add=True)
-    active_at = models.DateTimeField(null=True, blank=True, help_text=_("When a job last worked on it."))
-    finished_at = models.DateTimeField(null=True, blank=True)
 
     # Of a bot's run: what is needed to repeat it.
     bot = models.ForeignKey(Bot, on_delete=models.PROTECT, null=True, blank=True, related_name="runs")

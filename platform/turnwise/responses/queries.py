@@ -7,8 +7,8 @@ from django.utils import timezone
 
 from turnwise.accounts.access import visible_to
 from turnwise.accounts.models import User
+from turnwise.responses.bot_jobs import AT_WORK, MOST_ATTEMPTS
 from turnwise.responses.models import Response, ResponseFault, ResponseRun
-from turnwise.responses.services import AT_WORK, MOST_ATTEMPTS
 
 # The remaining time follows the pace of the last so many seconds.
 PACE_SECONDS = 60

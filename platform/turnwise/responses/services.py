@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from itertools import islice
 
 from django.core.exceptions import ValidationError
@@ -15,15 +15,12 @@ from turnwise.accounts.models import User
 from turnwise.bots.hosting.client import Reply
 from turnwise.bots.models import Bot
 from turnwise.contexts.models import Context, ContextSetVersion
-from turnwise.responses.bulk_replies import BotChangedError
+from turnwise.responses import bot_jobs
+from turnwise.responses.bot_jobs import MOST_ATTEMPTS
+from turnwise.responses.bulk_replies import Trouble
 from turnwise.responses.models import Response, ResponseFault, ResponseRun, Source
 
-AT_WORK = (ResponseRun.State.QUEUED, ResponseRun.State.RUNNING)
 MOST_REPETITIONS = 7
-# A response that failed so often is not asked for again until somebody says so.
-MOST_ATTEMPTS = 3
-# A bot may take minutes to load, and be busy with workers; one that is silent for longer is given up.
-PATIENCE = timedelta(minutes=15)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,19 +29,6 @@ class Missing:
 
     context: Context
     repetition: int
-
-
-@dataclass(frozen=True, slots=True)
-class Answered:
-    missing: Missing
-    reply: Reply
-
-
-@dataclass(frozen=True, slots=True)
-class Failed:
-    missing: Missing
-    kind: str
-    detail: str
 
 
 def start_run(
@@ -79,9 +63,8 @@ def start_run(
 
 def begin(run_id: int, *, now: datetime) -> ResponseRun | None:
     """Mark a run as under way; None if it is over, or was cancelled."""
-    waiting = ResponseRun.objects.filter(pk=run_id, state__in=AT_WORK, source=Source.BOT)
-    waiting.filter(state=ResponseRun.State.QUEUED).update(state=ResponseRun.State.RUNNING, active_at=now)
-    return waiting.select_related("context_version", "bot").first()
+    of_bots = ResponseRun.objects.filter(source=Source.BOT).select_related("context_version", "bot")
+    return bot_jobs.begin(of_bots, run_id, now=now)
 
 
 _MISSING = """
@@ -116,7 +99,11 @@ def missing(run: ResponseRun, *, most: int) -> list[Missing]:
 
 @transaction.atomic
 def record(
-    run: ResponseRun, answered: Sequence[Answered], failed: Sequence[Failed], *, now: datetime
+    run: ResponseRun,
+    answered: Sequence[tuple[Missing, Reply]],
+    failed: Sequence[tuple[Missing, Trouble]],
+    *,
+    now: datetime,
 ) -> None:
     """Store replies and failures. A response that is there already stays: each is stored once.
 
@@ -124,31 +111,25 @@ def record(
         BotChangedError: the bot is not any more what it was when the run began; nothing is stored.
     """
     if answered:
-        _pin_version(run, {each.reply.version_id for each in answered})
-        Response.objects.bulk_create([_response(run, each, now) for each in answered], ignore_conflicts=True)
-        ResponseRun.objects.filter(pk=run.pk).update(active_at=now, reason="")
-    for each in failed:
-        _count_failure(run, each, now)
-
-
-def _pin_version(run: ResponseRun, seen: set[int]) -> None:
-    pinned = ResponseRun.objects.select_for_update().get(pk=run.pk)
-    if pinned.bot_version_id is None:
-        pinned.bot_version_id = min(seen)
-        pinned.save(update_fields=["bot_version"])
-    if seen != {pinned.bot_version_id}:
-        raise BotChangedError(
-            f"{run.system} changed while it responded. Its responses so far are kept. Start a new run to "
-            "have all of them from one version."
+        bot_jobs.pin_version(
+            run,
+            "bot_version",
+            {reply.version_id for _, reply in answered},
+            refusal=f"{run.system} changed while it responded. Its responses so far are kept. Start a new "
+            "run to have all of them from one version.",
         )
+        rows = [_response(run, missing, reply, now) for missing, reply in answered]
+        Response.objects.bulk_create(rows, ignore_conflicts=True)
+        ResponseRun.objects.filter(pk=run.pk).update(active_at=now, reason="")
+    for missing, trouble in failed:
+        _count_failure(run, missing, trouble, now)
 
 
-def _response(run: ResponseRun, answered: Answered, now: datetime) -> Response:
-    reply = answered.reply
+def _response(run: ResponseRun, missing: Missing, reply: Reply, now: datetime) -> Response:
     return Response(
         run=run,
-        context=answered.missing.context,
-        repetition=answered.missing.repetition,
+        context=missing.context,
+        repetition=missing.repetition,
         text=reply.response.text,
         created_at=now,
         bot_version_id=reply.version_id,
@@ -159,9 +140,9 @@ def _response(run: ResponseRun, answered: Answered, now: datetime) -> Response:
     )
 
 
-def _count_failure(run: ResponseRun, failed: Failed, now: datetime) -> None:
-    which = {"run": run, "context": failed.missing.context, "repetition": failed.missing.repetition}
-    values = {"kind": failed.kind, "detail": failed.detail[:2000], "at": now}
+def _count_failure(run: ResponseRun, missing: Missing, trouble: Trouble, now: datetime) -> None:
+    which = {"run": run, "context": missing.context, "repetition": missing.repetition}
+    values = {"kind": trouble.kind, "detail": trouble.detail[:2000], "at": now}
     fault, is_new = ResponseFault.objects.get_or_create(**which, defaults=values)
     if not is_new:
         ResponseFault.objects.filter(pk=fault.pk).update(attempts=F("attempts") + 1, **values)
@@ -177,37 +158,24 @@ def conclude(run_id: int, *, now: datetime) -> None:
             "%(lacking)s responses failed %(times)d times. The errors are below.",
             lacking,
         )
-        fail(run_id, why % {"lacking": f"{lacking:,}", "times": MOST_ATTEMPTS}, now)
+        fail(run, why % {"lacking": f"{lacking:,}", "times": MOST_ATTEMPTS}, now)
     else:
-        _end(run_id, ResponseRun.State.DONE, "", now)
+        bot_jobs.end(run, ResponseRun.State.DONE, "", now=now)
 
 
-def fail(run_id: int, reason: str, now: datetime) -> None:
-    _end(run_id, ResponseRun.State.FAILED, reason[:2000], now)
+def fail(run: ResponseRun, reason: str, now: datetime) -> None:
+    bot_jobs.end(run, ResponseRun.State.FAILED, reason, now=now)
 
 
 def note_waiting(run: ResponseRun, why: str, *, now: datetime) -> None:
     """Say why the run does not move; give it up if that has lasted too long."""
-    if now - (run.active_at or now) > PATIENCE:
-        minutes = PATIENCE.seconds // 60
-        fail(run.pk, f"The bot gave no response for {minutes} minutes. Its last message: {why}", now)
-    else:
-        ResponseRun.objects.filter(pk=run.pk, state__in=AT_WORK).update(reason=why[:2000])
+    silence = "The bot gave no response for {minutes} minutes. Its last message: {why}"
+    bot_jobs.note_waiting(run, why, silence=silence, now=now)
 
 
-def taken_up(run_id: int, *, now: datetime) -> None:
-    """Note that a run whose process had died goes on: how long it lay still is not the bot's fault."""
-    ResponseRun.objects.filter(pk=run_id, state=ResponseRun.State.RUNNING).update(active_at=now)
-
-
-def cancel(run_id: int, *, now: datetime) -> bool:
+def cancel(run: ResponseRun, *, now: datetime) -> bool:
     """Stop a run; its responses stay. Returns whether it was under way."""
-    return _end(run_id, ResponseRun.State.CANCELLED, "", now)
-
-
-def _end(run_id: int, state: ResponseRun.State, reason: str, now: datetime) -> bool:
-    at_work = ResponseRun.objects.filter(pk=run_id, state__in=AT_WORK)
-    return bool(at_work.update(state=state, reason=reason, finished_at=now))
+    return bot_jobs.end(run, ResponseRun.State.CANCELLED, "", now=now)
 
 
 @transaction.atomic

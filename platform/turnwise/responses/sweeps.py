@@ -22,6 +22,7 @@ from turnwise.bots.queries import draws
 from turnwise.contexts.models import ContextSetVersion
 from turnwise.live.caching import key_of, remembered
 from turnwise.responses import services
+from turnwise.responses.bot_jobs import AT_WORK
 from turnwise.responses.models import ResponseRun, Sweep
 
 LARGEST_N = MAX_CANDIDATES
@@ -119,7 +120,7 @@ def name_of(samples: int, temperature: float) -> str:
 
 def stop(sweep: Sweep, *, now: datetime) -> int:
     """Stop the runs that are under way; their responses stay. How many they were."""
-    return sum(services.cancel(run.pk, now=now) for run in sweep.runs.all())
+    return sum(services.cancel(run, now=now) for run in sweep.runs.all())
 
 
 @transaction.atomic
@@ -176,7 +177,7 @@ class Cell:
     @property
     def is_at_work(self) -> bool:
         """Whether more is to come without anybody's doing."""
-        return self.run.state in services.AT_WORK
+        return self.run.state in AT_WORK
 
 
 # A filter around a bot may have it say another candidate than the first.

@@ -1,7 +1,6 @@
 """A bot's run, a slice at a time. Whatever is cut off is asked for again, with the same seed."""
 
 import hashlib
-import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -11,11 +10,12 @@ from typing_extensions import override
 
 from chatbots.base import Context, Passage
 from turnwise.bots.hosting import client
-from turnwise.live.jobs import RUNS, Slices, only_here
+from turnwise.live.jobs import RUNS, Slices
 from turnwise.responses import services
-from turnwise.responses.bulk_replies import SLICE_SECONDS, Slice, Trouble, Work, run_slice
+from turnwise.responses.bot_jobs import AT_WORK, JobWork, resume, work_slice
+from turnwise.responses.bulk_replies import SLICE_SECONDS, Trouble
 from turnwise.responses.models import ResponseRun, Source
-from turnwise.responses.services import Answered, Failed, Missing
+from turnwise.responses.services import Missing
 
 
 def seed_of(run_seed: int, key: str, repetition: int) -> int:
@@ -31,34 +31,24 @@ def seed_of(run_seed: int, key: str, repetition: int) -> int:
 
 
 def answer_slice(run_id: int, *, seconds: float = SLICE_SECONDS) -> bool:
-    """Work on a run for a while. Does nothing if another process does. Safe to repeat.
-
-    Returns:
-        Whether there is more to do.
-    """
-    with only_here(RUNS, run_id) as ours:
-        run = services.begin(run_id, now=timezone.now()) if ours else None
-        if run is None:
-            return False
-        work = _Run(run)
-        return run_slice(f"Run {run_id}", Slice(work, time.monotonic() + seconds).work(), work.give_up)
+    """Work on a run for a while, as `work_slice` does."""
+    return work_slice("Run", RUNS, run_id, _begun, seconds=seconds)
 
 
-@dataclass(frozen=True, slots=True)
-class _Run(Work[Missing]):
-    run: ResponseRun
+def _begun(run_id: int) -> "_Run | None":
+    run = services.begin(run_id, now=timezone.now())
+    return _Run(run) if run else None
 
-    @override
-    def has_ended(self) -> bool:
-        return not ResponseRun.objects.filter(pk=self.run.pk, state__in=services.AT_WORK).exists()
 
+@dataclass(slots=True)
+class _Run(JobWork[Missing, ResponseRun]):
     @override
     def missing(self, most: int) -> list[Missing]:
-        return services.missing(self.run, most=most)
+        return services.missing(self.job, most=most)
 
     @override
     def request(self, missing: Missing) -> tuple[int, Context]:
-        run, context = self.run, missing.context
+        run, context = self.job, missing.context
         assert run.bot_id is not None
         assert run.seed is not None
         seed = seed_of(run.seed, context.key, missing.repetition)
@@ -72,21 +62,15 @@ class _Run(Work[Missing]):
         answered: Sequence[tuple[Missing, client.Reply]],
         failed: Sequence[tuple[Missing, Trouble]],
     ) -> None:
-        said = [Answered(*each) for each in answered]
-        lacking = [Failed(missing, trouble.kind, trouble.detail) for missing, trouble in failed]
-        services.record(self.run, said, lacking, now=timezone.now())
+        services.record(self.job, answered, failed, now=timezone.now())
 
     @override
     def conclude(self) -> None:
-        services.conclude(self.run.pk, now=timezone.now())
-
-    @override
-    def give_up(self, why: str) -> None:
-        services.fail(self.run.pk, why, timezone.now())
+        services.conclude(self.job.pk, now=timezone.now())
 
     @override
     def note_waiting(self, why: str) -> None:
-        services.note_waiting(self.run, why, now=timezone.now())
+        services.note_waiting(self.job, why, now=timezone.now())
 
 
 _SLICES = Slices("responses.run", RUNS)
@@ -103,10 +87,10 @@ def answer(run_id: int) -> None:
 @shared_task
 def take_up_runs() -> None:
     """Send the runs whose process has died."""
-    at_work = ResponseRun.objects.filter(state__in=services.AT_WORK, source=Source.BOT)
+    at_work = ResponseRun.objects.filter(state__in=AT_WORK, source=Source.BOT)
     for run_id in at_work.values_list("pk", flat=True):
         if _SLICES.send_if_left(run_id, answer):
-            services.taken_up(run_id, now=timezone.now())
+            resume(ResponseRun, run_id, now=timezone.now())
 
 
 def send(run_id: int) -> bool:

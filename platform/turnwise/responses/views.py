@@ -13,6 +13,7 @@ from django.core.files.uploadedfile import UploadedFile
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -31,6 +32,7 @@ from turnwise.contexts.tables import FileRefusedError, decoded
 from turnwise.crowd.redaction import redactor_of
 from turnwise.live.jobs import send_or_tell
 from turnwise.responses import files, services, tasks
+from turnwise.responses.bot_jobs import AT_WORK, MOST_ATTEMPTS
 from turnwise.responses.files import ENDINGS
 from turnwise.responses.models import ResponseRun
 from turnwise.responses.queries import progress, real_runs_of, runs_of
@@ -161,10 +163,10 @@ def run(request: HttpRequest, pk: int) -> HttpResponse:
     context = {
         "run": found,
         "progress": progress(found),
-        "is_at_work": found.state in services.AT_WORK,
+        "is_at_work": found.state in AT_WORK,
         "stamp": _stamp(found),
         "faults": found.faults.select_related("context").order_by("-attempts", "-at")[:SHOWN],
-        "most_attempts": services.MOST_ATTEMPTS,
+        "most_attempts": MOST_ATTEMPTS,
         "page": Paginator(responses, PER_PAGE).get_page(request.GET.get("page")),
     }
     return render(request, "responses/run.html", context)
@@ -187,7 +189,7 @@ def cancel(request: HttpRequest, pk: int) -> HttpResponse:
     found = get_object_or_404(runs_of(request.user), pk=pk)
     if found.study_id:
         messages.error(request, gettext("People write in this run. Close its study to stop it."))
-    elif services.cancel(found.pk, now=timezone.now()):
+    elif services.cancel(found, now=timezone.now()):
         messages.success(request, gettext("The run is cancelled. Its responses so far are kept."))
     return redirect(found)
 
@@ -252,7 +254,8 @@ def preview(request: AuthenticatedHttpRequest, token: str) -> HttpResponse:
         return redirect(stored)
     context = {
         "version": version,
-        "parsed": parsed,
+        "content": parsed,
+        "choose_at": f"{reverse('responses:upload')}?context_version={version.pk}",
         "problems": parsed.problems[:SHOWN],
         "notes": parsed.notes[:SHOWN],
         "origin": kept["origin"],

@@ -1,12 +1,10 @@
 /** Practice before the work: examples in the worker's dock, and what their author would have answered. */
 
-import { Asking } from "../kit/asking.js";
 import { complete } from "../kit/answers.js";
+import { collect, fillForm } from "../kit/collecting.js";
 import { byId, make, setText } from "../kit/dom.js";
 import { gettext } from "../kit/gettext.js";
-import { explain } from "../kit/help.js";
-import { listenToKeys } from "../kit/keyboard.js";
-import { fleetingStorage, lastingStorage, Outbox } from "../kit/outbox.js";
+import { fleetingStorage, Outbox } from "../kit/outbox.js";
 import { isDocked } from "../kit/sight.js";
 import { describesExample, showExample } from "./example.js";
 import { verdicts } from "./verdict.js";
@@ -27,35 +25,19 @@ class Practice {
     this.at = 0;
     this.shown = -1;
     this.dock = byId("dock");
-    this.asking = new Asking((key) => sets[this.example(key).set], {
-      dock: this.dock,
-      place: byId("ask"),
+    this.asking = collect({
       outbox: this.outbox,
-      page: {
-        waiting: () => (this.isOver || this.answers ? null : this.current.key),
-        saved: () => ({}),
-        describedBy: (key) => describesExample(this.example(key)),
-        send: () => undefined,
-        done: () => this.tell(),
-        changed: () => this.render(),
-      },
-    });
-    this.asking.keepRoom(examples[0].key);
-    listenToKeys({
-      openGroup: () => this.asking.group,
-      mayAnswer: () => this.asking.attention.mayPress,
-      early: () => this.asking.early(),
-      takeBack: () => this.asking.heldBack.takeBack(),
-      takeText: null,
-      escape: () => this.asking.focus(),
-      storage: lastingStorage(),
-      toggle: byId("single-keys"),
+      questions: (key) => sets[this.example(key).set],
+      all: sets.flat(),
+      first: examples[0].key,
+      shown: "judging",
+      waiting: () => (this.isOver || this.answers ? null : this.current.key),
+      describedBy: (key) => describesExample(this.example(key)),
+      done: () => this.tell(),
+      changed: () => this.render(),
+      restart: () => this.restart(),
     });
     byId("next").addEventListener("click", () => this.next());
-    byId("again").addEventListener("click", () => this.restart());
-    explain(sets.flat());
-    byId("unready").remove();
-    byId("judging").hidden = false;
     this.render();
     this.asking.focus();
   }
@@ -145,8 +127,7 @@ class Practice {
     const of = { agreed, all: length };
     const all = length === 1 ? "" : gettext("You answered %(agreed)s of %(all)s examples as their author would.", of);
     setText(byId("summed-up"), `${all} ${gettext("Go by your own impression from now on.")}`.trim());
-    const answers = /** @type {HTMLInputElement | null} */ (document.getElementById("answers"));
-    if (answers) answers.value = JSON.stringify(this.outbox.held.labels);
+    fillForm(this.outbox.held.labels);
   }
 }
 

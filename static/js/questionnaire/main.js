@@ -1,12 +1,10 @@
 /** Questions about the person in the worker's dock, a questionnaire after the other; all are sent at the end. */
 
 import { askedQuestions, complete, inWords } from "../kit/answers.js";
-import { Asking } from "../kit/asking.js";
+import { collect, fillForm } from "../kit/collecting.js";
 import { byId, make, setText } from "../kit/dom.js";
 import { gettext } from "../kit/gettext.js";
-import { explain } from "../kit/help.js";
-import { listenToKeys } from "../kit/keyboard.js";
-import { fleetingStorage, lastingStorage, Outbox } from "../kit/outbox.js";
+import { fleetingStorage, Outbox } from "../kit/outbox.js";
 import { isDocked } from "../kit/sight.js";
 
 /**
@@ -25,35 +23,19 @@ class Questionnaire {
     this.leftOut = [];
     this.outbox = new Outbox(fleetingStorage(), "questionnaire", (key, answers) => ({ type: "answered", key, answers }));
     this.dock = byId("dock");
-    this.asking = new Asking((key) => this.set(key).questions, {
-      dock: this.dock,
-      place: byId("ask"),
+    this.asking = collect({
       outbox: this.outbox,
-      page: {
-        waiting: () => this.current?.key ?? null,
-        saved: () => ({}),
-        describedBy: () => "",
-        send: () => undefined,
-        done: () => this.goOn(),
-        changed: () => this.render(),
-      },
-    });
-    this.asking.keepRoom(sets[0].key);
-    listenToKeys({
-      openGroup: () => this.asking.group,
-      mayAnswer: () => this.asking.attention.mayPress,
-      early: () => this.asking.early(),
-      takeBack: () => this.asking.heldBack.takeBack(),
-      takeText: null,
-      escape: () => this.asking.focus(),
-      storage: lastingStorage(),
-      toggle: byId("single-keys"),
+      questions: (key) => this.set(key).questions,
+      all: this.sets.flatMap((each) => each.questions),
+      first: sets[0].key,
+      shown: "asking",
+      waiting: () => this.current?.key ?? null,
+      describedBy: () => "",
+      done: () => this.goOn(),
+      changed: () => this.render(),
+      restart: () => this.restart(),
     });
     byId("leave-out").addEventListener("click", () => this.skip());
-    byId("again").addEventListener("click", () => this.restart());
-    explain(this.sets.flatMap((each) => each.questions));
-    byId("unready").remove();
-    byId("asking").hidden = false;
     this.begin();
   }
 
@@ -115,8 +97,7 @@ class Questionnaire {
     byId("answered").replaceChildren(...given.map(line));
     if (given.length && isDocked()) scrollTo({ top: document.documentElement.scrollHeight });
     this.tellProgress();
-    const answers = /** @type {HTMLInputElement | null} */ (document.getElementById("answers"));
-    if (answers) answers.value = JSON.stringify(this.toSend());
+    fillForm(this.toSend());
   }
 
   /** Each question that was answered, and how. */

@@ -25,6 +25,7 @@ from turnwise.bots.hosting.client import Reply
 from turnwise.bots.models import Bot, BotVersion
 from turnwise.dialogues.models import Dialogue, Fault, Turn
 from turnwise.live.jobs import SELF_PLAY, only_here
+from turnwise.responses.bot_jobs import SILENCE_TIMEOUT
 from turnwise.responses.tasks import seed_of
 from turnwise.studies.models import Study
 from turnwise.studies.services import set_state
@@ -282,10 +283,10 @@ def test_a_bot_that_cannot_answer_is_waited_for_and_then_given_up(make_self_play
     plan, now = make_self_play(), timezone.now()
     services.taken_up(plan.pk, now=now)
 
-    services.note_waiting(plan, "It is still loading.", now=now + services.PATIENCE)
+    services.note_waiting(plan, "It is still loading.", now=now + SILENCE_TIMEOUT)
     assert (reread(plan).study.state, reread(plan).reason) == (Study.State.OPEN, "It is still loading.")
 
-    services.note_waiting(plan, "It is still loading.", now=now + services.PATIENCE + timedelta(seconds=1))
+    services.note_waiting(plan, "It is still loading.", now=now + SILENCE_TIMEOUT + timedelta(seconds=1))
     assert reread(plan).study.state == Study.State.CLOSED
     assert reread(plan).reason == (
         "No bot has said anything for 15 minutes. The last error: It is still loading."

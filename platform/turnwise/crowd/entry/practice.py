@@ -11,20 +11,17 @@ from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from evaluation.questions import AnswersError, Example, Kind, QuestionSet
+from evaluation.questions import Example, Kind, QuestionSet
+from turnwise.crowd.entry.practice_views import checked
 from turnwise.crowd.languages import language_of_questions
 from turnwise.crowd.models import Participation, Practice, Worker
 from turnwise.crowd.worker_task import WorkerTask
-from turnwise.questions.question_sets import asked, question_set, why_not_taken
+from turnwise.questions.question_sets import asked, question_set
 from turnwise.studies.asks import By
 from turnwise.studies.models import Ask, Study
 from turnwise.studies.tasks import task_of
 
 _TALKERS, _READERS = (_("You"), _("Chatbot")), (_("Speaker A"), _("Speaker B"))
-
-
-class PracticeError(Exception):
-    """What was sent is not the whole practice; the message says what is missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,18 +105,13 @@ def take(participation: Participation, answers: Mapping[str, Any]) -> None:
         answers: by example, as its page names it, the answers by question.
 
     Raises:
-        PracticeError: an example was not tried, or has answers that cannot be.
+        NotTakenError: an example was not tried, or has answers that cannot be.
     """
     every = practised(participation.study)
     for at, each in enumerate(every):
         for number in range(len(each.examples)):
             given = answers.get(f"{at}-{number}")
-            if not isinstance(given, Mapping):
-                raise PracticeError(gettext("You have not tried every example yet."))
-            try:
-                each.questions.check(given)
-            except AnswersError as error:
-                raise PracticeError(why_not_taken(error)) from None
+            checked(each.questions, given, missing=gettext("You have not tried every example yet."))
     _note(participation.worker, [each.questions.key for each in every])
 
 

@@ -14,7 +14,15 @@ from channels.db import database_sync_to_async
 from django.utils import timezone
 
 from turnwise.live.jobs import SELF_PLAY, Slices, only_here
-from turnwise.responses.bulk_replies import PAUSE_SECONDS, SLICE_SECONDS, WAITING, Trouble, asked, run_slice
+from turnwise.responses.bulk_replies import (
+    PAUSE_SECONDS,
+    SLICE_SECONDS,
+    Failures,
+    Trouble,
+    asked,
+    divided,
+    run_slice,
+)
 from turnwise.studies.models import Study
 from turnwise.tasks.self_play import services
 from turnwise.tasks.self_play.models import SelfPlayPlan
@@ -60,9 +68,6 @@ class Pace:
             self.at_once = max(1, at_once // 2)
 
 
-# After so many failures in a row the bots are broken, not the conversations.
-MOST_FAILURES_IN_A_ROW = 20
-
 REST_OF_BATCH_SECONDS = 0.01
 
 Asked = asyncio.Task[Said | Failed]
@@ -90,8 +95,9 @@ class _Slice:
     plan: SelfPlayPlan
     until: float
     pace: Pace
-    failures: int = 0
-    broken: str = ""
+    failures: Failures = field(
+        default_factory=lambda: Failures("{times} turns in a row failed. The last error: {last}")
+    )
     is_waiting: bool = False
     under_way: dict[Asked, tuple[Due, float, int]] = field(default_factory=dict)
 
@@ -101,8 +107,8 @@ class _Slice:
             # A bot delivers a batch one by one. Taken together, the next batch is as large as this one.
             answered, _ = await asyncio.wait(self.under_way, timeout=REST_OF_BATCH_SECONDS)
             await self._take(answered)
-        if self.broken:
-            await _stop(self.plan, self.broken)
+        if self.failures.broken:
+            await _stop(self.plan, self.failures.broken)
             return False
         if self.is_waiting or time.monotonic() >= self.until:
             return True
@@ -112,7 +118,7 @@ class _Slice:
     async def _ask_more(self) -> bool:
         """Ask for turns until as many are under way as may be; whether there were any to ask for."""
         room = self.pace.at_once - len(self.under_way)
-        if room < 1 or self.broken or self.is_waiting or time.monotonic() >= self.until:
+        if room < 1 or self.failures.broken or self.is_waiting or time.monotonic() >= self.until:
             return False
         busy = [due.played_id for due, *_ in self.under_way.values()]
         for due in (found := await _due(self.plan, room, busy)):
@@ -124,34 +130,19 @@ class _Slice:
         asks = [self.under_way.pop(each) for each in answered]
         outcomes = [each.result() for each in answered]
         said = [each for each in outcomes if isinstance(each, Said)]
-        failed = [each for each in outcomes if isinstance(each, Failed)]
-        # Too much at once is our fault, and too early nobody's: neither counts against a conversation.
-        waiting = [each for each in failed if each.trouble.kind in WAITING]
-        counted = [each for each in failed if each not in waiting]
+        troubles = [(each.due, each.trouble) for each in outcomes if isinstance(each, Failed)]
         is_alone = len(outcomes) == 1 and not self.under_way and self.pace.at_once == 1
-        if is_alone and waiting and waiting[0].trouble.kind == "late":
-            counted = waiting  # asked for last from now on, so that it does not hold up the others
-        await _record(self.plan, said, counted)
+        waiting, counted = divided(troubles, is_alone=is_alone)
+        await _record(self.plan, said, [Failed(*each) for each in counted])
         # Silence ends a conversation, and is counted there.
-        failing = [each for each in counted if each.trouble.kind != "silent"]
-        self.failures = 0 if said else self.failures + len(failing)
-        self._look_whether_broken(failed)
+        failing = [trouble for _, trouble in counted if trouble.kind != "silent"]
+        self.failures.note(len(failing), [trouble for _, trouble in troubles], has_answered=bool(said))
         _, began, at_once = asks[0]
         self.pace.adapt(at_once, time.monotonic() - began, overloaded=bool(waiting))
-        if is_alone and waiting and not self.broken:
+        if is_alone and waiting and not self.failures.broken:
             self.is_waiting = True
-            await _note_waiting(self.plan, waiting[0].trouble.detail)
+            await _note_waiting(self.plan, waiting[0][1].detail)
             await asyncio.sleep(PAUSE_SECONDS)
-
-    def _look_whether_broken(self, failed: list[Failed]) -> None:
-        """Hosting leaves a bot alone that fails again and again; one that cannot be loaded fails at once."""
-        resting = [each.trouble.detail for each in failed if each.trouble.kind == "resting"]
-        if resting:
-            self.broken = resting[0]
-        elif self.failures >= MOST_FAILURES_IN_A_ROW:
-            self.broken = (
-                f"{self.failures} turns in a row failed. The last error: {failed[-1].trouble.detail}"
-            )
 
 
 async def _ask(plan: SelfPlayPlan, due: Due) -> Said | Failed:

@@ -8,10 +8,10 @@ from django.db.models import Count, F, Prefetch, Q, QuerySet, Sum
 
 from evaluation.conversation.ngrams import SHARED, Overlap, overlap
 from turnwise.dialogues.models import Fault, Turn
+from turnwise.responses.bot_jobs import MOST_ATTEMPTS
 from turnwise.studies.models import Study
 from turnwise.studies.tasks import Rows
 from turnwise.tasks.self_play.models import SelfPlayed, SelfPlayPlan
-from turnwise.tasks.self_play.services import MOST_ATTEMPTS
 
 REMEMBERED_SECONDS = 24 * 3600
 # Conversations that are read at once for a file.

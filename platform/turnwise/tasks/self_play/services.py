@@ -3,7 +3,7 @@
 import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from uuid import UUID
 
 from django.db import connection, transaction
@@ -17,16 +17,12 @@ from turnwise.bots.hosting.client import Reply
 from turnwise.bots.models import Bot
 from turnwise.dialogues.models import Dialogue, Fault, Turn
 from turnwise.dialogues.services import Taken, seat_two
-from turnwise.responses.bulk_replies import BotChangedError, Trouble
+from turnwise.responses.bot_jobs import MOST_ATTEMPTS, pin_version, why_give_up
+from turnwise.responses.bulk_replies import Trouble
 from turnwise.responses.tasks import seed_of
 from turnwise.studies.models import Study
 from turnwise.studies.services import results_changed, set_state
 from turnwise.tasks.self_play.models import SelfPlayed, SelfPlayPlan
-
-# A turn that failed so often is not asked for again until the study is opened again.
-MOST_ATTEMPTS = 3
-# A bot may take minutes to load; one that is silent for longer is given up.
-PATIENCE = timedelta(minutes=15)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,17 +154,13 @@ def record(plan: SelfPlayPlan, said: Sequence[Said], failed: Sequence[Failed], *
 
 
 def _pin_versions(plan: SelfPlayPlan, said: Sequence[Said]) -> None:
-    pinned = SelfPlayPlan.objects.select_for_update().get(pk=plan.pk)
-    for bot, field in ((plan.first, "first_version_id"), (plan.second, "second_version_id")):
-        seen = {each.reply.version_id for each in said if each.due.bot_id == bot.pk}
-        if seen and getattr(pinned, field) is None:
-            setattr(pinned, field, min(seen))
-        if seen - {getattr(pinned, field)}:
-            raise BotChangedError(
-                f"{bot} changed while it talked. The conversations so far are kept. Make a new study to have "
-                "all of them from one version."
-            )
-    pinned.save(update_fields=["first_version", "second_version"])
+    for bot, field in ((plan.first, "first_version"), (plan.second, "second_version")):
+        refusal = (
+            f"{bot} changed while it talked. The conversations so far are kept. Make a new study to have "
+            "all of them from one version."
+        )
+        if seen := {each.reply.version_id for each in said if each.due.bot_id == bot.pk}:
+            pin_version(plan, field, seen, refusal=refusal)
 
 
 # One statement for all that a bot said at once: it answers whole batches.
@@ -245,12 +237,10 @@ def take_up_again(plan: SelfPlayPlan) -> None:
 
 def note_waiting(plan: SelfPlayPlan, why: str, *, now: datetime) -> None:
     """Say why nothing moves; stop if that has lasted too long."""
-    active_at = SelfPlayPlan.objects.values_list("active_at", flat=True).get(pk=plan.pk)
-    if now - (active_at or now) > PATIENCE:
-        minutes = PATIENCE.seconds // 60
-        stop(plan, f"No bot has said anything for {minutes} minutes. The last error: {why}")
-    else:
-        SelfPlayPlan.objects.filter(pk=plan.pk).update(reason=why[:2000])
+    waiting = SelfPlayPlan.objects.filter(pk=plan.pk)
+    silence = "No bot has said anything for {minutes} minutes. The last error: {why}"
+    if reason := why_give_up(waiting, why, silence=silence, now=now):
+        stop(plan, reason)
 
 
 def conclude(plan: SelfPlayPlan) -> None:

@@ -2,7 +2,6 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from django import forms
 from django.db import transaction
 from django.db.models import Q, QuerySet
 from typing_extensions import override
@@ -18,10 +17,11 @@ from turnwise.bots.search import BotField
 from turnwise.exports.bundle import described_bot, is_theirs
 from turnwise.live.jobs import is_sent
 from turnwise.reports.report_kinds import Computation, TaskWithReport
-from turnwise.studies.forms import StudyForm, StudyPage
+from turnwise.studies.forms import StudyForm
 from turnwise.studies.models import Speaker, Study
 from turnwise.studies.planned_size import Planned, Unit, number
 from turnwise.studies.tasks import Plan, Rows, Stage, copied_row, register
+from turnwise.tasks.plan_pages import PlanForm, PlanPage
 from turnwise.tasks.self_play import jobs, metrics, queries, services
 from turnwise.tasks.self_play.models import SelfPlayPlan
 
@@ -37,15 +37,17 @@ class SelfPlayForm(StudyForm):
         del self.fields["consent_text"]
 
 
-class SelfPlayPlanForm(forms.ModelForm[SelfPlayPlan]):
+class SelfPlayPlanForm(PlanForm[SelfPlayPlan]):
     """Which bots talk, how they begin, and how much."""
+
+    attribute = "self_play"
 
     class Meta:
         model = SelfPlayPlan
         fields = ("first", "second", "opener", "opening_text", "conversations", "utterances", "seed")
 
-    def __init__(self, user: User, study: Study, data: Any = None) -> None:
-        super().__init__(data, instance=getattr(study, "self_play", None), prefix="self_play")
+    @override
+    def offer(self, user: User) -> None:
         for name in ("first", "second"):
             chosen = getattr(self.instance, f"{name}_id")
             usable = Bot.objects.filter(
@@ -53,8 +55,6 @@ class SelfPlayPlanForm(forms.ModelForm[SelfPlayPlan]):
             ).exclude(adapter=OPERATED)
             listed = [chosen, self.data.get(self.add_prefix(name))]
             self.fields[name] = BotField(usable, user, chosen=listed, label=self.fields[name].label)
-        for each in self.fields.values():
-            each.disabled = study.state != Study.State.DRAFT
 
 
 def protocol_of(plan: SelfPlayPlan) -> dict[str, Any]:
@@ -67,20 +67,17 @@ def protocol_of(plan: SelfPlayPlan) -> dict[str, Any]:
     }
 
 
-class SelfPlayPage(StudyPage):
+class SelfPlayPage(PlanPage[SelfPlayPlan]):
     """The study, and which bots talk in it."""
 
     template = "tasks/self_play/form.html"
     study_form = SelfPlayForm
 
-    @override
-    def __init__(self, user: User, study: Study, data: Any = None) -> None:
-        super().__init__(user, study, data)
-        self.plan_form = SelfPlayPlanForm(user, study, data)
+    plan_form_class = SelfPlayPlanForm
 
     @override
-    def is_valid(self) -> bool:
-        return all([super().is_valid(), self.plan_form.is_valid()])
+    def plan(self) -> SelfPlayPlan:
+        return self.plan_form.save(commit=False)
 
     @override
     def study(self) -> Study:
@@ -93,14 +90,6 @@ class SelfPlayPage(StudyPage):
     @override
     def consent_text(self) -> str:
         return ""
-
-    @override
-    def plan(self) -> SelfPlayPlan:
-        return self.plan_form.save(commit=False)
-
-    @override
-    def shown(self) -> dict[str, Any]:
-        return super().shown() | {"plan_form": self.plan_form}
 
 
 SHOWN_FAULTS = 10

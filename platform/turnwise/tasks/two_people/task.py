@@ -2,14 +2,12 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from django import forms
 from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from typing_extensions import override
 
-from turnwise.accounts.models import User
 from turnwise.bots.models import Bot
 from turnwise.crowd.queries import progress as bots_progress
 from turnwise.crowd.worker_task import WorkerTask
@@ -20,6 +18,7 @@ from turnwise.studies.models import Speaker, Study
 from turnwise.studies.planned_size import Planned, number, of_conversations
 from turnwise.studies.tasks import Plan, Rows, copied_row, register
 from turnwise.tasks.conversation.talk_task import ConversationPage, TalkTask
+from turnwise.tasks.plan_pages import PlanForm, PlanPage
 from turnwise.tasks.two_people import queries, rehearsal
 from turnwise.tasks.two_people.models import TwoPeoplePlan
 from turnwise.tasks.two_people.page import TwoPeoplePreviewed
@@ -33,33 +32,27 @@ class TwoPeopleForm(StudyForm):
         labels = {"pay_amount": _("Pay per person and conversation")}
 
 
-class TwoPeoplePlanForm(forms.ModelForm[TwoPeoplePlan]):
+class TwoPeoplePlanForm(PlanForm[TwoPeoplePlan]):
     """How many conversations, and what becomes of who waits in vain."""
+
+    attribute = "two_people"
 
     class Meta:
         model = TwoPeoplePlan
         fields = ("conversations", "wait_minutes", "alone", "disclosed")
 
-    def __init__(self, study: Study, data: Any = None) -> None:
-        super().__init__(data, instance=getattr(study, "two_people", None), prefix="two_people")
-        for each in self.fields.values():
-            each.disabled = study.state != Study.State.DRAFT
 
-
-class TwoPeoplePage(ConversationPage):
+class TwoPeoplePage(PlanPage[TwoPeoplePlan], ConversationPage):
     """The study, its lobby, and the bots with which people talk for whom nobody came."""
 
     template = "tasks/two_people/form.html"
     study_form = TwoPeopleForm
 
-    @override
-    def __init__(self, user: User, study: Study, data: Any = None) -> None:
-        super().__init__(user, study, data)
-        self.plan_form = TwoPeoplePlanForm(study, data)
+    plan_form_class = TwoPeoplePlanForm
 
     @override
-    def is_valid(self) -> bool:
-        return all([super().is_valid(), self.plan_form.is_valid()])
+    def plan(self) -> TwoPeoplePlan:
+        return self.plan_form.save(commit=False)
 
     @override
     def study(self) -> Study:
@@ -70,16 +63,8 @@ class TwoPeoplePage(ConversationPage):
         return study
 
     @override
-    def plan(self) -> TwoPeoplePlan:
-        return self.plan_form.save(commit=False)
-
-    @override
     def targets(self) -> Mapping[Bot, int]:
         return super().targets() if self.plan().alone == TwoPeoplePlan.Alone.BOT else {}
-
-    @override
-    def shown(self) -> dict[str, Any]:
-        return super().shown() | {"plan_form": self.plan_form}
 
 
 @register

@@ -21,11 +21,12 @@ from turnwise.responses.checks import problem_of
 from turnwise.responses.files import MAX_RESPONSE
 from turnwise.responses.models import Response
 from turnwise.responses.queries import that_count
-from turnwise.studies.forms import FIELDS, StudyForm, StudyPage
+from turnwise.studies.forms import FIELDS, StudyForm
 from turnwise.studies.models import PrimaryAnalysis, Study
 from turnwise.studies.planned_size import Planned, Unit, number
 from turnwise.studies.queries import counts_of, number_of
 from turnwise.studies.tasks import Plan, Rows, Share, Stage, copied_row, register
+from turnwise.tasks.plan_pages import PlanForm, PlanPage
 from turnwise.tasks.writing import rehearsal
 from turnwise.tasks.writing.models import WritingPlan
 from turnwise.tasks.writing.services import REFUSALS, is_written, shown, write_again
@@ -38,22 +39,22 @@ def written_and_wanted(studies: QuerySet[Study]) -> Rows:
     return WritingPlan.objects.filter(study__in=studies).values_list("study", written, wanted)
 
 
-class WritingPlanForm(forms.ModelForm[WritingPlan]):
+class WritingPlanForm(PlanForm[WritingPlan]):
     """Which contexts workers respond to, and how many each."""
+
+    attribute = "writing"
 
     class Meta:
         model = WritingPlan
         fields = ("context_version", "responses_per_context", "batch_size")
         help_texts = {"batch_size": _("Then the worker is done.")}
 
-    def __init__(self, user: User, study: Study, data: Any = None) -> None:
-        super().__init__(data, instance=getattr(study, "writing", None), prefix="writing")
+    @override
+    def offer(self, user: User) -> None:
         field = self.fields["context_version"]
         assert isinstance(field, forms.ModelChoiceField)
         field.queryset = versions_of(user)
         field.empty_label = None
-        for field in self.fields.values():
-            field.disabled = study.state != Study.State.DRAFT
 
 
 class WritingForm(StudyForm):
@@ -71,20 +72,17 @@ class WritingForm(StudyForm):
         }
 
 
-class WritingPage(StudyPage):
+class WritingPage(PlanPage[WritingPlan]):
     """The study, and what its workers write."""
 
     template = "tasks/writing/form.html"
     study_form = WritingForm
 
-    @override
-    def __init__(self, user: User, study: Study, data: Any = None) -> None:
-        super().__init__(user, study, data)
-        self.plan_form = WritingPlanForm(user, study, data)
+    plan_form_class = WritingPlanForm
 
     @override
-    def is_valid(self) -> bool:
-        return all([super().is_valid(), self.plan_form.is_valid()])
+    def plan(self) -> WritingPlan:
+        return self.plan_form.save(commit=False)
 
     @override
     def study(self) -> Study:
@@ -94,14 +92,6 @@ class WritingPage(StudyPage):
                 PrimaryAnalysis.WITHOUT_EXCLUDED if study.pilot_size else PrimaryAnalysis.ALL
             )
         return study
-
-    @override
-    def plan(self) -> WritingPlan:
-        return self.plan_form.save(commit=False)
-
-    @override
-    def shown(self) -> dict[str, Any]:
-        return super().shown() | {"plan_form": self.plan_form}
 
 
 MOST_SHOWN = 3

@@ -1,0 +1,200 @@
+"""Pages that every kind of versioned set has: a file is chosen, previewed, and imported as a version."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
+
+from django import forms
+from django.contrib import messages
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from turnwise.accounts.access import AuthenticatedHttpRequest
+from turnwise.accounts.limits import reads_a_file, too_many, too_often
+from turnwise.contexts import upload_previews
+from turnwise.contexts.versioned import S, Text, V, editable, save
+
+SHOWN = 50
+"""Findings and rows of a preview."""
+
+
+class Content(Protocol):
+    """What a file holds, as it was read."""
+
+    @property
+    def may_be_imported(self) -> bool: ...
+    @property
+    def problems(self) -> Sequence[object]: ...
+    @property
+    def notes(self) -> Sequence[object]: ...
+
+
+C = TypeVar("C", bound=Content)
+
+
+class VersionedSetForm(forms.ModelForm[S]):
+    """What a set is called and under which licence it may be used."""
+
+    name_taken: ClassVar[Text]
+    """The refusal if the owner has another set of this name."""
+
+    class Meta:
+        fields = ("title", "name", "licence", "description")
+        widgets: ClassVar[dict[str, forms.Widget]] = {"description": forms.Textarea({"rows": 3})}
+
+    def clean_name(self) -> str:
+        name: str = self.cleaned_data["name"]
+        sets = type(self.instance)._default_manager
+        if sets.filter(owner=self.instance.owner, name=name).exists():
+            raise ValidationError(self.name_taken % {"name": name})
+        return name
+
+
+class ImportPages(ABC, Generic[S, V, C]):
+    """The pages `new`, `import` and `preview` of one kind of set.
+
+    Attributes:
+        namespace: of their addresses and templates.
+        listing: name of the address of the page with all sets.
+        heading: of the page for a new set.
+        shape: of what is kept between preview and import, from `turnwise.live.subprocesses`.
+        model: the kind of set.
+        form: what a new set is called.
+        file_form: the file, as `read` takes it.
+    """
+
+    namespace: str
+    listing: str
+    heading: Text
+    shape: str
+    model: type[S]
+    form: type[VersionedSetForm[S]]
+    file_form: type[forms.Form]
+
+    @abstractmethod
+    def read(self, chosen: Mapping[str, Any]) -> dict[str, Any]:
+        """The content of a chosen file in plain values, read by another process."""
+
+    @abstractmethod
+    def content_of(self, values: dict[str, Any]) -> C:
+        """The content again, from the values that `read` gave."""
+
+    @abstractmethod
+    def details(self, versioned: S, content: C) -> dict[str, Any]:
+        """What the preview of this kind shows besides problems and notes."""
+
+    @abstractmethod
+    def store(self, versioned: S, content: C, *, origin: str) -> V:
+        """Store the content as the next version.
+
+        Raises:
+            ValidationError: it cannot be stored.
+        """
+
+    @abstractmethod
+    def success(self, version: V) -> str:
+        """The message once a version is imported."""
+
+    def after_refusal(self, token: str) -> HttpResponse:
+        """Where the reason is shown if the content could not be stored."""
+        return redirect(f"{self.namespace}:preview", token=token)
+
+    # --- pages -------------------------------------------------------------------------------------
+
+    def new(self, request: AuthenticatedHttpRequest) -> HttpResponse:
+        """Import a new set with its first version: first its name and a file, then the preview."""
+        form = self.form(request.POST or None, instance=self.model(owner=request.user))
+        return self._choose_file(request, form, None)
+
+    def import_version(self, request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
+        """Import a new version of a set: first a file, then the preview."""
+        return self._choose_file(request, None, get_object_or_404(editable(request.user, self.model), pk=pk))
+
+    def preview(self, request: AuthenticatedHttpRequest, token: str) -> HttpResponse:
+        """Show what a file would bring; by POST, import it."""
+        upload = upload_previews.kept(request.user.pk, token, of=self.kind_of_upload)
+        if upload is None:
+            return upload_previews.gone(request, token, self.listing)
+        sets = editable(request.user, self.model)
+        known = get_object_or_404(sets, pk=upload["set"]) if upload["set"] else None
+        versioned = known or self.model(owner=request.user, **upload["fields"])
+        content = self.content_of(upload["content"])
+        if request.method == "POST" and content.may_be_imported:
+            return self._import(request, token, versioned, content, upload["origin"])
+        return self._show(request, versioned, content, upload["origin"])
+
+    # --- their steps -------------------------------------------------------------------------------
+
+    @property
+    def kind_of_upload(self) -> str:
+        return f"import {self.namespace} {self.shape}"
+
+    def _choose_file(
+        self, request: AuthenticatedHttpRequest, form: VersionedSetForm[S] | None, versioned: S | None
+    ) -> HttpResponse:
+        file_form = self.file_form(request.POST or None, request.FILES or None)
+        if request.method == "POST":
+            if too_often(request, "upload", rate="30/m", key="user"):
+                return too_many(request)
+            if file_form.is_valid() & (form is None or form.is_valid()):
+                about = {
+                    "set": versioned.pk if versioned else None,
+                    "fields": form.cleaned_data if form else {},
+                }
+                return _read(request, self, file_form.cleaned_data, about)
+        new_version = _("New version of %(title)s")
+        shown = {
+            "form": form,
+            "file_form": file_form,
+            "set": versioned,
+            "listing": self.listing,
+            "heading": new_version % {"title": versioned.title} if versioned else self.heading,
+        }
+        status = 422 if request.method == "POST" else 200
+        return render(request, f"{self.namespace}/new.html", shown, status=status)
+
+    def _show(self, request: HttpRequest, versioned: S, content: C, origin: str) -> HttpResponse:
+        space, key = self.namespace, versioned.pk
+        choose_at = reverse(f"{space}:import", args=[key]) if key else reverse(f"{space}:new")
+        shown = {
+            "set": versioned,
+            "content": content,
+            "problems": content.problems[:SHOWN],
+            "notes": content.notes[:SHOWN],
+            "origin": origin,
+            "choose_at": choose_at,
+            **self.details(versioned, content),
+        }
+        status = 200 if content.may_be_imported else 422
+        return render(request, f"{self.namespace}/preview.html", shown, status=status)
+
+    def _import(
+        self, request: AuthenticatedHttpRequest, token: str, versioned: S, content: C, origin: str
+    ) -> HttpResponse:
+        try:
+            with transaction.atomic():
+                saved = versioned if versioned.pk else save(versioned)
+                version = self.store(saved, content, origin=origin)
+        except ValidationError as error:
+            messages.error(request, " ".join(error.messages))
+            return self.after_refusal(token)
+        upload_previews.forget(request.user.pk, token)
+        upload_previews.led_to(token, version.get_absolute_url())
+        messages.success(request, self.success(version))
+        return redirect(version)
+
+
+@reads_a_file
+def _read(
+    request: AuthenticatedHttpRequest,
+    pages: ImportPages[Any, Any, Any],
+    chosen: Mapping[str, Any],
+    about: Mapping[str, Any],
+) -> HttpResponse:
+    upload = {**about, "origin": chosen["file"]["origin"], "content": pages.read(chosen)}
+    token = upload_previews.keep(request.user.pk, upload, of=pages.kind_of_upload)
+    return redirect(f"{pages.namespace}:preview", token=token)
