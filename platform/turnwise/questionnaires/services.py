@@ -13,7 +13,7 @@ from typing_extensions import override
 
 from evaluation.questions import Answer
 from turnwise.crowd.entry import gates
-from turnwise.crowd.entry.practice_views import checked
+from turnwise.crowd.entry.submitted_answers import checked
 from turnwise.crowd.languages import language_of_questions
 from turnwise.crowd.models import Assignment, Outcome, Participation, Worker
 from turnwise.labels.models import Label

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import override
 from django.views.decorators.http import require_http_methods
 
-from turnwise.crowd.entry.practice_views import take_answers
+from turnwise.crowd.entry.submitted_answers import take_answers
 from turnwise.crowd.entry.worker_views import current_participation, page_of, worker_page
 from turnwise.crowd.languages import ENGLISH, catalog_of
 from turnwise.crowd.models import Participation

@@ -12,7 +12,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from evaluation.questions import Example, Kind, QuestionSet
-from turnwise.crowd.entry.practice_views import checked
+from turnwise.crowd.entry.submitted_answers import checked
 from turnwise.crowd.languages import language_of_questions
 from turnwise.crowd.models import Participation, Practice, Worker
 from turnwise.crowd.worker_task import WorkerTask
