@@ -26,13 +26,13 @@ from evaluation.questions.parts import (
     Score,
     Subject,
     Term,
+    default_scores,
     is_same,
 )
 from evaluation.questions.scores import (
     bounds,
     coded_answer,
     coded_answers,
-    default_scores,
     has_choice,
     score_values,
     term_values,

@@ -1,17 +1,13 @@
 """Which answers to a question set are accepted, and what of them is stored."""
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
 from evaluation.questions.errors import AnswersError
 from evaluation.questions.parts import Answer, Kind, Question, Scalar, is_same
 from evaluation.texts.cleaning import cleaned
 
-if TYPE_CHECKING:
-    from evaluation.questions.declarations import QuestionSet
 
-
-def checked(questions: "QuestionSet", answers: Mapping[str, object]) -> dict[str, Answer]:
+def checked(questions: Sequence[Question], answers: Mapping[str, object]) -> dict[str, Answer]:
     """Validate a complete set of answers and return what to store.
 
     A question that is not asked may be absent, None or equal to its `otherwise`; the result then holds
@@ -29,13 +25,13 @@ def checked(questions: "QuestionSet", answers: Mapping[str, object]) -> dict[str
         AnswersError: an unknown question, a missing answer, an answer that the question does not take, or an
             answer to a question that is not asked.
     """
-    known = [q.key for q in questions.questions]
+    known = [q.key for q in questions]
     for key in answers:
         if key not in known:
             message = f"“{key}” is not a question of this form. Its questions are: {', '.join(known)}."
             raise AnswersError("unknown_question", message, str(key))
     accepted: dict[str, Answer] = {}
-    for question in questions.questions:
+    for question in questions:
         answer = _checked(questions, question, answers.get(question.key), accepted)
         if answer is not None:
             accepted[question.key] = answer
@@ -43,7 +39,7 @@ def checked(questions: "QuestionSet", answers: Mapping[str, object]) -> dict[str
 
 
 def _checked(
-    questions: "QuestionSet", question: Question, answer: object, accepted: Mapping[str, Answer]
+    questions: Sequence[Question], question: Question, answer: object, accepted: Mapping[str, Answer]
 ) -> Answer | None:
     condition = question.asked_if
     if condition is not None and not condition.holds(accepted):
@@ -101,11 +97,11 @@ def _wrong(question: Question, answer: object) -> AnswersError:
     return AnswersError("wrong_value", message, question.key)
 
 
-def _why_not_asked(questions: "QuestionSet", question: Question) -> str:
+def _why_not_asked(questions: Sequence[Question], question: Question) -> str:
     condition = question.asked_if
     if condition is None:
         raise ValueError(f"Question '{question.key}' is always asked.")
-    first = questions.question(condition.question)
+    first = next(each for each in questions if each.key == condition.question)
     values = " or ".join(f"“{first.caption_of(value)}”" for value in condition.any_of)
     return (
         f"“{question.wording}” is asked only if the answer to “{first.wording}” is {values}. "

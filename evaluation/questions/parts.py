@@ -4,18 +4,36 @@ Answers are plain JSON values: true, false, a whole number or a text for one cho
 scale; a list, in the declared order and without repeats, for several choices; a text for free text.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import ClassVar, TypeAlias
+from typing import Annotated, ClassVar, TypeAlias
 
-from pydantic import ConfigDict
+from pydantic import AfterValidator, ConfigDict, Field, StrictBool, StrictStr
+
+from evaluation.questions.errors import DeclarationError
+from evaluation.questions.limits import (
+    LONGEST_TEXT_ANSWER,
+    MOST_CHOICES,
+    MOST_QUESTIONS,
+    Caption,
+    GivenAnswer,
+    Hint,
+    Line,
+    OptionalText,
+    QuestionKey,
+    ScoreKey,
+    ScoreTitle,
+    StoredValue,
+    Text,
+    WholeNumber,
+)
 
 Scalar: TypeAlias = bool | int | str
 Answer: TypeAlias = Scalar | list[Scalar]
 
-STRICT = ConfigDict(strict=True, extra="forbid")
-
+# Parts that are built in Python are checked as well, once they stand in a set.
+PART = ConfigDict(extra="forbid", revalidate_instances="always")
 
 FIRST, SECOND, TIED = "first", "second", "tied"
 """The answers to a question about the two sides of a pair, as they were shown."""
@@ -69,11 +87,11 @@ class Combine(StrEnum):
 class Choice:
     """One answer that a rater can give: the stored value, its caption, and a short hint below it."""
 
-    __pydantic_config__: ClassVar[ConfigDict] = STRICT
+    __pydantic_config__: ClassVar[ConfigDict] = PART
 
-    value: Scalar
-    label: str
-    hint: str = ""
+    value: Annotated[StoredValue, Field(title="Stored as")]
+    label: Annotated[Caption, Field(title="Caption")]
+    hint: Annotated[Hint, Field(title="Hint below")] = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,13 +107,15 @@ class Scale:
             is interval, else ordinal.
     """
 
-    __pydantic_config__: ClassVar[ConfigDict] = STRICT
+    __pydantic_config__: ClassVar[ConfigDict] = PART
 
-    low: int
-    high: int
-    low_caption: str
-    high_caption: str
-    equal_steps: bool = False
+    low: Annotated[WholeNumber, Field(title="Lowest number")]
+    high: Annotated[WholeNumber, Field(title="Highest number")]
+    low_caption: Annotated[Caption, Field(title="Meaning of the lowest number")]
+    high_caption: Annotated[Caption, Field(title="Meaning of the highest number")]
+    equal_steps: Annotated[StrictBool, Field(title="Workers are told that all steps are of equal size")] = (
+        False
+    )
 
     @property
     def points(self) -> tuple[Choice, ...]:
@@ -104,14 +124,27 @@ class Scale:
         return tuple(Choice(n, str(n), hints.get(n, "")) for n in range(self.low, self.high + 1))
 
 
+def _is_built(scale: Scale) -> Scale:
+    """Refuse a scale of which no points are built."""
+    if scale.high <= scale.low:
+        raise DeclarationError(
+            "high", f"{scale.high} is not above the lowest number, {scale.low}.", "Give a higher number."
+        )
+    if (points := scale.high - scale.low + 1) > MOST_CHOICES:
+        raise DeclarationError(
+            "high", f"the scale has {points} numbers; {MOST_CHOICES} is the most.", "Give a lower number."
+        )
+    return scale
+
+
 @dataclass(frozen=True, slots=True)
 class Condition:
     """Holds if the earlier question was answered with any of these values, or with a list that has one."""
 
-    __pydantic_config__: ClassVar[ConfigDict] = STRICT
+    __pydantic_config__: ClassVar[ConfigDict] = PART
 
-    question: str
-    any_of: tuple[Scalar, ...]
+    question: StrictStr
+    any_of: Annotated[tuple[StoredValue, ...], Field(title="after any of these answers", min_length=1)]
 
     def holds(self, answers: Mapping[str, Answer]) -> bool:
         """Whether these answers, by key, meet it; an answer of several choices does by any of them."""
@@ -144,22 +177,31 @@ class Question:
             is not specific: False); None: then nothing is stored.
     """
 
-    __pydantic_config__: ClassVar[ConfigDict] = STRICT
+    __pydantic_config__: ClassVar[ConfigDict] = PART
 
-    key: str
-    wording: str
-    help: str = ""
-    kind: Kind = Kind.ONE
-    choices: tuple[Choice, ...] = ()
-    scale: Scale | None = None
-    longest: int = 1000
-    required: bool = True
-    asked_if: Condition | None = None
-    otherwise: Scalar | None = None
+    key: Annotated[
+        QuestionKey,
+        Field(
+            title="Key",
+            description="Name of its column in files, such as polite. Small letters, digits and _.",
+        ),
+    ]
+    wording: Annotated[Line, Field(title="Wording")]
+    help: Annotated[
+        OptionalText,
+        Field(title="Help", description="Workers read it in the instructions, and beside the question."),
+    ] = ""
+    kind: Annotated[Kind, Field(title="It is answered with")] = Kind.ONE
+    choices: Annotated[tuple[Choice, ...], Field(title="Choices", max_length=MOST_CHOICES)] = ()
+    scale: Annotated[Scale, AfterValidator(_is_built)] | None = None
+    longest: Annotated[WholeNumber, Field(title="Most characters", ge=1, le=LONGEST_TEXT_ANSWER)] = 1000
+    required: Annotated[StrictBool, Field(title="Workers have to answer it")] = True
+    asked_if: Annotated[Condition | None, Field(title="It is asked")] = None
+    otherwise: Annotated[StoredValue | None, Field(title="Where it is not asked, count it as")] = None
 
     def __post_init__(self) -> None:
         # A scale of a million points is refused by its set's check; it must not be built here first.
-        if self.scale is not None and not self.choices and 0 < self.scale.high - self.scale.low <= 100:
+        if self.scale and not self.choices and self.scale.high - self.scale.low < MOST_CHOICES:
             object.__setattr__(self, "choices", self.scale.points)
 
     @property
@@ -209,10 +251,10 @@ class Term:
             which is a number.
     """
 
-    __pydantic_config__: ClassVar[ConfigDict] = STRICT
+    __pydantic_config__: ClassVar[ConfigDict] = PART
 
-    question: str
-    choice: Scalar | None = None
+    question: StrictStr
+    choice: StoredValue | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,12 +268,12 @@ class Score:
         combine: how several terms become one number. A label that has not answered all of them has none.
     """
 
-    __pydantic_config__: ClassVar[ConfigDict] = STRICT
+    __pydantic_config__: ClassVar[ConfigDict] = PART
 
-    key: str
-    title: str
-    terms: tuple[Term, ...]
-    combine: Combine = Combine.MEAN
+    key: Annotated[ScoreKey, Field(title="Key", description="Name in files.")]
+    title: Annotated[ScoreTitle, Field(title="Title")]
+    terms: Annotated[tuple[Term, ...], Field(title="Made of", min_length=1, max_length=MOST_QUESTIONS)]
+    combine: Annotated[Combine, Field(title="Combine several by")] = Combine.MEAN
 
     @property
     def is_percent(self) -> bool:
@@ -242,6 +284,25 @@ class Score:
     def factor(self) -> int:
         """From values to what is shown: shares in [0, 1] are shown in percent."""
         return 100 if self.is_percent else 1
+
+
+def default_scores(questions: Iterable[Question]) -> tuple[Score, ...]:
+    """The share of yes, the share of each choice, the mean of numbers; nothing of free text."""
+    asked = list(questions)
+    return tuple(score for question in asked for score in _scores_of(question, alone=len(asked) == 1))
+
+
+def _scores_of(question: Question, *, alone: bool) -> Iterator[Score]:
+    if question.kind is Kind.TEXT:
+        return
+    if question.level is Level.BINARY:
+        yield Score(question.key, question.wording, (Term(question.key, choice=True),))
+    elif question.has_mean:
+        yield Score(question.key, question.wording, (Term(question.key),))
+    else:
+        for number, choice in enumerate(question.choices, 1):
+            title = choice.label if alone else f"{question.wording} {choice.label}"
+            yield Score(f"{question.key}.{number}", title, (Term(question.key, choice.value),))
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,10 +317,10 @@ class Example:
         other: of a pair, the second response.
     """
 
-    __pydantic_config__: ClassVar[ConfigDict] = STRICT
+    __pydantic_config__: ClassVar[ConfigDict] = PART
 
-    context: tuple[tuple[str, str], ...]
-    response: str
-    answers: Mapping[str, Answer] = field(hash=False)
-    why: str
-    other: str = ""
+    context: Annotated[tuple[tuple[StrictStr, Text], ...], Field(title="What was said before")]
+    response: Annotated[OptionalText, Field(title="What is judged")]
+    answers: Mapping[StrictStr, GivenAnswer] = field(hash=False)
+    why: Annotated[Text, Field(title="Why", description="A sentence or two.")]
+    other: Annotated[OptionalText, Field(title="The second response")] = ""

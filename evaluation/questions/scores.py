@@ -1,4 +1,4 @@
-"""The scores of a question set: those that follow from its questions, and their values for each label.
+"""Values of the scores of a question set for each label.
 
 Answers as numbers, one column for each question, so that a million of them are one array.
 
@@ -8,16 +8,13 @@ for as many choices as may be declared. No answer is NaN; so is free text.
 """
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evaluation.questions.parts import Answer, Combine, Kind, Level, Question, Scalar, Score, Term
-
-if TYPE_CHECKING:
-    from evaluation.questions.declarations import QuestionSet
+from evaluation.questions.schema import Declaration
 
 
 def coded_answer(question: Question, answer: Answer | None) -> float:
@@ -70,27 +67,8 @@ def _number_of(question: Question, value: Scalar) -> int:
     return number
 
 
-def default_scores(questions: Iterable[Question]) -> tuple[Score, ...]:
-    """The share of yes, the share of each choice, the mean of numbers; nothing of free text."""
-    asked = list(questions)
-    return tuple(score for question in asked for score in _scores_of(question, alone=len(asked) == 1))
-
-
-def _scores_of(question: Question, *, alone: bool) -> Iterator[Score]:
-    if question.kind is Kind.TEXT:
-        return
-    if question.level is Level.BINARY:
-        yield Score(question.key, question.wording, (Term(question.key, choice=True),))
-    elif question.has_mean:
-        yield Score(question.key, question.wording, (Term(question.key),))
-    else:
-        for number, choice in enumerate(question.choices, 1):
-            title = choice.label if alone else f"{question.wording} {choice.label}"
-            yield Score(f"{question.key}.{number}", title, (Term(question.key, choice.value),))
-
-
 def score_values(
-    questions: "QuestionSet", score: Score, answers: Mapping[str, NDArray[np.float64]]
+    questions: Declaration, score: Score, answers: Mapping[str, NDArray[np.float64]]
 ) -> NDArray[np.float64]:
     """The score of each label: a share in [0, 1], or points.
 
@@ -108,7 +86,7 @@ def score_values(
 
 
 def term_values(
-    questions: "QuestionSet", score: Score, answers: Mapping[str, NDArray[np.float64]]
+    questions: Declaration, score: Score, answers: Mapping[str, NDArray[np.float64]]
 ) -> list[NDArray[np.float64]]:
     """The terms of a score for each label.
 
@@ -123,13 +101,13 @@ def term_values(
     return [_term_values(questions, term, answers[term.question]) for term in score.terms]
 
 
-def _term_values(questions: "QuestionSet", term: Term, codes: NDArray[np.float64]) -> NDArray[np.float64]:
+def _term_values(questions: Declaration, term: Term, codes: NDArray[np.float64]) -> NDArray[np.float64]:
     if term.choice is None:
         return codes
     return has_choice(questions.question(term.question), codes, term.choice)
 
 
-def bounds(questions: "QuestionSet", score: Score) -> tuple[float, float]:
+def bounds(questions: Declaration, score: Score) -> tuple[float, float]:
     """The lowest and the highest value that the score can have: shares in [0, 1], or points."""
     ends = [_ends(questions.question(term.question), term) for term in score.terms]
     lows, highs = [low for low, _ in ends], [high for _, high in ends]

@@ -5,13 +5,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TypeVar
 
 from evaluation.questions.checks import texts_of
 from evaluation.questions.parts import Choice, Example, Question
+from evaluation.questions.schema import Declaration
 
-if TYPE_CHECKING:
-    from evaluation.questions.declarations import QuestionSet
+D = TypeVar("D", bound=Declaration)
 
 
 @cache
@@ -21,9 +21,9 @@ def shipped_translations() -> Mapping[str, Mapping[str, str]]:
     return {file.stem: json.loads(file.read_text(encoding="utf-8")) for file in files}
 
 
-def in_every_language(questions: "QuestionSet") -> "QuestionSet":
+def in_every_language(questions: D) -> D:
     """A set that comes with Turnwise, with the translations that come with it."""
-    own = [*dict.fromkeys(texts_of(questions))]
+    own = [*dict.fromkeys(texts_of(questions.questions, questions.examples))]
     said = {
         language: {text: texts[text] for text in own if text in texts}
         for language, texts in shipped_translations().items()
@@ -38,7 +38,7 @@ def example_in(example: Example, language: str) -> Example:
     return _example(example, lambda english: texts.get(english, english))
 
 
-def translated(questions: "QuestionSet", language: str) -> "QuestionSet":
+def translated(questions: D, language: str) -> D:
     """The same set with what a worker reads in `language`, text by text; what is missing stays English.
 
     A regional variant such as `pt-BR` falls back to `pt` first. The set no longer has translations.

@@ -82,8 +82,8 @@ async def write_every_kind(desk: Desk) -> None:
     await desk.write(questions__1__wording="How warm is it?", questions__1__key="warmth")
     await desk.kind(1, "scale")
     await desk.write(
-        questions__1__low="1", questions__1__high="5",
-        questions__1__low_caption="cold", questions__1__high_caption="warm",
+        questions__1__scale__low="1", questions__1__scale__high="5",
+        questions__1__scale__low_caption="cold", questions__1__scale__high_caption="warm",
     )  # fmt: skip
     await desk.step("add:questions")
     await desk.write(questions__2__wording="What is in it?", questions__2__key="parts")
@@ -94,9 +94,9 @@ async def write_every_kind(desk: Desk) -> None:
     await desk.step("add:questions")
     await desk.write(questions__3__wording="What is unkind?", questions__3__key="why")
     await desk.kind(3, "text")
-    await desk.at("questions.3.after").select_option(label="after some answers to “Is it kind?”")
+    await desk.at("questions.3.asked_if.question").select_option(label="after some answers to “Is it kind?”")
     await expect(desk.page.locator("html[aria-busy]")).to_have_count(0)
-    await desk.at("questions.3.any_of").get_by_label("No").check()
+    await desk.at("questions.3.asked_if.any_of").get_by_label("No").check()
     await desk.step("add:questions")
     await desk.write(questions__4__wording="What is its tone?", questions__4__key="tone")
     await desk.step("add:questions.4.choices")
@@ -343,7 +343,7 @@ async def test_the_editor_works_without_scripts(visit: Visit, rex: User) -> None
     await desk.write(questions__0__wording="How warm?", questions__0__key="warmth")
     await desk.at("questions.0.kind").select_option("scale")
     await page.get_by_role("button", name="Show what belongs to it").first.click()
-    await desk.write(questions__0__low_caption="cold", questions__0__high_caption="warm")
+    await desk.write(questions__0__scale__low_caption="cold", questions__0__scale__high_caption="warm")
     await page.get_by_role("button", name="Save", exact=True).click()
 
     await expect(page.get_by_text("“Plain” is saved as plain-v1.")).to_be_visible()

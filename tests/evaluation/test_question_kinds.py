@@ -343,7 +343,11 @@ def numbers(count: int) -> tuple[Choice, ...]:
         ),
         (
             {"questions": (Question("q", "Q?", kind=Kind.SCALE, scale=Scale(0, 10**9, "a", "b")),)},
-            "questions[0].scale",
+            "questions[0].scale.high",
+        ),
+        (
+            {"questions": (Question("q", "Q?", kind=Kind.SCALE, scale=Scale(0, 50, "a", "b")),)},
+            "questions[0].scale.high",
         ),
         (
             {"questions": (replace(MOOD, asked_if=Condition("why", ("x",))), WHY)},
@@ -372,7 +376,7 @@ def numbers(count: int) -> tuple[Choice, ...]:
         ({"subjects": frozenset()}, "subjects"),
         ({"key": "not_a_key"}, "key"),
         ({"title": ""}, "title"),
-        ({"examples": (Example((), "Hi", {"mood": "mad"}, "so"),)}, "examples[0].answers"),
+        ({"examples": (Example((), "Hi", {"mood": "mad"}, "so"),)}, "examples[0].answers.mood"),
         ({"translations": {"zh": {"no such text": "x"}}}, "translations.zh"),
         ({"translations": {"en": {}}}, "translations.en"),
     ],
@@ -408,6 +412,76 @@ def test_json_that_declares_no_set_is_refused_with_its_field(change, field):
         QuestionSet.from_json(SSA.to_json() | change)
 
     assert caught.value.field.startswith(field)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (
+            {"questions": [{"key": "q", "wording": "Q?", "kind": "sevral"}]},
+            "questions[0].kind: “sevral” cannot be chosen. Did you mean “several”? "
+            "Use one, scale, several or text.",
+        ),
+        (
+            {"questions": [{"key": "q", "wording": "Q?", "kind": "text", "longst": 9}]},
+            "questions[0].longst: there is no such field. Did you mean “longest”? Take it out, or use key, "
+            "wording, help, kind, choices, scale, longest, required, asked_if or otherwise.",
+        ),
+        (
+            {"questions": [{"key": "q", "wording": "Q?", "choices": [{"value": None, "label": "x"}]}]},
+            "questions[0].choices[0].value: None cannot be an answer. "
+            "Give true, false, a whole number or a text.",
+        ),
+        ({"title": 7}, "title: 7 is not a text. Give a text, in quotation marks."),
+        ({"title": "x" * 121}, "title: it has 121 characters; 120 is the most. Shorten it."),
+        ({"questions": "all"}, "questions: “all” is not a list. Give a list, in square brackets."),
+        ({"questions": [7]}, "questions[0]: 7 is not an object. Give an object, in braces."),
+        ({"subjects": ["turns"]}, "subjects[0]: “turns” cannot be chosen. Did you mean “turn”? "),
+        (
+            {"translations": {"en_GB": {}}},
+            "translations.en_GB: “en_GB” is not the code of a language. Use a code such as zh or pt-BR.",
+        ),
+        (
+            {"translations": {"zh": {"Does it make sense?": " "}}},
+            "translations.zh, “Does it make sense?”: it is empty. Write what people are to read.",
+        ),
+    ],
+)
+def test_what_is_wrong_with_json_is_told_with_its_value_and_what_to_write_instead(change, said):
+    with pytest.raises(DeclarationError) as caught:
+        QuestionSet.from_json(SSA.to_json() | {"scores": [], "headline": "", "examples": []} | change)
+
+    assert said in [f"{each}"[: len(said)] for each in caught.value.all]
+
+
+def test_all_faults_are_found_at_once_and_none_is_invented_for_parts_that_depend_on_them():
+    """The first question is invalid, so nothing is said of what refers to it; all else is checked."""
+    first, second = (each | {"choices": [*each["choices"]]} for each in SSA.to_json()["questions"])
+    wrong = {
+        "title": "",
+        "questions": [first | {"wording": ""}, second, second, first | {"key": "third", "help": 7}],
+        "scores": [
+            {"key": "a", "title": "A", "terms": [{"question": "sensible", "choice": True}]},
+            {"key": "a", "title": "A", "terms": [{"question": "specific", "choice": "maybe"}]},
+        ],
+        "headline": "b",
+        "examples": [{"context": [], "response": " ", "answers": {"sensible": True}, "why": "So."}],
+        "translations": {"en": {"Sensible?": "?"}},
+    }
+
+    with pytest.raises(DeclarationError) as caught:
+        QuestionSet.from_json(SSA.to_json() | wrong)
+
+    assert [each.field for each in caught.value.all] == [
+        "title",
+        "questions[0].wording",
+        "questions[2].key",
+        "questions[3].help",
+        "scores[1].key",
+        "scores[1].terms[0].choice",
+        "examples[0].response",
+        "translations.en",
+    ]
 
 
 @pytest.mark.parametrize("nothing", [None, [], "ssa", 7, {"format": 1, "key": float("nan")}])

@@ -1,7 +1,13 @@
 """Question sets: what is accepted, what is refused and in which words."""
 
+import ast
+import hashlib
+import json
+from pathlib import Path
+
 import pytest
 
+from evaluation import questions
 from evaluation.questions import (
     HUMAN_LIKENESS,
     QUESTION_SETS,
@@ -108,3 +114,54 @@ def test_a_condition_on_a_later_question_is_refused_at_declaration():
 
     with pytest.raises(DeclarationError, match="does not come before this question"):
         QuestionSet("odd", "Odd", frozenset({Subject.TURN}), (first, AGREE), source="none")
+
+
+# The first 16 digits of the SHA-256 of each set's JSON, as bundles and answered studies carry it.
+STORED = {
+    "ssa": "e888b83a96508eec",
+    "human-likeness": "92fca5a39a3f7365",
+    "likert": "5df1d4f8cda9fb76",
+    "votes": "f29ddeaaec5265ac",
+    "preference": "ff404e4bc23d75ca",
+    "preferences": "5a2befa3e3c9552a",
+    "reply-impression": "ced81d60f2e7c7e1",
+    "topical-chat-own": "3d7c89dc1ff7bd0c",
+    "topical-chat-partner": "80f5d6796b38e028",
+    "topical-chat-conversation": "7429a92e8b830607",
+    "topical-chat-snippet": "a284b91ff5628830",
+    "identity-reply": "73ce347380c309ac",
+    "context-fitness": "abc4c4728a2c09f7",
+    "demographics": "ab526de79b442649",
+    "feedback": "dba2b7e7c6a346cf",
+}
+
+
+def test_the_stored_form_of_shipped_sets_is_the_same_to_the_byte():
+    """Bundles of the same questions stay equal, whichever version of Turnwise wrote them."""
+    texts = {
+        key: json.dumps(questions.to_json(), ensure_ascii=False) for key, questions in QUESTION_SETS.items()
+    }
+
+    assert {key: hashlib.sha256(text.encode()).hexdigest()[:16] for key, text in texts.items()} == STORED
+
+
+def test_the_modules_of_question_sets_import_each_other_one_way():
+    """In functions and for types as well, so that each can be read after those it builds on."""
+    folder = Path(questions.__file__).parent
+    imports = {path.stem: _imported(path) for path in folder.glob("*.py")}
+    left = dict(imports)
+    while ready := [name for name, wanted in left.items() if not wanted & left.keys()]:
+        for name in ready:
+            del left[name]
+
+    assert left == {}
+
+
+def _imported(path: Path) -> set[str]:
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module == "evaluation.questions":
+            found |= {each.name for each in node.names}
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("evaluation.questions."):
+            found.add(str(node.module).rpartition(".")[2])
+    return found - {path.stem}

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from evaluation.questions.schema import json_schema
 from tests.questions.conftest import TONE
 from turnwise.accounts import credentials
 from turnwise.accounts.models import User
@@ -66,6 +67,35 @@ def test_what_cannot_be_is_refused_with_field_and_cure(rex: User, call: Call) ->
     ]
     assert call(rex, "POST", "/question-sets", [1]).status_code == 422
     assert not SetVersion.objects.exists()
+
+
+def test_the_api_describes_declarations_by_the_schema_that_checks_them() -> None:
+    description = Client().get("/api/openapi.json").json()
+    parts = description["components"]["schemas"]
+    body = description["paths"]["/api/question-sets"]["post"]["requestBody"]["content"]["application/json"]
+
+    assert body["schema"] == {"$ref": "#/components/schemas/Declaration"}
+    assert parts["VersionOut"]["properties"]["declaration"]["$ref"] == "#/components/schemas/Declaration"
+    schema = json_schema()
+    for name, part in (schema["$defs"] | {"Declaration": schema}).items():
+        assert _stated(parts[name]) == _stated(part)
+
+
+def _stated(part: dict[str, Any]) -> Any:
+    """What a schema says of each field of a part, or the values that it lists."""
+    said = (
+        "title",
+        "description",
+        "type",
+        "maxLength",
+        "pattern",
+        "minimum",
+        "maximum",
+        "minItems",
+        "maxItems",
+    )
+    fields = part.get("properties", {}).items()
+    return part.get("enum"), [(name, [of.get(each) for each in said]) for name, of in fields]
 
 
 def test_a_private_set_is_nobody_elses_to_read_or_change(rex: User, mallory: User, call: Call) -> None:

@@ -88,7 +88,7 @@ def test_steps_keep_what_was_written(client: Client) -> None:
 def test_a_condition_follows_its_question_and_is_refused_where_it_would_look_ahead(client: Client) -> None:
     page = client.get("/questions/new/?from=ssa").content.decode()
     page = taken(client, page, "up:questions.1")
-    assert fields_of(page)["questions.0.after"] == fields_of(page)["questions.1.id"]
+    assert fields_of(page)["questions.0.asked_if.question"] == fields_of(page)["questions.1.id"]
 
     page = taken(client, page, "save", key=["mine"])
     assert "“sensible” does not come before this question." in unescape(page)
@@ -105,12 +105,20 @@ def test_a_condition_follows_its_question_and_is_refused_where_it_would_look_ahe
         ({"key": ["ssa"]}, "key", "“ssa” belongs to a set that comes with Turnwise."),
         ({"subjects[]": ["cat"]}, "", "subjects"),
         ({"questions.0.key": ["rater"]}, "questions-0-key", "“rater” is a column of every export."),
-        ({"questions.0.low": ["9"]}, "questions-0-high", "7 is not above the lowest number, 9."),
-        ({"questions.0.low": ["-200"]}, "questions-0-high", "208 is not from 2 to 50."),
-        ({"questions.0.low": ["one"]}, "questions-0-low", "“one” is not a whole number."),
-        ({"questions.0.kind": ["dance"]}, "questions-0-kind", "Input should be 'one'"),
+        ({"questions.0.scale.low": ["9"]}, "questions-0-scale-high", "7 is not above the lowest number, 9."),
+        (
+            {"questions.0.scale.low": ["-200"]},
+            "questions-0-scale-high",
+            "The scale has 208 numbers; 50 is the most.",
+        ),
+        ({"questions.0.scale.low": ["one"]}, "questions-0-scale-low", "“one” is not a whole number."),
+        (
+            {"questions.0.kind": ["dance"]},
+            "questions-0-kind",
+            "“dance” cannot be chosen. Use one, scale, several or text.",
+        ),
         ({"scores.0.terms[]": ['["i1"]']}, "scores-0-terms", "One of its questions is gone."),
-        ({"scores.0.terms[]": ["{"]}, "scores-0-terms", "“{” is not JSON."),
+        ({"scores.0.terms[]": ["{"]}, "scores-0-terms", "One of its questions is gone."),
     ],
 )
 def test_an_error_stands_at_its_field(client: Client, changes: Any, field: str, said: str) -> None:
@@ -127,19 +135,20 @@ def test_an_error_stands_at_its_field(client: Client, changes: Any, field: str, 
 def test_all_that_is_wrong_is_said_at_once_each_with_its_field(client: Client) -> None:
     page = client.get("/questions/new/?from=likert").content.decode()
     wrong = {
-        "key": ["My set"], "title": [""], "questions.0.low": ["one"], "questions.1.wording": [" "],
-        "questions.1.high": ["0"], "scores.0.terms[]": ["{"], "scores.1.key": [""],
+        "key": ["My set"], "title": [""], "questions.0.scale.low": ["one"], "questions.1.wording": [" "],
+        "questions.1.scale.high": ["0"], "scores.0.terms[]": ["{"], "scores.1.key": [""],
     }  # fmt: skip
 
     page = unescape(taken(client, page, "save", **wrong))
 
     assert "Not saved yet. 7 things need to be fixed:" in page
     fields = (
-        "title", "key", "questions-0-low", "questions-1-wording", "questions-1-high", "scores-0-terms",
-        "scores-1-key",
+        "title", "key", "questions-0-scale-low", "questions-1-wording", "questions-1-scale-high",
+        "scores-0-terms", "scores-1-key",
     )  # fmt: skip
     places = [page.index(f'<li><a href="#{field}">') for field in fields]
     assert places == sorted(places)  # as on the page
+    assert re.search(r'id="title"[^>]* autofocus', page)
     assert all(f'id="{field}-error"' in page and f'id="{field}"' in page for field in fields)
     assert not SetVersion.objects.exists()
 
@@ -148,7 +157,7 @@ def test_a_number_that_is_none_hides_nothing_and_invents_nothing(client: Client)
     """What depends on an answer of that question is not called wrong because the number stands in."""
     page = client.get("/questions/new/?from=likert").content.decode()
 
-    page = unescape(taken(client, page, "save", key=["mine"], **{"questions.0.low": ["one"]}))
+    page = unescape(taken(client, page, "save", key=["mine"], **{"questions.0.scale.low": ["one"]}))
 
     assert "Not saved yet. One thing needs to be fixed:" in page
 
@@ -244,7 +253,7 @@ def test_json_comes_out_as_it_went_in(client: Client) -> None:
         ("{", "This is not JSON"),
         ("[1]", "is not a JSON object"),
         (json.dumps(TONE | {"format": 9}), "9 cannot be read. This version reads 1."),
-        (json.dumps(TONE | {"questions": []}), "questions: 0 is not from 1 to 40."),
+        (json.dumps(TONE | {"questions": []}), "questions: there are 0; 1 is the fewest."),
         ("[" * 50_000, "This is not JSON"),
         ("", "This is not JSON"),
     ],
@@ -300,7 +309,8 @@ def test_translations_stay_with_their_texts(client: Client, rex: User) -> None:
 def test_what_keeps_a_draft_from_being_previewed_is_called_as_in_the_editor(client: Client) -> None:
     empty = fields_of(client.get("/questions/new/").content.decode())
 
-    page = unescape(client.post("/questions/preview/", empty).content.decode())
+    page = unescape(client.post("/questions/preview/", empty | {"key": ["My set"]}).content.decode())
 
+    assert "<strong>Key</strong>: “My set” cannot be a key." in page
     assert "<strong>Question 1, Wording</strong>: It is empty. Write what people are to read." in page
     assert "questions[0]" not in page

@@ -1,13 +1,15 @@
 """The REST API of question sets. Every call carries a token: `Authorization: Bearer turnwise_…`."""
 
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 
 from django.http import Http404
 from django.shortcuts import get_object_or_404
 from ninja import Body, Field, Router, Schema, Status
+from pydantic import PlainSerializer, WrapValidator
 
 from evaluation.questions import QUESTION_SETS
+from evaluation.questions.schema import Declaration
 from turnwise.accounts.access import AuthenticatedHttpRequest
 from turnwise.live.http_responses import answers
 from turnwise.questions import services
@@ -16,6 +18,12 @@ from turnwise.questions.queries import editable_sets, newest_of, readable, sets_
 from turnwise.questions.question_sets import question_set
 
 router = Router(tags=["question sets"])
+
+
+# Described by the schema of declarations, and left as it came: services check it, for pages as well.
+Declared = Annotated[
+    Declaration, WrapValidator(lambda value, handler: value), PlainSerializer(lambda value: value)
+]
 
 
 class SetOut(Schema):
@@ -31,7 +39,7 @@ class SetOut(Schema):
 class VersionOut(Schema):
     key: str
     created_at: datetime | None
-    declaration: dict[str, Any] = Field(description="As docs/questions.md describes it.")
+    declaration: Declared = Field(description="As docs/questions.md describes it.")
 
 
 @router.get("/question-sets", response=answers(list[SetOut]))
@@ -58,7 +66,7 @@ def _shown(key: str, **about: Any) -> dict[str, Any]:
 
 
 @router.post("/question-sets", response=answers(VersionOut, 409, status=201, has_body=True))
-def create(request: AuthenticatedHttpRequest, declaration: Body[dict[str, Any]]) -> Status[dict[str, Any]]:
+def create(request: AuthenticatedHttpRequest, declaration: Body[Declared]) -> Status[dict[str, Any]]:
     """A new set with its first version; the key of the declaration becomes its name."""
     return Status(201, _version(services.create_set(declaration, owner=request.user)))
 
@@ -80,7 +88,7 @@ def one(request: AuthenticatedHttpRequest, key: str) -> dict[str, Any]:
     "/question-sets/{slug:name}/versions", response=answers(VersionOut, 404, status=201, has_body=True)
 )
 def add_version(
-    request: AuthenticatedHttpRequest, name: str, declaration: Body[dict[str, Any]]
+    request: AuthenticatedHttpRequest, name: str, declaration: Body[Declared]
 ) -> Status[dict[str, Any]]:
     """The next version of a set of one's own. Studies keep the version that they ask."""
     own_set = get_object_or_404(editable_sets(request.user), name=name)

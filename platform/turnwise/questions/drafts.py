@@ -1,17 +1,17 @@
 """A question set while somebody writes it: everything as text, perhaps not right yet.
 
-The page sends the whole draft with every step. A field's name is its path, such as
+The page sends the whole draft with every step. A field's name is its path in the declaration, such as
 `questions.0.choices.2.label`; one that ends in `[]` is a list. Questions, choices and the rest keep an id
 while they are moved about, so that conditions, scores and translations stay with what they are about.
 """
 
 import re
 import secrets
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Annotated, Any
 
 from django.http import QueryDict
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, ValidationError
 
 MOST_ROWS = 200
 
@@ -20,28 +20,54 @@ class UnreadableDraftError(Exception):
     """What was sent is no draft, as no page sends it."""
 
 
-def _new_id() -> str:
+def new_id() -> str:
     return f"i{secrets.token_hex(4)}"
 
 
-def _is_id(found: str) -> str:
-    if not re.fullmatch(r"[a-z][a-z0-9]{0,20}", found):
-        raise ValueError("this is not an id")
-    return found
+def _as_text(value: object) -> object:
+    """A value of a declaration as its field shows it; a box that is not checked is empty."""
+    if value is None or isinstance(value, bool):
+        return "on" if value else ""
+    return str(value) if isinstance(value, int) else value
+
+
+Text = Annotated[str, BeforeValidator(_as_text)]
 
 
 class _Part(BaseModel):
     model_config = ConfigDict(extra="ignore")
 
-    id: Annotated[str, AfterValidator(_is_id)] = Field(default_factory=_new_id)
+    id: Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9]{0,20}$")] = Field(default_factory=new_id)
 
 
 class ChoiceDraft(_Part):
     """One choice; an empty value follows from how the answers are stored."""
 
-    label: str = ""
-    value: str = ""
-    hint: str = ""
+    label: Text = ""
+    value: Text = ""
+    hint: Text = ""
+
+
+class ScaleDraft(BaseModel):
+    """The ends of a scale."""
+
+    low: Text = "1"
+    high: Text = "7"
+    low_caption: Text = ""
+    high_caption: Text = ""
+    equal_steps: Text = ""
+
+
+class ConditionDraft(BaseModel):
+    """When a question is asked.
+
+    Attributes:
+        question: id of the question on whose answers it depends; "": it is always asked.
+        any_of: those answers, as JSON.
+    """
+
+    question: Text = ""
+    any_of: list[str] = []
 
 
 class QuestionDraft(_Part):
@@ -49,36 +75,29 @@ class QuestionDraft(_Part):
 
     Attributes:
         stored: how choices are: names, numbers or yes_no.
-        after: id of the question on whose answers it depends; "": it is always asked.
-        any_of: those answers, as JSON.
         otherwise: what is stored if it is not asked, as JSON; "": nothing.
     """
 
-    key: str = ""
-    wording: str = ""
-    help: str = ""
-    kind: str = "one"
-    stored: str = "names"
+    key: Text = ""
+    wording: Text = ""
+    help: Text = ""
+    kind: Text = "one"
+    stored: Text = "names"
     choices: list[ChoiceDraft] = []
-    low: str = "1"
-    high: str = "7"
-    low_caption: str = ""
-    high_caption: str = ""
-    equal_steps: str = ""
-    longest: str = "1000"
-    optional: str = ""
-    after: str = ""
-    any_of: list[str] = []
-    otherwise: str = ""
+    scale: ScaleDraft = ScaleDraft()
+    longest: Text = "1000"
+    optional: Text = ""
+    asked_if: ConditionDraft = ConditionDraft()
+    otherwise: Text = ""
 
 
 class ScoreDraft(_Part):
     """A score; each term is, as JSON, the id of a question, and a choice if it is a share."""
 
-    key: str = ""
-    title: str = ""
+    key: Text = ""
+    title: Text = ""
     terms: list[str] = []
-    combine: str = "mean"
+    combine: Text = "mean"
 
 
 class ExampleDraft(_Part):
@@ -87,32 +106,32 @@ class ExampleDraft(_Part):
     Of a pair, `other` is the second response.
     """
 
-    context: str = ""
-    response: str = ""
-    other: str = ""
+    context: Text = ""
+    response: Text = ""
+    other: Text = ""
     answers: dict[str, list[str]] = {}
-    why: str = ""
+    why: Text = ""
 
 
 class LanguageDraft(_Part):
     """Translations by key, such as `ID-wording`."""
 
-    code: str = ""
+    code: Text = ""
     texts: dict[str, str] = {}
 
 
 class Draft(BaseModel):
-    """All of a set."""
+    """All of a set, in the shape of its declaration."""
 
     model_config = ConfigDict(extra="ignore")
 
-    key: str = ""
-    title: str = ""
-    source: str = ""
+    key: Text = ""
+    title: Text = ""
+    source: Text = ""
     subjects: list[str] = []
     questions: list[QuestionDraft] = []
     scores: list[ScoreDraft] = []
-    headline: str = ""
+    headline: Text = ""
     examples: list[ExampleDraft] = []
     languages: list[LanguageDraft] = []
 
@@ -156,15 +175,28 @@ def _lists(found: Any) -> Any:
 
 # --- what the buttons do ---------------------------------------------------------------------------
 
-_NEW: dict[str, type[_Part]] = {
-    "questions": QuestionDraft,
+_NEW: dict[str, Callable[[], _Part]] = {
+    "questions": lambda: QuestionDraft(choices=[ChoiceDraft(), ChoiceDraft()]),
+    "choices": ChoiceDraft,
     "scores": ScoreDraft,
     "examples": ExampleDraft,
     "languages": LanguageDraft,
 }
-_ROW = re.compile(
-    r"(?:(?P<within>questions)\.(?P<at>[0-9]{1,4})\.)?(?P<list>[a-z]+)(?:\.(?P<row>[0-9]{1,4}))?"
-)
+
+
+def part_of(draft: Draft, path: str) -> Any:
+    """What stands at a path such as `questions.0.choices`.
+
+    Raises:
+        LookupError, ValueError or AttributeError: nothing does.
+    """
+    found: Any = draft
+    for part in path.split("."):
+        if isinstance(found, list):
+            found = found[int(part)]
+        else:
+            found = found.get(part, "") if isinstance(found, dict) else getattr(found, part)
+    return found
 
 
 def changed(draft: Draft, step: str) -> str:
@@ -174,39 +206,24 @@ def changed(draft: Draft, step: str) -> str:
         The path of what it is about now, where the page puts the focus; "" if there was no such step.
     """
     verb, _, path = step.partition(":")
-    found = _ROW.fullmatch(path)
-    rows = _rows(draft, found) if found else None
-    if not found or rows is None:
+    whole, _, number = (path, "", "") if verb == "add" else path.rpartition(".")
+    new = _NEW.get(whole.rpartition(".")[2])
+    try:
+        rows = part_of(draft, whole)
+        at = int(number or len(rows))
+    except (LookupError, ValueError, AttributeError):
         return ""
-    whole, number = path.removesuffix(f".{found['row']}"), int(found["row"] or -1)
-    if verb == "add" and len(rows) < MOST_ROWS:
-        rows.append(_new_row(found["list"]))
-        return f"{whole}.{len(rows) - 1}"
-    if not 0 <= number < len(rows):
+    if new and verb == "add" and len(rows) < MOST_ROWS:
+        rows.append(new())
+        return f"{whole}.{at}"
+    other = at + {"up": -1, "down": 1}.get(verb, 0)
+    if new is None or not (0 <= at < len(rows) and 0 <= other < len(rows)):
         return ""
     if verb == "remove":
-        del rows[number]
+        del rows[at]
         return whole
-    other = number + {"up": -1, "down": 1}.get(verb, 0)
-    if found["within"] or other == number or not 0 <= other < len(rows):
-        return ""
-    rows[number], rows[other] = rows[other], rows[number]
-    return f"{whole}.{other}"
-
-
-def _rows(draft: Draft, found: re.Match[str]) -> list[Any] | None:
-    if found["within"] is None:
-        rows: list[Any] | None = getattr(draft, found["list"]) if found["list"] in _NEW else None
-        return rows
-    at = int(found["at"])
-    is_there = found["list"] == "choices" and at < len(draft.questions)
-    return draft.questions[at].choices if is_there else None
-
-
-def _new_row(name: str) -> _Part:
-    if name == "questions":
-        return QuestionDraft(choices=[ChoiceDraft(), ChoiceDraft()])
-    return _NEW.get(name, ChoiceDraft)()
+    rows[at], rows[other] = rows[other], rows[at]
+    return f"{whole}.{other}" if other != at else ""
 
 
 # --- translations ------------------------------------------------------------------------------------
@@ -214,31 +231,23 @@ def _new_row(name: str) -> _Part:
 
 def texts_of(draft: Draft) -> Iterator[tuple[str, str]]:
     """Every text that workers read, as (key, English), empty ones left out."""
-    yield from ((key, text) for key, text in _keyed(draft) if text.strip())
-
-
-def _keyed(draft: Draft) -> Iterator[tuple[str, str]]:
-    for each in draft.questions:
-        yield f"{each.id}-wording", each.wording
-        yield f"{each.id}-help", each.help
-        if each.kind == "scale":
-            yield f"{each.id}-low", each.low_caption
-            yield f"{each.id}-high", each.high_caption
-        elif each.kind != "text":
-            yield from _keyed_choices(each.choices)
+    for question in draft.questions:
+        texts = {"wording": question.wording, "help": question.help}
+        if question.kind == "scale":
+            texts |= {"low": question.scale.low_caption, "high": question.scale.high_caption}
+        yield from _keyed(question.id, texts)
+        for choice in question.choices if question.kind in ("one", "several") else ():
+            yield from _keyed(choice.id, {"label": choice.label, "hint": choice.hint})
     for example in draft.examples:
-        for number, (_, said) in enumerate(turns_of(example.context)):
-            yield f"{example.id}-said-{number}", said
-        yield f"{example.id}-response", example.response
-        if example.other:
-            yield f"{example.id}-other", example.other
-        yield f"{example.id}-why", example.why
+        yield from _keyed(
+            example.id,
+            {f"said-{n}": said for n, (_, said) in enumerate(turns_of(example.context))}
+            | {"response": example.response, "other": example.other, "why": example.why},
+        )
 
 
-def _keyed_choices(choices: Iterable[ChoiceDraft]) -> Iterator[tuple[str, str]]:
-    for choice in choices:
-        yield f"{choice.id}-label", choice.label
-        yield f"{choice.id}-hint", choice.hint
+def _keyed(id_: str, texts: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    return ((f"{id_}-{name}", text) for name, text in texts.items() if text.strip())
 
 
 def turns_of(context: str) -> list[tuple[str, str]]:

@@ -1,18 +1,16 @@
-"""Fields of the question editor, the rows they stand in, and where the errors of a declaration belong.
+"""Fields of the question editor, and the rows they stand in, with their errors.
 
 What the lists of the question editor are called.
 """
 
 import json
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from evaluation.questions import DeclarationError, Scalar
-from turnwise.questions.drafts import Draft
 
 KINDS = {
     "one": gettext_lazy("One of a list"),
@@ -26,6 +24,10 @@ STORED = {
     "yes_no": gettext_lazy("yes and no"),
 }
 COMBINED = {"mean": gettext_lazy("their mean"), "sum": gettext_lazy("their sum")}
+
+
+Errors = Mapping[str, Sequence[DeclarationError]]
+"""By path of a field or row, what is wrong with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,25 +44,34 @@ class Field:
     """A field of the form.
 
     Attributes:
-        name: its path; with `[]` if it is a list.
+        name: its path in the declaration; with `[]` if it is a list.
         control: line, area, number, check, select or checks.
         shows: whether another choice shows other fields, so that the page is asked for them.
+        errors: those of the page.
     """
 
     name: str
     label: str
     control: str
-    value: str = ""
-    help: str = ""
-    error: str = ""
-    options: tuple[Option, ...] = ()
-    optional: bool = False
-    shows: bool = False
-    most: int = 4000
+    value: str
+    help: str
+    options: tuple[Option, ...]
+    optional: bool
+    shows: bool
+    most: int
+    errors: Errors
+
+    @property
+    def path(self) -> str:
+        return self.name.removesuffix("[]")
 
     @property
     def id(self) -> str:
-        return id_of(self.name)
+        return id_of(self.path)
+
+    @property
+    def error(self) -> str:
+        return " ".join(map(sentence, self.errors.get(self.path, ())))
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +81,8 @@ class Row:
     Attributes:
         at: its path.
         title: what it is called.
-        parts: its fields by name.
-        error: what is wrong with it as a whole.
+        fields: in their order.
+        errors: those of the page.
         rows: what stands within it, such as choices.
         shown: names of the groups of fields that matter now.
     """
@@ -81,8 +92,8 @@ class Row:
     title: str
     is_first: bool
     is_last: bool
-    parts: dict[str, Field]
-    error: str = ""
+    fields: tuple[Field, ...]
+    errors: Errors
     rows: tuple["Row", ...] = ()
     shown: frozenset[str] = frozenset()
 
@@ -91,8 +102,22 @@ class Row:
         return id_of(self.at)
 
     @property
-    def fields(self) -> Iterable[Field]:
-        return self.parts.values()
+    def parts(self) -> dict[str, Field]:
+        """Fields by the last part of their names."""
+        return {field.path.rpartition(".")[2]: field for field in self.fields}
+
+    @property
+    def error(self) -> str:
+        """What is wrong with the row, or with its choices, as a whole."""
+        found = (*self.errors.get(self.at, ()), *self.errors.get(f"{self.at}.choices", ()))
+        return " ".join(map(sentence, found))
+
+    @property
+    def places(self) -> Iterable[tuple[str, str]]:
+        """Where an error can stand, and what that is called."""
+        yield from ((self.at, self.title), (f"{self.at}.choices", self.title))
+        for row in (self, *self.rows):
+            yield from ((field.path, f"{row.title}, {field.label}") for field in row.fields)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,32 +129,13 @@ class Fault:
     words: str
 
 
-def told(error: DeclarationError) -> str:
+def sentence(error: DeclarationError) -> str:
     return f"{error.problem[:1].upper()}{error.problem[1:]} {error.cure}"
 
 
 def id_of(path: str) -> str:
     """The id of the element with this path."""
-    return path.removesuffix("[]").replace(".", "-")
-
-
-def path_of(error: DeclarationError, draft: Draft) -> str:
-    """The path of the field that an error of a declaration is about."""
-    path = re.sub(r"\[(\d+)\]", r".\1", error.field.partition(",")[0])
-    path = re.sub(r"\.scale$", ".high", path).replace(".scale.", ".")
-    path = path.replace(".asked_if.question", ".after")
-    path = re.sub(r"\.(asked_if|any_of|terms|answers|context)\b.*", _list_of, path)
-    if path.startswith("translations."):
-        codes = [each.code.strip() for each in draft.languages]
-        code = path.removeprefix("translations.")
-        path = f"languages.{codes.index(code) if code in codes else 0}.code"
-    if path.endswith(".answers") and draft.questions:
-        path = f"{path}.{draft.questions[0].id}"
-    return path
-
-
-def _list_of(found: "re.Match[str]") -> str:
-    return ".any_of" if found[1] == "asked_if" else f".{found[1]}"
+    return path.replace(".", "-")
 
 
 def offered(values: Sequence[tuple[Scalar, str]], chosen: Sequence[str]) -> tuple[Option, ...]:

@@ -256,7 +256,7 @@ def preview(request: HttpRequest) -> HttpResponse:
     except UnreadableDraftError:
         return HttpResponseBadRequest("These are not the fields of the editor.")
     except DeclarationError as error:
-        faults = Editor(draft, is_new=False, error=error).faults
+        faults = Editor(draft, is_new=True, error=error).faults
         return render(request, "questions/not_yet.html", {"faults": faults})
     return forms.preview_page(
         request, found, request.POST.get("show_in", ""), request.POST.get("show_as", "")
