@@ -1,7 +1,7 @@
 # make serve   run Turnwise here: everything it needs is installed into .venv, all data stays in var/
 #              make serve MODELS=no leaves out PyTorch and the bots that need it
 # make smollm2 fetch a small instruction model of 2024 into var/models/smollm2, to compare with (docs/bots.md)
-# make test    every test, with a real PostgreSQL, Redis and browser
+# make test    every test, with a real PostgreSQL, Redis, nginx and browser; what did not run is listed at the end
 # make check   style, types, import rules, migrations, documentation
 PYTHON ?= python3
 BIN = .venv/bin
@@ -26,6 +26,7 @@ PROCESSES = $(shell $(PYTHON) -c 'import os; print(min(4, 1 + (os.cpu_count() or
 # make test TESTS=tests/dialogues
 test: setup
 	TURNWISE_CHROMIUM="$$(scripts/chromium.sh $(BIN)/python)" && export TURNWISE_CHROMIUM && \
+	TURNWISE_NGINX="$$(scripts/nginx.sh .venv/nginx || true)" && export TURNWISE_NGINX && \
 	$(BIN)/python -m pytest --numprocesses $(PROCESSES) --dist loadfile $(TESTS)
 
 check: setup

@@ -85,6 +85,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items.sort(key=lambda item: ranks[item.path])
 
 
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> Iterator[None]:
+    """List at the end how many tests did not run, and why."""
+    yield
+    skipped = terminalreporter.stats.get("skipped", [])
+    reasons = Counter(each.longrepr[2].removeprefix("Skipped: ") for each in skipped)
+    for reason, number in reasons.most_common():
+        tests = "1 test" if number == 1 else f"{number} tests"
+        terminalreporter.write_line(f"{tests} did not run: {reason}", yellow=True)
+
+
 # What `migrate` fills and no test changes.
 KEPT = ("django_migrations", "django_content_type", "auth_permission")
 TABLES = "SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename <> ALL (%s)"

@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -14,6 +15,7 @@ import psutil
 import pytest
 from asgiref.sync import sync_to_async
 from django.core.management import CommandError, call_command
+from django.db import connection, transaction
 from django.db.models.functions import Now
 from django.test import Client
 from pytest_django.fixtures import Settings
@@ -447,3 +449,53 @@ def test_the_memory_of_a_loaded_bot_is_remembered() -> None:
     bot.refresh_from_db()
     assert bot.memory_bytes is not None
     assert bot.memory_bytes < 100_000_000
+
+
+@sync_to_async
+def wait_until(is_so: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not is_so():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def is_announcing() -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT count(*) FROM pg_stat_activity"
+            " WHERE state = 'active' AND query LIKE 'INSERT INTO \"bots_botcopy\"%'"
+        )
+        return bool(cursor.fetchone()[0])
+
+
+async def test_a_process_that_ends_while_it_announces_its_bots_announces_none_afterwards(
+    settings: Settings,
+) -> None:
+    settings.BOTS_HERE = None
+    bot = await sync_to_async(scripted)()
+    hold, held = threading.Event(), threading.Event()
+
+    def hold_bot() -> None:
+        """Hold the bot's row, for which the announcement waits with its last statement."""
+        try:
+            with transaction.atomic():
+                Bot.objects.select_for_update().get(pk=bot.pk)
+                held.set()
+                assert hold.wait(PATIENCE)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(1) as pool:
+        holding = pool.submit(hold_bot)
+        assert await asyncio.to_thread(held.wait, PATIENCE)
+        hosting = Hosting()
+        await hosting.__aenter__()
+        await wait_until(is_announcing)
+        ending = asyncio.create_task(hosting.__aexit__(None, None, None))
+        await asyncio.wait([ending], timeout=1)
+        hold.set()
+        await asyncio.to_thread(holding.result)
+        await ending
+
+    await wait_until(lambda: not is_announcing())
+    assert not await BotCopy.objects.aexists()

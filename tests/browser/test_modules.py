@@ -11,8 +11,8 @@ from playwright.async_api import Browser
 pytestmark = [pytest.mark.browser, pytest.mark.django_db, pytest.mark.asyncio(loop_scope="session")]
 
 PROGRESS = {"turns": 1, "hint": "Go on."}
-HI = {"position": 0, "speaker": "bot", "text": "Hi!", "counted": False, "key": None, "at": ""}
-HELLO = {"position": 1, "speaker": "human", "text": "Hello", "counted": True, "key": "k1", "at": ""}
+HI = {"position": 0, "speaker": "bot", "text": "Hi!", "counted": False, "key": None}
+HELLO = {"position": 1, "speaker": "human", "text": "Hello", "counted": True, "key": "k1"}
 SSA = [
     {"key": "sensible", "choices": [], "asked_if": None},
     {"key": "specific", "choices": [], "asked_if": {"question": "sensible", "value": True}},

@@ -15,9 +15,9 @@ from urllib.request import Request, urlopen
 import pytest
 from typing_extensions import override
 
-from tests.deploy.test_native import NGINX, ROOT
+from tests.deploy.test_native import NEEDS_NGINX, NGINX, ROOT
 
-pytestmark = pytest.mark.skipif(not NGINX, reason="nginx is not here")
+pytestmark = NEEDS_NGINX
 
 
 class Sockets(BaseHTTPRequestHandler):

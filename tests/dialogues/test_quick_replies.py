@@ -9,7 +9,7 @@ from django.db import connection
 
 from tests.conftest import MakeStudy, OpenTab, Tab, start_dialogue
 from turnwise.dialogues.models import Dialogue, Fault, Turn
-from turnwise.studies.asks import Moment
+from turnwise.studies.asks import About, Asked, Moment
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -59,7 +59,7 @@ async def test_a_message_and_its_quick_reply_are_one_commit(
         ("turn_saved", 3, "Good"),
         ("bot_turn", 4, "Go on."),
     ]
-    assert saved["progress"] == reply["progress"]
+    assert (saved["progress"]["turns"], saved["progress"]["unlabelled"]) == (3, [2])
     assert (reply["progress"]["turns"], reply["progress"]["unlabelled"]) == (4, [2, 4])
     written = await transactions(dialogue)
     assert written[1] != written[2]  # the bot was not known to be quick
@@ -147,3 +147,69 @@ async def test_the_protocol_holds_for_quick_bots(make_study: MakeStudy, open_tab
 
     assert (unlabelled["reason"], too_many["reason"]) == ("label_first", "turn_limit")
     assert await texts(dialogue) == [*START, "Now", "Go on."]
+
+
+async def frames_of(tab: Tab, *, is_timed: bool) -> list[dict[str, Any]]:
+    """Every frame that three exchanges with a label after each bring."""
+
+    async def heard_until(kind: str) -> list[dict[str, Any]]:
+        frames = [await tab.receive()]
+        while frames[-1]["type"] != kind:
+            frames.append(await tab.receive())
+        return frames
+
+    heard: list[dict[str, Any]] = []
+    for number in range(1, 4):
+        await tab.send(type="turn", key=str(uuid4()), text=f"Message {number}")
+        heard += await heard_until("bot_turn")
+        if is_timed:  # the clock runs anew
+            heard += await heard_until("standing")
+        await tab.send(type="label", position=2 * number, answers={"sensible": True, "specific": False})
+        heard += await heard_until("label_saved")
+        if is_timed:
+            heard += await heard_until("standing")
+    return heard
+
+
+def comparable(frames: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The frames without the keys that a page makes up for its messages, and without the time left."""
+    for frame in frames:
+        for clock in frame.get("clocks", ()):
+            clock["left"] = clock["left"] > 0
+        for turn in (*frame.get("turns", ()), *filter(None, [frame.get("turn")])):
+            turn["key"] = turn["key"] and "a key"
+    return frames
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"moment": Moment.BEFORE_FINISH},
+        {"moment": Moment.WAITING},
+        {"moment": Moment.BEFORE_FINISH, "message_minutes": 5},
+        {
+            "asks": [
+                Asked("ssa", About.PARTNER_TURN, Moment.BEFORE_FINISH),
+                Asked("human-likeness", About.OWN_TURN, Moment.BEFORE_FINISH),
+            ]
+        },
+    ],
+    ids=["answers at the end", "answers at once", "limited time", "asks about own messages"],
+)
+async def test_the_frames_of_a_quick_and_of_a_slow_bot_are_the_same(
+    fields: dict[str, Any], make_study: MakeStudy, open_tab: OpenTab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heard, steps = [], []
+    for at_once in (5.0, -1.0):  # any bot is quick, then none is
+        monkeypatch.setattr("turnwise.bots.hosting.client.AT_ONCE_SECONDS", at_once)
+        study = await sync_to_async(make_study)(script={"replies": ["Go on."]}, **fields)
+        dialogue = await sync_to_async(start_dialogue)(study)
+        tab = await open_tab(dialogue)
+        frames = await frames_of(tab, is_timed="message_minutes" in fields)
+        frames.append((await open_tab(dialogue)).first)
+        heard.append(comparable(frames))
+        written = await transactions(dialogue)
+        steps.append(written[-2] == written[-1])
+
+    assert steps == [True, False]
+    assert heard[0] == heard[1]

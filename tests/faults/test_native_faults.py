@@ -11,14 +11,14 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.deploy.test_native import MAY_INSTALL, NGINX, Native
+from tests.deploy.test_native import NEEDS_NGINX, Native
 from tests.faults.conftest import HERE, Stack, make_study
 from tests.faults.test_faults import compare_with_what_is_stored
 from tests.project.conftest import copy_of
 
 pytestmark = [
     pytest.mark.timeout(400),
-    pytest.mark.skipif(not NGINX and not MAY_INSTALL, reason="nginx is not here and cannot be installed"),
+    NEEDS_NGINX,
 ]
 Note = Callable[[str, float], None]
 

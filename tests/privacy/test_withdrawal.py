@@ -13,6 +13,8 @@ import pytest
 from asgiref.sync import async_to_sync
 from django.core.exceptions import ValidationError
 from django.core.management import call_command
+from django.db import connection, transaction
+from django.db.backends.utils import CursorWrapper
 from django.test import Client
 from django.utils import timezone
 
@@ -226,6 +228,39 @@ def test_whose_ids_are_due_is_what_a_loop_over_everybody_finds(
     for study in studies:
         found = set(due_for_erasure(now, study).values_list("study", "pk"))
         assert found == {each for each in wanted if each[0] == study.pk}
+
+
+def rows_read(cursor: CursorWrapper) -> int:
+    """Rows of participations that this connection has read lately."""
+    cursor.execute(
+        "SELECT seq_tup_read + idx_tup_fetch FROM pg_stat_xact_user_tables"
+        " WHERE relname = 'crowd_participation'"
+    )
+    (read,) = cursor.fetchone()
+    return int(read)
+
+
+def rows_read_to_erase(study: Study, people: int) -> int:
+    """Rows of participations that erasing so many people reads, by index as in a large table."""
+    now, owns = timezone.now(), [enter(study) for _ in range(people)]
+    Participation.objects.filter(pk__in=[own.pk for own in owns]).update(
+        consented_at=now - timedelta(days=20)
+    )
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SET LOCAL enable_seqscan = off")
+        cursor.execute("ANALYZE crowd_participation, crowd_assignment, crowd_withdrawal, studies_study")
+        before = rows_read(cursor)
+        assert erase_due(now=now) == people
+        return rows_read(cursor) - before
+
+
+def test_erasing_twice_as_many_people_reads_about_twice_as_much(paid: Study) -> None:
+    Study.objects.filter(pk=paid.pk).update(retention_days=10, pay_amount=0)
+    paid.refresh_from_db()
+
+    few, many = rows_read_to_erase(paid, 20), rows_read_to_erase(paid, 40)
+
+    assert many < 2.5 * few
 
 
 def test_ids_are_erased_when_the_time_of_the_study_is_over(paid: Study) -> None:

@@ -11,6 +11,7 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from chatbots.base import Context, Speaker
 from chatbots.base import Turn as ContextTurn
 from turnwise.accounts.models import User
+from turnwise.crowd.models import Withdrawal
 from turnwise.dialogues.models import Dialogue, Fault, OperatorReply, Seat, TranscriptImport, Turn
 from turnwise.dialogues.progress import Progress
 from turnwise.dialogues.reading_material import passages_of
@@ -81,7 +82,16 @@ def seat_of(public_id: UUID, worker_id: int) -> Seated:
 
 
 def progress_of(seat: Seated) -> Progress:
-    return progress_of_row(seat, Dialogue.objects.get(pk=seat.dialogue_id))
+    """Progress of the conversation, read anew; ended for somebody who withdrew."""
+    row = Dialogue.objects.filter(pk=seat.dialogue_id).first()
+    if row is None or Withdrawal.objects.filter(participation=seat.participation_id).exists():
+        return _gone(seat)
+    return progress_of_row(seat, row)
+
+
+def _gone(seat: Seated) -> Progress:
+    """Progress of a conversation that was removed: its worker withdrew."""
+    return seat.progress(turns=0, due_0=(), due_1=(), ended=True)
 
 
 def progress_of_row(seat: Seated, row: Dialogue) -> Progress:
@@ -95,12 +105,14 @@ def progress_of_row(seat: Seated, row: Dialogue) -> Progress:
 
 
 _PROGRESS = "turns", "due_0", "due_1", "ended_at", "closing"
-_SAID = "position", "text", "key", "created_at"
+_SAID = "position", "text", "key"
 
 
 def snapshot(seat: Seated) -> tuple[list[SavedTurn], Progress, int]:
     """All turns, how far the dialogue is, and how often the reply that is due has failed."""
-    row = Dialogue.objects.only(*_PROGRESS).get(pk=seat.dialogue_id)
+    row = Dialogue.objects.only(*_PROGRESS).filter(pk=seat.dialogue_id).first()
+    if row is None:
+        return [], _gone(seat), 0
     # Turns committed after the row was read would not fit its counters.
     turns = Turn.objects.filter(dialogue_id=seat.dialogue_id, position__lt=row.turns).order_by("position")
     saved = [saved_turn(seat, turn) for turn in turns.only(*_SAID)]
@@ -115,7 +127,6 @@ def saved_turn(seat: Seated, turn: Turn) -> SavedTurn:
         text=turn.text,
         counted=turn.position >= seat.opening_turns,
         key=str(turn.key) if turn.key else None,
-        at=turn.created_at.isoformat(),
     )
 
 

@@ -73,6 +73,11 @@ class Seated:
         """By seat, what is due once the bot's turn at this position is saved."""
         return self._by_seat(self._due_with_reply(position), [])
 
+    def due_before_reply(self, due: Sequence[int], position: int) -> tuple[int, ...]:
+        """What this person had to answer until the bot's turn at this position added its asks."""
+        added = self._due_with_reply(position)
+        return tuple(code for code in due if code not in added)
+
     def _due_with_reply(self, position: int) -> list[int]:
         return [ask.due(position) for ask in self._asked_of_replies]
 
@@ -119,14 +124,16 @@ def _numbered(ask: SeatAsk) -> int:
 
 
 class SavedTurn(NamedTuple):
-    """A committed turn as the page shows it."""
+    """A committed turn as the page shows it.
+
+    Without its time: how a message and its reply are saved depends on the chatbot, and their times show it.
+    """
 
     position: int
     speaker: str
     text: str
     counted: bool
     key: str | None
-    at: str
 
 
 def asks_of(stored: Any) -> tuple[SeatAsk, ...]:

@@ -9,7 +9,7 @@ and turns-in-batches.md.
 """
 
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
@@ -21,6 +21,7 @@ from evaluation.texts.cleaning import cleaned
 from turnwise.accounts.models import User
 from turnwise.bots.hosting.client import Reply
 from turnwise.bots.models import Bot
+from turnwise.crowd import refusals
 from turnwise.crowd.models import Assignment, Outcome
 from turnwise.crowd.places.ending import complete
 from turnwise.dialogues import operator_replies, reading_material
@@ -45,25 +46,36 @@ FAULTS_OF_OPERATOR = 1
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """A committed human turn with the context that the bot is to answer, and its reply if that is saved.
+    """A committed human turn with the context that the bot is to answer.
 
-    `partners` is how far the conversation is for the person opposite, if the turn is new to them.
+    Attributes:
+        human_turn: the message.
+        context: what the bot is to answer.
+        progress: of the conversation with the message as its last turn; later if the message was sent again.
+        reply: the bot's turn, if that is saved, and the progress after it.
+        partners: progress as the person opposite has it, if the turn is new to them.
     """
 
     human_turn: SavedTurn
     context: Context
     progress: Progress
-    reply: SavedTurn | None = None
+    reply: tuple[SavedTurn, Progress] | None = None
     partners: Progress | None = None
 
 
 @transaction.atomic
 def begin(assignment: Assignment, *, now: datetime | None = None) -> Dialogue:
-    """Start the assignment's conversation with its bot, with its scripted opening. Safe to repeat."""
-    Assignment.objects.select_for_update().get(pk=assignment.pk)
+    """Start the assignment's conversation with its bot, with its scripted opening. Safe to repeat.
+
+    Raises:
+        EntryRefusedError: the work has ended meanwhile, as by a withdrawal.
+    """
+    locked = Assignment.objects.select_for_update().get(pk=assignment.pk)
     existing = Dialogue.objects.filter(seats__assignment=assignment).first()
     if existing:
         return existing
+    if locked.outcome:
+        raise refusals.ended()
     study = assignment.participation.study
     worker_seat = 1 if study.opening_speaker == Opener.BOT else 0
     now, bot = now or timezone.now(), bot_of(assignment)
@@ -182,11 +194,12 @@ async def take_exchange(seat: Seated, context: Context, *, key: UUID, reply: Rep
     )
     if row is None:
         return None
-    at, turns, due_0, due_1 = row
-    at = at.isoformat()
-    progress = seat.progress(turns=turns, due_0=due_0, due_1=due_1)
-    human_turn = _human_turn(seat, position, text, key, at)
-    return Exchange(human_turn, context, progress, _bot_turn(position + 1, reply, at))
+    _at, turns, due_0, due_1 = row
+    after = seat.progress(turns=turns, due_0=due_0, due_1=due_1)
+    # As if the reply were still to come: the page must not see that this bot takes one step and others two.
+    before = replace(after, turns=turns - 1, due=seat.due_before_reply(after.due, position + 1))
+    replied = _bot_turn(position + 1, reply), after
+    return Exchange(_human_turn(seat, position, text, key), context, before, replied)
 
 
 async def open_exchange(seat: Seated, *, text: str, key: UUID) -> Exchange:
@@ -205,10 +218,10 @@ async def open_exchange(seat: Seated, *, text: str, key: UUID) -> Exchange:
     )
     if row is None:
         return await in_database(_explain, seat, text=text, key=key)
-    at, turns, due_0, due_1, earlier = row
+    _at, turns, due_0, due_1, earlier = row
     position = turns - 1
     progress = seat.progress(turns=turns, due_0=due_0, due_1=due_1)
-    human_turn = _human_turn(seat, position, text, key, at.isoformat())
+    human_turn = _human_turn(seat, position, text, key)
     partners = None
     if seat.bot_id is None:
         partners = seat.partners_progress(turns=turns, due_0=due_0, due_1=due_1)
@@ -240,7 +253,8 @@ def _explain(seat: Seated, *, text: str, key: UUID) -> Exchange:
     turns = list(Turn.objects.filter(dialogue_id=seat.dialogue_id, position__lte=stored.position + 1))
     reply = turns[-1] if turns[-1].position > stored.position else None
     context = context_of(seat, [turn.text for turn in turns if turn.position <= stored.position])
-    return Exchange(saved_turn(seat, stored), context, progress, saved_turn(seat, reply) if reply else None)
+    replied = (saved_turn(seat, reply), progress) if reply else None
+    return Exchange(saved_turn(seat, stored), context, progress, replied)
 
 
 async def close_exchange(seat: Seated, *, position: int, reply: Reply) -> tuple[SavedTurn, Progress]:
@@ -257,9 +271,9 @@ async def close_exchange(seat: Seated, *, position: int, reply: Reply) -> tuple[
     )
     if row is None:
         return await in_database(_first_reply, seat, position)
-    at, turns, due_0, due_1 = row
+    _at, turns, due_0, due_1 = row
     progress = seat.progress(turns=turns, due_0=due_0, due_1=due_1)
-    return _bot_turn(position, reply, at.isoformat()), progress
+    return _bot_turn(position, reply), progress
 
 
 def _stored(reply: Reply, text: str) -> Values:
@@ -274,12 +288,12 @@ def _stored(reply: Reply, text: str) -> Values:
     }
 
 
-def _human_turn(seat: Seated, position: int, text: str, key: UUID, at: str) -> SavedTurn:
-    return SavedTurn(position, "human", text, position >= seat.opening_turns, str(key), at)
+def _human_turn(seat: Seated, position: int, text: str, key: UUID) -> SavedTurn:
+    return SavedTurn(position, "human", text, position >= seat.opening_turns, str(key))
 
 
-def _bot_turn(position: int, reply: Reply, at: str) -> SavedTurn:
-    return SavedTurn(position, "bot", reply.response.text, True, None, at)
+def _bot_turn(position: int, reply: Reply) -> SavedTurn:
+    return SavedTurn(position, "bot", reply.response.text, True, None)
 
 
 def _first_reply(seat: Seated, position: int) -> tuple[SavedTurn, Progress]:
@@ -308,7 +322,7 @@ def finish(seat: Seated, *, now: datetime | None = None) -> None:
     Raises:
         RefusedError: too early, a reply is due, or something is not annotated.
     """
-    dialogue = Dialogue.objects.select_for_update().get(pk=seat.dialogue_id)
+    dialogue = _locked(seat)
     if dialogue.ending == Dialogue.Ending.COMPLETE or has_finished(seat):
         return
     obstacle = progress_of_row(seat, dialogue).why_not_finish()
@@ -321,6 +335,18 @@ def finish(seat: Seated, *, now: datetime | None = None) -> None:
         complete(seat.assignment_id, Outcome.COMPLETE, now=now)
         return
     end(dialogue, Dialogue.Ending.COMPLETE, Outcome.COMPLETE, now)
+
+
+def _locked(seat: Seated) -> Dialogue:
+    """The conversation, locked.
+
+    Raises:
+        RefusedError: it was removed, as its worker withdrew.
+    """
+    dialogue = Dialogue.objects.select_for_update().filter(pk=seat.dialogue_id).first()
+    if dialogue is None:
+        raise RefusedError("ended")
+    return dialogue
 
 
 def has_finished(seat: Seated) -> bool:
@@ -339,7 +365,7 @@ def give_up(seat: Seated, *, now: datetime | None = None) -> None:
     Raises:
         RefusedError: no reply is due, or the bot has not failed often enough.
     """
-    dialogue = Dialogue.objects.select_for_update().get(pk=seat.dialogue_id)
+    dialogue = _locked(seat)
     if dialogue.ending == Dialogue.Ending.BOT_FAILED:
         return
     progress = progress_of_row(seat, dialogue)

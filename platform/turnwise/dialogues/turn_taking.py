@@ -15,6 +15,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple, Self
 from uuid import UUID
 
+from django.db import connection
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -22,8 +23,6 @@ from chatbots.base import Context, Speaker, Turn
 from chatbots.errors import ChatbotError
 from turnwise.bots.hosting import client
 from turnwise.dialogues import operator_replies, queries, services
-from turnwise.dialogues.models import Turn as StoredTurn
-from turnwise.dialogues.models import Typing
 from turnwise.dialogues.progress import Progress
 from turnwise.dialogues.seat_context import SavedTurn, Seated
 from turnwise.live.database import in_database
@@ -61,13 +60,23 @@ def _number(value: object) -> int | None:
     return round(value)
 
 
+# The lock waits for a withdrawal of the message, which takes its key.
+_NOTE = """
+INSERT INTO dialogues_typing (turn_id, pasted, typing_ms)
+SELECT t.id, %s, %s
+  FROM dialogues_turn AS t
+  JOIN dialogues_dialogue AS d ON d.id = t.dialogue_id
+  JOIN studies_study AS s ON s.id = d.study_id
+ WHERE t.dialogue_id = %s AND t.key = %s AND s.notes_typing
+   FOR SHARE OF t
+    ON CONFLICT DO NOTHING
+"""
+
+
 def note(dialogue_id: int, key: UUID, typed: Typed) -> None:
     """Keep it with the message of this key, if the study notes such. Safe to repeat: the first stays."""
-    said = StoredTurn.objects.filter(dialogue=dialogue_id, key=key, dialogue__study__notes_typing=True)
-    turn = said.values_list("pk", flat=True).first()
-    if turn is not None:
-        own = Typing(turn_id=turn, pasted=typed.pasted, typing_ms=typed.typing_ms)
-        Typing.objects.bulk_create([own], ignore_conflicts=True)
+    with connection.cursor() as cursor:
+        cursor.execute(_NOTE, [typed.pasted, typed.typing_ms, dialogue_id, key])
 
 
 class Shown:
@@ -137,7 +146,7 @@ async def take_turn(
         await tell_partner(turn_frame("partner_turn", heard, exchange.partners))
     if exchange.reply:
         kind = "partner_turn" if seat.bot_id is None else "bot_turn"
-        await tell(turn_frame(kind, exchange.reply, exchange.progress))
+        await tell(turn_frame(kind, *exchange.reply))
     else:
         _answer_soon(seat, exchange.context, exchange.progress, tell)
 

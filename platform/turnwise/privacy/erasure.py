@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
@@ -74,17 +75,23 @@ def due_for_erasure(now: datetime, study: Study | None = None) -> QuerySet[Parti
 
     Some may still be owed.
     """
+    every = Participation.objects.all()
+    return every.filter(pk__in=_due_keys(every.filter(study=study) if study else every, now))
+
+
+def _due_keys(among: QuerySet[Participation], now: datetime) -> QuerySet[Participation, Any]:
+    """Keys of the participations among these whose ids are to be erased."""
     kept = ExpressionWrapper(
         F("study__retention_days") * Value(timedelta(days=1)), output_field=DurationField()
     )
     ended = Coalesce("assignment__ended_at", "assignment__active_at", "consented_at")
-    rows = Participation.objects.filter(erased_at=None, **({"study": study} if study else {}))
+    rows = among.filter(erased_at=None)
     # Nobody ends before they agreed, which an index knows.
     over = rows.alias(kept=kept, ended=ended).filter(
         consented_at__lte=now - F("kept"), ended__lte=now - F("kept")
     )
     withdrew = rows.filter(withdrawal__isnull=False)
-    return Participation.objects.filter(pk__in=over.values("pk").union(withdrew.values("pk")))
+    return over.values("pk").union(withdrew.values("pk"))
 
 
 @transaction.atomic
@@ -109,6 +116,13 @@ def erase_ids(participation_id: int, *, now: datetime | None = None) -> None:
     cut_loose(own, now=now or timezone.now())
 
 
+def _is_due_each_time(own: Participation, now: datetime) -> bool:
+    """Whether each participation of the person in its study is due: until then the id is kept for all."""
+    # By their keys, so that the database reads these rows and no others.
+    keys = list(every_one_of(own).values_list("pk", flat=True))
+    return len(_due_keys(Participation.objects.filter(pk__in=keys), now)) == len(keys)
+
+
 def erase_due(*, now: datetime | None = None) -> int:
     """Erase of whom it is due and who is owed nothing; returns of how many it did."""
     now, erased = now or timezone.now(), 0
@@ -116,9 +130,7 @@ def erase_due(*, now: datetime | None = None) -> int:
         with transaction.atomic():
             rows = Participation.objects.select_related("study", "worker").select_for_update(of=("self",))
             own = rows.filter(pk=key, erased_at=None).first()
-            # Who takes part several times has an id until the last of them is due.
-            kept = own and every_one_of(own).exclude(pk__in=due_for_erasure(now).values("pk")).exists()
-            if own and not kept and not is_owed(own):
+            if own and _is_due_each_time(own, now) and not is_owed(own):
                 cut_loose(own, now=now)
                 erased += 1
     return erased

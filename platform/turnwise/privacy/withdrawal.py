@@ -1,6 +1,8 @@
 """Somebody takes their texts and answers back from a study: what goes, and what stays in its place."""
 
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
@@ -14,7 +16,7 @@ from turnwise.accounts.models import User
 from turnwise.crowd.models import Outcome, Participation, Withdrawal, Worker
 from turnwise.crowd.places.ending import end
 from turnwise.dialogues.models import Dialogue, Seat, Turn, Typing
-from turnwise.judging.models import Agreement, Item, Slot, Training
+from turnwise.judging.models import Agreement, Batch, Item, Slot, Training
 from turnwise.labels.models import Label, Pair
 from turnwise.privacy.erasure import cut_loose, is_owed
 from turnwise.quality.models import Attempt, Flag
@@ -79,12 +81,22 @@ def withdraw(participation_id: int, *, by: User | None = None, now: datetime | N
         return earlier
     if by is None and (late := why_too_late(own, now)):
         raise ValidationError(late)
+    _lock_batches(every)
     made = {each.pk: _withdraw_one(each, by, now) for each in every}
     if not is_owed(own):
         cut_loose(own, now=now)
     bundles.forget([own.study_id])
     trash.forget([own.study_id])
     return made[own.pk]
+
+
+def _lock_batches(every: Sequence[Participation]) -> None:
+    """Wait for judgments of theirs that are being saved; later ones find the end.
+
+    This comes before whatever locks the study: a judgment locks its batch, then the study.
+    """
+    batches = Batch.objects.filter(assignment__participation__in=[own.pk for own in every])
+    list(batches.select_for_update(no_key=True, of=("self",)).order_by("pk").values_list("pk"))
 
 
 def _withdraw_one(own: Participation, by: User | None, now: datetime) -> Withdrawal:
@@ -112,7 +124,9 @@ def _removed(own: Participation, by: User | None, now: datetime) -> Withdrawal:
         texts=len(turns) + written.count(),
         labels=given.count(),
     )
-    touched = _studies_touched(own, seat, turns, list(written.values_list("pk", flat=True)))
+    about = _about(seat, list(written.values_list("pk", flat=True)))
+    _lock_slots(about)
+    touched = _studies_touched(own, about)
     _free_slots(own)
     given.delete()
     written.delete()
@@ -147,15 +161,26 @@ def _is_shared(seat: Seat) -> bool:
     return others.filter(assignment__participation__withdrawal=None).exists()
 
 
-def _studies_touched(own: Participation, seat: Seat | None, turns: list[int], written: list[int]) -> set[int]:
-    """The study itself, and those whose workers judge what goes or what it is part of."""
+def _about(seat: Seat | None, written: list[int]) -> dict[str, Any]:
+    """By field of items and labels, what goes, or what it is part of."""
     held = [seat.dialogue_id] if seat else []
     pairs = Pair.objects.filter(
         Q(first_dialogue__in=held) | Q(second_dialogue__in=held)
         | Q(first_response__in=written) | Q(second_response__in=written)
     )  # fmt: skip
     # One after the other: all in one condition would read every label there is.
-    about = {"turn__dialogue__in": held, "dialogue__in": held, "response__in": written, "pair__in": pairs}
+    return {"turn__dialogue__in": held, "dialogue__in": held, "response__in": written, "pair__in": pairs}
+
+
+def _lock_slots(about: Mapping[str, Any]) -> None:
+    """Wait for judgments about it that are being saved, so that they go, too; later ones find nothing."""
+    for path, those in about.items():
+        slots = Slot.objects.filter(**{f"item__{path}": those})
+        list(slots.select_for_update(of=("self",)).order_by("pk").values_list("pk"))
+
+
+def _studies_touched(own: Participation, about: Mapping[str, Any]) -> set[int]:
+    """The study itself, and those whose workers judge what goes or what it is part of."""
     touched = {own.study_id}
     for path, those in about.items():
         touched.update(Label.objects.filter(**{path: those}).values_list("study", flat=True))
@@ -174,7 +199,8 @@ def _free_slots(own: Participation) -> None:
 
 def _take_back(turns: list[int]) -> None:
     """Put a mark in place of what was said, and drop what was said about it."""
+    # First of all, as whoever notes how it was typed looks for its key.
+    Turn.objects.filter(pk__in=turns).update(text=WITHDRAWN, key=None)
     Item.objects.filter(turn__in=turns).delete()
     Label.objects.filter(turn__in=turns).delete()
     Typing.objects.filter(turn__in=turns).delete()
-    Turn.objects.filter(pk__in=turns).update(text=WITHDRAWN, key=None)

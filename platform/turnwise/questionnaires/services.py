@@ -16,6 +16,7 @@ from turnwise.crowd.entry import gates
 from turnwise.crowd.entry.submitted_answers import checked
 from turnwise.crowd.languages import language_of_questions
 from turnwise.crowd.models import Assignment, Outcome, Participation, Worker
+from turnwise.crowd.places.assignment import lock_participation
 from turnwise.labels.models import Label
 from turnwise.labels.services import Timing
 from turnwise.questions.question_sets import all_asked, question_set
@@ -86,8 +87,9 @@ def take(own: Participation, moment: Moment, sent: Mapping[str, Any]) -> None:
         NotTakenError: something that has to be answered is not, or an answer cannot be. Nothing was
             stored.
     """
-    # Who answers in two tabs at once answers one after the other.
+    # Two tabs that send at once take turns, and so does a withdrawal: what was read before it is out of date.
     Worker.objects.select_for_update(no_key=True).get(pk=own.worker_id)
+    own = lock_participation(own.pk)
     labels = [_label(own, ask, sent.get(ask.question_set)) for ask in due(own, moment)]
     if labels:
         Label.objects.bulk_create(labels)

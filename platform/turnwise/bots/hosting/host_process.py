@@ -21,6 +21,8 @@ from turnwise.bots.hosting.resident_bots import HostedBot
 log = logging.getLogger(__name__)
 PAUSE_AFTER_ERROR_SECONDS = 1.0
 GLANCE_SECONDS = 0.1
+# More than a statement of PostgreSQL takes; a process that ends is killed after 20 seconds.
+LAST_STEP_SECONDS = 10.0
 
 
 class Hosting:
@@ -31,6 +33,7 @@ class Hosting:
         self._channel = ""
         self._tasks: list[asyncio.Task[None]] = []
         self._under_way: set[asyncio.Task[None]] = set()
+        self._in_threads: set[asyncio.Future[None]] = set()
         self._outbox = Outbox("bots.answers")
 
     async def __aenter__(self) -> Self:
@@ -45,9 +48,12 @@ class Hosting:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        # A thread goes on although its task is cancelled: it could announce these bots after `withdraw`.
+        if self._in_threads:
+            await asyncio.wait(self._in_threads, timeout=LAST_STEP_SECONDS)
         if self._channel:
             with suppress(Exception):
-                await _with_database(lambda: presence.withdraw(self._channel))
+                await self._with_database(lambda: presence.withdraw(self._channel))
         await asyncio.to_thread(resident_bots.close)
 
     async def _again(self, step: Callable[[], Coroutine[Any, Any, None]]) -> None:
@@ -62,7 +68,7 @@ class Hosting:
     async def _tend(self) -> None:
         """Keep what is hosted, and what others know of it, up to date."""
         while True:
-            await _with_database(self._look_after)
+            await self._with_database(self._look_after)
             for hosted in resident_bots.everything():
                 if hosted.resident.is_half_open:
                     self._begin(self._probe(hosted))
@@ -74,6 +80,13 @@ class Hosting:
         while _states() == told and time.monotonic() < until:
             await asyncio.sleep(GLANCE_SECONDS)
 
+    async def _with_database(self, step: Callable[[], None]) -> None:
+        """Run a step on a thread, which gives its connection back at the end."""
+        in_thread = asyncio.ensure_future(asyncio.to_thread(_with_own_connection, step))
+        self._in_threads.add(in_thread)
+        in_thread.add_done_callback(self._in_threads.discard)
+        await asyncio.shield(in_thread)
+
     def _look_after(self) -> None:
         resident_bots.tend()
         if self._channel:
@@ -84,7 +97,7 @@ class Hosting:
         layer = get_channel_layer()
         assert layer is not None
         self._channel = DIRECTORY.own_channel = await layer.new_channel()
-        await _with_database(self._look_after)
+        await self._with_database(self._look_after)
         while True:
             message = await layer.receive(self._channel)
             for request in message["items"]:
@@ -127,13 +140,8 @@ def _states() -> list[tuple[int, State]]:
     return [(hosted.row.pk, hosted.resident.state) for hosted in resident_bots.everything()]
 
 
-async def _with_database(step: Callable[[], None]) -> None:
-    """Run a step on a thread, which gives its connection back at the end."""
-
-    def run() -> None:
-        try:
-            step()
-        finally:
-            connection.close()
-
-    await asyncio.to_thread(run)
+def _with_own_connection(step: Callable[[], None]) -> None:
+    try:
+        step()
+    finally:
+        connection.close()

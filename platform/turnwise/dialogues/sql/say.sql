@@ -6,6 +6,15 @@ CREATE OR REPLACE FUNCTION dialogues_say(
     OUT earlier text[]
 ) LANGUAGE plpgsql AS $$
 BEGIN
+    IF the_room = 1 THEN  -- to a person: the conversation stays when one of the two withdraws, which locks its row, too
+        PERFORM FROM dialogues_dialogue WHERE id = the_dialogue FOR NO KEY UPDATE;
+        IF EXISTS (SELECT FROM dialogues_seat AS s
+                     JOIN crowd_assignment AS a ON a.id = s.assignment_id
+                     JOIN crowd_withdrawal AS w ON w.participation_id = a.participation_id
+                    WHERE s.dialogue_id = the_dialogue AND s.number = the_seat) THEN
+            RETURN;
+        END IF;
+    END IF;
     UPDATE dialogues_dialogue AS d
        SET turns = d.turns + 1,
            due_0 = CASE the_due_0 WHEN '{}' THEN d.due_0 ELSE d.due_0 || dialogues_codes(d.turns, the_due_0) END,

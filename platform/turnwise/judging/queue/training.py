@@ -12,7 +12,7 @@ from django.utils.translation import ngettext
 from evaluation.questions import Example, QuestionSet
 from evaluation.questions.sets.preference import training_of, wrong_in
 from turnwise.crowd.languages import ENGLISH
-from turnwise.crowd.models import Outcome, Participation
+from turnwise.crowd.models import Assignment, Outcome, Participation
 from turnwise.crowd.refusals import EntryRefusedError
 from turnwise.judging.asks import sets_of
 from turnwise.judging.models import JudgingPlan, Training
@@ -88,7 +88,9 @@ def answer(participation: Participation, given: Sequence[Mapping[str, object]]) 
         EntryRefusedError: it was the last try, or none is left.
     """
     Participation.objects.select_for_update(no_key=True).get(pk=participation.pk)
-    if not is_due(participation):
+    # Read after the lock, for which a withdrawal may have been waited.
+    has_ended = Assignment.objects.filter(participation=participation).exclude(outcome="").exists()
+    if has_ended or not is_due(participation):
         return []
     marked = [
         Marked(example, wrong_in(example, questions, answers), answers)

@@ -11,13 +11,14 @@ DECLARE
     is_over boolean := false;
     is_new boolean;
 BEGIN
+    PERFORM FROM judging_batch WHERE id = the_batch FOR NO KEY UPDATE;
+    -- In a statement after the lock, so that it reads what was committed meanwhile: a withdrawal locks the batch, too.
     SELECT batch.id, batch.worker_id, batch.study_id, a.outcome, p.pilot, plan.third_rater INTO b
       FROM judging_batch AS batch
       JOIN crowd_assignment AS a ON a.id = batch.assignment_id
       JOIN crowd_participation AS p ON p.id = a.participation_id
       JOIN judging_judgingplan AS plan ON plan.study_id = batch.study_id
-     WHERE batch.id = the_batch
-       FOR NO KEY UPDATE OF batch;
+     WHERE batch.id = the_batch;
     IF b.outcome <> '' THEN
         RETURN 'finished';
     END IF;

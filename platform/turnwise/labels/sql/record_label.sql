@@ -22,6 +22,14 @@ BEGIN
     IF NOT FOUND THEN
         RETURN;
     END IF;
+    -- A conversation with a person stays without one of the two who withdraws, which locks its row, too.
+    IF EXISTS (SELECT FROM dialogues_seat AS s
+                 JOIN crowd_assignment AS a ON a.id = s.assignment_id
+                 JOIN crowd_withdrawal AS w ON w.participation_id = a.participation_id
+                WHERE s.dialogue_id = the_dialogue AND s.number = the_seat) THEN
+        turns := NULL;
+        RETURN;
+    END IF;
     IF the_position IS NULL THEN
         INSERT INTO labels_label AS l (study_id, dialogue_id, rater_id, party, occasion, ask_id, question_set,
                                        answers, shown_ms, answer_ms, created_at, changed_at, changes)

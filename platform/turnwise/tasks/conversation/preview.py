@@ -4,7 +4,6 @@ from collections.abc import AsyncIterator, Mapping
 from typing import Any
 from uuid import uuid4
 
-from django.utils import timezone
 from django.utils.translation import gettext as _
 from typing_extensions import override
 
@@ -118,9 +117,9 @@ class TalkPreviewed(Previewed):
         return turn._asdict() | ({"html": as_html(turn.text)} if is_shown else {})
 
     def _say(self, text: str, key: str | None = None) -> SavedTurn:
-        at, now = len(self.said), timezone.now().isoformat()
+        at = len(self.said)
         speaker, counted = speaker_of(self.seat, at), at >= self.seat.opening_turns
-        turn = SavedTurn(at, speaker, text, counted, key, now)
+        turn = SavedTurn(at, speaker, text, counted, key)
         self.said.append(turn)
         if counted:
             self.due += [ask.due(at) for ask in due_with_turn(self.seat.asks, is_own=speaker == "human")]
