@@ -6,7 +6,7 @@ import math
 import re
 import secrets
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from importlib.metadata import version
@@ -251,6 +251,12 @@ class Answering(ABC):
 
         Returns:
             What is done now, by key; a key comes once. Takes a moment, not a whole reply.
+        """
+
+    def cancel(self, keys: Collection[int]) -> None:  # noqa: B027 - a bot that cannot stop goes on
+        """Stop answering contexts that are under way and whose callers have left.
+
+        Unless overridden, they are answered to the end, and hosting drops what `step` returns for them.
         """
 
 

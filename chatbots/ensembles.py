@@ -7,7 +7,7 @@ nobody has a reply. The first remark of a turn names the member that spoke.
 import asyncio
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any, ClassVar
@@ -195,10 +195,23 @@ class _Asking(Answering):
         done = self._ensemble.runner.run(self._next())
         return {self._asked.pop(task): _outcome(task) for task in done}
 
+    def cancel(self, keys: Collection[int]) -> None:
+        tasks = [task for task, key in self._asked.items() if key in keys]
+        for task in tasks:
+            task.cancel()
+            del self._asked[task]
+        if tasks:  # the members learn of it only while the loop runs
+            self._ensemble.runner.run(_ended(tasks))
+
     async def _next(self) -> set[asyncio.Task[Response]]:
         first = asyncio.FIRST_COMPLETED
         done, _ = await asyncio.wait(self._asked, timeout=STEP_SECONDS, return_when=first)
         return done
+
+
+async def _ended(tasks: "Sequence[asyncio.Task[Response]]") -> None:
+    """Give cancelled tasks a moment to end."""
+    await asyncio.wait(tasks, timeout=STEP_SECONDS)
 
 
 def _outcome(task: "asyncio.Task[Response]") -> Response | Failure:

@@ -1,7 +1,7 @@
 """Bots around bots: `{"bot": {"adapter": …, "configuration": {…}}, …}`, in any depth."""
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from itertools import count
 from typing import Annotated, Any, ClassVar
@@ -219,6 +219,15 @@ class _Revising(Answering):
                 key, context = self._asked.pop(inner_key)
                 done[key] = self._wrapper.concluded(context, outcome)
         return done
+
+    def cancel(self, keys: Collection[int]) -> None:
+        for key in keys:
+            self._done.pop(key, None)
+        inner_keys = [inner_key for inner_key, (key, _) in self._asked.items() if key in keys]
+        if inner_keys:
+            self._inner.cancel(inner_keys)
+        for inner_key in inner_keys:
+            del self._asked[inner_key]
 
 
 class CandidateFilter(WrapperBot):

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import count
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -155,6 +155,14 @@ class _Answering(Answering):
                 done[self._under_way.pop((drawing, its_key))] = response_of(reply, self._bot)
         self._drop_idle()
         return done
+
+    def cancel(self, keys: Collection[int]) -> None:
+        self._waiting = [each for each in self._waiting if each[0] not in keys]
+        leaving = [place for place, key in self._under_way.items() if key in keys]
+        for drawing, its_key in leaving:
+            self._streams[drawing].cancel([its_key])
+            del self._under_way[drawing, its_key]
+        self._drop_idle()
 
     def _drop_idle(self) -> None:
         """Free what streams remember that nobody asks any more."""

@@ -26,6 +26,7 @@ class Request:
         party: who asks; parties are served in turn.
         deliver: hands the outcome to the caller, who may be gone; must not raise or block.
         taken: whether the bot has begun with it.
+        cancelled: whether its caller has left before the deadline.
     """
 
     context: Context
@@ -34,6 +35,11 @@ class Request:
     party: Hashable
     deliver: Callable[[Outcome], None]
     taken: bool = False
+    cancelled: bool = False
+
+    def is_awaited(self, now: float) -> bool:
+        """Whether somebody still waits for the outcome."""
+        return not self.cancelled and self.until > now
 
     def held_for(self, response: Response) -> float:
         """Seconds until the response may be handed over; a tenth of the deadline is left for its way."""

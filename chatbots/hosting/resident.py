@@ -81,7 +81,7 @@ class _Serving:
 
     def _serve(self, batch: Sequence[Request]) -> None:
         """Compute and deliver. A batch that fails is asked again one by one, to fail only the guilty."""
-        if not (batch := [request for request in batch if request.until > time.monotonic()]):
+        if not (batch := [request for request in batch if request.is_awaited(time.monotonic())]):
             return
         self._room.be_patient_with(batch)
         outcomes = self._attempt([request.context for request in batch])
@@ -114,6 +114,7 @@ class _Serving:
         joining: list[Request] = []
         try:
             while under_way or self._room.is_open:
+                self._cancel_abandoned(answering, under_way)
                 joining = self._joining(answering.room, idle=not under_way)
                 with self._room.busy(len(under_way) + len(joining)):
                     if joining:
@@ -121,8 +122,8 @@ class _Serving:
                         under_way |= dict(zip(keys, joining, strict=True))
                         joining = []
                     done = answering.step()
-                for key, returned in done.items():
-                    self._end(under_way.pop(key), self._room.outcome(returned))
+                for key in done.keys() & under_way.keys():
+                    self._end(under_way.pop(key), self._room.outcome(done[key]))
         except BaseException:
             requests = [*under_way.values(), *joining]
             self._log_failure(len(requests))
@@ -130,6 +131,17 @@ class _Serving:
                 self._serve([request])
             return False
         return True
+
+    def _cancel_abandoned(self, answering: Answering, under_way: dict[int, Request]) -> None:
+        """Have the bot stop answering requests that nobody waits for; one that was late is a failure."""
+        now = time.monotonic()
+        keys = [key for key, request in under_way.items() if not request.is_awaited(now)]
+        if not keys:
+            return
+        answering.cancel(keys)
+        for request in map(under_way.pop, keys):
+            if not request.cancelled:
+                self._end(request, self._room.late(request))
 
     def _joining(self, most: int, *, idle: bool) -> list[Request]:
         return self._room.next_batch(most, self._bot.max_wait) if idle else self._room.newcomers(most)

@@ -100,8 +100,9 @@ class WaitingRoom:
         raise refusal
 
     def leave(self, request: Request) -> None:
-        """Take a request that nobody waits for out of the queue, if the bot has not begun with it."""
+        """Cancel a request: it leaves the queue, or the bot stops answering it if it can."""
         with self._changed:
+            request.cancelled = True
             self._remove(request)
 
     def late(self, request: Request) -> BotLateError:
@@ -164,7 +165,7 @@ class WaitingRoom:
         """Who waits now, up to so many, without waiting for anybody, and without those who have given up."""
         with self._changed:
             now = time.monotonic()
-            return [request for request in self._take(most) if request.until > now]
+            return [request for request in self._take(most) if request.is_awaited(now)]
 
     def be_patient_with(self, batch: Sequence[Request]) -> None:
         """Count the bot as stuck in its next call only when the callers of this batch would."""

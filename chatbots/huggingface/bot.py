@@ -3,7 +3,7 @@
 import json
 import re
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import count
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -168,6 +168,10 @@ class _Answering(Answering):
     def step(self) -> dict[int, Response | Failure]:
         failed, self._failed = self._failed, {}
         return failed | {key: self._bot.response(drawn) for key, drawn in self._stream.step().items()}
+
+    def cancel(self, keys: Collection[int]) -> None:
+        drawn = [key for key in keys if self._failed.pop(key, None) is None]
+        self._stream.cancel(drawn)
 
 
 class ModelBot(ContinuousBot):

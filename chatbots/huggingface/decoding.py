@@ -10,7 +10,7 @@ Shapes: n rows that are still decoded, t tokens so far, v vocabulary.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -181,6 +181,23 @@ class DecodingStream:
         self._state = _State(randoms, places + 1, seen | self._decoder.shows[tokens])
         full = self._state.places == self._decoder.settings.most_tokens
         return self._go_on(tokens, ~(full | torch.isin(tokens, self._decoder.ending)))
+
+    @torch.inference_mode()
+    def cancel(self, keys: Collection[int]) -> None:
+        """Draw nothing more for these contexts, which are under way."""
+        for key in keys:
+            del self._ended[key]
+        staying = [place for place, row in enumerate(self._rows) if row.key not in keys]
+        if self._running is None or len(staying) == len(self._rows):
+            return
+        self._rows = [self._rows[place] for place in staying]
+        if not staying:
+            self._running = None
+            return
+        index = torch.tensor(staying, device=self._running.scores.device)
+        self._running.keep(index)
+        self._running.scores = self._running.scores[index]  # of the next token, which are known already
+        self._state = _State(*(each[index] for each in self._state))
 
     def _go_on(self, tokens: Tensor, going: Tensor) -> dict[int, list[Generated]]:
         """Let the rows leave that are done, and go on with the others: (n,), bool."""

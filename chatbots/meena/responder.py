@@ -9,7 +9,7 @@ Beam search, to compare sample-and-rank with: the paper's table 3.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Literal, NamedTuple
 
@@ -260,6 +260,12 @@ class ReplyStream:
         done = self._samples.step()
         return {key: self._responder.judged(drawn, *self._open.pop(key)) for key, drawn in done.items()}
 
+    def cancel(self, keys: Collection[int]) -> None:
+        """Stop replying to conversations that are under way."""
+        self._samples.cancel(keys)
+        for key in keys:
+            del self._open[key]
+
 
 class BeamStream:
     """The same, one conversation after the other: a beam is searched for whole.
@@ -293,6 +299,11 @@ class BeamStream:
         key = next(iter(self._waiting))
         (reply,) = self._responder.reply([self._waiting.pop(key)], [0])
         return {key: reply}
+
+    def cancel(self, keys: Collection[int]) -> None:
+        """Search for no reply to these conversations."""
+        for key in keys:
+            del self._waiting[key]
 
 
 def choose(candidates: Sequence[Candidate], *, dropped_turns: int = 0) -> Reply:

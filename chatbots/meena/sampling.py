@@ -12,7 +12,7 @@ Source: arXiv:2001.09977, section 3.4.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import count, islice
@@ -243,6 +243,13 @@ class SampleStream:
             ended = np.repeat(whole, self.settings.samples)
         return self._leave(ended) if ended.any() else {}
 
+    @torch.inference_mode()
+    def cancel(self, keys: Collection[int]) -> None:
+        """Draw no more samples of these contexts, which are under way."""
+        for key in keys:
+            del self._open[key]
+        self._release(np.isin(self._owner, list(keys)))
+
     def _draw(self) -> None:
         """Draw and store a token of each row; done again, it changes nothing."""
         rows, drawn = self.state.rows(), self._drawn
@@ -278,10 +285,13 @@ class SampleStream:
             if len(entry.samples) == self.settings.samples:
                 done[entry.key] = [entry.samples[index] for index in range(self.settings.samples)]
                 del self._open[entry.key]
-        order = self.state.release_rows(ended)
+        self._release(ended)
+        return done
+
+    def _release(self, leaving: NDArray[np.bool_]) -> None:
+        order = self.state.release_rows(leaving)
         self._owner = self._owner[order]
         self._drawn.keep(order)
-        return done
 
 
 class Drawn(NamedTuple):

@@ -332,6 +332,30 @@ def test_a_changed_configuration_is_loaded_and_an_inactive_bot_let_go() -> None:
 
 
 @pytest.mark.usefixtures("_hosting")
+async def test_a_caller_of_another_process_who_leaves_takes_the_request_along() -> None:
+    bot = await sync_to_async(scripted)(hang_on=[1], hang_seconds=3600)
+    async with Hosting():
+        resident = (await sync_to_async(tended)(bot)).resident
+        channel = presence.DIRECTORY.own_channel
+        while not channel:
+            await asyncio.sleep(0.01)
+            channel = presence.DIRECTORY.own_channel
+        copy = presence.Copy(bot.pk, channel, "here", State.READY)
+        line = await courier()
+        first, second = (
+            asyncio.create_task(line.ask(copy, HELLO, deadline=3600, party=None)) for _ in range(2)
+        )
+        while resident.waiting < 2:
+            await asyncio.sleep(0.01)
+
+        second.cancel()
+        async with asyncio.timeout(120):
+            while resident.waiting > 1:  # the first has begun
+                await asyncio.sleep(0.01)
+        first.cancel()
+
+
+@pytest.mark.usefixtures("_hosting")
 def test_a_bot_that_was_given_longer_is_not_stuck_before(settings: Settings) -> None:
     settings.BOT_DEADLINE_SECONDS = 0.1
     slow = tended(scripted(seconds=1.0)).resident

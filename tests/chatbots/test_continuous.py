@@ -3,7 +3,8 @@
 import asyncio
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from contextlib import suppress
 
 import pytest
 
@@ -42,10 +43,16 @@ class Counting(Answering):
             del self.left[key]
         return {key: Response(f"number {key}") for key in done}
 
+    def cancel(self, keys: Collection[int]) -> None:
+        if self.bot.can_cancel:
+            for key in keys:
+                del self.left[key]
+
 
 class CountingBot(ContinuousBot):
-    def __init__(self, seconds: float = 0.0) -> None:
+    def __init__(self, seconds: float = 0.0, *, can_cancel: bool = True) -> None:
         super().__init__(BotConfiguration())
+        self.can_cancel = can_cancel
         self.seconds = seconds
         self.admitted = 0
         self.at_once: list[int] = []
@@ -129,6 +136,52 @@ async def test_who_has_given_up_takes_no_room() -> None:
         await resident.respond(steps(1))
 
     assert bot.admitted == 4
+
+
+FOREVER = 1_000_000
+
+
+async def test_nothing_is_computed_for_a_caller_who_has_left() -> None:
+    bot = CountingBot(seconds=0.001)
+    with Resident("counting", lambda: bot) as resident:
+        leaving = [asyncio.create_task(resident.respond(steps(FOREVER), deadline=600.0)) for _ in range(3)]
+        while bot.admitted < 3:
+            await asyncio.sleep(0.001)
+        leaving[0].cancel()
+        leaving[1].cancel()
+
+        assert (await resident.respond(steps(2), deadline=600.0)).text == "number 3"
+        assert bot.at_once[-1] == 2  # the one that stays and the one that joined
+        leaving[2].cancel()
+
+
+async def test_nothing_is_computed_for_a_caller_whose_deadline_is_over() -> None:
+    bot = CountingBot(seconds=0.001)
+    with Resident("counting", lambda: bot) as resident:
+        late = [resident.respond(steps(FOREVER), deadline=0.05) for _ in range(3)]
+        assert {type(each) for each in await asyncio.gather(*late, return_exceptions=True)} == {BotLateError}
+
+        assert (await resident.respond(steps(2), deadline=600.0)).text.startswith("number")
+        assert bot.at_once[-1] == 1
+
+
+async def test_a_bot_that_is_late_five_times_in_a_row_rests_although_it_stops_answering() -> None:
+    bot = CountingBot(seconds=0.001)
+    with Resident("counting", lambda: bot) as resident:
+        while resident.state is not State.FAILING:
+            with suppress(BotLateError):
+                await resident.respond(steps(FOREVER), deadline=0.02)
+
+
+async def test_what_a_bot_that_cannot_stop_says_to_a_caller_who_has_left_is_dropped() -> None:
+    bot = CountingBot(seconds=0.001, can_cancel=False)
+    with Resident("counting", lambda: bot) as resident:
+        leaving = asyncio.create_task(resident.respond(steps(50), deadline=600.0))
+        while not bot.at_once:
+            await asyncio.sleep(0.001)
+        leaving.cancel()
+
+        assert (await resident.respond(steps(200), deadline=600.0)).text == "number 1"
 
 
 def test_closing_waits_for_what_has_begun_and_for_nothing_else() -> None:

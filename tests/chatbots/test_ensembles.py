@@ -7,6 +7,7 @@ import threading
 import pytest
 
 from chatbots.base import Bot, BotConfiguration, Context, Response
+from chatbots.ensembles import AT_ONCE
 from chatbots.errors import BotFailedError, ChatbotError, ConfigurationError
 from chatbots.hosting.resident import Resident
 from chatbots.registry import REGISTRY, create_bot
@@ -306,6 +307,22 @@ def test_a_slow_dialogue_holds_up_no_other_one():
 
     with Resident("team", lambda: create_bot("router", configuration)) as resident:
         assert asyncio.run(both(resident)) == ["at last", "I am quick."]
+
+
+async def test_members_stop_answering_a_caller_who_has_left(made):
+    bot = made("vote", {"adapter": "held"}, member("quick"), seconds=60.0)
+    answering, held = bot.answering(), bot._members["held"]
+    begun = asyncio.to_thread(answering.admit, [Context.from_texts(["Hi!"], seed=1)])
+    [first] = await begun
+    [waiting] = await asyncio.to_thread(answering.admit, [Context.from_texts(["Hi!"], seed=2)])
+    await asyncio.to_thread(answering.step)
+    assert held.waiting == 2
+
+    await asyncio.to_thread(answering.cancel, [first, waiting])
+
+    assert held.waiting == 1  # that with which it had begun; nobody waits for it
+    assert answering.step() == {}
+    assert answering.room == AT_ONCE
 
 
 def test_filters_around_an_ensemble_say_what_another_member_said(made):

@@ -1,7 +1,7 @@
 """Newcomers join through wrappers: each dialogue's reply is filtered by itself, when it is done."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import pytest
@@ -46,6 +46,10 @@ class Ticking(Answering):
         for key in done:
             del self.left[key]
         return {key: Response(SAID, (Candidate(SAID, 0.0), Candidate(OTHER, -1.0))) for key in done}
+
+    def cancel(self, keys: Collection[int]) -> None:
+        for key in keys:
+            del self.left[key]
 
 
 class TickingBot(ContinuousBot):
@@ -169,6 +173,19 @@ def test_a_turn_that_the_classifier_cannot_read_fails_alone(classifier):
     assert ends[1].text == SAID
     assert ends[2].text == bot.configuration.answer()
     assert [type(each) for each in bot.respond([talk("poison 1"), talk("hello 1")])] == [Failure, Response]
+
+
+def test_the_bot_inside_stops_answering_a_caller_who_has_left(classifier):
+    inside = {"adapter": "repetition-filter", "configuration": {"bot": {"adapter": "ticking"}}}
+    bot = create_bot("identity-guard", {"bot": inside, "classifier": classifier})
+    answering = bot.answering()
+    own, leaving, staying = answering.admit([talk("robot"), talk("hello 9"), talk("hello 2")])
+
+    answering.cancel([own, leaving])
+
+    assert answering.step() == {}
+    assert list(answering.step()) == [staying]
+    assert bot.inner.inner.at_once == [1, 1]
 
 
 def test_a_reply_that_cannot_be_judged_fails_alone_and_the_others_go_on(classifier):

@@ -253,3 +253,20 @@ def test_connections_end_with_their_event_loop(places: Places) -> None:
         batches.close_connections()
         cursor.execute("SELECT count(*) FROM dialogues_turn WHERE position = 1")
         assert (open_ones, cursor.fetchone()[0]) == (1, 4)
+
+
+async def test_a_slice_whose_callers_all_left_holds_up_nobody_behind_it(
+    three: list[Seated], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batches, "LARGEST_BATCH", 2)
+    leaving = [say(three[0]), say(three[1])]
+    behind = say(three[2])
+    await asyncio.sleep(0)  # all three are in the queue, and none of them has been sent
+    for caller in leaving:
+        caller.cancel()
+
+    async with asyncio.timeout(120):
+        exchange = await behind
+
+    assert exchange.human_turn.text == "Hello"
+    assert [await turns_of(seat) for seat in three] == [["Hi!"], ["Hi!"], ["Hi!", "Hello"]]

@@ -1,9 +1,11 @@
 """Steps of the consumers while PostgreSQL is away."""
 
 import asyncio
+from contextlib import closing
 
+import psycopg2
 import pytest
-from django.db import OperationalError, connection
+from django.db import OperationalError, connection, transaction
 
 from tests.away import Away
 from turnwise.live import database
@@ -44,15 +46,42 @@ async def test_one_that_stays_away_is_an_error(away: Away, monkeypatch: pytest.M
         await in_database(two)
 
 
-async def test_what_fails_by_itself_is_not_repeated_for_long(away: Away) -> None:
-    asked = []
+async def test_a_step_whose_session_was_ended_runs_once_more(away: Away) -> None:
+    tries = []
 
-    def late() -> None:
-        asked.append(1)
-        with connection.cursor() as cursor:
-            cursor.execute("SET statement_timeout = 1; SELECT pg_sleep(600)")
+    def step() -> int:
+        tries.append(1)
+        with transaction.atomic(), connection.cursor() as cursor:
+            if len(tries) == 1:
+                cursor.execute("SELECT pg_terminate_backend(pg_backend_pid())")
+            return two()
 
-    with pytest.raises(OperationalError, match="statement timeout"):
-        await in_database(late)
+    assert await in_database(step) == 2
+    assert len(tries) == 2
 
-    assert len(asked) == 2
+
+@pytest.mark.parametrize(
+    ("statement", "message"),
+    [
+        ("SET LOCAL statement_timeout = 1; SELECT pg_sleep(600)", "statement timeout"),
+        ("SET LOCAL lock_timeout = 1; SELECT pg_advisory_xact_lock(36)", "lock timeout"),
+        ("DO $$ BEGIN RAISE 'circle' USING ERRCODE = 'deadlock_detected'; END $$", "circle"),
+    ],
+)
+@pytest.mark.usefixtures("transactional_db")
+async def test_a_step_that_fails_on_a_living_connection_is_not_repeated(statement: str, message: str) -> None:
+    database.close_connections()  # of earlier tests, which may have ended their sessions
+    tries = []
+
+    def step() -> None:
+        tries.append(1)
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute(statement)
+
+    holder = psycopg2.connect(**connection.get_connection_params())
+    with closing(holder), holder.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(36)")
+        with pytest.raises(OperationalError, match=message):
+            await in_database(step)
+
+    assert len(tries) == 1

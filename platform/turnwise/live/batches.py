@@ -117,12 +117,14 @@ class _Lane:
 
     async def _carry_out_all(self) -> None:
         try:
-            while batch := self._next_batch():
-                await self._carry_out(batch)
+            while self._waiting:
+                if batch := self._next_batch():
+                    await self._carry_out(batch)
         finally:
             self._work = None
 
     def _next_batch(self) -> list[tuple[Values, asyncio.Future[Row]]]:
+        """Take the next steps off the queue; the list is empty if all of their callers were cancelled."""
         taken = [self._waiting.popleft() for _ in range(min(LARGEST_BATCH, len(self._waiting)))]
         batch = [(values, row) for values, row in taken if not row.done()]  # some callers have gone
         batch.sort(key=_first_locked)

@@ -14,7 +14,7 @@ from typing import Any, ParamSpec, Self, TypeVar
 
 import psycopg2
 from django.conf import settings
-from django.db import InterfaceError, OperationalError, connection, connections
+from django.db import Error, InterfaceError, OperationalError, connection, connections
 from django.utils.translation import activate, deactivate_all, get_language
 from psycopg2.extensions import POLL_OK, POLL_READ, POLL_WRITE
 
@@ -130,6 +130,8 @@ class LoopConnection:
 # For a PostgreSQL that was killed: it is mostly there again within a second or two.
 BACK_WITHIN_SECONDS = 5.0
 PAUSE_SECONDS = 0.1
+# PostgreSQL's codes of a broken line, and of a session that an administrator, a crash or a start ended.
+ENDED_CODES = ("08", "57P01", "57P02", "57P03")
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -149,9 +151,10 @@ class AwayError(Exception):
 async def in_database(step: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
     """Run a short database step on one of the threads that keep a connection.
 
-    A step must be safe to repeat: if the connection turns out to be broken, as after a restart
-    of PostgreSQL, it runs once more on a new one, as soon as PostgreSQL lets anybody in; no thread waits for
-    that. What it says is in the language of who asked for it.
+    A step must be safe to repeat: if its connection was lost, as in a restart of PostgreSQL, it runs once
+    more on a new one, once PostgreSQL accepts connections; no thread waits for that. Every other error,
+    lock and statement timeouts included, goes to the caller at once. Texts of the step are in the language
+    of its caller.
     """
     loop = asyncio.get_running_loop()
     language, until = get_language(), loop.time() + BACK_WITHIN_SECONDS
@@ -182,13 +185,29 @@ def _speak(language: str | None) -> None:
 def _with_live_connection(step: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
     try:
         return step(*args, **kwargs)
-    except (InterfaceError, OperationalError):
+    except Error as error:
+        if not is_connection_loss(error):
+            raise
         connection.close()
         try:
             connection.ensure_connection()
-        except OperationalError as error:
-            raise AwayError from error
+        except OperationalError as away:
+            raise AwayError from away
         return step(*args, **kwargs)
+
+
+def is_connection_loss(error: BaseException | None) -> bool:
+    """Whether a database error, or one that caused it, says that the session in PostgreSQL ended.
+
+    A timeout, a deadlock or a full disk has a code of its own and leaves the session as it was. The state of
+    Django's connection would not tell: leaving a transaction after a loss opens the next connection.
+    """
+    while error is not None:
+        if isinstance(error, InterfaceError | OperationalError):
+            code = getattr(error.__cause__, "pgcode", None)
+            return code is None or code.startswith(ENDED_CODES)
+        error = error.__cause__
+    return False
 
 
 def close_connections() -> None:

@@ -92,6 +92,8 @@ def is_worked_on(kind: int, pk: int) -> bool:
 
 # A message is on its way for at most so long; then it is taken for lost and sent again.
 LOST_AFTER_SECONDS = 60
+# A process that dies, or loses Redis, while it sends holds the row up no longer than this.
+SENDING_SECONDS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,10 +109,22 @@ class Slices:
     lock: int
 
     def send(self, pk: int, job: "Task[[int], None]") -> bool:
-        """Have a worker go on with a row; False if one was told so already."""
-        if not cache.add(self._on_its_way(pk), True, timeout=LOST_AFTER_SECONDS):
+        """Have a worker go on with a row; False if one was told so already.
+
+        Raises:
+            kombu.exceptions.OperationalError, redis.exceptions.RedisError: the queue did not take the job.
+        """
+        key = self._on_its_way(pk)
+        if not cache.add(key, True, timeout=SENDING_SECONDS):
             return False
-        job.delay(pk)
+        try:
+            job.delay(pk)
+        except BaseException:
+            with suppress(RedisError):
+                cache.delete(key)
+            raise
+        with suppress(RedisError):  # the queue has the job; if the mark ends early, it is sent twice at most
+            cache.touch(key, LOST_AFTER_SECONDS)
         return True
 
     def arrived(self, pk: int) -> None:

@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 
 from channels.db import database_sync_to_async
 from django.conf import settings
-from django.db import OperationalError
+from django.db import InterfaceError, OperationalError
 
 from chatbots.base import Context
 from chatbots.errors import (
@@ -55,12 +55,13 @@ def run_slice(name: str, work: Coroutine[Any, Any, bool], give_up: Callable[[str
         Whether there is more to do.
 
     Raises:
-        OperationalError: the database is away or restarts; the timer takes the work up once it is back.
+        InterfaceError, OperationalError: the database is away or restarts; the timer takes the work up once
+            it is back.
     """
     try:
         # A loop of its own and not async_to_sync: each step's connection may be closed after it.
         return asyncio.run(work)
-    except OperationalError:
+    except (InterfaceError, OperationalError):
         raise
     except BotChangedError as error:
         give_up(str(error))

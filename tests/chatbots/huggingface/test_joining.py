@@ -143,6 +143,36 @@ def test_with_an_encoder_a_batch_is_no_longer_than_the_longest_that_is_in_it(fol
     assert max(heard[-30:]) <= 7 < max(heard)
 
 
+@pytest.mark.parametrize("name", list(MODELS))
+def test_whoever_leaves_is_decoded_no_further_and_the_others_get_what_they_get_alone(folders, name):
+    bot = make(folders, name, batch=4, samples=2, top_k=10)
+    alone = [bot.respond([context])[0] for context in CONTEXTS[:4]]
+    answering = bot.answering()
+    keys = answering.admit(CONTEXTS[:4])
+    done = answering.step() | answering.step()
+
+    left = [key for key in (keys[0], keys[2]) if key not in done]
+    answering.cancel(left)
+    rows = len(answering._stream._rows)
+    while len(done) < 4 - len(left):
+        done |= answering.step()
+
+    assert left
+    assert rows <= 2 * (4 - len(left))
+    assert not done.keys() & set(left)
+    assert [done[key].text for key in keys if key not in left] == [
+        alone[number].text for number, key in enumerate(keys) if key not in left
+    ]
+
+
+def test_a_batch_that_everybody_leaves_is_empty(folders):
+    answering = make(folders, "gpt2", batch=2).answering()
+    answering.cancel(list(answering.admit(CONTEXTS[:2])))
+
+    assert answering.room == 2
+    assert answering.step() == {}
+
+
 def test_room_is_what_the_batch_of_the_settings_leaves(folders):
     answering = make(folders, "gpt2", batch=3, samples=2).answering()
 

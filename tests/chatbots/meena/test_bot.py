@@ -161,3 +161,31 @@ def test_the_memory_needed_is_that_of_the_weights_and_of_decoding(checkpoint):
 def test_a_folder_without_a_model_says_what_to_do(tmp_path):
     with pytest.raises(ConfigurationError, match=r"no model is there\. Train one"):
         REGISTRY.configuration("meena-base", {"checkpoint": str(tmp_path)})
+
+
+@pytest.mark.parametrize("adapter", ["meena-base", "meena-beam"])
+def test_a_caller_who_leaves_is_forgotten_whatever_their_drawing(checkpoint, adapter):
+    bot = create_bot(adapter, {"checkpoint": checkpoint, "samples": 4})
+    drawings = [None, Drawing(2, 0.5), Drawing(2, 0.5)] if adapter == "meena-base" else [None]
+    answering = bot.answering()
+    keys = answering.admit([replace(CONTEXTS[0], drawing=drawing) for drawing in drawings])
+
+    answering.cancel(keys)
+
+    assert answering.step() == {}
+    assert answering.room == bot.max_batch
+
+
+def test_a_caller_who_leaves_while_others_are_answered_changes_nothing_for_them(checkpoint):
+    bot = create_bot("meena-base", {"checkpoint": checkpoint, "batch": 2, "samples": 4})
+    asked = [replace(context, drawing=Drawing(8, 1.0)) for context in CONTEXTS[:2]]
+    (alone,) = bot.respond([asked[1]])
+    answering = bot.answering()
+    leaving, staying = answering.admit(asked)  # the stream of this drawing has room for one of them
+
+    answering.cancel([leaving])
+    done = {}
+    while not done:
+        done = answering.step()
+
+    assert done == {staying: alone}

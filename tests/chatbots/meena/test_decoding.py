@@ -228,6 +228,29 @@ def test_a_gpus_way_of_drawing_draws_the_same(architecture):
         np.testing.assert_allclose(*likelihoods, atol=1e-4)
 
 
+@pytest.mark.parametrize("steady", [False, True])
+@pytest.mark.parametrize("steps", [0, 2])
+def test_a_context_that_leaves_is_drawn_no_further_and_the_others_are_drawn_the_same(steady, steps):
+    model = small_model(vocabulary_size=60, response_length=40)
+    settings = SamplingSettings(samples=5, temperature=1.5)
+    contexts = [[5 + i, 4] * (1 + i) for i in range(4)]
+    stream = SampleStream(model, settings, room=4, steady=steady)
+    keys = stream.admit(contexts, list(range(4)))
+    found = {}
+    for _ in range(steps):
+        found |= stream.step()
+
+    stream.cancel([keys[0], keys[2]])
+
+    assert stream.room == 2
+    assert not np.isin(stream._owner, [keys[0], keys[2]]).any()
+    while len(found) < 2:
+        found |= stream.step()
+    expected = sample_all(model, contexts, list(range(4)), settings, room=4)
+    for number in (1, 3):
+        assert [each.tokens for each in found[keys[number]]] == [each.tokens for each in expected[number]]
+
+
 def test_between_two_looks_nothing_waits_for_a_gpu():
     stream = SampleStream(small_model(response_length=40), SamplingSettings(samples=5), steady=True)
     stream.admit([[5, 4], [6]], [1, 2])

@@ -34,6 +34,7 @@ class Hosting:
         self._tasks: list[asyncio.Task[None]] = []
         self._under_way: set[asyncio.Task[None]] = set()
         self._in_threads: set[asyncio.Future[None]] = set()
+        self._answering: dict[tuple[str, int], asyncio.Task[None]] = {}  # by the caller's channel and number
         self._outbox = Outbox("bots.answers")
 
     async def __aenter__(self) -> Self:
@@ -101,12 +102,23 @@ class Hosting:
         while True:
             message = await layer.receive(self._channel)
             for request in message["items"]:
-                self._begin(self._answer(message["reply_to"], request))
+                self._take(message["reply_to"], request)
 
-    def _begin(self, step: Coroutine[Any, Any, None]) -> None:
+    def _take(self, reply_to: str, request: Item) -> None:
+        """Begin with a request, or end one whose caller has left."""
+        key = reply_to, request["number"]
+        if "cancelled" in request:
+            if task := self._answering.get(key):
+                task.cancel()
+            return
+        self._answering[key] = task = self._begin(self._answer(reply_to, request))
+        task.add_done_callback(lambda _: self._answering.pop(key, None))
+
+    def _begin(self, step: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.create_task(step)
         self._under_way.add(task)
         task.add_done_callback(self._under_way.discard)
+        return task
 
     async def _probe(self, hosted: HostedBot) -> None:
         """Find out whether a bot that kept failing is well again: nobody else is sent to it until it is."""

@@ -123,6 +123,9 @@ class Courier:
         except TimeoutError:
             late = f"The host {copy.host} did not answer within {deadline:g}\u00a0s. Try again."
             raise BotLateError(late) from None
+        except asyncio.CancelledError:
+            self._outbox.post(copy.channel, {"number": number, "cancelled": True})
+            raise
         finally:
             del self._asked[number]
             self._under_way[copy.channel] -= 1
