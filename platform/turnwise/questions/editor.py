@@ -77,9 +77,9 @@ class Editor:
         self.headline = self._headline()
         self.examples = [self._example(n, each) for n, each in enumerate(draft.examples)]
         self.languages = [self._language(n, each) for n, each in enumerate(draft.languages)]
-        self._places = dict(self._all_places())
+        self._labels = dict(self._all_labels())
         for each in error.all if error else ():
-            found.setdefault(self._place(each), []).append(each)
+            found.setdefault(self._path_of(each), []).append(each)
 
     @property
     def said(self) -> str:
@@ -132,14 +132,14 @@ class Editor:
     @property
     def faults(self) -> list[Fault]:
         """All that is wrong, in the order of the page; what belongs to no field of it comes first."""
-        order = {path: n for n, path in enumerate(self._places)}
+        order = {path: n for n, path in enumerate(self._labels)}
         return [
-            Fault(id_of(path) if path in order else "", self._places.get(path, each.field), sentence(each))
+            Fault(id_of(path) if path in order else "", self._labels.get(path, each.field), sentence(each))
             for path in sorted(self._errors, key=lambda path: order.get(path, -1))
             for each in self._errors[path]
         ]
 
-    def _all_places(self) -> Iterator[tuple[str, str]]:
+    def _all_labels(self) -> Iterator[tuple[str, str]]:
         """Where an error can stand, and what that is called."""
         yield from ((field.path, field.label) for field in self.set_fields)
         sections = {
@@ -149,10 +149,10 @@ class Editor:
         for name, (title, rows) in sections.items():
             yield name, title
             for row in rows:
-                yield from row.places
+                yield from row.labels
         yield "headline", self.headline.label
 
-    def _place(self, error: DeclarationError) -> str:
+    def _path_of(self, error: DeclarationError) -> str:
         """The path of the innermost field or row that an error of a declaration is about; "": of none."""
         path = re.sub(r"\[(\d+)\]", r".\1", error.field.partition(",")[0])
         if path.startswith("translations"):
@@ -162,7 +162,7 @@ class Editor:
         before, of_answers, key = path.partition(".answers.")
         ids = (each.id for each in self.draft.questions if each.key.strip() == key)
         path = before + of_answers + (next(ids, "") if of_answers else "")
-        while path and path not in self._places:
+        while path and path not in self._labels:
             path = path.rpartition(".")[0]
         return path
 

@@ -113,7 +113,7 @@ class Row:
         return " ".join(map(sentence, found))
 
     @property
-    def places(self) -> Iterable[tuple[str, str]]:
+    def labels(self) -> Iterable[tuple[str, str]]:
         """Where an error can stand, and what that is called."""
         yield from ((self.at, self.title), (f"{self.at}.choices", self.title))
         for row in (self, *self.rows):
