@@ -29,7 +29,7 @@ SECTIONS: dict[str, tuple[Promise | str, tuple[str, ...]]] = {
         _("A study"),
         (
             "questions", "panels", "running", "languages", "quality", "payments", "privacy", "rehearsal",
-            "human-human", "wizard-of-oz", "people",
+            "human-human", "wizard-of-oz", "people", "glossary",
         ),
     ),
     "protocols": (
