@@ -19,15 +19,15 @@ from evaluation.files.reading import (
     FileError,
     Table,
     boolean,
+    missing_value_codes,
     number,
     number_from_zero,
     read_table,
-    suspicious,
     whole_number,
 )
 from evaluation.rater_agreement.coefficients import percent_pooled
 from evaluation.rater_agreement.ratings import Metric, Ratings
-from evaluation.rater_agreement.reliability import Alpha, alpha, beside_alpha
+from evaluation.rater_agreement.reliability import Alpha, alpha, further_coefficients
 from evaluation.report.bundles import recomputation
 from evaluation.report.label_columns import Analysis
 from evaluation.statistics.bootstrap import RESAMPLES
@@ -85,18 +85,18 @@ def agreement(options: argparse.Namespace) -> dict[str, Any]:
         "labels": int(np.count_nonzero(counted[ratings.unit])),
         "missing": len(table.lines) - len(given.lines),
         "ratings": _categories(ratings),
-        "percent_agreement": _shown(percent_pooled(ratings)),
+        "percent_agreement": _to_json(percent_pooled(ratings)),
         "level": metric.value,
-        "krippendorff_alpha": _shown(found if isinstance(found, Undefined) else found.value),
+        "krippendorff_alpha": _to_json(found if isinstance(found, Undefined) else found.value),
         **_interval(found, nouns),
-        **{key: _shown(value) for key, value in beside_alpha(ratings, metric).items()},
+        **{key: _to_json(value) for key, value in further_coefficients(ratings, metric).items()},
     }
 
 
 def _ask_about_codes(table: Table, column: str, real: Sequence[str]) -> None:
     """Stop at values that look like codes for no answer, unless they are declared to be answers."""
     values = table.columns[column]
-    codes = [code for code in suspicious(values) if code not in real]
+    codes = [code for code in missing_value_codes(values) if code not in real]
     if codes:
         line = table.lines[values.index(codes[0])]
         listed = ", ".join(f"'{code}' ({values.count(code)} times)" for code in codes)
@@ -211,7 +211,7 @@ def _mixed(found: OddsRatio | Undefined) -> dict[str, Any]:
     """The odds ratio of two bots for the same worker and conversation or context."""
     if isinstance(found, Undefined):
         return {"cannot_be_told": found.reason}
-    return {"odds_ratio": found.ratio, "interval": _shown(found.interval), "p": found.p}
+    return {"odds_ratio": found.ratio, "interval": _to_json(found.interval), "p": found.p}
 
 
 def _estimate(sample: Sample) -> dict[str, Any]:
@@ -224,19 +224,19 @@ def _estimate(sample: Sample) -> dict[str, Any]:
 def _difference(found: Difference, margin: float | None) -> dict[str, Any]:
     """One difference in points with its interval, p-values and sentence, and how far the two are equal."""
     within = found.equal_within
-    stated = {} if margin is None else {"p_equivalence": _shown(found.equivalence(margin))}
+    stated = {} if margin is None else {"p_equivalence": _to_json(found.equivalence(margin))}
     return {
         "first": str(found.first),
         "second": str(found.second),
         "points": 100 * found.difference,
-        "interval": _shown(_times(found.interval, 100)),
-        "p": _shown(found.p),
-        "p_holm": _shown(found.p_holm),
-        "odds_ratio": _shown(found.odds_ratio),
-        "equal_within": _shown(within if isinstance(within, Undefined) else 100 * within),
+        "interval": _to_json(_times(found.interval, 100)),
+        "p": _to_json(found.p),
+        "p_holm": _to_json(found.p_holm),
+        "odds_ratio": _to_json(found.odds_ratio),
+        "equal_within": _to_json(within if isinstance(within, Undefined) else 100 * within),
         **stated,
-        "in_words": found.in_words(),
-        "basis": found.basis_in_words(),
+        "in_words": found.sentence(),
+        "basis": found.describe_basis(),
     }
 
 
@@ -244,12 +244,12 @@ def _interval(found: Alpha | Estimate | Undefined, nouns: Nouns, factor: float =
     """The interval with its level and method, and what it generalises to."""
     interval = found if isinstance(found, Undefined) else found.interval
     if isinstance(found, Undefined) or isinstance(interval, Undefined):
-        return {"interval": _shown(interval)}
+        return {"interval": _to_json(interval)}
     return {
-        "interval": _shown(_times(interval, factor)),
+        "interval": _to_json(_times(interval, factor)),
         "interval_level": interval.level,
         "interval_method": interval.method,
-        "interval_for": found.in_words(nouns),
+        "interval_for": found.describe_interval(nouns),
     }
 
 
@@ -263,7 +263,7 @@ def recompute(options: argparse.Namespace) -> dict[str, Any]:
     found = recomputation.recompute(options.file)
     return {
         "equal": found.equal,
-        **asdict(found.beside),
+        **asdict(found.comparison),
         "changed_files": found.changed_files,
         "libraries": found.libraries,
         "report": found.report,
@@ -376,7 +376,7 @@ def _times(interval: Interval | Undefined, factor: float) -> Interval | Undefine
     return interval if isinstance(interval, Undefined) else interval.scaled(factor)
 
 
-def _shown(value: float | Interval | Undefined) -> float | list[float] | dict[str, str]:
+def _to_json(value: float | Interval | Undefined) -> float | list[float] | dict[str, str]:
     """JSON of a result: a number, [low, high], or {"cannot_be_told": reason}."""
     if isinstance(value, Undefined):
         return {"cannot_be_told": value.reason}

@@ -13,11 +13,11 @@ from evaluation.conversation.encoders import EncoderError, Encoders, encoders
 from evaluation.conversation.exchanges import Conversation, Exchanges
 from evaluation.conversation.figures import (
     BY_TURN,
-    described,
     exchanges_of,
+    interval_json,
     metric_cell,
+    metric_descriptions,
     of_speakers,
-    shown_interval,
     warnings,
 )
 from evaluation.conversation.hybrid import (
@@ -31,7 +31,7 @@ from evaluation.conversation.hybrid import (
 )
 from evaluation.conversation.metrics import Measures, Variant, measured
 from evaluation.conversation.ngrams import KNOWN, SHARED, known, overlap
-from evaluation.conversation.targets import read_texts, taught
+from evaluation.conversation.targets import compute_targets, read_texts
 from evaluation.files.reading import FileError
 from evaluation.statistics.interval import Undefined
 from evaluation.statistics.labels import BoolArray, FloatArray
@@ -129,7 +129,7 @@ def targets(options: argparse.Namespace) -> dict[str, Any]:
     """Emotions and sentence vectors of every text of some files, written to another."""
     found = _encoders(options)
     try:
-        learnt = taught(read_texts(options.files), found, by_words=options.semantics == "words")
+        learnt = compute_targets(read_texts(options.files), found, by_words=options.semantics == "words")
         options.output.write_bytes(learnt.to_npz())
     except (EncoderError, OSError, EOFError) as error:
         raise FileError(str(error)) from None
@@ -151,7 +151,7 @@ def conversation(options: argparse.Namespace) -> dict[str, Any]:
     for (name, self_play), talks in _by_bot(options.file, recorded).items():
         exchanges = exchanges_of(name, [each.turns for each in talks], self_play=self_play)
         measures = _measured(exchanges, found, options)
-        metrics = described(measures.encoders)
+        metrics = metric_descriptions(measures.encoders)
         texts = [[text for _, text in each.turns] for each in talks]
         warned += warnings(name, [each.turns for each in talks])
         bots[f"{name} (self-play)" if self_play else name] = {
@@ -349,8 +349,8 @@ def _fitted(answer: Hybrid, measures: Measures) -> dict[str, Any]:
                 "encoder": measures.encoders[metric.key] or None,
                 "standardised": each.value,
                 "raw": each.raw,
-                "over_conversations": shown_interval(each.interval),
-                "over_bots": shown_interval(each.over_bots),
+                "over_conversations": interval_json(each.interval),
+                "over_bots": interval_json(each.over_bots),
                 "folds": list(each.folds),
             }
             for metric, each in zip(measures.metrics, answer.coefficients, strict=True)
@@ -362,7 +362,7 @@ def _estimate(found: BotEstimate) -> dict[str, Any]:
     people, machines = found.conversations
     return {
         "foretold": found.value,
-        "interval": shown_interval(found.interval),
+        "interval": interval_json(found.interval),
         "rated": found.rated,
         "conversations": {"people": people, "self_play": machines},
     }
@@ -390,4 +390,4 @@ def _means(scale: str, people: Talks, ratings: Sequence[Mapping[str, float]]) ->
 def _correlation(found: Correlation | Undefined) -> dict[str, Any]:
     if isinstance(found, Undefined):
         return {"cannot_be_told": found.reason}
-    return {"value": found.value, "n": found.points, "interval": shown_interval(found.interval)}
+    return {"value": found.value, "n": found.points, "interval": interval_json(found.interval)}

@@ -177,9 +177,9 @@ def figures(systems: Mapping[str, Sequence[Generated]], level: float = 0.95) -> 
                 "first": each.first,
                 "second": each.second,
                 "difference": each.difference,
-                "interval": _shown(each.interval),
-                "p": _shown(each.p),
-                "p_holm": _shown(each.p_holm),
+                "interval": _to_json(each.interval),
+                "p": _to_json(each.p),
+                "p_holm": _to_json(each.p_holm),
             }
             for each in compared
         ],
@@ -210,7 +210,7 @@ def perplexity(rows: Sequence[Generated], level: float) -> dict[str, Any]:
     if isinstance(interval, Interval):
         low, high = (math.exp(min(end, LARGEST_NATS)) for end in (max(0.0, interval.low), interval.high))
         interval = Interval(low, high, level, interval.method)
-    return {"value": math.exp(found.value), "interval": _shown(interval), **counted}
+    return {"value": math.exp(found.value), "interval": _to_json(interval), **counted}
 
 
 def _of_system(rows: Sequence[Generated], level: float) -> dict[str, Any]:
@@ -221,7 +221,7 @@ def _of_system(rows: Sequence[Generated], level: float) -> dict[str, Any]:
         share, interval = over_corpus(texts, clusters, n, level)
         distinct[f"distinct_{n}"] = {
             "per_response": _mean(said, per_response(texts, n), level, f"No response has {n} words."),
-            "over_corpus": {"value": _shown(share), "interval": _shown(interval)},
+            "over_corpus": {"value": _to_json(share), "interval": _to_json(interval)},
         }
     return {
         "responses": len(rows),
@@ -256,7 +256,7 @@ def _mean(rows: Sequence[Generated], values: FloatArray, level: float, none: str
         Sample(values[known], _codes([rows[row] for row in known.tolist()])), level=level, nouns=NOUNS
     )
     assert not isinstance(found, Undefined)
-    return {"value": found.value, "interval": _shown(found.interval), "responses": int(known.size)}
+    return {"value": found.value, "interval": _to_json(found.interval), "responses": int(known.size)}
 
 
 def _codes(rows: Sequence[Generated]) -> Any:
@@ -267,7 +267,7 @@ def _undefined(reason: str) -> dict[str, Any]:
     return {"value": {"cannot_be_told": reason}, "interval": {"cannot_be_told": reason}}
 
 
-def _shown(value: float | Interval | Undefined) -> Any:
+def _to_json(value: float | Interval | Undefined) -> Any:
     if isinstance(value, Undefined):
         return {"cannot_be_told": value.reason}
     return [value.low, value.high] if isinstance(value, Interval) else value

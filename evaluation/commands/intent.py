@@ -172,10 +172,10 @@ def _percent(found: intent.Scores | intent.ScoreIntervals | Undefined) -> dict[s
     if isinstance(found, Undefined):
         return {"cannot_be_told": found.reason}
     names = found.__dataclass_fields__
-    return {name: _shown(getattr(found, name)) for name in names}
+    return {name: _to_json(getattr(found, name)) for name in names}
 
 
-def _shown(value: float | Interval | Undefined) -> Any:
+def _to_json(value: float | Interval | Undefined) -> Any:
     if isinstance(value, Undefined):
         return {"cannot_be_told": value.reason}
     if isinstance(value, Interval):

@@ -95,7 +95,7 @@ def metric_cell(key: str, values: FloatArray, conversation: IntArray, level: flo
     return {"value": found.value, "low": found.interval.low, "high": found.interval.high, **counted}
 
 
-def described(encoders: Mapping[str, str]) -> list[dict[str, Any]]:
+def metric_descriptions(encoders: Mapping[str, str]) -> list[dict[str, Any]]:
     """What the metrics with these encoders are, as stored."""
     return [
         {"key": each.key, "title": each.title, "about": each.about, "encoder": encoders[each.key] or None}
@@ -130,7 +130,7 @@ def exchanges_of(bot: str, conversations: Sequence[Conversation], *, self_play: 
     return of_bots(conversations) if self_play else with_bot(conversations, bot)
 
 
-def shown_interval(interval: Interval | Undefined) -> Mapping[str, Any]:
+def interval_json(interval: Interval | Undefined) -> Mapping[str, Any]:
     """An interval as JSON has it."""
     if isinstance(interval, Undefined):
         return {"cannot_be_told": interval.reason}

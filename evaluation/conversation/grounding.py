@@ -20,7 +20,7 @@ SWEARING = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class GroundedTurn:
     """One turn.
 
     Attributes:
@@ -72,7 +72,7 @@ LIMITS: dict[str, Limit] = {
 
 
 def measures(
-    turns: Sequence[Said],
+    turns: Sequence[GroundedTurn],
     read: Mapping[int, Sequence[str]],
     seconds: float | None,
 ) -> dict[str, float | None]:
@@ -111,7 +111,7 @@ def broken(found: Mapping[str, float | None], limits: Mapping[str, float | None]
     return [key for key, limit in LIMITS.items() if limit.is_broken(found.get(key), limits.get(key))]
 
 
-def _alike(annotated: Sequence[Said], seat: int) -> float:
+def _alike(annotated: Sequence[GroundedTurn], seat: int) -> float:
     """The share of the annotation that a person gave most often, of all they gave; 0 of one or none."""
     of_seat = Counter(turn.annotation for turn in annotated if turn.seat == seat)
     most = max(of_seat.values(), default=0)
@@ -130,7 +130,7 @@ def _positions(texts: Sequence[str]) -> Positions:
     return positions
 
 
-def _copied(turns: Sequence[Said], known: Mapping[int, Positions]) -> float:
+def _copied(turns: Sequence[GroundedTurn], known: Mapping[int, Positions]) -> float:
     """Words of the longest run in a turn that stands so in a text that its speaker had."""
     longest = 0
     for turn in turns:

@@ -26,7 +26,7 @@ KEPT = 0.95
 
 
 @dataclass(frozen=True, slots=True)
-class Taught:
+class Targets:
     """What the encoders say of different texts.
 
     Attributes:
@@ -85,7 +85,9 @@ def _texts(line: str) -> Iterator[str]:
             yield text.strip()
 
 
-def taught(texts: Iterable[str], encoders: Encoders, *, by_words: bool = False, kept: float = KEPT) -> Taught:
+def compute_targets(
+    texts: Iterable[str], encoders: Encoders, *, by_words: bool = False, kept: float = KEPT
+) -> Targets:
     """Emotions and reduced sentence vectors of each different text.
 
     Args:
@@ -105,7 +107,7 @@ def taught(texts: Iterable[str], encoders: Encoders, *, by_words: bool = False, 
     vectors, encoder = _sentences(different, encoders, by_words=by_words)
     semantics = reduced(vectors, kept)
     about: dict[str, object] = {"emotions": teacher, "semantics": encoder, "kept_variance": kept}
-    return Taught(np.array([key_of(text) for text in different], np.uint64), emotions, semantics, about)
+    return Targets(np.array([key_of(text) for text in different], np.uint64), emotions, semantics, about)
 
 
 def _emotions(texts: Sequence[str], encoders: Encoders) -> tuple[Vectors, str]:

@@ -275,7 +275,7 @@ _BELOW = {-8, -9, -88, -97, -98, -99, -888, -999, -9999}
 _ABOVE = {88, 98, 99, 888, 998, 999, 9999}
 
 
-def suspicious(values: Iterable[str]) -> list[str]:
+def missing_value_codes(values: Iterable[str]) -> list[str]:
     """Those of the distinct values that look like codes for a missing rating, in order.
 
     Words such as "N/A" or "don't know" at the beginning of a value; and numbers such as -99 or 999 that lie

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 from pydantic import ConfigDict, TypeAdapter
 
-from evaluation.protocols.facts import AskFact, Design, Evaluation, Judging, Talks, asked_otherwise
+from evaluation.protocols.facts import AskFact, Design, Evaluation, Judging, Talks, ask_deviations
 
 Fact = Any
 _FOLDER = Path(__file__).parent
@@ -55,7 +55,7 @@ class Rule:
         for name, each in value.items() if isinstance(value, Mapping) else [("", value)]:
             if not self._holds(each, name):
                 sentence = self.otherwise_one if each == 1 and self.otherwise_one else self.otherwise
-                yield sentence.format(**{**facts, "value": _shown(each), "name": name})
+                yield sentence.format(**{**facts, "value": _format_value(each), "name": name})
 
     def _holds(self, value: Fact, name: str) -> bool:
         number = len(value) if isinstance(value, list | tuple) else value
@@ -154,11 +154,11 @@ class Protocol:
         by_rules = [sentence for rule in self.rules for sentence in rule.sentences(facts)]
         names_first = any(rule.fact == "question_set" for rule in self.rules)
         return by_rules + list(
-            asked_otherwise(self.asks, asks, alike=self.question_sets, names_first=names_first)
+            ask_deviations(self.asks, asks, alike=self.question_sets, names_first=names_first)
         )
 
 
-def _shown(value: Fact) -> str:
+def _format_value(value: Fact) -> str:
     if isinstance(value, list | tuple):
         return ", ".join(map(str, value)) or "none"
     return str(value)
@@ -196,7 +196,7 @@ def spread_of(evaluation: Evaluation, question_set: str) -> tuple[Spread, str] |
     return None
 
 
-def published_beside(key: str, question_set: str) -> Protocol | None:
+def protocol_with_scores(key: str, question_set: str) -> Protocol | None:
     """The protocol whose published scores stand beside those of a study made by it; None if it has none.
 
     Scores of other questions than the protocol's are not comparable with them.

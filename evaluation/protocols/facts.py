@@ -171,7 +171,7 @@ _MOMENT = {
 }
 
 
-def asked_otherwise(
+def ask_deviations(
     wanted: Sequence[AskFact], asked: Sequence[AskFact], *, alike: Collection[str], names_first: bool
 ) -> Iterator[str]:
     """A sentence for each ask that is missing, added, or asked in another way.

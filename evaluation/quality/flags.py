@@ -79,7 +79,7 @@ class Judgment:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownAnswer:
     """Gold, or an attention check, as one worker judged it."""
 
     is_right: bool
@@ -92,7 +92,7 @@ class Work:
     """All that one worker did, in its order."""
 
     judgments: Sequence[Judgment] = ()
-    known: Sequence[Known] = ()
+    known: Sequence[KnownAnswer] = ()
     said: Sequence[str] = ()
     typed: Sequence[Message] = ()
 
@@ -124,7 +124,7 @@ def flags(work: Mapping[str, Work], thresholds: Thresholds) -> dict[str, list[Fl
     for worker, flag in (*_paces(rows, thresholds), *_peers(rows, thresholds), *_runs(work, thresholds)):
         found[worker].append(flag)
     for worker, own in work.items():
-        found[worker] += [*_alone(own, thresholds)]
+        found[worker] += [*_flags_without_peers(own, thresholds)]
     return {worker: sorted(of, key=lambda flag: flag.kind) for worker, of in sorted(found.items()) if of}
 
 
@@ -190,7 +190,7 @@ def _pattern(row: Judgment) -> Hashable:
     return tuple(sorted((key, str(answer)) for key, answer in row.answers.items()))
 
 
-def _alone(own: Work, limits: Thresholds) -> Iterator[Flag]:
+def _flags_without_peers(own: Work, limits: Thresholds) -> Iterator[Flag]:
     """What needs no others."""
     yield from _unread(own, limits)
     yield from _repeats(own, limits)

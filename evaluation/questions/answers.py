@@ -45,14 +45,14 @@ def _checked(
     if condition is not None and not condition.holds(accepted):
         if answer is None or is_same(answer, question.otherwise):
             return question.otherwise
-        raise AnswersError("not_asked", _why_not_asked(questions, question), question.key)
-    taken = None if answer is None else _taken(question, answer)
+        raise AnswersError("not_asked", _explain_condition(questions, question), question.key)
+    taken = None if answer is None else _value_to_store(question, answer)
     if taken is None and question.required:
         raise AnswersError("missing_answer", f"Please answer “{question.wording}”", question.key)
     return taken
 
 
-def _taken(question: Question, answer: object) -> Answer | None:
+def _value_to_store(question: Question, answer: object) -> Answer | None:
     """What to store of an answer; None if it says nothing."""
     if question.kind is Kind.TEXT:
         return _text(question, answer)
@@ -97,7 +97,7 @@ def _wrong(question: Question, answer: object) -> AnswersError:
     return AnswersError("wrong_value", message, question.key)
 
 
-def _why_not_asked(questions: Sequence[Question], question: Question) -> str:
+def _explain_condition(questions: Sequence[Question], question: Question) -> str:
     condition = question.asked_if
     if condition is None:
         raise ValueError(f"Question '{question.key}' is always asked.")

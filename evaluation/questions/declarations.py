@@ -58,7 +58,7 @@ class QuestionSet(schema.Declaration):
         found._fill(schema.from_json(declared))
         return found
 
-    def asked(self, answers: Mapping[str, Answer]) -> Iterator[tuple[Question, Answer | None]]:
+    def answered_questions(self, answers: Mapping[str, Answer]) -> Iterator[tuple[Question, Answer | None]]:
         """Each question with its answer; None where it was not asked or not answered."""
         for question in self.questions:
             is_asked = question.asked_if is None or question.asked_if.holds(answers)

@@ -366,7 +366,7 @@ def _one_minus(observed: FloatArray, expected: FloatArray, marginals: FloatArray
 def _distances(metric: Metric | FloatArray, values: AnyArray, marginals: FloatArray) -> FloatArray:
     """(r, c, c) distances; r is 1 unless they depend on the marginals (r, c)."""
     if not isinstance(metric, Metric):
-        return _given_distances(np.asarray(metric, dtype=np.float64), len(values))
+        return _check_distances(np.asarray(metric, dtype=np.float64), len(values))
     if metric is Metric.NOMINAL:
         return 1 - np.eye(len(values))[None]
     number = numbers(values, metric)
@@ -379,7 +379,7 @@ def _distances(metric: Metric | FloatArray, values: AnyArray, marginals: FloatAr
     return difference**2
 
 
-def _given_distances(distances: FloatArray, c: int) -> FloatArray:
+def _check_distances(distances: FloatArray, c: int) -> FloatArray:
     symmetric = (
         distances.shape == (c, c) and (distances == distances.T).all() and not np.diag(distances).any()
     )

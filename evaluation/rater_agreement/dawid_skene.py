@@ -68,7 +68,7 @@ def dawid_skene(
     votes = ratings.counts
     total = votes.sum(axis=1, keepdims=True)
     posterior = np.divide(votes, total, out=np.full_like(votes, 1 / votes.shape[1]), where=total > 0)
-    given = _given_answers(ratings)
+    given = _answer_indicators(ratings)
     change, iterations = np.inf, 0
     while change > tolerance and iterations < most_iterations:
         prevalence, confusion = _maximise(given, group, posterior, smoothing)
@@ -113,7 +113,7 @@ def _expected_share(labels: Labels, answers: AnyArray) -> FloatArray | Undefined
     return share
 
 
-def _given_answers(ratings: Ratings) -> "scipy.sparse.csr_array":
+def _answer_indicators(ratings: Ratings) -> "scipy.sparse.csr_array":
     """(units, raters · c) 1 where the rater gave the unit that answer."""
     column = ratings.rater * len(ratings.values) + ratings.value
     shape = (ratings.units, ratings.raters * len(ratings.values))

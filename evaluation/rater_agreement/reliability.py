@@ -44,7 +44,7 @@ class Alpha:
     numbers: Numbers
     units: int
 
-    def in_words(self, nouns: Nouns = NOUNS) -> str:
+    def describe_interval(self, nouns: Nouns = NOUNS) -> str:
         """What the interval generalises to, and what it cannot know, in sentences.
 
         Args:
@@ -201,7 +201,7 @@ def intraclass(ratings: Ratings, *, level: float = LEVEL) -> Intraclass | Undefi
     )
 
 
-def beside_alpha(ratings: Ratings, metric: Metric) -> dict[str, float | Undefined]:
+def further_coefficients(ratings: Ratings, metric: Metric) -> dict[str, float | Undefined]:
     """What stands beside alpha: `gwet_ac1` of names; of a scale `icc_2_1`, over units with several ratings.
 
     Args:

@@ -52,14 +52,14 @@ def text_columns(questions: QuestionSet, rows: Sequence[Row]) -> dict[str, AnyAr
 def answer_times(rows: Sequence[Row]) -> FloatArray:
     """(n,) milliseconds from what is judged being shown to the answer; NaN where nobody measured it."""
     # Bundles of before it was kept have no such column.
-    told = (row.get("answer_ms") for row in rows)
-    return np.array([math.nan if each is None else each for each in told], dtype=np.float64)
+    known = (row.get("answer_ms") for row in rows)
+    return np.array([math.nan if each is None else each for each in known], dtype=np.float64)
 
 
-def days_given(rows: Sequence[Row]) -> FloatArray:
+def label_days(rows: Sequence[Row]) -> FloatArray:
     """(n,) the day of each label, in days of UTC since 1970-01-01; NaN of one that came with a file."""
-    told = ["NaT" if row["ask"] is None else row["labelled_at"][: len("2026-01-31")] for row in rows]
-    days = np.array(told, dtype="datetime64[D]")
+    known = ["NaT" if row["ask"] is None else row["labelled_at"][: len("2026-01-31")] for row in rows]
+    days = np.array(known, dtype="datetime64[D]")
     return np.where(np.isnat(days), math.nan, days.astype(np.int64))
 
 
@@ -118,7 +118,7 @@ def check_labels(questions: QuestionSet, judged: Judged, occasion: IntArray | No
             same rater twice on one thing; names row and column.
     """
     for question in coded_questions(questions):
-        asked = _asked(questions, question, judged)
+        asked = _condition_holds(questions, question, judged)
         codes = judged.answers[question.key]
         missing = np.flatnonzero(asked & np.isnan(codes)) if question.required else np.empty(0, np.int64)
         if missing.size:
@@ -134,7 +134,7 @@ def check_labels(questions: QuestionSet, judged: Judged, occasion: IntArray | No
     _refuse_repeats(judged, occasion)
 
 
-def _asked(questions: QuestionSet, question: Question, judged: Judged) -> BoolArray:
+def _condition_holds(questions: QuestionSet, question: Question, judged: Judged) -> BoolArray:
     """(n,) whether the question was asked."""
     condition = question.asked_if
     if condition is None:

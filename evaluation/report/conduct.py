@@ -92,13 +92,13 @@ def _hasty_answers(asks: Sequence[Judged]) -> dict[str, str]:
             of_asks.setdefault(worker, []).append(judged.answer_ms[rows])
     for worker, each in of_asks.items():
         times = np.concatenate(each)
-        told = times[~np.isnan(times)]
-        if len(times) >= FEWEST_ANSWERS and not len(told):
+        measured = times[~np.isnan(times)]
+        if len(times) >= FEWEST_ANSWERS and not len(measured):
             found[worker] = (
                 f"None of {len(times)} answers says how long it took, as our page always does: a program may "
                 "have given them."
             )
-        elif len(told) >= FEWEST_ANSWERS and (median := float(np.median(told))) < FASTEST_ANSWER_MS:
+        elif len(measured) >= FEWEST_ANSWERS and (median := float(np.median(measured))) < FASTEST_ANSWER_MS:
             found[worker] = (
                 f"Half of {len(told)} answers came within {median / 1000:.1f}\u00a0s of what they judge."
             )

@@ -55,11 +55,11 @@ class Rules:
             there = replace(there, repeat_points=None, least_spread=None)
         return there if self.filler_question in ratings else replace(there, filler_question="")
 
-    def in_words(self, sets: Sequence[QuestionSet]) -> list[str]:
+    def sentences(self, sets: Sequence[QuestionSet]) -> list[str]:
         """Each declared rule in a sentence; what was asked with several sets is looked at set by set."""
-        return list(dict.fromkeys(rule for questions in sets for rule in self.of(questions)._said(questions)))
+        return list(dict.fromkeys(rule for questions in sets for rule in self.of(questions)._sentences(questions)))
 
-    def _said(self, questions: QuestionSet) -> list[str]:
+    def _sentences(self, questions: QuestionSet) -> list[str]:
         said = []
         if self.repeat_points is not None:
             said.append(
@@ -80,7 +80,7 @@ class Rules:
 
 
 @dataclass(frozen=True, eq=False)
-class Given:
+class BatteryJudgments:
     """Everything that the workers of a battery judged.
 
     Attributes:
@@ -94,7 +94,7 @@ class Given:
     is_filler: BoolArray
 
 
-def proposed(rules: Rules, questions: QuestionSet, given: Given) -> dict[str, str]:
+def propose_exclusions(rules: Rules, questions: QuestionSet, given: BatteryJudgments) -> dict[str, str]:
     """Whom the declared rules would exclude.
 
     Args:
@@ -118,14 +118,14 @@ def rated(questions: QuestionSet) -> list[str]:
     return [question.key for question in questions.questions if question.has_mean]
 
 
-def _broken(rules: Rules, questions: QuestionSet, given: Given, rows: IntArray) -> Iterator[str]:
+def _broken(rules: Rules, questions: QuestionSet, given: BatteryJudgments, rows: IntArray) -> Iterator[str]:
     yield from _repeats(rules, questions, given, rows)
     yield from _spread(rules, questions, given, rows)
     yield from _haste(rules, given, rows)
     yield from _fillers(rules, questions, given, rows)
 
 
-def _repeats(rules: Rules, questions: QuestionSet, given: Given, rows: IntArray) -> Iterator[str]:
+def _repeats(rules: Rules, questions: QuestionSet, given: BatteryJudgments, rows: IntArray) -> Iterator[str]:
     if rules.repeat_points is None:
         return
     gaps = np.array(list(repeat_gaps(questions, given, rows).values()))
@@ -139,7 +139,7 @@ def _repeats(rules: Rules, questions: QuestionSet, given: Given, rows: IntArray)
             return
 
 
-def repeat_gaps(questions: QuestionSet, given: Given, rows: IntArray) -> dict[str, FloatArray]:
+def repeat_gaps(questions: QuestionSet, given: BatteryJudgments, rows: IntArray) -> dict[str, FloatArray]:
     """By rating, the distance of both answers of each thing that came twice, of one worker's rows.
 
     Args:
@@ -155,7 +155,7 @@ def repeat_gaps(questions: QuestionSet, given: Given, rows: IntArray) -> dict[st
     return {key: np.abs(answers[key][first] - answers[key][second]) for key in rated(questions)}
 
 
-def repeat_rows(given: Given, rows: IntArray) -> tuple[IntArray, IntArray]:
+def repeat_rows(given: BatteryJudgments, rows: IntArray) -> tuple[IntArray, IntArray]:
     """The judgments of what a worker judged twice.
 
     Args:
@@ -180,7 +180,7 @@ def repeat_rows(given: Given, rows: IntArray) -> tuple[IntArray, IntArray]:
     return pairs[:, 0], pairs[:, 1]
 
 
-def _spread(rules: Rules, questions: QuestionSet, given: Given, rows: IntArray) -> Iterator[str]:
+def _spread(rules: Rules, questions: QuestionSet, given: BatteryJudgments, rows: IntArray) -> Iterator[str]:
     if rules.least_spread is None:
         return
     total = np.sum([given.judged.answers[key][rows] for key in rated(questions)], axis=0)
@@ -192,7 +192,7 @@ def _spread(rules: Rules, questions: QuestionSet, given: Given, rows: IntArray) 
         )
 
 
-def _haste(rules: Rules, given: Given, rows: IntArray) -> Iterator[str]:
+def _haste(rules: Rules, given: BatteryJudgments, rows: IntArray) -> Iterator[str]:
     if rules.least_seconds is None:
         return
     told = _known(given.judged.answer_ms[rows]) / 1000
@@ -201,7 +201,7 @@ def _haste(rules: Rules, given: Given, rows: IntArray) -> Iterator[str]:
         yield f"The median of {len(told)} answers came after {took}, below {least}."
 
 
-def _fillers(rules: Rules, questions: QuestionSet, given: Given, rows: IntArray) -> Iterator[str]:
+def _fillers(rules: Rules, questions: QuestionSet, given: BatteryJudgments, rows: IntArray) -> Iterator[str]:
     if not rules.filler_question or rules.filler_least is None:
         return
     answers = _known(given.judged.answers[rules.filler_question][rows[given.is_filler[rows]]])

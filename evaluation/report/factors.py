@@ -116,10 +116,10 @@ def _in_deviations(questions: QuestionSet, score: Score, judged: Judged) -> Floa
 
 def _means(samples: Mapping[str, Sample], terms: Terms) -> dict[str, dict[str, Any]]:
     """Means of numbers without ends, with their intervals."""
-    return {name: _shown(mean(s, low=None, high=None, level=terms.level)) for name, s in samples.items()}
+    return {name: _cell(mean(s, low=None, high=None, level=terms.level)) for name, s in samples.items()}
 
 
-def _shown(found: Estimate | Undefined) -> dict[str, Any]:
+def _cell(found: Estimate | Undefined) -> dict[str, Any]:
     if isinstance(found, Undefined):
         return {"value": None, "undefined": found.reason}
     if isinstance(found.interval, Undefined):

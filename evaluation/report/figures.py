@@ -8,7 +8,7 @@ import numpy as np
 from evaluation.questions import Kind, Question, QuestionSet, Term, bounds
 from evaluation.report.intervals import TERMS, Terms, compared, method, score_cells
 from evaluation.report.label_columns import AnalysisPlan, Judged
-from evaluation.report.leader import CONVERSATIONS, Arrivals, always_valid, answer
+from evaluation.report.leader import CONVERSATIONS, Arrivals, always_valid, find_leader
 from evaluation.report.raters import agreement, rater_figures
 from evaluation.statistics.labels import BoolArray
 
@@ -101,7 +101,7 @@ def scored_figures(
 ) -> dict[str, Any]:
     """What both analyses have: the answer, scores, differences, agreement and influence of these labels."""
     bots, compared_bots = bot_scores(questions, judged, terms), comparisons(questions, judged, terms)
-    told = answer(questions, bots, compared_bots, terms)
+    told = find_leader(questions, bots, compared_bots, terms)
     return {
         "answer": told,
         "always_valid": always_valid(questions, judged, told, terms, arrivals),

@@ -88,7 +88,7 @@ def _cell(score: Score, found: Estimate | Undefined, terms: Terms) -> dict[str, 
         "low": ends.low,
         "high": ends.high,
         "method": ends.method,
-        "rests_on": found.in_words(terms.nouns),
+        "rests_on": found.describe_interval(terms.nouns),
     }
 
 
@@ -126,8 +126,8 @@ def _stored(found: Difference, score: Score, terms: Terms) -> dict[str, Any]:
     stored: dict[str, Any] = {
         "first": found.first,
         "second": found.second,
-        "words": found.in_words(terms.nouns),
-        "rests_on": found.basis_in_words(terms.nouns),
+        "words": found.sentence(terms.nouns),
+        "rests_on": found.describe_basis(terms.nouns),
         "difference": score.factor * found.difference,
         "p": None if isinstance(found.p, Undefined) else found.p,
         "p_holm": None if isinstance(found.p_holm, Undefined) else found.p_holm,
@@ -185,7 +185,7 @@ def alpha_cell(ratings: Ratings, metric: Metric, clusters: IntArray, terms: Term
     if isinstance(found.interval, Undefined):
         return {"alpha": found.value, "no_interval": found.interval.reason}
     ends = {"low": found.interval.low, "high": found.interval.high, "method": found.interval.method}
-    return {"alpha": found.value, "rests_on": found.in_words(terms.nouns), **ends}
+    return {"alpha": found.value, "rests_on": found.describe_interval(terms.nouns), **ends}
 
 
 def method(terms: Terms) -> str:

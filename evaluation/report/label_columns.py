@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from evaluation.statistics.labels import AnyArray, BoolArray, FloatArray, IntArray, coded, narrowed
+from evaluation.statistics.labels import AnyArray, BoolArray, FloatArray, IntArray, coded, recode_rows
 
 _COLUMNS = ("bot", "dialogue", "reply", "rater", "latency_ms", "answer_ms")
 
@@ -141,7 +141,9 @@ class Judged:
             texts={key: values[keep] for key, values in self.texts.items()},
             day=None if self.day is None else self.day[keep],
         )
-        chosen.__dict__.update({name: narrowed(getattr(self, name), keep) for name in ("_bots", "_raters")})
+        chosen.__dict__.update(
+            {name: recode_rows(getattr(self, name), keep) for name in ("_bots", "_raters")}
+        )
         return chosen
 
     @cached_property

@@ -10,7 +10,7 @@ from evaluation.report.label_columns import Analysis, other_result
 Result = Mapping[str, Any]
 Cell = Mapping[str, Any]
 
-_BESIDE_ALPHA = {"gwet_ac1": "AC1", "icc_2_1": "ICC(2,1)", "fleiss": r"Fleiss' $\kappa$"}
+_FURTHER_COEFFICIENTS = {"gwet_ac1": "AC1", "icc_2_1": "ICC(2,1)", "fleiss": r"Fleiss' $\kappa$"}
 
 
 def tables(result: Result) -> dict[str, str]:
@@ -298,7 +298,7 @@ def _variance(result: Result) -> _Made:
 
 def _agreement(result: Result) -> _Made:
     found = result["agreement"]
-    beside = [key for key in _BESIDE_ALPHA if any(row.get(key) is not None for row in found)]
+    beside = [key for key in _FURTHER_COEFFICIENTS if any(row.get(key) is not None for row in found)]
     has_cohen = any(row.get("cohen") for row in found)
     rows = [
         [
@@ -317,7 +317,7 @@ def _agreement(result: Result) -> _Made:
         f"interval; Cohen's kappa is the median of every two workers."
     )
     head = ["Question", "Labelled by several", "Labels", r"Agreement, \%", r"$\alpha$"]
-    head += [_BESIDE_ALPHA[key] for key in beside]
+    head += [_FURTHER_COEFFICIENTS[key] for key in beside]
     return head + [r"Cohen's $\kappa$"] * has_cohen, rows, notes, 1
 
 

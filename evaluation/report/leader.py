@@ -23,7 +23,7 @@ from evaluation.statistics.sequential import always_valid_difference, always_val
 Row = Mapping[str, Any]
 
 
-def answer(
+def find_leader(
     questions: QuestionSet, bots: Sequence[Row], comparisons: Sequence[Row], terms: Terms
 ) -> dict[str, Any] | None:
     """The leader by the main score and the next best, with their difference; of one system, its score.
@@ -106,7 +106,7 @@ class Arrivals:
 CONVERSATIONS = Arrivals()
 
 
-def as_given(raters: Sequence[AnyArray], given: Sequence[IntArray]) -> AnyArray:
+def raters_in_order(raters: Sequence[AnyArray], given: Sequence[IntArray]) -> AnyArray:
     """(n,) who gave each judgment of a study, in the order in which they were given.
 
     Args:
@@ -167,7 +167,7 @@ def always_valid(
     if arrivals.raters is None:
         found, left_out = _of_conversations(judged, values, ends, level)
     else:
-        apart = _apart(judged, values, ends, arrivals.raters)
+        apart = _rater_leads(judged, values, ends, arrivals.raters)
         found, left_out = lead_of_raters(apart, level, arrivals), 0
     if isinstance(found, str):
         return {"undefined": found}
@@ -176,11 +176,11 @@ def always_valid(
     return told | {"unit": "conversation" if arrivals.raters is None else "rater"}
 
 
-_Found = tuple[float, float, int] | str
+_IntervalOrReason = tuple[float, float, int] | str
 """Ends of the interval and units; or why there is none."""
 
 
-def lead_of_raters(apart: FloatArray, level: float, arrivals: Arrivals) -> _Found:
+def lead_of_raters(apart: FloatArray, level: float, arrivals: Arrivals) -> _IntervalOrReason:
     """The mean lead over raters.
 
     Args:
@@ -209,14 +209,16 @@ def means_of_raters(judged: Judged, values: FloatArray, chosen: BoolArray) -> di
     return {judged.raters[code]: float(mean) for code, mean in zip(codes.tolist(), means, strict=True)}
 
 
-def _apart(judged: Judged, values: FloatArray, ends: tuple[str, str], raters: Sequence[str]) -> FloatArray:
+def _rater_leads(
+    judged: Judged, values: FloatArray, ends: tuple[str, str], raters: Sequence[str]
+) -> FloatArray:
     one, other = (means_of_raters(judged, values, judged.bot == bot) for bot in ends)
     return np.array([one[rater] - other[rater] for rater in raters if rater in one and rater in other])
 
 
 def _of_conversations(
     judged: Judged, values: FloatArray, ends: tuple[str, str], level: float
-) -> tuple[_Found, int]:
+) -> tuple[_IntervalOrReason, int]:
     """The first conversation of each worker with either, paired in the order in which they were begun."""
     mine = np.isin(judged.bot, ends) & ~np.isnan(values)
     of_both, values = judged.where(mine), values[mine]

@@ -68,7 +68,7 @@ def _conducted(result: Result, task: str, questions: QuestionSet, protocol: Mapp
         *_dated(raters),
         *_judged_of_each(result),
         f"They answered the questions “{_line(questions.title)}”{source}.",
-        *[_beside(each) for each in result.get("beside", ()) if each["bots"]],
+        *[_further_questions(each) for each in result.get("beside", ()) if each["bots"]],
         *([f"Protocol: {how}."] if how else []),
         *_contexts(result.get("contexts")),
     ]
@@ -98,7 +98,7 @@ def _judged_of_each(result: Result) -> list[str]:
     return [f"{_several(result).capitalize()} scored: {of_each}."]
 
 
-def _beside(asked: Result) -> str:
+def _further_questions(asked: Result) -> str:
     """What was asked beside the questions that the report begins with."""
     raters, labels = asked["raters"], _counted(asked["raters"]["labels"], "label")
     given = f"{_counted(raters['workers'], 'worker')} gave {labels}"

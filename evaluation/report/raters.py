@@ -13,7 +13,7 @@ from evaluation.questions import Kind, Question, QuestionSet, Score, has_choice,
 from evaluation.rater_agreement.coefficients import fleiss_kappa, percent_pooled
 from evaluation.rater_agreement.kappa import median_kappa, pairwise_kappas
 from evaluation.rater_agreement.ratings import Metric, Ratings, metric_of
-from evaluation.rater_agreement.reliability import beside_alpha
+from evaluation.rater_agreement.reliability import further_coefficients
 from evaluation.report.intervals import TERMS, Terms, alpha_cell
 from evaluation.report.label_columns import Judged
 from evaluation.statistics.interval import Undefined
@@ -75,12 +75,12 @@ def _cohen(ratings: Ratings, judged: Judged) -> dict[str, Any] | None:
     return None if isinstance(median, Undefined) else {"value": median, "each": each}
 
 
-def _beside_alpha(
+def _further_coefficients(
     values: FloatArray, answered: Judged, metric: Metric, scale: range | None
 ) -> dict[str, float]:
-    """What can be told of `beside_alpha`, of all who answered; an answer that nobody gave is one, too."""
+    """What can be told of `further_coefficients`, of all who answered; an answer that nobody gave is one, too."""
     ratings = Ratings.from_columns(answered.reply_code, answered.rater_code, values, scale=scale)
-    found = beside_alpha(ratings, metric)
+    found = further_coefficients(ratings, metric)
     return {key: value for key, value in found.items() if not isinstance(value, Undefined)}
 
 
@@ -90,7 +90,7 @@ def _of(
     known = ~np.isnan(values)
     answered, values = judged.where(known), values[known]
     shared = answered.shared
-    beside = _beside_alpha(values, answered, metric, scale) if shared.any() else {}
+    beside = _further_coefficients(values, answered, metric, scale) if shared.any() else {}
     several, values = answered.where(shared), values[shared]
     found: dict[str, Any] = {"metric": metric.value, "replies": several.replies, "labels": len(several)}
     if not several.replies:

@@ -1,11 +1,11 @@
-"""Full factorial analysis of variance: which facets of bots, and which together, ratings differ by.
+"""Full factorial analysis of variance: the facets of bots, alone or together, by which ratings differ.
 
-With unequal numbers in the cells there is no one sum of squares for a facet, so both common ones are given.
-Type II asks what a term adds to all others that do not contain it; type III, what it adds to all others, by
+With unequal numbers in the cells a facet has no unique sum of squares, so both common ones are given. Type II
+is what a term adds to all terms that do not contain it. Type III is what it adds to all other terms, with
 contrasts that sum to zero. Sources: Yates 1934, Journal of the American Statistical Association 29; Langsrud
 2003, Statistics and Computing 13.
 
-Ratings in standard deviations of their own rater, so that the strict and the lenient weigh alike. Pure.
+Also normalises ratings to standard deviations of their rater, so that strict and lenient raters weigh alike.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,9 +25,9 @@ class Squares:
     """A sum of squares with its test.
 
     Attributes:
-        sum: of squares.
-        f: its mean square over that of the error.
-        p: that F or more comes by chance, if nothing depends on the term.
+        sum: the sum of squares.
+        f: mean square of the term over that of the error.
+        p: probability of this F or a larger one if nothing depends on the term.
     """
 
     sum: float
@@ -40,9 +40,9 @@ class Term:
     """A facet, or several facets together.
 
     Attributes:
-        factors: their names.
+        factors: names of the facets.
         freedom: degrees of freedom.
-        second, third: of type II and of type III.
+        second, third: type II and type III sums of squares.
     """
 
     factors: tuple[str, ...]
@@ -56,10 +56,10 @@ class Anova:
     """A table of the analysis of variance.
 
     Attributes:
-        terms: single facets first, then two together, and so on.
+        terms: single facets first, then pairs, and so on.
         error: sum of squares within the cells.
-        error_freedom: its degrees of freedom.
-        scores: how many there are.
+        error_freedom: degrees of freedom of the error.
+        scores: number of scores.
     """
 
     terms: Sequence[Term]
@@ -93,15 +93,15 @@ def anova(scores: ArrayLike, factors: Mapping[str, ArrayLike]) -> Anova | Undefi
     columns = {name: _contrasts(codes, len(names)) for name, (names, codes) in levels.items()}
     terms = [term for size in range(1, len(levels) + 1) for term in combinations(levels, size)]
     blocks = {term: _together([columns[name] for name in term]) for term in terms}
-    error = _left(y, [blocks[term] for term in terms])
+    error = _residual_sum(y, [blocks[term] for term in terms])
     freedom = len(y) - 1 - sum(block.shape[1] for block in blocks.values())
     if error <= 1e-12 * max(1.0, float((y**2).sum())):
         return Undefined("Scores do not vary within the cells, so nothing can be told from chance.")
 
     def squares(term: tuple[str, ...], others: Sequence[tuple[str, ...]]) -> Squares:
-        without = _left(y, [blocks[each] for each in others])
+        without = _residual_sum(y, [blocks[each] for each in others])
         own = blocks[term].shape[1]
-        added = max(0.0, without - _left(y, [blocks[each] for each in (*others, term)]))
+        added = max(0.0, without - _residual_sum(y, [blocks[each] for each in (*others, term)]))
         f = added / own / (error / freedom)
         return Squares(added, f, float(scipy.special.fdtrc(own, freedom, f)))
 
@@ -159,33 +159,33 @@ def _contrasts(codes: IntArray, levels: int) -> FloatArray:
 
 
 def _together(columns: Sequence[FloatArray]) -> FloatArray:
-    """Every product of a column of each."""
+    """All products of one column of each facet."""
     found = columns[0]
     for more in columns[1:]:
         found = (found[:, :, None] * more[:, None, :]).reshape(len(found), -1)
     return found
 
 
-def _left(y: FloatArray, blocks: Sequence[FloatArray]) -> float:
-    """Sum of squares that a mean and these columns leave."""
+def _residual_sum(y: FloatArray, blocks: Sequence[FloatArray]) -> float:
+    """Residual sum of squares of a fit by a mean and these columns."""
     design = np.column_stack([np.ones(len(y)), *blocks])
     fitted, *_ = np.linalg.lstsq(design, y, rcond=None)
     return float(((y - design @ fitted) ** 2).sum())
 
 
 FEWEST = 10
-"""Ratings of a rater, below which their mean and spread are not known well (Ghandeharioun et al. 2019)."""
+"""Fewest ratings from which a rater's mean and spread are known well (Ghandeharioun et al. 2019)."""
 
 
 def normalised(scores: ArrayLike, raters: ArrayLike, *, fewest: int = FEWEST) -> FloatArray:
-    """(n,) each score less the mean of its rater's, over their standard deviation.
+    """(n,) scores in standard deviations of their rater, from the rater's mean.
 
-    NaN of a rater with fewer scores, or whose scores are all alike; and where there is no score.
+    NaN where there is no score, and for raters with fewer scores or with equal scores only.
 
     Args:
         scores: (n,) numbers; NaN: none.
-        raters: (n,) who gave each.
-        fewest: scores that a rater needs.
+        raters: (n,) the rater of each score.
+        fewest: number of scores that a rater needs.
     """
     values = np.asarray(scores, dtype=np.float64)
     code: IntArray = coded(np.asarray(raters))[1]

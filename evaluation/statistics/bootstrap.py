@@ -78,7 +78,7 @@ def cluster_interval(
         resamples: at least 100.
         level: nominal coverage, in (0, 1).
         method: "percentile", "bca" (bias-corrected and accelerated) or "studentised".
-        cluster: what a row stands for, in the words of the reason if there are too few.
+        cluster: noun for a row, used in the reason if there are too few.
 
     Returns:
         The interval, or `Undefined`: fewer than 2 clusters, a statistic without variation between
@@ -115,7 +115,7 @@ def cluster_intervals(
         cluster: the word for a cluster, for reasons.
 
     Returns:
-        One for each statistic, in their order; `Undefined` where `cluster_interval` gives that.
+        One interval per statistic, in their order; `Undefined` as in `cluster_interval`.
     """
     _check_arguments(resamples, level)
     if len(rows) < 2:
@@ -130,14 +130,15 @@ def cluster_intervals(
 
 
 def percentile(draws: FloatArray, level: float = LEVEL) -> Interval | Undefined:
-    """The central part of resampled values.
+    """Percentile interval of resampled values.
 
     Args:
-        draws: (r,) the statistic of each resample; those that are NaN are left out if they are few.
+        draws: (r,) the statistic of each resample; a few NaN are left out.
         level: coverage in (0, 1).
 
     Returns:
-        From the quantile (1 - level) / 2 to that of (1 + level) / 2; `Undefined` if too many are NaN.
+        The interval between the quantiles (1 - level) / 2 and (1 + level) / 2; `Undefined` if too many are
+        NaN.
     """
     usable = _usable(draws)
     if isinstance(usable, Undefined):
@@ -151,11 +152,11 @@ def bca(
 ) -> Interval | Undefined:
     """Bias-corrected and accelerated interval (Efron 1987, JASA 82(397)).
 
-    The acceleration comes from leaving out one cluster at a time, which sums give without a loop.
+    The acceleration comes from leaving out one cluster at a time; sums make that possible without a loop.
 
     Args:
-        draws: (r,) the statistic of each resample; those that are NaN are left out if they are few.
-        statistic: (r,) of (r, m) sums over clusters.
+        draws: (r,) the statistic of each resample; a few NaN are left out.
+        statistic: function from (r, m) sums over clusters to (r,) values.
         rows: (k, m) sums of the clusters that were resampled.
         level: coverage in (0, 1).
 
@@ -195,11 +196,11 @@ def _studentised(
 
 
 def _from_t(total: FloatArray, drawn: FloatArray, level: float) -> Interval | Undefined:
-    """The interval of one ratio from sums as of `_with_squares`, (5,) of all and (r, 5) of resamples."""
+    """Studentised interval of a ratio, from the sums of `_with_squares`: (5,) of all, (r, 5) of resamples."""
     values, errors = _ratio_and_error(total[None])
     estimate, error = float(values[0]), float(errors[0])
     draws, draw_errors = _ratio_and_error(drawn)
-    # A resample that happens to hold no variation has no standard error; its t is not finite.
+    # A resample without variation has no standard error, and its t is not finite.
     with np.errstate(invalid="ignore", divide="ignore"):
         t = (draws - estimate) / draw_errors
     usable = _usable(np.where(draw_errors > 1e-12, t, np.nan))
@@ -224,7 +225,7 @@ def _with_squares(rows: FloatArray, ratio: Statistic) -> FloatArray:
 def _ratio_and_error(sums: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Ratio and its linearised standard error (Cochran 1977, section 6.4) from sums (r, 5).
 
-    Without the factor k / (k - 1), which the t statistic cancels.
+    The factor k / (k - 1) is left out: it cancels in the t statistic.
     """
     y, n, yy, yn, nn = sums.T
     with np.errstate(invalid="ignore", divide="ignore"):

@@ -1,11 +1,8 @@
-"""Differences between bots: interval, permutation test, correction over all pairs, and a sentence.
+"""Differences between bots by resampling: interval, permutation test, Holm's correction, and a sentence.
 
-Sources: Efron & Tibshirani 1993, chapter 16; Holm 1979, Scandinavian Journal of Statistics 6(2).
-
-Differences of means over raters who gave one score to each of two things. Pure.
-
-Source: Student 1908, Biometrika 6(1), the paired t test; it needs no equal variances, and is exact for normal
-differences.
+`paired` is the paired t test over raters who gave one score to each of two things; it needs no equal variances
+and is exact for normal differences. Sources: Efron & Tibshirani 1993, chapter 16; Holm 1979, Scandinavian
+Journal of Statistics 6(2); Student 1908, Biometrika 6(1).
 """
 
 import math
@@ -37,12 +34,13 @@ from evaluation.statistics.resampling import blocks, draw_counts, resampled_sums
 from evaluation.statistics.ssa import Unit, dialogue_sums
 
 PERMUTATIONS_PER_PAIR = 40
-"""Holm multiplies the smallest p-value by the number of pairs; so many leave it at 1 / 40 at most."""
+"""Permutations per pair. Holm multiplies the smallest p-value by the number of pairs; with 40 for each pair
+the corrected value can still be as small as 1 / 40."""
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """How far one bot is ahead of another.
+    """Difference between two bots by resampling.
 
     Attributes:
         first: name of one bot.
@@ -51,7 +49,7 @@ class Comparison:
             and have no context in common.
         interval: of the difference, for this pair alone.
         p: two-sided p-value of the permutation test of "both bots are alike".
-        p_holm: the same after Holm's correction over all pairs compared together.
+        p_holm: p-value after Holm's correction over all pairs compared together.
         paired: whether both were compared on the same contexts.
         clusters: conversations of the first and of the second; for paired bots, the common contexts twice.
     """
@@ -65,8 +63,8 @@ class Comparison:
     paired: bool
     clusters: tuple[int, int]
 
-    def in_words(self) -> str:
-        """One sentence: who is ahead by how many points, or that the two cannot be told apart; p decides."""
+    def sentence(self) -> str:
+        """State which bot leads by how many points, or that there is no clear difference; p decides."""
         if isinstance(self.interval, Undefined):
             return f"Whether {self.first} or {self.second} is ahead cannot be told: {self.interval.reason}"
         if isinstance(self.difference, Undefined):
@@ -104,9 +102,9 @@ def compare_all(
         rng: seeded generator.
         ratio: which score: `SENSIBLENESS`, `SPECIFICITY` or `SSA` of `bootstrap`.
         unit: what counts once, see `ssa.Unit`.
-        paired: true if all bots answered the same contexts (static evaluation): then only the contexts that
-            both have count, and pairs stay together. False: conversations of the two are independent.
-        resamples: number of resamples, and of permutations; with many pairs `PERMUTATIONS_PER_PAIR` for each.
+        paired: true if all bots answered the same contexts (static evaluation): only contexts that both have
+            count, and pairs stay together. False: conversations of the two are independent.
+        resamples: number of resamples and of permutations; with many pairs `PERMUTATIONS_PER_PAIR` each.
         level: nominal coverage of each interval.
 
     Returns:
@@ -130,10 +128,10 @@ def compare_each(
     resamples: int = RESAMPLES,
     level: float = LEVEL,
 ) -> list[Comparison]:
-    """Compare every two bots, unpaired, by their sums per conversation; else as `compare_all`.
+    """Compare every two bots, unpaired, by their sums per conversation; otherwise like `compare_all`.
 
     Args:
-        sums: by bot, (k, m) one row for each of its conversations.
+        sums: by bot, (k, m), one row per conversation.
         rng: seeded generator.
         ratio: which score the rows give.
         resamples: number of resamples, and of permutations.
@@ -150,7 +148,7 @@ def compare_each(
 def _named(
     names: Sequence[Hashable], pairs: Sequence[Pair], tested: Sequence[Comparison]
 ) -> list[Comparison]:
-    """The comparisons with the bots' names and Holm's correction over all of them."""
+    """Give the comparisons their bots' names and Holm's correction over all of them."""
     both = zip(pairs, tested, strict=True)
     return with_holm([replace(found, first=names[a], second=names[b]) for (a, b), found in both])
 
@@ -172,7 +170,7 @@ def compare(
         second: (l, m) rows of the second; if paired, l = k and row i is about the same context.
         rng: seeded generator.
         ratio: which score.
-        paired: whether rows belong together.
+        paired: whether rows of the two bots belong together.
         resamples: number of resamples, and of permutations.
         level: nominal coverage.
 
@@ -186,13 +184,13 @@ def compare(
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Holm's step-down correction: p-values that hold the error rate over all tests together.
+    """Correct p-values by Holm's step-down method, which controls the error rate over all tests together.
 
     Args:
-        p_values: of each test, in [0, 1], in any order.
+        p_values: one per test, in [0, 1], in any order.
 
     Returns:
-        The corrected ones in the same order, none below its own and none above 1.
+        Corrected p-values in the same order: at least the uncorrected one, at most 1.
 
     Source: Holm 1979, Scandinavian Journal of Statistics 6(2).
     """
@@ -206,7 +204,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def with_holm(comparisons: Sequence[Comparison]) -> list[Comparison]:
-    """The same comparisons with `p_holm` over all of them that have a p-value."""
+    """Set `p_holm` of the comparisons, corrected over all that have a p-value."""
     known = [c.p for c in comparisons if not isinstance(c.p, Undefined)]
     corrected = iter(holm(known))
     return [c if isinstance(c.p, Undefined) else replace(c, p_holm=next(corrected)) for c in comparisons]
@@ -215,7 +213,7 @@ def with_holm(comparisons: Sequence[Comparison]) -> list[Comparison]:
 def _unpaired(
     rows: Sequence[FloatArray], pairs: Sequence[Pair], rng: Generator, resamples: int, level: float
 ) -> list[Comparison]:
-    """Comparisons of bots by (k, 2) value and size of their own conversations; one resampling per bot."""
+    """Compare bots by (k, 2) value and size of their conversations, with one resampling per bot."""
     enough = [pair for pair in pairs if min(len(rows[pair[0]]), len(rows[pair[1]])) >= 2]
     draws = [score(pack(resampled_sums(r, resamples, rng))) if len(r) >= 2 else None for r in rows]
     dealings = max(resamples, PERMUTATIONS_PER_PAIR * len(pairs))
@@ -234,7 +232,7 @@ def _unpaired(
 def _paired(
     table: FloatArray, pairs: Sequence[Pair], rng: Generator, resamples: int, level: float
 ) -> list[Comparison]:
-    """Comparisons on common contexts of a table as in `paired_permutation`; one resampling of contexts."""
+    """Compare bots on the contexts that both have, with one resampling; table as in `paired_permutation`."""
     if not pairs:
         return []
     first, second = common(table, pairs)
@@ -268,7 +266,7 @@ def _comparison(
 
 
 def _by_context(labels: Labels, columns: FloatArray, bots: IntArray) -> FloatArray:
-    """(contexts, bots, 2) value and size of each cluster (bot, dialogue), 0 where there is none."""
+    """(contexts, bots, 2) value and size of each cluster (bot, dialogue); 0 for a missing cluster."""
     context = np.zeros(len(bots), np.int64)
     context[labels.dialogues[1]] = labels.contexts[1]
     table = np.zeros((len(labels.contexts[0]), len(labels.bots[0]), 2))
@@ -282,13 +280,13 @@ def _points(share: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Paired:
-    """A mean of differences with its test.
+    """Mean difference within raters, with its paired t test.
 
     Attributes:
         difference: mean of first minus second.
-        interval: Student's, of the difference.
-        p: two-sided p-value of a mean of 0.
-        raters: how many gave both.
+        interval: Student's t interval of the difference.
+        p: two-sided p-value of "the mean is 0".
+        raters: number of raters with both scores.
     """
 
     difference: float
@@ -298,15 +296,15 @@ class Paired:
 
 
 def paired(first: ArrayLike, second: ArrayLike, *, level: float) -> Paired | Undefined:
-    """How far first is above second within raters.
+    """Paired t test of two scores of the same raters.
 
     Args:
         first: (n,) a score of each rater; NaN: none.
-        second: (n,) another of the same raters.
+        second: (n,) the other score of the same raters.
         level: of the interval.
 
     Returns:
-        The difference; `Undefined` if fewer than two raters gave both, or all differ by the same.
+        The difference; `Undefined` if fewer than two raters gave both scores, or all differ by the same.
     """
     apart = np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)
     known = apart[~np.isnan(apart)]

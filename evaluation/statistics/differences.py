@@ -1,9 +1,8 @@
 """Differences between systems for any score: one t test gives interval, p-value and sentence.
 
-The difference is that of the two scores, each over all its labels. Contexts and raters that both systems have
-tie the two together: what they share is taken out of the error (the covariance of their sums), so systems
-judged on the same contexts are compared in pairs, and one missing context changes next to nothing. Nothing is
-resampled. Sources as in `variance`; Welch 1947, Biometrika 34 (degrees of freedom of unlike variances);
+The difference is that of the two scores, each over all its labels. If both systems share contexts or raters,
+the covariance of their sums is taken out of the error. So systems judged on the same contexts are compared in
+pairs, and one missing context changes next to nothing. There is no resampling. Sources as in `variance`; Welch 1947, Biometrika 34 (degrees of freedom of unlike variances);
 Schuirmann 1987 (equivalence); Holm 1979, Scandinavian Journal of Statistics 6(2).
 """
 
@@ -35,7 +34,7 @@ from evaluation.statistics.variance import Clustered, Numbers, Over, Spread, com
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """How far one system is ahead of another, by one decision: a t test of the difference.
+    """Difference between the scores of two systems, by a t test.
 
     Attributes:
         first: name of one system.
@@ -45,14 +44,14 @@ class Difference:
         freedom: its degrees of freedom.
         interval: of the difference, for this pair alone; 0 lies outside exactly if p < 1 - level.
         p: two-sided p-value of "both score the same".
-        p_holm: the same after Holm's correction over all pairs compared together.
-        pairs_compared: how many pairs that is.
+        p_holm: p-value after Holm's correction over all pairs compared together.
+        pairs_compared: number of these pairs.
         odds_ratio: odds of yes of the first over those of the second; `Undefined` for other scores, and at
             0 or 100 %.
         effect: the difference in standard deviations between conversations, Cohen's d of their means.
-        over: what all of this generalises to; None if it cannot be told.
-        clusters: conversations or contexts of the first, of the second, and common to both.
-        raters: the same of raters.
+        over: what the test generalises to; None if it has none.
+        clusters: number of conversations or contexts of the first, of the second, and common to both.
+        raters: number of raters of the first, of the second, and common to both.
         scale: ends of the scale of the scores.
     """
 
@@ -72,8 +71,8 @@ class Difference:
     raters: tuple[int, int, int]
     scale: tuple[float, float]
 
-    def in_words(self, nouns: Nouns = NOUNS) -> str:
-        """Who is ahead by how much, with interval and p-value; or that the two cannot be told apart.
+    def sentence(self, nouns: Nouns = NOUNS) -> str:
+        """State which system leads by how much, or that there is no clear difference, with interval and p.
 
         Args:
             nouns: what clusters and raters are called.
@@ -85,10 +84,10 @@ class Difference:
         ahead, behind = (self.first, self.second) if leads else (self.second, self.first)
         ends = (self.interval.low, self.interval.high) if leads else (-self.interval.high, -self.interval.low)
         low, high = (self._shown(end) for end in ends)
-        numbers = f"{percent(self.interval.level)} interval {low} to {high}, {shown_p(self.p)}"
+        numbers = f"{percent(self.interval.level)} interval {low} to {high}, {format_p(self.p)}"
         if self.p >= 1 - self.interval.level:
-            return f"{ahead} and {behind} cannot be told apart: {self._apart} apart, {numbers}."
-        sentence = f"{ahead} is ahead of {behind} by {self._apart}, {numbers}"
+            return f"{ahead} and {behind} cannot be told apart: {self._distance} apart, {numbers}."
+        sentence = f"{ahead} is ahead of {behind} by {self._distance}, {numbers}"
         if (
             isinstance(self.p_holm, float)
             and self.pairs_compared > 1
@@ -96,12 +95,12 @@ class Difference:
         ):
             sentence += (
                 f"; among the {self.pairs_compared} pairs compared this may be chance "
-                f"(Holm-corrected {shown_p(self.p_holm)})"
+                f"(Holm-corrected {format_p(self.p_holm)})"
             )
         return sentence + "."
 
-    def basis_in_words(self, nouns: Nouns = NOUNS) -> str:
-        """What the comparison rests on and generalises to, in sentences.
+    def describe_basis(self, nouns: Nouns = NOUNS) -> str:
+        """State in sentences what the comparison rests on and generalises to.
 
         Args:
             nouns: what clusters and raters are called.
@@ -115,7 +114,7 @@ class Difference:
         return pairing + generalises(self.over, fewest, self.interval.level, nouns)
 
     def equivalence(self, margin: float) -> float | Undefined:
-        """p-value of "they differ by `margin` or more", by two one-sided t tests (Schuirmann 1987).
+        """Compute the p-value of "they differ by `margin` or more", by two one-sided t tests (Schuirmann 1987).
 
         Below 0.05 the two are equivalent within the margin: the 90 % interval lies within ± margin.
 
@@ -135,9 +134,9 @@ class Difference:
 
     @property
     def equal_within(self) -> float | Undefined:
-        """The smallest margin within which the two are equivalent: `equivalence` of it is 1 - level.
+        """The smallest margin within which the two are equivalent: its `equivalence` is 1 - level.
 
-        The end of the interval of twice that error that lies further from 0, at most the width of the scale.
+        It is the end furthest from 0 of the interval with twice that error rate, at most the scale's width.
         """
         if isinstance(self.error, Undefined):
             return self.error
@@ -147,7 +146,7 @@ class Difference:
         return min(abs(self.difference) + half, self.scale[1] - self.scale[0])
 
     @property
-    def _apart(self) -> str:
+    def _distance(self) -> str:
         unit = " points" if self.scale == (0, 1) else ""
         return self._shown(abs(self.difference)) + unit
 
@@ -156,15 +155,15 @@ class Difference:
         return f"{round(value, digits) + 0.0:.{digits}f}".replace("-", "\N{MINUS SIGN}")
 
 
-def shown_p(p: float) -> str:
-    """A p-value in words, with three digits as papers have it; never 0."""
+def format_p(p: float) -> str:
+    """Format a p-value with three digits, as papers do: "p = 0.042", "p < 0.001"."""
     return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
 
 
 def difference(
     first: Sample, second: Sample, *, low: float = 0.0, high: float = 1.0, level: float = LEVEL
 ) -> Difference:
-    """Compare two systems, called "first" and "second"; else as `differences`."""
+    """Compare two systems, named "first" and "second"; otherwise like `differences`."""
     return differences({"first": first, "second": second}, low=low, high=high, level=level)[0]
 
 
@@ -175,8 +174,8 @@ def differences(
     """Compare every two systems by one score, with Holm's correction over all these pairs.
 
     Args:
-        of_systems: by name; codes of contexts and raters mean the same in all samples, as `samples` makes
-            them. A system without labels is left out.
+        of_systems: samples by name; codes of contexts and raters mean the same in all samples, as from
+            `samples`. A system without labels is left out.
         low: lower end of the scale.
         high: upper end.
         level: nominal coverage of each interval, for its pair alone.
@@ -207,7 +206,7 @@ def differences(
 
 
 def with_holm(found: Sequence[Difference]) -> list[Difference]:
-    """The same differences with `p_holm` over all of them that have a p-value."""
+    """Set `p_holm` of the differences, corrected over all that have a p-value."""
     corrected = iter(holm([each.p for each in found if not isinstance(each.p, Undefined)]))
     number = sum(not isinstance(each.p, Undefined) for each in found)
     return [
@@ -220,7 +219,7 @@ def with_holm(found: Sequence[Difference]) -> list[Difference]:
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """Two systems' sums over clusters of one kind: how many each has and both have, their covariance."""
+    """Sums of two systems over clusters of one kind, with the number of common clusters and the covariance."""
 
     first: Clustered
     second: Clustered
@@ -242,7 +241,7 @@ class _Kind:
 
     @property
     def freedom(self) -> float:
-        """Satterthwaite's degrees of freedom, Welch's where nothing is common; 0 if one has no spread."""
+        """Satterthwaite's degrees of freedom, Welch's without common clusters; 0 if one system has no spread."""
         if min(len(self.first), len(self.second)) < 2:
             return 0.0
         (a, b), c = (self.first.variance, self.second.variance), self.covariance
@@ -278,7 +277,7 @@ def _gram(kinds: Sequence[Clustered]) -> _Gram:
 
 @dataclass(frozen=True, eq=False)
 class _Pair:
-    """Two systems with their sums over clusters, over raters, and over pairs of both."""
+    """Two systems with their sums over clusters, over raters, and over pairs of a cluster and a rater."""
 
     samples: tuple[Sample, Sample]
     kinds: tuple[_Kind, ...]
@@ -289,7 +288,7 @@ class _Pair:
         return Numbers(*(kind.together for kind in self.kinds))
 
     def why_not(self, nouns: Nouns) -> Undefined | None:
-        """Why no error of the difference can be told."""
+        """The reason why the difference has no standard error; None if it has one."""
         over = self.numbers.over
         by_cluster, by_rater, _ = self.kinds
         few = [min(kind.numbers[:2]) for kind in (by_cluster, by_rater)]
@@ -304,7 +303,7 @@ class _Pair:
         return None
 
     def spread(self, scale: tuple[float, float]) -> Spread:
-        """Variance of the difference; what either system's labels hide of their spread is added."""
+        """Variance of the difference, with the hidden variance of either system added (see `_hidden`)."""
         variances = tuple(kind.variance for kind in self.kinds)
         freedoms = tuple(kind.freedom for kind in self.kinds)
         found = combined(self.numbers, variances, freedoms)
@@ -318,14 +317,17 @@ class _Pair:
         return Spread(variance, variance**2 / noise, found.over)
 
     def _of_equal(self, found: Spread, scale: tuple[float, float]) -> Spread:
-        """Both say the same wherever both are: at most some share of clusters would tell them apart."""
+        """Spread for two systems with equal labels wherever both have some.
+
+        At most the share `share_unseen` of clusters would show a difference.
+        """
         alike = min(kind.together for kind in self.kinds[:2] if kind.together > 1)
         half = share_unseen(alike, LEVEL) * (scale[1] - scale[0])
         return Spread((half / t(alike - 1, LEVEL)) ** 2, alike - 1, found.over)
 
 
 def _hidden(sample: Sample, scale: tuple[float, float]) -> tuple[float, float]:
-    """Variance that the sums of one system's labels do not show, and its degrees of freedom."""
+    """Variance that the sums of a system's labels do not show, and its degrees of freedom."""
     own = spread(sample.sums)
     if own is None:
         return 0.0, 1.0
@@ -369,12 +371,12 @@ def _odds_ratio(pair: tuple[Sample, Sample]) -> float | Undefined:
 
 
 def _effect(gap: float, clusters: _Kind) -> float | Undefined:
-    """Cohen's d (1988, section 2.5.1) of the means of conversations, larger ones weighing more."""
+    """Cohen's d (1988, section 2.5.1) of the conversations' means; larger conversations weigh more."""
     first, second = clusters.first, clusters.second
     freedom = len(first) + len(second) - 2
     if min(len(first), len(second)) < 2:
         return Undefined("A standard deviation between conversations needs two of each system.")
-    # The variance of a mean of k clusters is that of a cluster, over k.
+    # The variance of a mean of k clusters is the variance of one cluster, divided by k.
     squares = sum((len(kind) - 1) * len(kind) * kind.variance for kind in (first, second))
     if squares == 0:
         return Undefined("All conversations of a system are alike, so they show no spread.")

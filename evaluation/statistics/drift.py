@@ -1,4 +1,4 @@
-"""Has a bot changed since the same contexts were put to it before?"""
+"""Drift detection: has a bot changed since it answered the same contexts before?"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,17 +9,17 @@ ALARM_P = 0.001
 """A distribution counts as shifted below this p: with two measures a day, one false alarm in 500 days."""
 
 FEWEST = 10
-"""Fewer values than this on either side tell nothing of a distribution."""
+"""Fewest values on either side from which distributions are compared."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A context whose answer is another one than before.
+    """A context whose answer has changed.
 
     Attributes:
-        number: which context, from 0.
-        before: the answer that it got.
-        now: the answer that it gets.
+        number: index of the context, from 0.
+        before: the earlier answer.
+        now: the present answer.
     """
 
     number: int
@@ -29,12 +29,12 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Shift:
-    """A measure whose values have another distribution than before.
+    """A measure whose distribution has changed.
 
     Attributes:
-        measure: its name.
-        before: median of the values before.
-        now: median of the values now.
+        measure: name of the measure.
+        before: median of the earlier values.
+        now: median of the present values.
         p: two-sided p of the two-sample Kolmogorov-Smirnov test.
     """
 
@@ -47,12 +47,12 @@ class Shift:
 def changed_answers(
     before: Sequence[str | None], now: Sequence[str | None], repeatable: Sequence[bool]
 ) -> list[Change]:
-    """Answers that differ where the bot is known to repeat itself.
+    """List answers that differ although the bot is known to repeat itself on this context.
 
     Args:
-        before: (n,) answers to the contexts; None where there was none.
-        now: (n,) answers to the same contexts with the same seeds; None where there was none.
-        repeatable: (n,) whether the bot gave the same answer twice when it was asked twice before.
+        before: (n,) answers to the contexts; None: no answer.
+        now: (n,) answers to the same contexts with the same seeds; None: no answer.
+        repeatable: (n,) whether the bot gave the same answer when it was asked twice before.
 
     Returns:
         One entry per context that is repeatable, answered both times, and answered differently.
@@ -68,11 +68,11 @@ def changed_answers(
 
 
 def shift(measure: str, before: Sequence[float], now: Sequence[float]) -> Shift | None:
-    """Compare a measure of sampled answers with its values before.
+    """Compare a measure of sampled answers with its earlier values.
 
-    The two-sample Kolmogorov-Smirnov test (SciPy, exact for samples of this size) sees a moved location as
-    well as another spread, and needs no assumption about either. Answers count as independent draws: the
-    contexts are the same on both sides, which makes the test err on the cautious side.
+    The two-sample Kolmogorov-Smirnov test (SciPy, exact for samples of this size) detects changes of location
+    and of spread, and assumes nothing about either. Answers count as independent draws. The contexts are the
+    same on both sides, which makes the test conservative.
 
     Args:
         measure: name for the result.
@@ -80,7 +80,7 @@ def shift(measure: str, before: Sequence[float], now: Sequence[float]) -> Shift 
         now: values of today, same unit.
 
     Returns:
-        The shift if its p is below `ALARM_P`; None if not, or if either side has fewer than `FEWEST` values.
+        The shift if p is below `ALARM_P`; otherwise, or with fewer than `FEWEST` values on a side, None.
     """
     if min(len(before), len(now)) < FEWEST:
         return None

@@ -1,10 +1,10 @@
-"""Scores of any kind with intervals over whatever their labels cross.
+"""Scores of any kind, with intervals over conversations, raters, or both, as the labels cross.
 
 A score is the mean over labels of one number per label: a share of yes (0 and 1), an answer on a scale, or
-the mean of two shares. What its interval generalises to is decided from the design of the data: other
-conversations where every rater has one, other raters where they have several each, other contexts and other
-raters where these cross (`variance`). The interval is Student's t on the logit of the scale. Nothing is
-resampled: the same labels give the same numbers, without a seed. `differences` compares systems.
+the mean of two shares. The design of the data decides what its interval generalises to: other
+conversations if every rater has one, other raters if they have several each, other contexts and other
+raters if these cross (`variance`). The interval is Student's t on the logit of the scale. There is no
+resampling: the same labels give the same numbers, without a seed. `differences` compares systems.
 """
 
 import math
@@ -31,7 +31,7 @@ class Sample:
     """One row per label of one system.
 
     Attributes:
-        values: (n,) what the label counts; finite.
+        values: (n,) number of each label; finite.
         cluster: (n,) code from 0 up of the conversation or context. The same code in another sample means the
             same context; conversations of different systems have different codes.
         rater: (n,) code from 0 up of the rater, the same in all samples; None if the rows are not of single
@@ -67,17 +67,17 @@ class Sample:
 
     @cached_property
     def is_alike(self) -> bool:
-        """Whether all labels say the same."""
+        """True if all labels have the same value."""
         return bool(np.ptp(self.values) == 0)
 
     @cached_property
     def is_binary(self) -> bool:
-        """Whether all labels are 0 or 1."""
+        """True if all labels are 0 or 1."""
         return bool(((self.values == 0) | (self.values == 1)).all())
 
     @cached_property
     def sums(self) -> Sums:
-        """What each conversation and each rater adds to the mean."""
+        """Contribution of each conversation and each rater to the mean."""
         share = 1 / len(self) if self.weight is None else self.weight / self.weight.sum()
         return summed((self.values - self.value) * share, self.cluster, self.rater)
 
@@ -89,13 +89,13 @@ def samples(
     rater: ArrayLike | None = None,
     weight: ArrayLike | None = None,
 ) -> dict[Hashable, Sample]:
-    """A sample for each bot, in the order of their names.
+    """Split labels into one sample per bot, in the order of their names.
 
     Args:
         bot: (n,) the bot, or whatever else is scored.
         values: (n,) numbers or booleans; a row with NaN was not asked and is left out.
         cluster: (n,) conversation or context; the same value under two bots is the same context.
-        rater: (n,) who judged.
+        rater: (n,) the rater of each label.
         weight: (n,) as in `Sample`.
 
     Raises:
@@ -126,7 +126,7 @@ def samples(
 
 @dataclass(frozen=True, slots=True)
 class Nouns:
-    """What clusters and raters are called in sentences."""
+    """Nouns for clusters and raters in sentences."""
 
     cluster: str = "conversation"
     rater: str = "worker"
@@ -156,8 +156,8 @@ class Estimate:
     labels: int
     freedom: float = 0.0
 
-    def in_words(self, nouns: Nouns = NOUNS) -> str:
-        """What the interval generalises to, and what it cannot know, in one or two sentences."""
+    def describe_interval(self, nouns: Nouns = NOUNS) -> str:
+        """State in one or two sentences what the interval generalises to and what it cannot tell."""
         if isinstance(self.interval, Undefined):
             return f"No interval: {self.interval.reason}"
         return generalises(self.over, self.numbers, self.interval.level, nouns)
@@ -167,13 +167,13 @@ def mean(
     sample: Sample, *, low: float | None = 0.0, high: float | None = 1.0, level: float = LEVEL,
     nouns: Nouns = NOUNS,
 ) -> Estimate | Undefined:  # fmt: skip
-    """The score of one system with its interval.
+    """Compute the score of one system with its interval.
 
-    Student's t on the logit of how far up the scale the score is, with the variance over what the labels
-    cross (`variance.spread`); never shorter than half of what independent labels would give. Labels that
-    are all alike show no spread; the interval then holds every truth that would give so many alike clusters
-    with a probability of more than (1 - level) / 2 (Clopper & Pearson 1934, counting each cluster once; holds
-    whatever the dependence within them).
+    Student's t on the logit of the score's position on the scale, with the variance over clusters, raters or
+    both (`variance.spread`). The interval is at least half as long as for independent labels. Equal labels
+    show no spread; the interval then holds every true value that would give so many equal clusters with a
+    probability above (1 - level) / 2 (Clopper & Pearson 1934, each cluster counted once; valid for any
+    dependence within clusters).
 
     Args:
         sample: the labels.
@@ -201,12 +201,12 @@ def mean(
 
 
 def check(sample: Sample, low: float | None, high: float | None, level: float) -> None:
-    """Refuse a level that is none, and values outside the scale.
+    """Refuse an invalid level, and values outside the scale.
 
     Args:
-        sample: its values are looked at.
-        low: the lower end of the scale; None for a scale without one.
-        high: the upper end, likewise.
+        sample: the labels whose values are checked.
+        low: the lower end of the scale; None if there is none.
+        high: the upper end; None if there is none.
         level: coverage, in (0, 1).
 
     Raises:
@@ -225,7 +225,7 @@ def check(sample: Sample, low: float | None, high: float | None, level: float) -
 def _of_alike(
     value: float, clusters: int, low: float | None, high: float | None, level: float
 ) -> Interval | Undefined:
-    """The interval of labels that are all alike: at most a share `other` of clusters is any different."""
+    """Interval for labels that are all equal: at most a share `other` of clusters differs."""
     if low is None or high is None:
         return Undefined("All labels are alike and the scale has no ends, so nothing tells their spread.")
     other = share_unseen(clusters, level)
@@ -233,10 +233,10 @@ def _of_alike(
 
 
 def share_unseen(clusters: int, level: float) -> float:
-    """Largest share of clusters unlike all of these, given that none of so many was.
+    """Upper bound of the share of clusters that differ, if none of the observed ones did.
 
     Args:
-        clusters: how many were seen, at least 1.
+        clusters: number of observed clusters, at least 1.
         level: coverage of the two-sided interval whose upper end this is, in (0, 1).
 
     Returns:
@@ -248,26 +248,26 @@ def share_unseen(clusters: int, level: float) -> float:
 
 
 def variance_of_score(found: Spread, sample: Sample) -> float:
-    """The variance, or what makes Student's interval half as long as independent labels would, if larger.
+    """The variance, but at least what gives half the interval length of independent labels.
 
-    A few clusters can happen to agree far better than their labels do; their agreement is luck then.
+    A few clusters can agree by luck far better than their labels do.
     """
     ratio = float(scipy.special.ndtri((1 + LEVEL) / 2)) / t(found.freedom, LEVEL) / 2
     return max(found.variance, sample.sums.by_pair.independent * ratio**2)
 
 
 def t(freedom: float, level: float) -> float:
-    """Student's t that a two-sided interval needs.
+    """Quantile of Student's t for a two-sided interval.
 
     Args:
-        freedom: degrees of freedom, above 0, perhaps no whole number.
+        freedom: degrees of freedom, above 0, not necessarily whole.
         level: coverage in (0, 1).
     """
     return float(scipy.special.stdtrit(freedom, (1 + level) / 2))
 
 
 def _within(value: float, half: float, low: float | None, high: float | None, level: float) -> Interval:
-    """The value ± half, taken to the logit of the scale and back."""
+    """Interval value ± half, computed on the logit of the scale and transformed back."""
     if low is None or high is None:
         return Interval(value - half, value + half, level, "t")
     width = high - low
@@ -278,11 +278,11 @@ def _within(value: float, half: float, low: float | None, high: float | None, le
 
 
 def generalises(over: Over | None, numbers: Numbers, level: float, nouns: Nouns = NOUNS) -> str:
-    """What an interval generalises to, and a caution where it rests on few clusters, in sentences.
+    """State in sentences what an interval generalises to, with a caution if it rests on few clusters.
 
     Args:
-        over: what the labels vary over; None if that cannot be told.
-        numbers: of clusters and raters.
+        over: what the interval generalises to; None if to nothing.
+        numbers: number of clusters and raters.
         level: coverage in (0, 1).
         nouns: what clusters and raters are called.
     """

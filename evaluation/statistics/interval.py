@@ -1,4 +1,4 @@
-"""What a statistic returns beside a number: an interval, or the reason why there is none."""
+"""Results of statistics other than numbers: an interval, or the reason why there is none."""
 
 import math
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ Method: TypeAlias = Literal["percentile", "bca", "studentised"]
 
 @dataclass(frozen=True, slots=True)
 class Undefined:
-    """The data cannot tell this number, for a reason in plain words that a report prints."""
+    """A number that the data do not define, with the reason in a sentence for the report."""
 
     reason: str
 
@@ -26,7 +26,7 @@ class Interval:
         high: upper end.
         level: nominal coverage, for instance 0.95.
         method: how it was computed, for instance "percentile" or "fisher".
-        resamples: bootstrap resamples that it rests on; 0 if none.
+        resamples: number of bootstrap resamples; 0 without a bootstrap.
     """
 
     low: float
@@ -36,7 +36,7 @@ class Interval:
     resamples: int = 0
 
     def scaled(self, factor: float) -> "Interval":
-        """The same interval in another unit.
+        """Convert the interval to another unit.
 
         Args:
             factor: above 0; 100 turns shares into percent.
@@ -48,16 +48,16 @@ class Interval:
 
 
 def difference_of(first: float, of_first: Interval, second: float, of_second: Interval) -> Interval:
-    """The interval of a difference of two independent values, from their own intervals of the same level.
+    """Interval of a difference of two independent values, from the intervals of both at the same level.
 
-    Each end is as far from the difference as the distances of the two values from the ends that matter to it,
-    taken as the sides of a right angle ("MOVER": Zou & Donner 2008, Statistics in Medicine 27(10)).
+    The distance of each end from the difference is the root of the squared distances of the two values from
+    their relevant ends ("MOVER": Zou & Donner 2008, Statistics in Medicine 27(10)).
 
     Args:
         first: a value within its interval.
-        of_first: that interval.
-        second: what is subtracted, within its interval.
-        of_second: that interval.
+        of_first: the interval of `first`.
+        second: the value to subtract, within its interval.
+        of_second: the interval of `second`.
     """
     gap = first - second
     down = math.hypot(first - of_first.low, of_second.high - second)

@@ -16,13 +16,13 @@ Row: TypeAlias = tuple[Hashable, Hashable, int, Hashable, bool, bool]
 
 
 class LabelsError(ValueError):
-    """Labels that no statistic can be computed from; names the row and the column.
+    """Invalid labels; the message names the row and the column.
 
     Attributes:
-        row: index of the row at fault, counted from 0 (the message counts from 1); None: no single row.
-        column: name of the column at fault.
+        row: index of the faulty row, counted from 0 (the message counts from 1); None: no single row.
+        column: name of the faulty column.
         problem: the message without the rows.
-        earlier: index of an earlier row that this one repeats, if it does.
+        earlier: index of the earlier row that this row repeats, if there is one.
     """
 
     def __init__(self, problem: str, column: str, row: int | None = None, earlier: int | None = None) -> None:
@@ -74,15 +74,15 @@ def _coded_numbers(array: AnyArray) -> tuple[AnyArray, IntArray]:
     return names, codes.astype(np.int64, copy=False)
 
 
-def narrowed(column: tuple[AnyArray, IntArray], keep: BoolArray | IntArray) -> tuple[AnyArray, IntArray]:
-    """What `coded` gives for the rows at `keep` of a column that is coded already, without hashing anew.
+def recode_rows(column: tuple[AnyArray, IntArray], keep: BoolArray | IntArray) -> tuple[AnyArray, IntArray]:
+    """Result of `coded` for some rows of a coded column, without hashing the values again.
 
     Args:
         column: names (u,) and codes (n,) from `coded`.
         keep: (n,) booleans, or indices of rows.
 
     Returns:
-        The names that are left, (v,), and a code from 0 up for each row that is kept.
+        (v,) the names that remain, and a code from 0 up for each kept row.
     """
     names, codes = column
     left, codes_left = coded(codes[keep])
@@ -94,14 +94,14 @@ class Labels:
     """One row per label: a rater's judgment of one bot turn.
 
     An item is a (bot, dialogue, turn). In static evaluation `dialogue` is the context and `turn` numbers the
-    response. Whatever is turned into an array on construction; the columns are then checked together.
+    response. Construction converts the columns to arrays and checks them together.
 
     Attributes:
         bot: (n,) name of the bot.
         dialogue: (n,) the conversation or static context; the same value under two bots means the same
             context given to both.
         turn: (n,) position of the bot turn, integers.
-        rater: (n,) who judged.
+        rater: (n,) the rater of each label.
         sensible: (n,) booleans, or 0 and 1.
         specific: (n,) booleans, or 0 and 1; never true where `sensible` is not.
 
@@ -131,10 +131,10 @@ class Labels:
 
     @classmethod
     def from_rows(cls, rows: Iterable[Row]) -> "Labels":
-        """Labels from rows (bot, dialogue, turn, rater, sensible, specific), in any order.
+        """Build labels from rows (bot, dialogue, turn, rater, sensible, specific), in any order.
 
         Raises:
-            LabelsError: a row of other length, or what the class itself refuses.
+            LabelsError: a row of another length, or any error of the constructor.
         """
         table = list(rows)
         names = [field.name for field in fields(cls)]
@@ -179,19 +179,19 @@ class Labels:
         return items // width, codes
 
     def where(self, keep: BoolArray | IntArray) -> "Labels":
-        """Some of the labels.
+        """Select labels.
 
         Args:
             keep: (n,) truth values, or distinct indices from 0 up.
 
         Raises:
-            LabelsError: what the class itself refuses, such as no labels.
+            LabelsError: any error of the constructor, such as no labels.
         """
         chosen = object.__new__(Labels)
         for field in fields(self):
             object.__setattr__(chosen, field.name, getattr(self, field.name)[keep])
         for name in ("bots", "raters", "contexts"):
-            chosen.__dict__[name] = narrowed(getattr(self, name), keep)
+            chosen.__dict__[name] = recode_rows(getattr(self, name), keep)
         return chosen
 
     def of_bot(self, bot: Hashable) -> "Labels":
@@ -230,21 +230,21 @@ class Labels:
 
 
 def first_repeat(code: IntArray) -> tuple[int, int] | None:
-    """The first row whose code stood before, after the row where that was; None if all differ.
+    """Find the first repeated code: (row of its first occurrence, row of the repetition), None if all differ.
 
     Args:
-        code: (n,) what must not come twice, as numbers.
+        code: (n,) codes that must be distinct.
     """
     order = np.argsort(code, kind="stable")
-    again = np.flatnonzero(np.diff(code[order]) == 0)
-    if not again.size:
+    repeats = np.flatnonzero(np.diff(code[order]) == 0)
+    if not repeats.size:
         return None
-    at = again[np.argmin(order[again + 1])]
+    at = repeats[np.argmin(order[repeats + 1])]
     return int(order[at]), int(order[at + 1])
 
 
 def _column(values: tuple[Any, ...]) -> AnyArray:
-    """An array of `values` that keeps None and mixed types visible instead of turning them into text."""
+    """Make an array that keeps None and mixed types instead of turning them into text."""
     if len({type(v) for v in values}) > 1:
         array = np.empty(len(values), dtype=object)
         array[:] = values
@@ -253,7 +253,7 @@ def _column(values: tuple[Any, ...]) -> AnyArray:
 
 
 def _refuse_missing(names: AnyArray, codes: IntArray, column: str) -> None:
-    """Refuse a column with these distinct values, whose rows have these codes, if a value is missing."""
+    """Refuse a coded column (distinct values and codes of the rows) with a missing value."""
     missing = [
         name is None or name == "" or name != name for name in names.tolist()
     ]  # NaN is no equal of itself

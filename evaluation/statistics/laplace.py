@@ -20,17 +20,17 @@ from evaluation.statistics.labels import FloatArray, IntArray
 
 STEPS = 200
 CLOSE = 1e-12
-"""A step that promises f to fall by less than this is the last."""
+"""Newton's method stops when a step is expected to lower f by less than this."""
 
 
 @dataclass(frozen=True, eq=False)
 class Factor:
-    """One kind of effect.
+    """One kind of random effect.
 
     Attributes:
-        name: what it is of.
+        name: what has the effects, such as "worker".
         level: (n,) code of each cell's level, from 0 up.
-        levels: how many there are.
+        levels: number of levels.
     """
 
     name: str
@@ -39,29 +39,29 @@ class Factor:
 
     @classmethod
     def of(cls, name: str, codes: IntArray) -> Factor:
-        """A factor with a level for each distinct code.
+        """Make a factor with a level for each distinct code.
 
         Args:
-            name: what its effects are of.
-            codes: (n,) of the cells; any numbers.
+            name: what has the effects.
+            codes: (n,) code of each cell; any numbers.
         """
         ids, level = np.unique(codes, return_inverse=True)
         return cls(name, level.astype(np.int64), len(ids))
 
     def is_nested_in(self, other: Factor) -> bool:
-        """Whether all cells of a level of this one are of one level of the other."""
+        """True if all cells of a level of this factor share one level of the other."""
         return len(np.unique(self.level * other.levels + other.level)) == self.levels
 
     def equals(self, other: Factor) -> bool:
-        """Whether both divide the cells alike."""
+        """True if both factors divide the cells in the same way."""
         return self.levels == other.levels and self.is_nested_in(other)
 
-    def is_told(self, asked: FloatArray, system: IntArray) -> bool:
-        """Whether the data tell its variance: a level has several labels, and a system several levels.
+    def is_estimable(self, asked: FloatArray, system: IntArray) -> bool:
+        """True if the variance can be estimated: some level has several labels, some system several levels.
 
         Args:
-            asked: (n,) labels of each cell, positive.
-            system: (n,) code of its system, from 0 up.
+            asked: (n,) number of labels of each cell, positive.
+            system: (n,) code of each cell's system, from 0 up.
         """
         systems = int(system.max()) + 1
         pairs = len(np.unique(self.level * systems + system))
@@ -73,10 +73,10 @@ class Observed:
     """Counts of yes.
 
     Attributes:
-        yes: (n,) how many labels of a cell are yes.
-        asked: (n,) how many there are, positive.
-        system: (n,) code of its system, from 0 up.
-        factors: kinds of effects, no two of which divide the cells alike.
+        yes: (n,) number of labels of a cell that are yes.
+        asked: (n,) number of labels of a cell, positive.
+        system: (n,) code of each cell's system, from 0 up.
+        factors: kinds of effects, each of which divides the cells in another way.
     """
 
     yes: FloatArray
@@ -86,12 +86,12 @@ class Observed:
 
 
 class _Eliminated:
-    """H by kinds of effects, the nested ones eliminated; see `Likelihood` for the order.
+    """The matrix H by kinds of effects, with the nested kinds eliminated; see `Likelihood` for the order.
 
     Attributes:
-        diagonal: for each nested kind, (levels,) what is left of its diagonal.
-        inverse: (m, m) inverse of what is left of the other kinds.
-        log_det: of H.
+        diagonal: for each nested kind, (levels,) its diagonal after elimination.
+        inverse: (m, m) inverse of the block of the other kinds after elimination.
+        log_det: log of the determinant of H.
     """
 
     def __init__(self, shape: _Shape, weight: FloatArray, sigma: FloatArray) -> None:
@@ -114,7 +114,7 @@ class _Eliminated:
         )
 
     def _take_out(self, s: int, r: int, part: scipy.sparse.csr_array) -> None:
-        """Take kind s out of the rows of kind r, in which it is nested."""
+        """Eliminate kind s from the rows of kind r, in which it is nested."""
         of, levels = self.shape.above[s, r], self.shape.nested[r].levels
         scaled = self.up[s, r] / self.diagonal[s]
         self.diagonal[r] = self.diagonal[r] - np.bincount(of, scaled * self.up[s, r], levels)
@@ -124,7 +124,7 @@ class _Eliminated:
         self.across[r] = (self.across[r] - gather @ part).tocsr()
 
     def solve(self, given: Sequence[FloatArray]) -> list[FloatArray]:
-        """H⁻¹ of a vector, by kind: the nested ones, then all others as one."""
+        """Multiply H⁻¹ with a vector, given by kind: the nested kinds, then all others as one."""
         x, last = [each.copy() for each in given], len(self.diagonal)
         for s, of_kind in enumerate(self.diagonal):
             scaled = x[s] / of_kind
@@ -139,12 +139,12 @@ class _Eliminated:
             x[s] /= self.diagonal[s]
         return x
 
-    def towards(self, start: int, given: Sequence[float]) -> tuple[FloatArray, scipy.sparse.csr_array]:
-        """For each level of nested kind `start`, the vector with given[s] at itself and all above it.
+    def solve_path(self, start: int, given: Sequence[float]) -> tuple[FloatArray, scipy.sparse.csr_array]:
+        """Solve for each level of nested kind `start` with the vector a: given[s] at the level and all above it.
 
         Returns:
-            (levels,) what these vectors have of a' H⁻¹ a in the nested kinds, and (levels, m) what is taken
-            from their part in the other kinds.
+            (levels,) the part of a' H⁻¹ a from the nested kinds, and (levels, m) the part subtracted from the
+            vector in the other kinds.
         """
         x: dict[int, FloatArray] = {}
         levels = self.shape.nested[start].levels
@@ -165,7 +165,7 @@ class _Eliminated:
         found = []
         for start in range(len(self.diagonal)):
             unit = [float(s == start) for s in range(len(self.diagonal))]
-            square, taken = self.towards(start, unit)
+            square, taken = self.solve_path(start, unit)
             found.append(float(square.sum()) + float(taken.multiply(taken @ self.inverse).sum()))
         diagonal = np.diag(self.inverse)
         return found + [float(diagonal[a:b].sum()) for a, b in self.shape.spans]
@@ -176,7 +176,7 @@ class _Eliminated:
         columns = [(shape.column[k], sigma[len(shape.nested) + k]) for k in range(len(shape.others))]
         found = np.zeros(shape.cells)
         if shape.nested:
-            square, taken = self.towards(0, sigma[: len(shape.nested)].tolist())
+            square, taken = self.solve_path(0, sigma[: len(shape.nested)].tolist())
             first = shape.nested[0].level
             through = taken @ self.inverse
             found += (square + np.asarray(taken.multiply(through).sum(axis=1)).ravel())[first]
@@ -189,16 +189,16 @@ class _Eliminated:
 
 
 class _Shape:
-    """Which kinds are nested, finest first, and which cross them.
+    """Structure of the effects: nested kinds, finest first, and kinds that cross them.
 
     Attributes:
-        nested: kinds of which each lies in the next.
-        above: by an index of `nested` and a later one, (levels,) which level of the later one each lies in.
+        nested: kinds, each nested in the next.
+        above: by an index of `nested` and a later one, (levels,) the level of the later kind above each level.
         others: all other kinds.
-        column: for each of the others, (n,) its column among all their levels.
-        spans: first column of each of the others, and the one behind its last.
-        dense: how many levels the others have together.
-        cells: n.
+        column: for each of the others, (n,) column of each cell among all their levels.
+        spans: for each of the others, its first column and the column after its last.
+        dense: total number of levels of the others.
+        cells: number of cells n.
     """
 
     def __init__(self, observed: Observed) -> None:
@@ -224,7 +224,7 @@ class _Shape:
         return [*self.nested, *self.others]
 
     def across(self, s: int, weight: FloatArray, sigma: FloatArray) -> scipy.sparse.csr_array:
-        """(levels, m) what nested kind s shares with the others."""
+        """(levels, m) block of H between nested kind s and the others."""
         level, shape = self.nested[s].level, (self.nested[s].levels, self.dense)
         if not self.others:
             return scipy.sparse.csr_array(shape)
@@ -234,7 +234,7 @@ class _Shape:
         return scipy.sparse.csr_array((values, entries), shape=shape)
 
     def crossed(self, weight: FloatArray, sigma: FloatArray) -> FloatArray:
-        """(m, m) 1 + ΛZ'WZΛ of the others."""
+        """(m, m) block 1 + ΛZ'WZΛ of the others."""
         found, scales = np.eye(self.dense), sigma[len(self.nested) :]
         for one, a in zip(self.column, scales, strict=True):
             for two, b in zip(self.column, scales, strict=True):
@@ -244,14 +244,14 @@ class _Shape:
 
 
 class Likelihood:
-    """Minus the log-likelihood of log odds of systems and variances of effects, and its gradient.
+    """Minus the log-likelihood of log odds of systems and variances of effects, with its gradient.
 
-    Constant factors, the numbers of ways to choose the yeses, are left out.
+    The constant binomial coefficients are left out.
 
     Attributes:
-        systems: how many systems there are.
+        systems: number of systems.
         factors: kinds of effects, in the order of their variances.
-        work: what one evaluation needs, in numbers to be stored.
+        work: memory of one evaluation, in stored numbers.
     """
 
     def __init__(self, observed: Observed) -> None:
@@ -259,12 +259,12 @@ class Likelihood:
         self.systems, self.factors = int(observed.system.max()) + 1, self._shape.factors
         first = self.factors[0].levels if self.factors else 0
         self.work = self._shape.dense * max(first, self._shape.dense)
-        # The minimum of the evaluation before is close to that of the next.
+        # Start each evaluation at the minimum of the last one, which is close.
         self._u = [np.zeros(each.levels) for each in self.factors]
         self._curvature: _Eliminated | None = None
 
     def __call__(self, parameters: FloatArray) -> tuple[float, FloatArray]:
-        """The value and its gradient at (systems + kinds,) log odds and positive variances."""
+        """Value and gradient at (systems + kinds,) parameters: log odds, then positive variances."""
         log_odds, variances = np.split(parameters, [self.systems])
         sigma = np.sqrt(variances)
         given = log_odds[self.observed.system]
@@ -289,8 +289,8 @@ class Likelihood:
     def _minimise(self, given: FloatArray, sigma: FloatArray) -> float:
         """Move the effects to the minimum of f.
 
-        Newton's method, with the curvature of the evaluation before as long as that brings each step closer
-        than a quarter of the last, and with steps halved where f would rise.
+        Newton's method. It reuses the curvature of the last evaluation as long as each step is below a quarter
+        of the step before, and halves steps where f would rise.
         """
         value, last = self._f(given, sigma, self._u), np.inf
         for _ in range(STEPS):
@@ -323,12 +323,12 @@ class Likelihood:
         return float(sum(float(each @ each) for each in u) / 2 - fits.sum())
 
     def _moments(self, given: FloatArray, sigma: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """(n,) chances of a yes, and variances of the counts."""
+        """(n,) probabilities of a yes, and (n,) variances of the counts."""
         mu = scipy.special.expit(given + self._spread(self._u, sigma))
         return mu, self.observed.asked * mu * (1 - mu)
 
     def _spread(self, u: Sequence[FloatArray], sigma: FloatArray) -> FloatArray:
-        """ZΛu: the effects of each cell together."""
+        """ZΛu: sum of the effects of each cell."""
         found = np.zeros(self._shape.cells)
         for each, deviation, own in zip(self.factors, sigma, u, strict=True):
             found += deviation * own[each.level]
@@ -342,10 +342,10 @@ class Likelihood:
         ]
 
     def _joined(self, by_kind: Sequence[FloatArray]) -> list[FloatArray]:
-        """The nested kinds, and all others as one."""
+        """Join the vectors of all kinds that are not nested."""
         nested = len(self._shape.nested)
         return [*by_kind[:nested], np.concatenate([np.empty(0), *by_kind[nested:]])]
 
     def _split(self, joined: Sequence[FloatArray]) -> list[FloatArray]:
-        """By kind again."""
+        """Split what `_joined` joined into kinds."""
         return [*joined[:-1], *(joined[-1][a:b] for a, b in self._shape.spans)]

@@ -1,11 +1,12 @@
-"""A logistic model with random effects of conversations or contexts and of workers, beside the primary test.
+"""A logistic mixed model with random effects of conversations or contexts and of workers.
 
-The log odds of a yes are the system's own plus normal effects of the context or conversation, of the worker,
-and of either with a system, as far as the data tell them apart: in the notation of lme4,
-`yes ~ 0 + system + (1 | context) + (1 | context:system) + (1 | worker) + (1 | worker:system)`. Fitted by the
-Laplace approximation of the likelihood, as lme4's `glmer` does; the odds ratio of two systems is that for the
-same worker and context, so further from 1 than that of the shares. Intervals have the degrees of freedom of
-the primary test, for few workers.
+It supplements the primary test. The log odds of a yes are those of the system plus normal effects of the
+context or conversation, of the worker, and of either with a system, if the data can separate them. In the
+notation of lme4:
+`yes ~ 0 + system + (1 | context) + (1 | context:system) + (1 | worker) + (1 | worker:system)`. The model
+is fitted by the Laplace approximation of the likelihood, like lme4's `glmer`. Its odds ratio of two systems
+holds for the same worker and context, so it is further from 1 than that of the shares. Intervals have the
+degrees of freedom of the primary test, which allow for few workers.
 
 Sources: Breslow & Clayton 1993, Journal of the American Statistical Association 88(421); Bates, Mächler,
 Bolker & Walker 2015, Journal of Statistical Software 67(1); Barr, Levy, Scheepers & Tily 2013, Journal of
@@ -27,14 +28,15 @@ from evaluation.statistics.labels import FloatArray
 from evaluation.statistics.laplace import Factor, Likelihood, Observed
 
 LEAST, START, MOST = 1e-6, 0.25, 100.0
-"""Bounds and start of a variance, in squared logits; below the start of a millionth it counts as none."""
+"""Lower bound, starting value and upper bound of a variance, in squared logits; at the lower bound it counts
+as 0."""
 MOST_CELLS, MOST_WORK = 40_000, 3_000_000
-"""A model beyond these sizes takes minutes; with so many labels it says what the primary test says."""
+"""Largest model: beyond these sizes a fit takes minutes and agrees with the primary test."""
 
 
 @dataclass(frozen=True, slots=True)
 class OddsRatio:
-    """How the odds of yes of one system compare with another's, for the same worker and context.
+    """Odds ratio of yes of two systems, for the same worker and context.
 
     Attributes:
         first: name of one system.
@@ -56,10 +58,10 @@ class Fit:
     """A fitted model.
 
     Attributes:
-        systems: their names.
-        log_odds: (systems,) of a yes, for a worker and a context in the middle.
-        covariance: (systems, systems) of these, from the curvature of the likelihood.
-        deviations: standard deviation of each kind of effect, in logits, by its name; 0 if there is none.
+        systems: names of the systems.
+        log_odds: (systems,) log odds of a yes for an average worker and context.
+        covariance: (systems, systems) of the log odds, from the curvature of the likelihood.
+        deviations: by kind of effect, its standard deviation in logits; 0 if there is none.
         log_likelihood: by Laplace's approximation.
     """
 
@@ -95,15 +97,15 @@ class Fit:
 def odds_ratios(
     of_systems: Mapping[Hashable, Sample], found: Sequence[Difference], *, level: float = LEVEL
 ) -> list[OddsRatio | Undefined]:
-    """The odds ratio of each pair of systems that was compared, from one model of all systems.
+    """Odds ratio of each compared pair of systems, from one model of all systems.
 
     Args:
-        of_systems: what was compared, by `differences`.
-        found: what `differences` gave; its degrees of freedom are used.
+        of_systems: the samples that `differences` compared.
+        found: the result of `differences`, whose degrees of freedom are used.
         level: nominal coverage of each interval, in (0, 1).
 
     Returns:
-        One for each of `found`, in that order.
+        One odds ratio for each of `found`, in that order.
     """
     model = fit(of_systems)
     return [_of_pair(model, each, level) for each in found]
@@ -121,14 +123,14 @@ def _of_pair(model: Fit | Undefined, found: Difference, level: float) -> OddsRat
 
 
 def fit(of_systems: Mapping[Hashable, Sample]) -> Fit | Undefined:
-    """Fit the model to labels that are yes or no.
+    """Fit the model to yes-or-no labels.
 
     Args:
         of_systems: by name, labels of 0 and 1; codes of contexts and raters mean the same in all samples. A
             system with yes everywhere or nowhere is left out.
 
     Returns:
-        The fit, or why there is none.
+        The fit, or the reason why there is none.
     """
     known = {name: sample for name, sample in of_systems.items() if len(sample)}
     if not all(sample.is_binary for sample in known.values()):
@@ -145,7 +147,7 @@ def fit(of_systems: Mapping[Hashable, Sample]) -> Fit | Undefined:
 
 
 def cells(given: Sequence[Sample]) -> Observed | Undefined:
-    """Labels of systems counted by system, context and rater, with the effects that can be told apart."""
+    """Count labels by system, context and rater, and choose the effects that can be estimated."""
     system = np.repeat(np.arange(len(given)), [len(sample) for sample in given])
     cluster = np.concatenate([sample.cluster for sample in given])
     rated = all(sample.rater is not None for sample in given)
@@ -168,7 +170,7 @@ def cells(given: Sequence[Sample]) -> Observed | Undefined:
     factors: list[Factor] = []
     for name, codes in named:
         factor = Factor.of(name, codes)
-        if factor.is_told(asked, of_system) and not any(factor.equals(other) for other in factors):
+        if factor.is_estimable(asked, of_system) and not any(factor.equals(other) for other in factors):
             factors.append(factor)
     return Observed(yes, asked, of_system, tuple(factors))
 
@@ -203,7 +205,7 @@ def fitted(systems: tuple[Hashable, ...], observed: Observed) -> Fit | Undefined
 
 
 def _curvature(likelihood: Likelihood, at: FloatArray, free: Sequence[int]) -> FloatArray:
-    """Second derivatives of minus the log-likelihood by these parameters, from differences of the first."""
+    """Second derivatives of minus the log-likelihood by some parameters, from differences of the gradient."""
     rows = []
     for parameter in free:
         step = np.zeros_like(at)

@@ -33,8 +33,8 @@ class Duels:
         first: (n,) code of one bot.
         second: (n,) code of the other.
         outcome: (n,) 0 if the first is better, 1 if the second is, 2 for a tie.
-        cluster: (n,) code of what judgments of which may depend on each other: the item, or its context.
-        rater: (n,) code of who judged, which crosses the clusters; None: nobody knows, or it is the cluster.
+        cluster: (n,) code of the item or its context, within which judgments may depend on each other.
+        rater: (n,) code of the rater, which crosses the clusters; None: unknown, or the same as the cluster.
     """
 
     bots: AnyArray
@@ -46,7 +46,7 @@ class Duels:
 
     @classmethod
     def from_rows(cls, rows: Iterable[tuple[Hashable, Hashable, str, Hashable]]) -> "Duels":
-        """Duels from rows (first bot, second bot, "first" | "second" | "tie", cluster).
+        """Build duels from rows (first bot, second bot, "first" | "second" | "tie", cluster).
 
         Raises:
             LabelsError: an unknown outcome or a bot against itself; names the row.
@@ -74,7 +74,7 @@ class Duels:
 
     @cached_property
     def pair(self) -> IntArray:
-        """(n,) the index in `pairs` of the two that met."""
+        """(n,) index in `pairs` of the two bots that met."""
         low, high = np.minimum(self.first, self.second), np.maximum(self.first, self.second)
         number = {pair: index for index, pair in enumerate(self.pairs)}
         return np.fromiter(
@@ -83,7 +83,7 @@ class Duels:
 
     @cached_property
     def result(self) -> IntArray:
-        """(n,) the outcome as seen from the bot with the smaller code: 0 it won, 1 it lost, 2 a tie."""
+        """(n,) outcome for the bot with the smaller code: 0 win, 1 loss, 2 tie."""
         swapped = (self.first > self.second) & (self.outcome < 2)
         return np.where(swapped, 1 - self.outcome, self.outcome)
 
@@ -97,14 +97,14 @@ class Duels:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One bot against another.
+    """Results of one bot against another.
 
     Attributes:
         bot: name of the bot.
         opponent: name of the other.
-        wins: judgments for the bot.
-        losses: judgments for the opponent.
-        ties: judgments for neither.
+        wins: number of judgments for the bot.
+        losses: number of judgments for the opponent.
+        ties: number of judgments for neither.
         win_share: wins / all, in [0, 1].
         loss_share: losses / all.
         tie_share: ties / all.
@@ -121,15 +121,15 @@ class Record:
 
 
 def records(duels: Duels, *, level: float = LEVEL) -> list[Record]:
-    """Wins, losses and ties of every two bots that met.
+    """Count wins, losses and ties of every two bots that met.
 
     Args:
         duels: judgments of pairs.
         level: coverage in (0, 1).
 
     Returns:
-        A record for each two in the order of `duels.pairs`, its shares with intervals over clusters and
-        raters (`inference.mean`), or why there is none.
+        A record per pair in the order of `duels.pairs`, with intervals of the shares over clusters and raters
+        (`inference.mean`), or the reason why there is none.
     """
     found = []
     for index, (i, j) in enumerate(duels.pairs):
@@ -156,7 +156,7 @@ class Strengths:
 
     Attributes:
         strength: log-strength by bot; they sum to 0.
-        intervals: of each.
+        intervals: by bot, the interval of its strength.
         tie_tendency: log of Davidson's tie parameter; `Undefined` if no judgment is a tie.
         over: what the intervals generalise to; None if there are none.
         numbers: of clusters, raters, and pairs of both.
@@ -178,8 +178,8 @@ class Strengths:
         """
         return float(1 / (1 + np.exp(self.strength[opponent] - self.strength[bot])))
 
-    def in_words(self, nouns: Nouns = NOUNS) -> str:
-        """What the intervals generalise to."""
+    def describe_interval(self, nouns: Nouns = NOUNS) -> str:
+        """State what the intervals generalise to."""
         return generalises(self.over, self.numbers, self.level, nouns)
 
 
@@ -196,8 +196,8 @@ def bradley_terry(duels: Duels, *, level: float = LEVEL) -> Strengths | Undefine
         level: nominal coverage.
 
     Returns:
-        The strengths; `Undefined` if no judgment names a winner, or if some bots never won or tied against
-        the rest, or never lost or tied: their strength would be infinite.
+        The strengths. `Undefined` if no judgment names a winner, or if a group of bots won, or lost, every
+        time against the rest: their strength would be infinite.
     """
     reason = _no_estimate(duels)
     if reason:
@@ -229,10 +229,10 @@ def bradley_terry(duels: Duels, *, level: float = LEVEL) -> Strengths | Undefine
 
 
 def expected_strengths(expected: Mapping[tuple[str, str], Sequence[float]]) -> dict[str, float]:
-    """The strengths that these expected counts lead to: what a study with known chances is to find.
+    """Strengths that follow from expected counts: the truth that a simulated study should recover.
 
     Args:
-        expected: by two bots, expected wins of the first, its losses, and ties; all of them positive.
+        expected: by pair of bots, expected wins of the first, losses of the first, and ties; all positive.
 
     Returns:
         Log-strength by bot; they sum to 0. NaN for all if there is no finite estimate.
@@ -251,7 +251,10 @@ def _column(values: list[Hashable]) -> AnyArray:
 
 
 def _no_estimate(duels: Duels) -> Undefined | None:
-    """The estimate exists if every bot reaches every other along "did not lose every time" (Ford 1957)."""
+    """The reason why no estimate exists; None if there is one.
+
+    It exists if every bot reaches every other through pairs with "did not lose every time" (Ford 1957).
+    """
     if not (duels.outcome < 2).any():
         return Undefined(f"None of the {len(duels)} judgments names a winner.")
     b = len(duels.bots)
@@ -285,7 +288,7 @@ def _design(pairs: Sequence[tuple[int, int]], b: int, *, with_ties: bool) -> Flo
 
 
 def _newton(counts: FloatArray, design: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """(w,) the maximum of the concave likelihood of counts (p, o), NaN if it has none; (w, w) information."""
+    """(w,) maximum of the concave likelihood of counts (p, o), NaN without one; and (w, w) information."""
     width = design.shape[2]
     flat = design.reshape(-1, width)
     # Strengths are defined up to a constant; this term pins their sum at 0 without moving the optimum.
@@ -314,10 +317,10 @@ def _chances(beta: FloatArray, design: FloatArray) -> FloatArray:
 
 
 def _influence(duels: Duels, design: FloatArray, estimate: FloatArray, information: FloatArray) -> FloatArray:
-    """(w, n) how far each judgment moves each parameter: the likelihood's slope over its information."""
+    """(w, n) influence of each judgment on each parameter: slope of the likelihood over its information."""
     outcomes = design.shape[1]
-    said = (duels.result[:, None] == np.arange(outcomes)).astype(np.float64)  # (n, o)
-    surplus = said - _chances(estimate, design)[duels.pair]
+    observed = (duels.result[:, None] == np.arange(outcomes)).astype(np.float64)  # (n, o)
+    surplus = observed - _chances(estimate, design)[duels.pair]
     slopes = np.einsum("no,now->nw", surplus, design[duels.pair])
     moves: FloatArray = np.linalg.solve(information, slopes.T)
     return moves

@@ -1,8 +1,7 @@
-"""Scores that are a value over a size: many of them summed, paired and divided at once.
+"""Permutation tests of "both bots are alike", for many pairs of bots at once.
 
-A value and its size travel as one complex number, so that both are summed and dealt together.
-
-Permutation tests of "both bots are alike", for many pairs of bots at once.
+A score is a value over a size. Both are packed into one complex number, so that they are summed and permuted
+together.
 
 Sources: Efron & Tibshirani 1993, chapter 15; Phipson & Smyth 2010, Statistical Applications in Genetics and
 Molecular Biology 9(1) (p-values of random permutations are never zero).
@@ -28,7 +27,7 @@ def value_and_size(rows: FloatArray, ratio: Ratio) -> FloatArray:
 
     Args:
         rows: (k, m) sums of k clusters.
-        ratio: which of them are added, and which counts.
+        ratio: weights of the numerator and column of the denominator.
 
     Returns:
         (k, 2) values and sizes.
@@ -37,15 +36,15 @@ def value_and_size(rows: FloatArray, ratio: Ratio) -> FloatArray:
 
 
 def pack(columns: FloatArray) -> ComplexArray:
-    """Complex numbers (…) of values and sizes (…, 2)."""
+    """Pack values and sizes (…, 2) into complex numbers (…)."""
     return columns[..., 0] + 1j * columns[..., 1]
 
 
 def score(sums: ComplexArray) -> FloatArray:
-    """Value over size.
+    """Divide values by sizes.
 
     Args:
-        sums: (…) as `pack` gives them, perhaps added up.
+        sums: (…) numbers from `pack`, or sums of such numbers.
 
     Returns:
         (…) ratios; NaN where the size is 0.
@@ -55,11 +54,14 @@ def score(sums: ComplexArray) -> FloatArray:
 
 
 def common(table: FloatArray, pairs: Sequence[Pair]) -> tuple[ComplexArray, ComplexArray]:
-    """Twice (contexts, p): the first and the second bot of each of p pairs where both have labels, else 0.
+    """Values of the first and of the second bot of each of p pairs in the contexts that both have, else 0.
 
     Args:
         table: (contexts, bots, 2) value and size; size 0 where a bot has no label in a context.
         pairs: indices of bots.
+
+    Returns:
+        Two arrays (contexts, p).
     """
     left, right = np.asarray(pairs).T
     of_bots = pack(table)
@@ -80,18 +82,18 @@ _ROOM_FOR_ORDERS = 1 << 20
 def permutation(
     rows: Sequence[FloatArray], pairs: Sequence[Pair], rng: Generator, permutations: int = RESAMPLES
 ) -> FloatArray:
-    """Two-sided p-values: conversations are dealt to the two bots of each pair at random.
+    """Compute two-sided p-values by assigning conversations to the two bots of each pair at random.
 
-    Assumes under the null hypothesis that conversations are exchangeable between the bots; a label-level
-    test would ignore that turns of a conversation belong together. Where both bots have many conversations,
-    they are tied into bundles of equal number at random and whole bundles are dealt, which is exact under
-    the same hypothesis; the bundles left are so many (`LEAST_BUNDLES`) that the test loses next to nothing.
+    The null hypothesis is that conversations are exchangeable between the bots; a label-level test would
+    ignore that turns of a conversation belong together. If both bots have many conversations, random bundles
+    of equal size are permuted instead. That is exact under the same hypothesis, and with `LEAST_BUNDLES` the
+    test loses next to no power.
 
     Args:
         rows: for each bot, (k, 2) value and size of each conversation; its score is Σ value / Σ size.
         pairs: p pairs of indices into `rows`.
         rng: seeded generator.
-        permutations: number of random dealings.
+        permutations: number of random permutations.
 
     Returns:
         (p,) p-values, never 0.
@@ -108,14 +110,14 @@ def permutation(
 
 
 def _bundle(conversations: int) -> int:
-    """How many conversations are dealt together: of two binary digits, so that bots of like number agree."""
+    """Size of a bundle, rounded down to two binary digits so that bots of similar size share one."""
     most = max(1, conversations // LEAST_BUNDLES)
     rest = max(0, most.bit_length() - 2)
     return most >> rest << rest
 
 
 def _tied(rows: FloatArray, bundle: int, rng: Generator) -> tuple[ComplexArray, complex]:
-    """Sums of random bundles of a bot's conversations, and of the few that are left over and stay with it."""
+    """Sums of random bundles of a bot's conversations, and of the leftover ones, which stay with the bot."""
     packed, rest = rng.permutation(pack(rows)), len(rows) % bundle
     return packed[rest:].reshape(-1, bundle).sum(axis=1), complex(packed[:rest].sum())
 
@@ -123,10 +125,10 @@ def _tied(rows: FloatArray, bundle: int, rng: Generator) -> tuple[ComplexArray, 
 def _dealt(
     tied: Sequence[tuple[ComplexArray, complex]], pairs: IntArray, rng: Generator, permutations: int
 ) -> FloatArray:
-    """(p,) p-values of pairs (p, 2) of bots by their bundles.
+    """(p,) p-values of pairs (p, 2) of bots, from their bundles.
 
-    One random order of each bot's bundles serves all its pairs: how many of the first bot's stay with it is
-    hypergeometric, and which ones, the first of that order.
+    One random order of each bot's bundles serves all its pairs. The number of bundles that stay with the first
+    bot is hypergeometric; the first ones in that order stay.
     """
     left, right = pairs.T
     packed = [_halved(bundles) for bundles, _ in tied]
@@ -153,9 +155,9 @@ def _dealt(
 
 
 def _halved(bundles: ComplexArray) -> ComplexArray | NDArray[np.complex64]:
-    """The same numbers in single precision, which shuffles twice as fast, if it holds them exactly.
+    """Convert to single precision, which shuffles twice as fast, if that is exact.
 
-    It holds counts and halves; thirds it would round, and equal differences would no longer be equal.
+    Counts and halves are exact. Thirds would be rounded, and equal differences would become unequal.
     """
     single = bundles.astype(np.complex64)
     return single if (single == bundles).all() else bundles
@@ -164,7 +166,7 @@ def _halved(bundles: ComplexArray) -> ComplexArray | NDArray[np.complex64]:
 def paired_permutation(
     table: FloatArray, pairs: Sequence[Pair], rng: Generator, permutations: int = RESAMPLES
 ) -> FloatArray:
-    """Two-sided p-values: in each context the two bots of a pair are swapped with probability 1/2.
+    """Compute two-sided p-values by swapping the two bots of a pair in each context with probability 1/2.
 
     Args:
         table: (contexts, bots, 2) value and size; size 0 where a bot has no label in a context. A pair is
@@ -189,6 +191,6 @@ def paired_permutation(
 
 
 def _as_extreme(permuted: FloatArray, observed: FloatArray) -> FloatArray:
-    """(p,) how many of the (r, p) differences are as large as the observed ones (p,), in either direction."""
+    """(p,) number of the (r, p) differences at least as large as the observed (p,), in either direction."""
     # Sums in another order differ in the last bits; equal differences must count as equal.
     return np.asarray((np.abs(permuted) >= np.abs(observed) - 1e-12).sum(axis=0), dtype=np.float64)

@@ -1,16 +1,15 @@
-"""How two measures of the same bots go together: correlation and straight line, with intervals.
+"""Relation of two measures of the same bots: correlation and straight line, with intervals.
 
 A point is one bot (or bot version), for instance its perplexity and its SSA. All intervals treat the points
-as independent draws of bots and ignore the uncertainty within each point; with few points they are wide, and
-rightly so. Sources: Fisher 1921 (Pearson); Bonett & Wright 2000, Psychometrika 65(1) (Spearman); Fieller,
+as independent draws of bots and ignore the uncertainty within each point, so with few points they are wide.
+Sources: Fisher 1921 (Pearson); Bonett & Wright 2000, Psychometrika 65(1) (Spearman); Fieller,
 Hartley & Pearson 1957, Biometrika 44 (Kendall); Draper & Smith 1998, Applied Regression Analysis, chapter 1.
 
-Errors of least squares that assume neither equal variance nor independence within clusters ("CR2").
-
-The sandwich of Liang & Zeger (1986, Biometrika 73(1)), residuals corrected for the pull that their own
-cluster has on the line, with Satterthwaite's degrees of freedom (Bell & McCaffrey 2002, Survey Methodology
-28(2)), which allow for few clusters and for single ones that pull most. Pustejovsky & Tipton (2018, Journal
-of Business & Economic Statistics 36(4)) describe both. Where every row is a cluster of its own it is "HC2".
+`errors` gives standard errors of least squares that assume neither equal variance nor independence within
+clusters ("CR2"; "HC2" if every row is a cluster). They are the sandwich of Liang & Zeger (1986, Biometrika
+73(1)), with residuals corrected for the leverage of their cluster. Satterthwaite's degrees of freedom (Bell &
+McCaffrey 2002, Survey Methodology 28(2)) allow for few clusters and for single influential ones. Pustejovsky &
+Tipton (2018, Journal of Business & Economic Statistics 36(4)) describe both.
 
 Shapes: k estimates, n rows, g clusters, r directions that the rows of the design span.
 """
@@ -68,10 +67,10 @@ class Line:
     level: float
 
     def band(self, x: ArrayLike) -> tuple[FloatArray, FloatArray]:
-        """The interval of the line itself, not of new points, for a plot.
+        """Confidence band of the line (not of new points), for a plot.
 
         Args:
-            x: (m,) where.
+            x: (m,) where to compute it.
 
         Returns:
             Lower and upper ends, (m,) each.
@@ -131,9 +130,9 @@ def _correlation(
         x: (n,) one measure.
         y: (n,) the other.
         level: nominal coverage.
-        coefficient: of SciPy; gives an object with the `statistic`.
+        coefficient: function of SciPy whose result has a `statistic`.
         variance: variance of z times n - lost, from the coefficient.
-        lost: how many points less than n the variance counts.
+        lost: number that the variance subtracts from n.
     """
     first, second = _checked(x, y)
     reason = _too_little(first, second)
@@ -237,15 +236,15 @@ def _squared(correlation: Correlation | Undefined) -> Interval | Undefined:
 
 
 _PINNED = 1e-6
-"""A cluster that has a direction nearly to itself leaves no residual in it."""
+"""Residual share below which a cluster determines a direction alone and leaves no residual in it."""
 
 
 class Errors(NamedTuple):
-    """How far estimates may be off.
+    """Standard errors of estimates.
 
     Attributes:
         values: (k,) standard errors.
-        freedom: (k,) degrees of freedom of each; 0 where nothing can be told.
+        freedom: (k,) degrees of freedom of each; 0 if unknown.
     """
 
     values: FloatArray
@@ -253,11 +252,11 @@ class Errors(NamedTuple):
 
 
 def orthonormal(design: FloatArray, tolerance: float) -> FloatArray:
-    """An orthonormal basis of what the columns of a design span.
+    """Orthonormal basis of the space that the columns of a design span.
 
     Args:
         design: (n, p).
-        tolerance: directions shorter than this share of the longest do not count.
+        tolerance: directions shorter than this share of the longest are dropped.
 
     Returns:
         (n, r) orthonormal columns, r at most p.
@@ -268,20 +267,20 @@ def orthonormal(design: FloatArray, tolerance: float) -> FloatArray:
 
 
 def errors(weights: FloatArray, basis: FloatArray, residuals: FloatArray, clusters: IntArray) -> Errors:
-    """Errors of estimates that are sums of what is regressed.
+    """Compute standard errors of estimates that are weighted sums of the response.
 
     Args:
-        weights: (k, n) what each estimate takes of each row: of coefficients the design's pseudoinverse, of
-            what the line foretells a sum of its rows.
-        basis: (n, r) of the design: `orthonormal`.
-        residuals: (n,) what the line leaves.
-        clusters: (n,) whose rows may depend on each other, numbered from 0.
+        weights: (k, n) weight of each row in each estimate: for coefficients the design's pseudoinverse, for
+            predictions a sum of its rows.
+        basis: (n, r) basis of the design, from `orthonormal`.
+        residuals: (n,) residuals of the fit.
+        clusters: (n,) cluster of each row, numbered from 0; rows of a cluster may depend on each other.
     """
     basis, weights = basis[order := np.argsort(clusters, kind="stable")], weights[:, order]
     starts = np.flatnonzero(np.diff(clusters[order], prepend=-1))
 
     def summed(rows: FloatArray) -> FloatArray:
-        """(n, …) over clusters, (g, …)."""
+        """Sum rows (n, …) over clusters to (g, …)."""
         found: FloatArray = np.add.reduceat(rows, starts, axis=0)
         return found
 
@@ -289,7 +288,7 @@ def errors(weights: FloatArray, basis: FloatArray, residuals: FloatArray, cluste
     grown = _grown(pull)
     taken = summed(weights.T[:, :, None] * basis[:, None, :])  # (g, k, r)
     more = taken @ grown
-    # Of a cluster with rows Q of the basis the corrected weights are w (I - QQ')^(-1/2) = w + (w Q) grown Q'.
+    # A cluster with rows Q of the basis has the corrected weights w (I - QQ')^(-1/2) = w + (w Q) grown Q'.
     left = residuals[order, None]
     scores = summed(weights.T * left) + (more @ summed(basis * left)[:, :, None])[:, :, 0]
     squares = summed(weights.T**2) + (more * (2 * taken + more @ pull)).sum(axis=2)
@@ -297,7 +296,7 @@ def errors(weights: FloatArray, basis: FloatArray, residuals: FloatArray, cluste
 
 
 def _grown(pull: FloatArray) -> FloatArray:
-    """(g, r, r) what (I - QQ')^(-1/2) adds to I, between Q and Q', of clusters with Q'Q = `pull`."""
+    """(g, r, r) the matrix G with (I - QQ')^(-1/2) = I + QGQ', for clusters with Q'Q = `pull`."""
     lengths, directions = np.linalg.eigh(pull)
     left = np.sqrt(np.clip(1 - lengths, 0, 1))
     grown = np.where(left > _PINNED, 1 / (np.maximum(left, _PINNED) * (1 + left)), -1.0)
@@ -308,7 +307,8 @@ def _grown(pull: FloatArray) -> FloatArray:
 def _freedom(squares: FloatArray, crossed: FloatArray) -> FloatArray:
     """(k,) (tr P)² / |P|², where P = diag(`squares`) - `crossed` `crossed`', for each estimate.
 
-    P has the covariances of the clusters' scores for residuals of equal variance; (g, k) and (g, k, r).
+    P has the covariances of the clusters' scores for residuals of equal variance. Shapes of the arguments:
+    (g, k) and (g, k, r).
     """
     own = (crossed**2).sum(axis=2)
     between = np.einsum("gkr,gks->krs", crossed, crossed)

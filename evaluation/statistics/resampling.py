@@ -1,4 +1,4 @@
-"""Resamples of clusters: how often each is drawn with replacement, and the sums over those drawn.
+"""Resamples of clusters: counts of draws with replacement, and sums over the drawn clusters.
 
 Sources: Efron & Tibshirani 1993, An Introduction to the Bootstrap, chapter 6; Devroye 1986, Non-Uniform
 Random Variate Generation, sections III.2 (tables) and XI.1.4 (Poisson counts of a given sum are multinomial).
@@ -18,21 +18,21 @@ from evaluation.statistics.labels import FloatArray, IntArray
 CountArray: TypeAlias = NDArray[np.signedinteger[Any]]
 
 _BLOCK = 1 << 16  # weights that stay in the cache
-_ROOM_FOR_COUNTS = 1 << 21  # more at once than that, for drawing has its costs per kind of row
-# Larger products OpenBLAS spreads over threads, which for products as thin as these doubles the work.
+_ROOM_FOR_COUNTS = 1 << 21  # larger blocks, since drawing has a fixed cost per kind of row
+# OpenBLAS spreads larger products over threads, which doubles the work for products as thin as these.
 _ROOM_OF_ONE_THREAD = 1 << 18
-# NumPy's multinomial takes its time for each distinct row; above some ten of them tables are faster.
+# NumPy's multinomial takes time for each distinct row; above about ten rows tables are faster.
 _FEW = 16
 _CELLS = 1 << 16
 _LEFT_OVER = -1
 
 
 def resampled_sums(rows: FloatArray, resamples: int, rng: Generator) -> FloatArray:
-    """Sums over k clusters drawn with replacement from the k rows, for each resample.
+    """Draw k clusters with replacement from the k rows, for each resample, and sum them.
 
     Args:
         rows: (k, m) one row per cluster.
-        resamples: r.
+        resamples: number of resamples r.
         rng: seeded generator.
 
     Returns:
@@ -42,7 +42,7 @@ def resampled_sums(rows: FloatArray, resamples: int, rng: Generator) -> FloatArr
 
 
 def sums_of_draws(distinct: FloatArray, counts: IntArray, resamples: int, rng: Generator) -> FloatArray:
-    """The same for k = Σ counts clusters of which `counts` (d,) are equal to each of `distinct` (d, m)."""
+    """Variant of `resampled_sums` for k = Σ counts clusters with rows `distinct` (d, m), `counts` (d,) each."""
     sums = np.empty((resamples, distinct.shape[1]))
     for start, stop in blocks(resamples, len(distinct), _ROOM_FOR_COUNTS):
         drawn = draw_counts(counts, stop - start, rng)
@@ -52,7 +52,7 @@ def sums_of_draws(distinct: FloatArray, counts: IntArray, resamples: int, rng: G
 
 
 def distinct_rows(rows: FloatArray) -> tuple[FloatArray, IntArray]:
-    """(d, m) the distinct ones of (k, m) rows, and (d,) how often each occurs, rare ones first.
+    """(d, m) the distinct rows of (k, m) rows, and (d,) how often each occurs, rare ones first.
 
     Clusters with equal rows are exchangeable, so drawing how often each distinct row occurs has the same
     distribution as drawing clusters, and 1,477 binary items with five raters have about 20 distinct rows.
@@ -70,19 +70,19 @@ def _ranks(column: FloatArray) -> IntArray:
 
 
 def draw_counts(counts: IntArray, resamples: int, rng: Generator) -> CountArray:
-    """How often each distinct row is drawn when k = Σ counts clusters are drawn with replacement.
+    """Draw how often each distinct row occurs if k = Σ counts clusters are drawn with replacement.
 
-    Multinomial counts. Poisson counts whose sum happens to be t are multinomial counts of t draws, and
-    independent of each other they come from a table; so nearly all of the k draws are made by Poisson counts
-    and the rest one by one. The few resamples whose Poisson counts exceed k are drawn anew.
+    The counts are multinomial. Independent Poisson counts with the sum t are multinomial counts of t draws,
+    and a table gives them fast. So Poisson counts make nearly all of the k draws, and the rest are drawn one
+    by one. The few resamples whose Poisson counts exceed k are drawn again.
 
     Args:
-        counts: (d,) how many clusters have each row; equal counts beside each other are drawn together.
-        resamples: r.
+        counts: (d,) number of clusters with each row; equal neighbouring counts are drawn together.
+        resamples: number of resamples r.
         rng: seeded generator.
 
     Returns:
-        (r, d) whole numbers; every resample's sum is k.
+        (r, d) whole numbers; each resample sums to k.
     """
     clusters = int(counts.sum())
     if len(counts) <= _FEW:
@@ -117,10 +117,10 @@ def _poisson_counts(counts: IntArray, rate: float, resamples: int, rng: Generato
 
 @lru_cache(maxsize=256)
 def _poisson_table(mean: float) -> tuple[CountArray, FloatArray]:
-    """A table whose cells, chosen evenly, hold Poisson numbers, and the steps to what it leaves over.
+    """A table of Poisson numbers to draw from evenly, and the cumulated distribution of its rounding error.
 
-    2¹⁶ cells cannot hold every probability exactly; what the cells round off has the mark `_LEFT_OVER` and is
-    drawn from its own distribution, so that both together are exact.
+    2¹⁶ cells cannot hold every probability exactly. Cells for the rounded-off part are marked `_LEFT_OVER` and
+    are drawn from a second distribution, so that both together are exact.
     """
     numbers = np.arange(int(mean + 10 * mean**0.5) + 20)  # beyond lies less than 10⁻¹⁶
     cells = np.exp(numbers * np.log(mean) - mean - scipy.special.gammaln(numbers + 1)) * _CELLS
@@ -132,7 +132,7 @@ def _poisson_table(mean: float) -> tuple[CountArray, FloatArray]:
 
 
 def blocks(resamples: int, width: int, room: int = _BLOCK) -> Iterator[tuple[int, int]]:
-    """Ranges of resamples whose weights, `width` for each, fit into the room; by default into the cache."""
+    """Ranges of resamples with `width` weights each that fit into `room` numbers (default: the cache)."""
     size = max(1, room // max(width, 1))
     for start in range(0, resamples, size):
         yield start, min(start + size, resamples)

@@ -1,4 +1,4 @@
-"""How many conversations a study needs to see a difference, before it starts.
+"""Sample size: the number of conversations that a study needs to see a difference.
 
 The unit of observation is the conversation: turns of one conversation are not independent. Sources: Cochran
 1977, Sampling Techniques, section 6.4 (variance of a ratio); Kish 1965, Survey Sampling, section 5.4 (design
@@ -20,12 +20,12 @@ MOST_CONVERSATIONS = 10_000_000
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a study of two bots needs.
+    """Sample size of a study of two bots.
 
     Attributes:
-        conversations: with each bot; or contexts that both answer, if a correlation was given.
-        power: probability that the test sees the difference with that many, at least the power asked for.
-        half_width: expected half-width of the interval of each bot's SSA with that many, in [0, 1].
+        conversations: number with each bot; or contexts that both answer, if a correlation was given.
+        power: probability that the test sees the difference, at least the requested power.
+        half_width: expected half-width of the interval of each bot's SSA, in [0, 1].
     """
 
     conversations: int
@@ -41,12 +41,12 @@ def conversations_needed(
     level: float = 0.95,
     correlation: float | None = None,
 ) -> Plan:
-    """Conversations with each of two bots, or contexts for both, to see a true difference of their SSA.
+    """Number of conversations with each of two bots (or contexts for both) that shows a true SSA difference.
 
-    Assumes a two-sided t test on conversation scores of equal spread in both bots, and conversations that
-    are independent: of two samples, or, with a correlation, of the differences on contexts that both bots
-    answer, whose deviation is deviation · √(2 (1 - correlation)). Several
-    pairs with Holm's correction need more: give 1 - 0.05 / pairs for `level`.
+    Assumes a two-sided t test on independent conversations with equal spread in both bots. Without a
+    correlation it is a test of two samples. With one it is a test of the differences on contexts that both
+    bots answer, whose deviation is deviation · √(2 (1 - correlation)). Several pairs with Holm's correction
+    need more: give 1 - 0.05 / pairs for `level`.
 
     Args:
         difference: true difference to see, in (0, 1]: 0.03 is 3 points.
@@ -55,11 +55,11 @@ def conversations_needed(
             (`deviation_from_runs`).
         power: wanted probability to see it, in (0, 1).
         level: nominal coverage of the interval that must exclude zero, in (0, 1).
-        correlation: in [-1, 1), of the two bots' scores over the contexts that both answer; None if every
-            bot has conversations of its own.
+        correlation: in [-1, 1), of the two bots' scores over the contexts that both answer; None if each bot
+            has separate conversations.
 
     Returns:
-        The smallest such number.
+        The smallest sufficient plan.
 
     Raises:
         ValueError: an argument out of range, or more than ten million conversations needed.
@@ -89,13 +89,13 @@ def power_of(
     level: float = 0.95,
     correlation: float | None = None,
 ) -> float:
-    """Probability that so many conversations per bot, or contexts for both, show the difference.
+    """Probability that a number of conversations per bot (or contexts for both) shows the difference.
 
     Args:
         conversations: with each bot, or contexts that both answer; at least 2.
         difference: as a share in (0, 1]; 3 points are 0.03.
-        deviation: of a conversation's score, as a share, above 0.
-        level: 1 less the error rate of the two-sided test, in (0, 1).
+        deviation: standard deviation of a conversation's score, as a share, above 0.
+        level: 1 minus the error rate of the two-sided test, in (0, 1).
         correlation: of both bots' scores in the same context, in [-1, 1); None where they share none.
 
     Returns:
@@ -117,7 +117,7 @@ def power_of(
 
 
 def _noncentral_t(t: float, freedom: int, shift: float) -> float:
-    """Its distribution function; SciPy 1.17 has NaN at some places of the left tail, all below 1e-9."""
+    """Distribution function of the noncentral t. SciPy 1.17 gives NaN in parts of the left tail below 1e-9."""
     found = float(scipy.special.nctdtr(freedom, shift, t))
     return 0.0 if math.isnan(found) else found
 
@@ -130,9 +130,9 @@ def difference_seen(
     level: float = 0.95,
     correlation: float | None = None,
 ) -> float | Undefined:
-    """The smallest true difference of two bots that so many conversations with each would show.
+    """Smallest true difference of two bots that a number of conversations with each would show.
 
-    The inverse of `conversations_needed`, with its assumptions.
+    The inverse of `conversations_needed`, with the same assumptions.
 
     Args:
         conversations: with each bot; at least 2.
@@ -142,7 +142,7 @@ def difference_seen(
         correlation: of both bots' scores in the same context, in [-1, 1); None where they share none.
 
     Returns:
-        A share in (0, 1], 1/10,000 of it exact; undefined where not even the largest would be seen.
+        A share in (0, 1], to a relative error of 1/10,000; `Undefined` if not even 1 would be seen.
     """
     if conversations < 2:
         return Undefined(f"{conversations} conversation shows no spread; it needs at least 2 with each bot.")
@@ -157,14 +157,14 @@ def difference_seen(
 
 
 def further_needed(found: Difference, *, power: float = 0.8) -> int | Undefined:
-    """How many more conversations with each system would show a difference as large as the one found.
+    """Number of further conversations with each system that would show the observed difference.
 
-    Assumes that further conversations spread as these do, whatever their labels cross, and that the
-    difference stays as it is: a rough number from a small study. The level is Bonferroni's over the pairs
-    compared, which is on the safe side of Holm's.
+    Assumes that further conversations have the same spread and that the difference stays the same, so it is a
+    rough number for a small study. The level is Bonferroni's over the pairs compared, which is more cautious
+    than Holm's.
 
     Args:
-        found: a difference that is not told yet.
+        found: a difference that is not yet clear.
         power: wanted probability to see it, in (0, 1).
     """
     if isinstance(found.error, Undefined):
@@ -185,7 +185,7 @@ def further_needed(found: Difference, *, power: float = 0.8) -> int | Undefined:
 
 
 def pilot_deviation(rows: FloatArray) -> float | Undefined:
-    """Standard deviation of the SSA between conversations, from a pilot.
+    """Estimate the standard deviation of the SSA between conversations from a pilot.
 
     Args:
         rows: (k, 3) sums of sensible, specific and turns per conversation of one bot, as `ssa.dialogue_sums`
@@ -207,10 +207,10 @@ def pilot_deviation(rows: FloatArray) -> float | Undefined:
 def deviation_from_rates(
     sensibleness: float, specificity: float, *, turns: int = 7, intraclass: float = 0.0
 ) -> float:
-    """Standard deviation of the SSA between conversations, from published rates.
+    """Compute the standard deviation of the SSA between conversations from published rates.
 
-    A label contributes 0, ½ or 1 (neither, sensible only, both), which fixes its variance; `turns` of them
-    are averaged, with the design effect 1 + (turns - 1) · intraclass.
+    A label contributes 0, ½ or 1 (neither, sensible only, both), which fixes its variance. A conversation
+    averages `turns` labels, with the design effect 1 + (turns - 1) · intraclass.
 
     Args:
         sensibleness: share in [0, 1].
@@ -233,13 +233,13 @@ def deviation_from_rates(
 
 
 def deviation_from_runs(deviation_of_score: float, conversations: int) -> float:
-    """Standard deviation between conversations, from that of a score over repeated studies.
+    """Compute the standard deviation between conversations from that of a score over repeated studies.
 
     Adiwardana et al. 2020 report 1 % for interactive SSA over 7 studies of about 100 conversations: 0.10.
 
     Args:
-        deviation_of_score: of the score of a study, as a share.
-        conversations: in each study.
+        deviation_of_score: standard deviation of the score of a study, as a share.
+        conversations: number in each study.
     """
     return deviation_of_score * math.sqrt(conversations)
 

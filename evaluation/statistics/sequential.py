@@ -1,8 +1,8 @@
-"""Intervals that stay valid however often one looks while a study fills.
+"""Sequential (always-valid) intervals: they hold however often you look while a study fills.
 
-An ordinary 95 % interval that is looked at after every conversation excludes the truth at some moment far
-more often than in 5 % of studies. The confidence sequence here covers the truth at all moments together with
-the stated probability, so that a study may be watched, stopped early or prolonged.
+If you look at an ordinary 95 % interval after every conversation, it excludes the truth at some moment in far
+more than 5 % of studies. The confidence sequence here covers the truth at all moments together with the stated
+probability, so a study may be watched, stopped early or prolonged.
 
 Source: Waudby-Smith & Ramdas 2024, Estimating means of bounded random variables by betting, Journal of the
 Royal Statistical Society B 86(1), arXiv:2010.09686, section 4.4 (hedged capital process). It holds for every
@@ -46,7 +46,7 @@ class ConfidenceSequence:
 
 
 def always_valid_mean(scores: ArrayLike, level: float = LEVEL) -> ConfidenceSequence:
-    """Confidence sequence of the mean of conversation scores.
+    """Compute the confidence sequence of the mean of conversation scores.
 
     Assumes that each conversation's score has the same mean given those before it (conversations arrive in
     no systematic order); scores need not be normal, nor equally spread. The mean over conversations equals
@@ -80,14 +80,14 @@ def always_valid_mean(scores: ArrayLike, level: float = LEVEL) -> ConfidenceSequ
 
 
 def always_valid_difference(first: ArrayLike, second: ArrayLike, level: float = LEVEL) -> ConfidenceSequence:
-    """Confidence sequence of the mean of `first` minus that of `second`, in [-1, 1].
+    """Compute the confidence sequence of the mean of `first` minus the mean of `second`, in [-1, 1].
 
-    Conversations are paired in the order of arrival: the i-th of one bot with the i-th of the other. The
-    longer list waits for the shorter one, so both bots should fill at the same pace.
+    Conversations are paired in the order of arrival: the i-th of one bot with the i-th of the other. Surplus
+    conversations of the longer list wait, so both bots should fill at the same pace.
 
     Args:
         first: (n,) conversation scores of one bot in [0, 1], in the order of arrival.
-        second: (m,) of the other.
+        second: (m,) scores of the other bot.
         level: probability with which all intervals together hold the difference.
 
     Raises:
@@ -108,7 +108,7 @@ def _checked(scores: ArrayLike, name: str) -> FloatArray:
 
 
 def _stakes(x: FloatArray, alpha: float) -> FloatArray:
-    """(n,) bets, each from the observations before it only: large where the spread so far is small."""
+    """(n,) stakes, each from earlier observations only; large while the spread is small."""
     t = np.arange(1, len(x) + 1)
     mean = (0.5 + np.cumsum(x)) / (t + 1)
     variance = (0.25 + np.cumsum((x - mean) ** 2)) / (t + 1)
@@ -118,7 +118,7 @@ def _stakes(x: FloatArray, alpha: float) -> FloatArray:
 
 
 def _span(means: FloatArray, possible: np.ndarray) -> tuple[float, float]:
-    """Ends of the means not yet ruled out, widened to the next grid point that is; (1, 0) if none is left."""
+    """Ends of the means that are not ruled out, widened by one grid point; (1, 0) if all are ruled out."""
     inside = np.flatnonzero(possible)
     if not inside.size:
         return 1.0, 0.0

@@ -3,7 +3,7 @@
 Source of the whole module: Adiwardana et al. 2020, Towards a Human-like Open-Domain Chatbot,
 arXiv:2001.09977, section 2. Shares lie in [0, 1]; multiply by 100 for the percentages of the paper.
 
-The three scores of bots as samples for `inference`, and with bootstrap intervals to check with.
+Gives the three scores as samples for `inference`, and with bootstrap intervals as a cross-check.
 """
 
 from collections.abc import Hashable, Sequence
@@ -28,7 +28,7 @@ from evaluation.statistics.labels import FloatArray, IntArray, Labels
 
 
 class Unit(StrEnum):
-    """What counts once in a score, which matters where items have several raters."""
+    """Unit that counts once in a score; it matters if items have several raters."""
 
     LABEL = "label"
     """Every label counts once: an item with more raters weighs more."""
@@ -40,7 +40,7 @@ class Unit(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """Scores of one bot (or of one rater, or of one turn position) and what they rest on.
+    """Scores of one bot (or of one rater, or of one turn position), with the numbers behind them.
 
     Attributes:
         sensibleness: share of labels or items that are sensible, in [0, 1].
@@ -66,7 +66,7 @@ def ssa(labels: Labels, unit: Unit = Unit.LABEL) -> dict[Hashable, Score]:
 
     Args:
         labels: labels of any number of bots. Unlabelled turns are absent, not false.
-        unit: what counts once; with one rater per item all three agree.
+        unit: the unit that counts once; with one rater per item all three agree.
 
     Returns:
         Score by bot, in the order of their names; a bot without labels is absent.
@@ -76,7 +76,7 @@ def ssa(labels: Labels, unit: Unit = Unit.LABEL) -> dict[Hashable, Score]:
 
 
 def ssa_by_rater(labels: Labels) -> dict[Hashable, Score]:
-    """SSA over the labels that each rater gave, whatever the bots: who is strict and who is generous.
+    """SSA over the labels of each rater, for all bots together: shows strict and generous raters.
 
     Returns:
         By rater, shares in [0, 1].
@@ -90,7 +90,7 @@ def ssa_by_turn(labels: Labels, unit: Unit = Unit.LABEL) -> dict[Hashable, dict[
 
     Args:
         labels: of any number of bots.
-        unit: what counts as one, as of `ssa`.
+        unit: as in `ssa`.
 
     Returns:
         By bot, then by position in rising order, shares in [0, 1].
@@ -161,7 +161,7 @@ def _run_score(scores: Sequence[Score]) -> RunScore:
 
 
 def item_values(labels: Labels, unit: Unit) -> FloatArray:
-    """What each counting unit contributes.
+    """Contribution of each counting unit.
 
     Returns:
         (u, 2) sensible and specific, in [0, 1]: u labels for `Unit.LABEL`, else u items in the order of
@@ -177,7 +177,7 @@ def item_values(labels: Labels, unit: Unit) -> FloatArray:
 
 
 def dialogue_sums(labels: Labels, unit: Unit = Unit.LABEL) -> tuple[FloatArray, IntArray]:
-    """Sums per conversation, from which any resampling of conversations gives scores at once.
+    """Sums per conversation, from which resamples of conversations give scores.
 
     Returns:
         (k, 3) sum of sensible, sum of specific, number of counting units, of each cluster (bot, dialogue);
@@ -208,7 +208,7 @@ def _group_sums(values: FloatArray, group: IntArray, groups: int) -> FloatArray:
 
 
 def _scores(labels: Labels, group: IntArray, names: Sequence[Hashable], unit: Unit) -> dict[Hashable, Score]:
-    """Scores of the labels in each group; unless the unit is a label, an item lies in one group."""
+    """Scores of the labels in each group; unless the unit is a label, each item lies in one group."""
     clusters, item = labels.items
     group_of_item = np.zeros(len(clusters), np.int64)
     group_of_item[item] = group
@@ -241,11 +241,11 @@ Over: TypeAlias = Literal["conversations", "raters"]
 
 
 def score_samples(labels: Labels, unit: Unit = Unit.LABEL) -> dict[str, dict[Hashable, Sample]]:
-    """Samples for `inference.mean` and `differences`, by score (as `ssa.Score` names them) and bot.
+    """Samples for `inference.mean` and `differences`, by score (named as in `Score`) and bot.
 
     Args:
         labels: labels of any number of bots.
-        unit: what counts once. A majority is nobody's label, so its intervals are for the same raters.
+        unit: as in `ssa`. A majority has no single rater, so its intervals are for the same raters.
     """
     dialogue, item = labels.items
     votes = item_values(labels, unit if unit is Unit.MAJORITY else Unit.LABEL)
@@ -290,8 +290,8 @@ def estimates(
     Args:
         labels: labels of any number of bots.
         rng: seeded generator; the same seed and labels give the same intervals.
-        unit: what counts once, see `ssa.Unit`.
-        over: what is resampled. "conversations": generalises to other conversations with the same raters;
+        unit: the unit that counts once.
+        over: what to resample. "conversations": generalises to other conversations with the same raters;
             "raters": to other raters of the same conversations; needs `Unit.LABEL`.
         method: of the bootstrap over conversations or over raters, see `bootstrap.cluster_interval`.
         resamples: number of resamples.

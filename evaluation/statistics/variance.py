@@ -1,10 +1,9 @@
 """Variance of a statistic whose labels depend on each other: within conversations, within raters, or both.
 
-A statistic is given by its influence values: what each label adds to it, summing to zero. Their sums over
-clusters give the variance, whatever the dependence within one (Liang & Zeger 1986). Where conversations and
-raters cross, it is V(conversations) + V(raters) - V(both) (Cameron, Gelbach & Miller 2011, Journal of
-Business & Economic Statistics 29(2)); where one is nested in the other, over the coarser one alone.
-Each sum is corrected for the share of labels that its cluster has ("CR2"), and the degrees of freedom are
+A statistic is given by its influence values: the contributions of the labels, which sum to zero. Their sums
+over clusters give the variance for any dependence within a cluster (Liang & Zeger 1986). If conversations and
+raters cross, it is V(conversations) + V(raters) - V(both) (Cameron, Gelbach & Miller 2011, Journal of Business
+& Economic Statistics 29(2)). If one is nested in the other, it is the variance over the coarser one. Each sum is corrected for the share of labels that its cluster has ("CR2"), and the degrees of freedom are
 Satterthwaite's (Bell & McCaffrey 2002, Survey Methodology 28(2)), so that few clusters are allowed for.
 """
 
@@ -18,31 +17,31 @@ from evaluation.statistics.labels import FloatArray, IntArray
 
 
 class Over(StrEnum):
-    """What an interval generalises to."""
+    """Population that an interval generalises to."""
 
     CLUSTERS = "clusters"
-    """Other clusters; every rater has one cluster, so other raters with them."""
+    """Other clusters and, since every rater has one cluster, other raters."""
     CLUSTERS_SAME_RATERS = "clusters with the same raters"
-    """Other clusters, judged by the same raters: there is one rater only, or nobody knows who judged."""
+    """Other clusters, judged by the same raters: there is only one rater, or the raters are unknown."""
     RATERS = "raters"
-    """Other raters, each with several clusters of their own."""
+    """Other raters; each has several clusters that no other rater has."""
     RATERS_SAME_CLUSTER = "raters of the same cluster"
-    """Other raters of the one cluster that there is."""
+    """Other raters of the only cluster."""
     BOTH = "clusters and raters"
     """Other clusters and other raters, which cross."""
 
 
 def dot(a: FloatArray, b: FloatArray) -> float:
-    """Σ a b of two (n,) vectors, to the last bit the same on every processor.
+    """Σ a b of two (n,) vectors, equal to the last bit on every processor.
 
-    A product by BLAS is not: its order of summation depends on the processor.
+    BLAS sums in an order that depends on the processor.
     """
     return float((a * b).sum())
 
 
 @dataclass(frozen=True, slots=True)
 class Numbers:
-    """How many clusters, raters, and pairs of a cluster and a rater there are."""
+    """Numbers of clusters, raters, and pairs of a cluster and a rater."""
 
     clusters: int
     raters: int
@@ -50,7 +49,7 @@ class Numbers:
 
     @property
     def over(self) -> Over | None:
-        """What an interval can generalise to; None if to nothing."""
+        """Population that an interval can generalise to; None if there is none."""
         if self.clusters < 2 and self.raters < 2:
             return None
         if self.raters < 2:
@@ -63,7 +62,7 @@ class Numbers:
 
     @property
     def independent(self) -> int:
-        """How many clusters of the kind that is generalised to are independent of each other."""
+        """Number of independent clusters of the kind that the interval generalises to."""
         if self.over is Over.BOTH:
             return min(self.clusters, self.raters)
         return self.raters if self.over in (Over.RATERS, Over.RATERS_SAME_CLUSTER) else self.clusters
@@ -71,7 +70,7 @@ class Numbers:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """Variance of a statistic with its degrees of freedom, and what it generalises to."""
+    """Variance of a statistic with its degrees of freedom, and the population it generalises to."""
 
     variance: float
     freedom: float
@@ -83,7 +82,7 @@ class Clustered:
     """Influence values summed over clusters of one kind.
 
     Attributes:
-        ids: (k,) the clusters, rising.
+        ids: (k,) codes of the clusters, rising.
         sums: (k,) sums of influence values, each divided by √(1 - share of labels).
         sizes: (k,) number of labels.
         independent: variance if labels were independent.
@@ -99,7 +98,7 @@ class Clustered:
 
     @cached_property
     def variance(self) -> float:
-        """Of the statistic, over these clusters."""
+        """Variance of the statistic over these clusters."""
         return dot(self.sums, self.sums)
 
     @cached_property
@@ -137,17 +136,17 @@ class Sums:
 
     @property
     def numbers(self) -> Numbers:
-        """How many clusters, raters and pairs there are."""
+        """Numbers of clusters, raters and pairs."""
         return Numbers(len(self.by_cluster), len(self.by_rater), len(self.by_pair))
 
 
 def summed(influence: FloatArray, cluster: IntArray, rater: IntArray | None) -> Sums:
-    """Sums of influence values by cluster, by rater, and by pair of the two.
+    """Sum influence values by cluster, by rater, and by pair of the two.
 
     Args:
-        influence: (n,) how much each label moves the score, in its unit; sums to 0.
+        influence: (n,) contribution of each label to the score, in its unit; sums to 0.
         cluster: (n,) code of the conversation or context, from 0 up and below 2³¹.
-        rater: (n,) code of the rater, likewise; None: all are of one.
+        rater: (n,) code of the rater, likewise; None: one rater.
     """
     by_cluster = clustered(influence, cluster)
     if rater is None:
@@ -156,10 +155,10 @@ def summed(influence: FloatArray, cluster: IntArray, rater: IntArray | None) -> 
 
 
 def clustered(influence: FloatArray, codes: IntArray) -> Clustered:
-    """Influence values added up over clusters.
+    """Sum influence values over clusters.
 
     Args:
-        influence: (n,) of each label on the statistic.
+        influence: (n,) influence of each label on the statistic.
         codes: (n,) cluster of each label, from 0 up.
     """
     ids, cluster = np.unique(codes, return_inverse=True)
@@ -171,13 +170,13 @@ def clustered(influence: FloatArray, codes: IntArray) -> Clustered:
 
 
 def spread(sums: Sums) -> Spread | None:
-    """Variance of a statistic over what its labels cross.
+    """Compute the variance of a statistic over clusters, raters or both.
 
     Args:
-        sums: of influence values over clusters, raters and pairs of both.
+        sums: influence values summed over clusters, raters and pairs of both.
 
     Returns:
-        The variance with its degrees of freedom, and over what it is; None for one cluster of one rater.
+        The variance with its degrees of freedom and population; None for one cluster of one rater.
     """
     kinds = (sums.by_cluster, sums.by_rater, sums.by_pair)
     freedom = tuple(kind.freedom if len(kind) > 1 else 0.0 for kind in kinds)
@@ -185,10 +184,10 @@ def spread(sums: Sums) -> Spread | None:
 
 
 def combined(numbers: Numbers, variances: tuple[float, ...], freedoms: tuple[float, ...]) -> Spread | None:
-    """One variance from those over clusters, over raters and over pairs of both, in this order.
+    """Combine the variances over clusters, over raters and over pairs of both, in this order.
 
-    Where both cross, it is at least the larger of the first two: with few raters who each judged nearly all
-    clusters, what clusters vary is missing from the second, and the third would take it away once more.
+    If both cross, the result is at least the larger of the first two. With few raters who each judged nearly
+    all clusters, the second lacks the variation of clusters, and the third would subtract it once more.
     """
     over = numbers.over
     if over is None:

@@ -82,7 +82,7 @@ def may_be_in(script: str, language: str) -> bool:
     return script != "LATIN" or code not in _WITH_SCRIPT_OF_THEIR_OWN - {"sr"}
 
 
-def named(script: str) -> str:
+def script_title(script: str) -> str:
     """What people call it."""
     return _NAMES.get(script, script.title())
 
@@ -90,7 +90,7 @@ def named(script: str) -> str:
 def contradiction(texts: Iterable[str], language: str, *, enough: int = ENOUGH_LETTERS) -> str:
     """Why these texts cannot be in this language, such as "mostly in Greek script"; empty if they may be."""
     script = script_of(texts, enough=enough)
-    return "" if not script or may_be_in(script, language) else f"mostly in {named(script)} script"
+    return "" if not script or may_be_in(script, language) else f"mostly in {script_title(script)} script"
 
 
 _NAMES = {"CJK": "Chinese"}

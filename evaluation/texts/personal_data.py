@@ -23,7 +23,7 @@ class Kind(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class PersonalDatum:
     """Likely personal data: `text[start:end]` of what was looked through."""
 
     kind: Kind
@@ -32,7 +32,7 @@ class Found:
     end: int
 
 
-def found_in(text: str) -> Iterator[Found]:
+def find_personal_data(text: str) -> Iterator[PersonalDatum]:
     """Likely personal data in a text, in its order; of what overlaps, the kind that is surer.
 
     Args:
@@ -41,17 +41,17 @@ def found_in(text: str) -> Iterator[Found]:
     """
     if not _MAY_HAVE.search(text):
         return
-    taken: list[Found] = []
+    taken: list[PersonalDatum] = []
     for kind, pattern in _RULES:
         for match in pattern.finditer(text):
             start, end = match.span(1) if pattern.groups else match.span()
-            each = Found(kind, text[start:end], start, end)
+            each = PersonalDatum(kind, text[start:end], start, end)
             if _is_one(each) and not any(start < other.end and other.start < end for other in taken):
                 taken.append(each)
     yield from sorted(taken, key=lambda each: each.start)
 
 
-def _is_one(found: Found) -> bool:
+def _is_one(found: PersonalDatum) -> bool:
     digits = re.sub(r"\D", "", found.text)
     if found.kind is Kind.ACCOUNT:
         return _is_iban(found.text) if found.text[0].isalpha() else _is_card(digits)
@@ -145,7 +145,9 @@ class Redactor:
         """Take what to put a mark for."""
         self._marks = {text.casefold(): kind.value for text, kind in redacted.items()}
         longest_first = sorted(redacted, key=len, reverse=True)
-        self._pattern = re.compile("|".join(map(_apart, longest_first)), re.IGNORECASE) if redacted else None
+        self._pattern = (
+            re.compile("|".join(map(_whole_word_pattern, longest_first)), re.IGNORECASE) if redacted else None
+        )
 
     def __bool__(self) -> bool:
         """Whether there is anything to put a mark for."""
@@ -160,7 +162,7 @@ class Redactor:
         )
 
 
-def _apart(text: str) -> str:
+def _whole_word_pattern(text: str) -> str:
     """The text as a pattern that begins and ends no word; Chinese has no gaps between words."""
     before = r"(?<![^\W\u4e00-\u9fff])" if _is_of_word(text[0]) else ""
     after = r"(?![^\W\u4e00-\u9fff])" if _is_of_word(text[-1]) else ""

@@ -4,7 +4,7 @@ from random import Random
 
 import pytest
 
-from evaluation.conversation.grounding import LIMITS, Said, broken, measures
+from evaluation.conversation.grounding import LIMITS, GroundedTurn, broken, measures
 from evaluation.texts.repetition import words
 
 READ = {0: ["Tea is a drink made of leaves.", "It was money once, in Tibet."], 1: []}
@@ -12,11 +12,13 @@ READ = {0: ["Tea is a drink made of leaves.", "It was money once, in Tibet."], 1
 
 def test_measures_of_a_conversation_counted_by_hand() -> None:
     turns = [
-        Said(0, "Did you know that tea was money once, in Tibet?", ("Happy", ("FS1",)), is_sourced=True),
-        Said(1, "Tea is a drink made of leaves.", ("Sad", ())),
-        Said(0, "Oh shit, tea is a drink made of milk.", ("Happy", ("FS1",)), is_sourced=True),
-        Said(1, "Tea is a drink made of leaves.", ("Angry", ())),
-        Said(0, "Bye"),
+        GroundedTurn(
+            0, "Did you know that tea was money once, in Tibet?", ("Happy", ("FS1",)), is_sourced=True
+        ),
+        GroundedTurn(1, "Tea is a drink made of leaves.", ("Sad", ())),
+        GroundedTurn(0, "Oh shit, tea is a drink made of milk.", ("Happy", ("FS1",)), is_sourced=True),
+        GroundedTurn(1, "Tea is a drink made of leaves.", ("Angry", ())),
+        GroundedTurn(0, "Bye"),
     ]
 
     found = measures(turns, READ, 60.0)
@@ -36,7 +38,7 @@ def test_measures_of_a_conversation_counted_by_hand() -> None:
 
 
 def test_what_is_not_known_is_not_beyond_a_limit() -> None:
-    found = measures([Said(0, "Hi")], {}, None)
+    found = measures([GroundedTurn(0, "Hi")], {}, None)
 
     assert (found["sourced"], found["seconds"], found["copied"], found["alike"]) == (None,) * 4
     limits = {key: limit.default for key, limit in LIMITS.items()}
@@ -55,6 +57,6 @@ def test_the_longest_copied_run_is_that_of_a_search_of_all_runs(seed: int) -> No
     runs = [of_said[begin:end] for begin in range(len(of_said)) for end in range(begin + 1, len(of_said) + 1)]
     longest = max((len(run) for run in runs if f" {' '.join(run)} " in f" {text} "), default=0)
 
-    found = measures([Said(0, said)], {0: [text]}, None)
+    found = measures([GroundedTurn(0, said)], {0: [text]}, None)
 
     assert found["copied"] == longest

@@ -182,7 +182,7 @@ def test_two_raters_do_not_tell_what_others_would_do():
     found = alpha(Ratings.from_matrix([[0, 1, 1, 0, 1], [0, 1, 0, 0, 1]]))
 
     assert found.over is Over.CLUSTERS_SAME_RATERS
-    assert "would say is not known" in found.in_words()
+    assert "would say is not known" in found.describe_interval()
 
 
 def test_units_of_one_conversation_have_no_interval():

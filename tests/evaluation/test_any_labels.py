@@ -102,7 +102,7 @@ def test_comparisons_are_finite_or_have_a_reason(labels):
     for paired in (True, False):
         found = compare_all(labels, rng, paired=paired, resamples=100)
         assert_finite(found)
-        assert all(comparison.in_words() for comparison in found)
+        assert all(comparison.sentence() for comparison in found)
     assert_finite(compare_parties(labels, labels.rater == "r", rng, resamples=100))
 
 
@@ -116,7 +116,7 @@ def test_inference_is_finite_within_the_scale_or_has_a_reason(labels):
             assert all(0 <= low <= value <= high <= 1 for low, value, high in ends)
             for each in compared:
                 assert_finite(each.equivalence(0.1))
-                assert each.in_words()
+                assert each.sentence()
                 if not isinstance(each.p, Undefined):
                     assert (each.p < 0.05) == (0 not in each.interval)
 

@@ -6,7 +6,7 @@ import pytest
 from evaluation.questions import LIKERT, VOTES
 from evaluation.report.answers import AskData
 from evaluation.report.label_columns import Analysis, AnalysisPlan, Judged
-from evaluation.report.studies.conversations import Exchanged, by_turn_figures
+from evaluation.report.studies.conversations import ExchangeMeasures, by_turn_figures
 
 EVERYBODY = AnalysisPlan(Analysis.ALL, "", {})
 ENCODERS = {"words": "", "sentiment": "VADER"}
@@ -33,7 +33,7 @@ def talks() -> list[list[float]]:
     return [[*rng.integers(0, 30, length).astype(float), np.nan] for length in (3, 1, 4, 2, 4, 0, 3)]
 
 
-def exchanged(talks: list[list[float]]) -> Exchanged:
+def exchanged(talks: list[list[float]]) -> ExchangeMeasures:
     rows = [
         {"dialogue": f"d{n}", "turn": 2 * place + 1, "words": None if np.isnan(words) else words}
         for n, talk in enumerate(talks)
@@ -46,7 +46,7 @@ def exchanged(talks: list[list[float]]) -> Exchanged:
         "average_coherence": None,
     }
     begun = {f"d{n}": (n, 0) for n in range(len(talks))}
-    return Exchanged.of([row | empty for row in rows], begun, ENCODERS)
+    return ExchangeMeasures.of([row | empty for row in rows], begun, ENCODERS)
 
 
 def asks(quality: list[float], votes: list[tuple[int, int, float]]) -> list[AskData]:
@@ -107,7 +107,7 @@ def test_where_there_is_nothing_by_turn_nothing_is_shown() -> None:
     assert [
         panel["title"] for panel in by_turn_figures(nobody, EVERYBODY, exchanged([[2.0]]))["by_turn"]
     ] == ["Words-U"]
-    silent = Exchanged.of([], {}, {})
+    silent = ExchangeMeasures.of([], {}, {})
     assert by_turn_figures(one_rating, EVERYBODY, silent)["courses"] is None
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from evaluation.__main__ import main
-from evaluation.files.reading import suspicious
+from evaluation.files.reading import missing_value_codes
 
 SSA_FILE = """bot,dialogue,turn,rater,sensible,specific,note
 meena,d1,2,wanda,1,1,"two
@@ -249,7 +249,7 @@ def test_a_value_that_looks_like_no_answer_must_be_declared(run):
     ],
 )
 def test_codes_for_no_answer_are_recognised(values, found):
-    assert suspicious(values) == found
+    assert missing_value_codes(values) == found
 
 
 def test_decimals_are_counted_not_listed(run):

@@ -127,7 +127,7 @@ def test_a_planted_difference_is_found_and_said_in_words():
     comparison = compare_all(planted({"good": 0.9, "poor": 0.5}, 60), rng())[0]
 
     assert comparison.p_holm < 0.01
-    assert comparison.in_words().startswith("good is ahead of poor by ")
+    assert comparison.sentence().startswith("good is ahead of poor by ")
 
 
 def test_every_pair_is_compared_once_and_corrected_together():
@@ -144,30 +144,30 @@ def a_comparison(low: float, high: float, p_holm: float = 0.001, p: float = 0.00
 
 def test_words_state_the_difference_in_points():
     assert (
-        a_comparison(0.012, 0.07).in_words()
+        a_comparison(0.012, 0.07).sentence()
         == "A is ahead of B by 4.1 points, 95\u00a0% interval 1.2 to 7.0."
     )
     assert (
-        a_comparison(-0.07, -0.012).in_words()
+        a_comparison(-0.07, -0.012).sentence()
         == "B is ahead of A by 4.1 points, 95\u00a0% interval 1.2 to 7.0."
     )
 
 
 def test_words_admit_that_bots_cannot_be_told_apart():
-    assert a_comparison(-0.02, 0.046, p=0.4).in_words() == (
+    assert a_comparison(-0.02, 0.046, p=0.4).sentence() == (
         "A and B cannot be told apart: 1.3 points apart, 95\u00a0% interval -2.0 to 4.6."
     )
 
 
 def test_words_warn_where_the_correction_takes_the_difference_back():
-    assert "may be chance (Holm-corrected p = 0.12)" in a_comparison(0.01, 0.09, p_holm=0.12).in_words()
+    assert "may be chance (Holm-corrected p = 0.12)" in a_comparison(0.01, 0.09, p_holm=0.12).sentence()
 
 
 def test_one_conversation_is_no_comparison():
     comparison = compare(FIRST[:1], SECOND, rng(), ratio=MEAN)
 
     assert isinstance(comparison.p, Undefined)
-    assert "1 and 4 conversations" in comparison.in_words()
+    assert "1 and 4 conversations" in comparison.sentence()
     assert with_holm([comparison, replace(a_comparison(0, 1), p=0.5)])[1].p_holm == 0.5
 
 

@@ -63,7 +63,7 @@ def test_one_missing_context_leaves_the_others_paired():
 
     assert without_one.error == pytest.approx(all_of_them.error, rel=0.05)
     assert without_one.clusters == (400, 399, 399)
-    assert "399 contexts that both have" in without_one.basis_in_words(Nouns(cluster="context"))
+    assert "399 contexts that both have" in without_one.describe_basis(Nouns(cluster="context"))
 
 
 def test_pairing_on_some_contexts_has_the_error_of_repeated_studies():
@@ -129,7 +129,7 @@ def test_interval_p_value_and_words_are_one_decision():
 
         told_apart = 0 not in found.interval
         assert told_apart == (found.p < 0.05)
-        assert told_apart == ("is ahead of" in found.in_words())
+        assert told_apart == ("is ahead of" in found.sentence())
         assert -1 <= found.interval.low <= found.difference <= found.interval.high <= 1
 
 
@@ -137,7 +137,7 @@ def test_perfectly_separated_bots_are_told_apart():
     found = difference(own([1] * 8, 0), own([0] * 8, 100))
 
     assert found.p < 0.001
-    assert found.in_words().startswith("first is ahead of second by 100.0 points, 95\u00a0% interval ")
+    assert found.sentence().startswith("first is ahead of second by 100.0 points, 95\u00a0% interval ")
     # Clopper-Pearson: of 8 alike the ends lie 0.3694 from 1 and from 0, so √2 · 0.3694 with t of 7; the
     # difference has 14 degrees of freedom.
     half = np.sqrt(2) * 0.3694 / stats.t.ppf(0.975, 7) * stats.t.ppf(0.975, 14)
@@ -164,8 +164,8 @@ def test_one_pair_is_not_called_several():
 
     assert alone.p == among.p == alone.p_holm
     assert alone.p < 0.05 < among.p_holm
-    assert "pairs compared" not in alone.in_words()
-    assert "among the 10 pairs compared this may be chance (Holm-corrected p = " in among.in_words()
+    assert "pairs compared" not in alone.sentence()
+    assert "among the 10 pairs compared this may be chance (Holm-corrected p = " in among.sentence()
 
 
 def test_raters_who_always_agree_count_like_one():
@@ -216,7 +216,7 @@ def test_the_odds_ratio_is_of_yes():
 def test_a_bot_of_one_conversation_cannot_be_compared():
     found = difference(own([1], 0), own([1, 0, 1], 10))
 
-    assert found.in_words() == (
+    assert found.sentence() == (
         "Whether first or second is ahead cannot be told: 1 and 3 conversations; "
         "a comparison needs 2 of each system."
     )
@@ -229,7 +229,7 @@ def test_a_bot_that_one_worker_judged_cannot_be_told_from_the_worker():
     found = difference(one, other)
 
     assert isinstance(found.interval, Undefined)
-    assert "cannot be told from the worker" in found.in_words()
+    assert "cannot be told from the worker" in found.sentence()
 
 
 def test_ratings_are_compared_in_their_own_unit():
@@ -238,7 +238,7 @@ def test_ratings_are_compared_in_their_own_unit():
 
     found = difference(a, b, low=1, high=7)
 
-    assert f"is ahead of second by {found.difference:.2f}, 95\u00a0% interval " in found.in_words()
+    assert f"is ahead of second by {found.difference:.2f}, 95\u00a0% interval " in found.sentence()
 
 
 def test_the_effect_is_cohens_d_of_conversations():

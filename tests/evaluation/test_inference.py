@@ -114,11 +114,11 @@ def test_the_design_of_the_data_decides_what_the_interval_generalises_to(cluster
 
     assert not isinstance(estimate, Undefined)
     assert estimate.over is over
-    assert says in estimate.in_words().replace("what other workers", "others")
+    assert says in estimate.describe_interval().replace("what other workers", "others")
 
 
 def test_few_clusters_are_said():
-    words = mean(sample([1, 0, 1, 1, 0, 1], [0, 0, 1, 1, 2, 2], [5, 5, 6, 6, 7, 7])).in_words()
+    words = mean(sample([1, 0, 1, 1, 0, 1], [0, 0, 1, 1, 2, 2], [5, 5, 6, 6, 7, 7])).describe_interval()
 
     assert "only 3 conversations" in words
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from evaluation.texts.personal_data import Kind, Redactor, found_in
+from evaluation.texts.personal_data import Kind, Redactor, find_personal_data
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ from evaluation.texts.personal_data import Kind, Redactor, found_in
     ],
 )  # fmt: skip
 def test_it_is_found(text: str, expected: list[tuple[str, str]]) -> None:
-    found = list(found_in(text))
+    found = list(find_personal_data(text))
 
     assert [(each.kind.name, each.text) for each in found] == expected
     assert all(text[each.start : each.end] == each.text for each in found)
@@ -44,7 +44,7 @@ def test_it_is_found(text: str, expected: list[tuple[str, str]]) -> None:
     ],
 )
 def test_what_only_looks_a_little_like_it_is_not(text: str) -> None:
-    assert list(found_in(text)) == []
+    assert list(find_personal_data(text)) == []
 
 
 def test_marks_stand_for_words_of_their_own_in_any_case_the_longest_first() -> None:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from evaluation.protocols import conformance, protocol_named, protocols, published_beside
+from evaluation.protocols import conformance, protocol_named, protocol_with_scores, protocols
 from evaluation.protocols.facts import AskFact, Design, Judging, Talks
 from evaluation.questions import QUESTION_SETS
 
@@ -151,13 +151,13 @@ def test_an_own_design_departs_from_nothing_and_nothing_was_published_of_it() ->
         "protocol": "",
         "deviations": [],
     }
-    assert published_beside("", "ssa") is None
+    assert protocol_with_scores("", "ssa") is None
     assert protocol_named("").level == 0.95
 
 
 def test_published_scores_stand_beside_those_of_the_same_questions_only() -> None:
-    assert published_beside("meena-interactive", "ssa") == MEENA
-    assert published_beside("meena-interactive", "likert") is None
+    assert protocol_with_scores("meena-interactive", "ssa") == MEENA
+    assert protocol_with_scores("meena-interactive", "likert") is None
     assert protocol_named("neural-chat-interactive").level == 0.90
 
 

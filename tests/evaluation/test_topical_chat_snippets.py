@@ -6,7 +6,7 @@ from sklearn.metrics import cohen_kappa_score
 from statsmodels.stats.inter_rater import aggregate_raters
 from statsmodels.stats.inter_rater import fleiss_kappa as fleiss
 
-from evaluation.protocols import published_beside
+from evaluation.protocols import protocol_with_scores
 from evaluation.questions import QUESTION_SETS
 from evaluation.report.figures import coded_questions
 from evaluation.report.label_columns import Judged
@@ -52,7 +52,7 @@ def test_kappas_are_those_of_other_packages_and_low_ones_are_marked() -> None:
 
 
 def test_table_4_stands_beside() -> None:
-    protocol = published_beside("topical-chat-snippets", "topical-chat-snippet")
+    protocol = protocol_with_scores("topical-chat-snippets", "topical-chat-snippet")
 
     assert protocol
     by_system = {each.system: each.scores for each in protocol.published}

@@ -125,14 +125,14 @@ class DeepMoji:
         """(n, t) words to (n, 64)."""
         w = self._tensors
         x = w["embed.weight"][words].tanh()
-        first = self._both_ways(x, "lstm_0")
-        second = self._both_ways(first, "lstm_1")
+        first = self._bidirectional(x, "lstm_0")
+        second = self._bidirectional(first, "lstm_1")
         states = _joined(second, first, x)
         scores = (states @ w["attention_layer.attention_vector"]).exp()  # (n, t)
         attended = ((scores / scores.sum(dim=1, keepdim=True)).unsqueeze(-1) * states).sum(dim=1)
         return (attended @ w["output_layer.0.weight"].T + w["output_layer.0.bias"]).softmax(dim=-1)
 
-    def _both_ways(self, x: Any, layer: str) -> Any:
+    def _bidirectional(self, x: Any, layer: str) -> Any:
         return _joined(self._lstm(x, layer, ""), self._lstm(x.flip(1), layer, "_reverse").flip(1))
 
     def _lstm(self, x: Any, layer: str, way: str) -> Any:

@@ -13,7 +13,7 @@ import numpy as np
 
 from evaluation.protocols.facts import Design
 from evaluation.questions import QuestionSet
-from evaluation.report.answers import answer_times, coded_columns, days_given, text_columns
+from evaluation.report.answers import answer_times, coded_columns, label_days, text_columns
 from evaluation.report.label_columns import Judged
 from evaluation.report.studies.battery import Battery
 from evaluation.report.studies.contexts import ContextFacts
@@ -108,7 +108,7 @@ def judged_rows(
         answer_ms=answer_times(given),
         answers=coded_columns(questions, given),
         texts=text_columns(questions, given),
-        day=days_given(given),
+        day=label_days(given),
     )
 
 
@@ -210,13 +210,13 @@ def judged_pairs(
         items_of_pairs=counted(name_of(*(pair[side] for side in _SIDES)) for pair in by_key.values()),
         languages=about["languages"],
         contexts=Contexts.of([json.loads(pair["said_before"]) for pair in by_key.values()]),
-        words=words_shown(said, [pair["item"] for pair in of], [row["sides_swapped"] for row in given]),
+        words=side_word_counts(said, [pair["item"] for pair in of], [row["sides_swapped"] for row in given]),
         design=design,
         noun=noun_of(any(pair["said_before"] != "[]" for pair in by_key.values())),
     )
 
 
-def words_shown(
+def side_word_counts(
     said: Mapping[Hashable, Sequence[Sequence[str]]], items: Sequence[Hashable], swapped: Sequence[bool]
 ) -> IntArray:
     """How many words the sides of each judgment have.

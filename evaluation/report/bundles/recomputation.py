@@ -23,7 +23,7 @@ from evaluation.report.bundles.columns import Table, answered_in
 from evaluation.report.bundles.files import BundleFiles, Row, design_of, lines_named, plan_of, questions_of
 from evaluation.report.bundles.judging_rows import judged_items, judged_pairs
 from evaluation.report.bundles.self_descriptions import Questionnaire, audit_figures, people_figures, replies
-from evaluation.report.bundles.study_rows import talked, under_own_keys
+from evaluation.report.bundles.study_rows import read_study_data, with_question_keys
 from evaluation.report.bundles.tables import (
     AUDITS,
     CONVERSATIONS,
@@ -79,7 +79,7 @@ def compare(stored: dict[str, Any], computed: dict[str, Any]) -> Comparison:
     """Compare two reports as JSON has them, bit by bit."""
     found = Comparison()
     values = 0
-    for where, theirs, ours in _beside(stored, computed, ""):
+    for where, theirs, ours in _matching_parts(stored, computed, ""):
         if theirs is _ABSENT:
             found.not_stated.update(_leaves(ours, where))
         elif ours is _ABSENT:
@@ -101,7 +101,7 @@ _ABSENT = object()
 """In place of a figure that one of the two documents does not name."""
 
 
-def _beside(stored: object, computed: object, where: str) -> Iterator[tuple[str, object, object]]:
+def _matching_parts(stored: object, computed: object, where: str) -> Iterator[tuple[str, object, object]]:
     """The parts of two JSON documents that stand in the same place, as far down as both have the same shape.
 
     Only what has a name can be absent: a list is stated as a whole.
@@ -109,10 +109,10 @@ def _beside(stored: object, computed: object, where: str) -> Iterator[tuple[str,
     if isinstance(stored, dict) and isinstance(computed, dict) and stored and computed:
         for key in dict.fromkeys([*stored, *computed]):
             at = f"{where}.{key}" if where else key
-            yield from _beside(stored.get(key, _ABSENT), computed.get(key, _ABSENT), at)
+            yield from _matching_parts(stored.get(key, _ABSENT), computed.get(key, _ABSENT), at)
     elif isinstance(stored, list) and isinstance(computed, list) and len(stored) == len(computed) > 0:
         for index, (theirs, ours) in enumerate(zip(stored, computed, strict=True)):
-            yield from _beside(theirs, ours, f"{where}[{index}]")
+            yield from _matching_parts(theirs, ours, f"{where}[{index}]")
     else:
         yield where, stored, computed
 
@@ -143,25 +143,25 @@ class Recomputed:
 
     Attributes:
         report: all its numbers and sentences, as report.json has them.
-        beside: the report of the bundle, compared with it.
+        comparison: of the bundle's report with this one.
         changed_files: files of the bundle whose content is not what it was when the bundle was made.
         libraries: by distribution, its version here and, if that differs, the one of the bundle.
     """
 
     report: dict[str, Any]
-    beside: Comparison
+    comparison: Comparison
     changed_files: list[str]
     libraries: dict[str, str]
 
     @property
     def differences(self) -> list[Difference]:
         """Values of the bundle's report that its data does not give."""
-        return self.beside.differences
+        return self.comparison.differences
 
     @property
     def equal(self) -> bool:
         """Whether the data gives everything that the bundle states."""
-        return not (self.beside.differences or self.beside.not_computed or self.changed_files)
+        return not (self.comparison.differences or self.comparison.not_computed or self.changed_files)
 
 
 def recompute(path: Path) -> Recomputed:
@@ -240,7 +240,7 @@ def _result(bundle: BundleFiles) -> dict[str, Any]:
     if about.get("evaluation") == SELF_PLAY:
         return self_play_figures(_self_play(bundle, about))
     if _labels_of(bundle) == "labels":
-        return study_result(talked(bundle, about))
+        return study_result(read_study_data(bundle, about))
     if _labels_of(bundle) == "pair_judgments":
         return pair_result(list(_compared(bundle, about)), plan=plan_of(bundle, about))
     manners = None if about["rehearsal"] else manners_of(list(bundle.rows(WORKERS)))
@@ -248,7 +248,7 @@ def _result(bundle: BundleFiles) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class _OfAsk:
+class _AskRows:
     """What readers were asked, the items of it, and what was answered, with the lines where that stands."""
 
     ask: Row
@@ -258,7 +258,7 @@ class _OfAsk:
     lines: list[int]
 
 
-def _asked(bundle: BundleFiles, about: Row, of_items: Table, judgments: TableOf) -> Iterator[_OfAsk]:
+def _ask_rows(bundle: BundleFiles, about: Row, of_items: Table, judgments: TableOf) -> Iterator[_AskRows]:
     """Each ask of readers, in order."""
     asked = {ask["question_set"]: questions_of(bundle, ask["question_set"]) for ask in about["asks"]}
     sets = list(asked.values())
@@ -266,15 +266,15 @@ def _asked(bundle: BundleFiles, about: Row, of_items: Table, judgments: TableOf)
     for ask in about["asks"]:
         questions = asked[ask["question_set"]]
         lines = [n for n, row in enumerate(every, 1) if row["ask"] == ask["number"]]
-        given = under_own_keys([every[n - 1] for n in lines], named[questions.key])
+        given = with_question_keys([every[n - 1] for n in lines], named[questions.key])
         # Bundles of before items had asks are of studies with one.
         own = [row for row in items if row.get("ask", ask["number"]) == ask["number"]]
-        yield _OfAsk(ask, questions, own, given, lines)
+        yield _AskRows(ask, questions, own, given, lines)
 
 
 def _judged(bundle: BundleFiles, about: Row) -> Iterator[AskOfItems]:
     design = design_of(bundle, about)
-    for of in _asked(bundle, about, ITEMS, judgments_table):
+    for of in _ask_rows(bundle, about, ITEMS, judgments_table):
         with lines_named(f"{bundle.path}, data/judgments.jsonl", of.lines):
             found = judged_items(about, of.questions, of.items, of.given, design, of.lines)
             check_labels(of.questions, found.judged, found.occasion)
@@ -283,7 +283,7 @@ def _judged(bundle: BundleFiles, about: Row) -> Iterator[AskOfItems]:
 
 def _compared(bundle: BundleFiles, about: Row) -> Iterator[AskOfPairs]:
     design = design_of(bundle, about)
-    for of in _asked(bundle, about, PAIRS, pair_judgments_table):
+    for of in _ask_rows(bundle, about, PAIRS, pair_judgments_table):
         with lines_named(f"{bundle.path}, data/pair_judgments.jsonl", of.lines):
             found = judged_pairs(about, of.questions, of.items, of.given, design, of.lines)
             check_labels(of.questions, found.judged)

@@ -15,7 +15,7 @@ from evaluation.report.answers import (
     answer_times,
     check_labels,
     coded_columns,
-    days_given,
+    label_days,
     text_columns,
 )
 from evaluation.report.bundles.columns import answered_in
@@ -23,13 +23,13 @@ from evaluation.report.bundles.files import BundleFiles, Row, design_of, lines_n
 from evaluation.report.bundles.tables import CONVERSATIONS, EXCHANGES, FAULTS, TURNS, WORKERS, labels_table
 from evaluation.report.conduct import manners_of
 from evaluation.report.label_columns import Judged
-from evaluation.report.studies.conversations import Exchanged, StudyData
+from evaluation.report.studies.conversations import ExchangeMeasures, StudyData
 from evaluation.report.studies.course import READ_FOR_REPETITION, Course
 from evaluation.texts.cleaning import WITHDRAWN
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
+class _Transcripts:
     """The conversations by their id, what was said in them, and which replies have labels."""
 
     conversations: Mapping[str, Row]
@@ -48,39 +48,43 @@ PEOPLE = ""
 """In place of a bot's name, two people who talk with each other."""
 
 
-def talked(bundle: BundleFiles, about: Row) -> StudyData:
+def read_study_data(bundle: BundleFiles, about: Row) -> StudyData:
     """All that the report of this study, as study.json has it, depends on."""
-    told = _told(bundle, {bot["bot"]: bot["shown_as"] for bot in about["bots"]})
+    transcripts = _read_transcripts(bundle, {bot["bot"]: bot["shown_as"] for bot in about["bots"]})
     asked = {ask["question_set"]: questions_of(bundle, ask["question_set"]) for ask in about["asks"]}
     labels = list(bundle.rows(labels_table(list(asked.values()))))
-    _refuse_strays(bundle, about, labels, told)
+    _refuse_strays(bundle, about, labels, transcripts)
     named = answered_in(list(asked.values()))
     asks = [
         _ask(
-            bundle, ask, asked[ask["question_set"]], told, under_own_keys(labels, named[ask["question_set"]])
+            bundle,
+            ask,
+            asked[ask["question_set"]],
+            transcripts,
+            with_question_keys(labels, named[ask["question_set"]]),
         )
         for ask in about["asks"]
     ]
-    courses = _courses(told, bundle.rows(FAULTS))
-    conduct = _conduct(about, courses, asks[0].judged, _unlabelled(told, labels))
+    courses = _courses(transcripts, bundle.rows(FAULTS))
+    conduct = _conduct(about, courses, asks[0].judged, _unlabelled(transcripts, labels))
     workers = list(bundle.rows(WORKERS))
-    manners = None if about["rehearsal"] else manners_of(workers, told.conversations, told.said)
+    manners = None if about["rehearsal"] else manners_of(workers, transcripts.conversations, transcripts.said)
     # Bundles of before bots had facets know of none.
     facets = {bot["shown_as"]: bot.get("facets") or {} for bot in about["bots"]}
-    exchanged = _exchanged(bundle, about, told)
+    exchanged = _exchanged(bundle, about, transcripts)
     plan, design = plan_of(bundle, about), design_of(bundle, about)
     return StudyData(asks, courses, plan, conduct, manners, facets, exchanged, design)
 
 
-def _exchanged(bundle: BundleFiles, about: Row, told: _Told) -> Exchanged | None:
+def _exchanged(bundle: BundleFiles, about: Row, transcripts: _Transcripts) -> ExchangeMeasures | None:
     """What was measured reply by reply; bundles of before that have nothing of it."""
     if "measured_by" not in about:
         return None
-    begun = {key: (row["number"], row["opening_turns"]) for key, row in told.conversations.items()}
-    return Exchanged.of(bundle.rows(EXCHANGES), begun, about["measured_by"])
+    begun = {key: (row["number"], row["opening_turns"]) for key, row in transcripts.conversations.items()}
+    return ExchangeMeasures.of(bundle.rows(EXCHANGES), begun, about["measured_by"])
 
 
-def _told(bundle: BundleFiles, names: Mapping[str, str]) -> _Told:
+def _read_transcripts(bundle: BundleFiles, names: Mapping[str, str]) -> _Transcripts:
     conversations = {row["dialogue"]: row for row in bundle.rows(CONVERSATIONS)}
     read = _first_finished(conversations.values())
     texts: dict[str, list[tuple[str, str]]] = {each: [] for found in read.values() for each in found}
@@ -105,10 +109,12 @@ def _told(bundle: BundleFiles, names: Mapping[str, str]) -> _Told:
         if row.get("remarks") is not None and conversations[dialogue]["ending"] == "complete":
             remarked[row["bot"]] += 1
             fallbacks[row["bot"]] += row["fallback"]
-    apart = _apart(conversations, replies)
+    apart = _reply_spacing(conversations, replies)
     if of_people:
         names = {**names, PEOPLE: HUMAN}
-    return _Told(conversations, replies, texts, read, apart, remarked, fallbacks, names, said, speakers)
+    return _Transcripts(
+        conversations, replies, texts, read, apart, remarked, fallbacks, names, said, speakers
+    )
 
 
 def _bots_of(conversation: Row) -> list[str]:
@@ -139,7 +145,7 @@ def _first_finished(conversations: Iterable[Row]) -> dict[str, list[str]]:
     return read
 
 
-def _apart(conversations: Mapping[str, Row], replies: Iterable[tuple[str, int]]) -> dict[str, int]:
+def _reply_spacing(conversations: Mapping[str, Row], replies: Iterable[tuple[str, int]]) -> dict[str, int]:
     counted = Counter(
         dialogue for dialogue, position in replies if position >= conversations[dialogue]["opening_turns"]
     )
@@ -152,47 +158,49 @@ def _apart(conversations: Mapping[str, Row], replies: Iterable[tuple[str, int]])
 
 
 def _ask(
-    bundle: BundleFiles, ask: Row, questions: QuestionSet, told: _Told, labels: Sequence[Row]
+    bundle: BundleFiles, ask: Row, questions: QuestionSet, transcripts: _Transcripts, labels: Sequence[Row]
 ) -> AskData:
-    lines = [n for n, row in enumerate(labels, 1) if _is_counted(row, ask, told)]
+    lines = [n for n, row in enumerate(labels, 1) if _is_counted(row, ask, transcripts)]
     with lines_named(f"{bundle.path}, data/labels.jsonl", lines):
-        judged = _columns(questions, told, [labels[line - 1] for line in lines])
+        judged = _columns(questions, transcripts, [labels[line - 1] for line in lines])
         check_labels(questions, judged)
     return AskData(ask["about"], ask["required"], questions, judged)
 
 
-def under_own_keys(labels: Sequence[Row], columns: Mapping[str, Question]) -> list[Row]:
+def with_question_keys(labels: Sequence[Row], columns: Mapping[str, Question]) -> list[Row]:
     """The labels with the answers to the questions of a set under their keys, not their columns' names."""
     return [row | {question.key: row[name] for name, question in columns.items()} for row in labels]
 
 
-def _columns(questions: QuestionSet, told: _Told, counted: Sequence[Row]) -> Judged:
-    of_reply = [_bot_and_latency(row, told) for row in counted]
+def _columns(questions: QuestionSet, transcripts: _Transcripts, counted: Sequence[Row]) -> Judged:
+    of_reply = [_bot_and_latency(row, transcripts) for row in counted]
     return Judged(
-        bot=np.array([told.names[bot] for bot, _ in of_reply], dtype=object),
-        dialogue=np.array([told.conversations[row["dialogue"]]["number"] for row in counted], dtype=np.int64),
-        reply=np.array([_number_of_reply(row, told) for row in counted], dtype=np.int64),
+        bot=np.array([transcripts.names[bot] for bot, _ in of_reply], dtype=object),
+        dialogue=np.array(
+            [transcripts.conversations[row["dialogue"]]["number"] for row in counted], dtype=np.int64
+        ),
+        reply=np.array([_number_of_reply(row, transcripts) for row in counted], dtype=np.int64),
         rater=np.array([row["rater"] for row in counted], dtype=object),
         latency_ms=np.array([latency for _, latency in of_reply], dtype=np.float64),
         answer_ms=answer_times(counted),
         answers=coded_columns(questions, counted),
         texts=text_columns(questions, counted),
-        day=days_given(counted),
+        day=label_days(counted),
     )
 
 
-def _bot_and_latency(label: Row, told: _Told) -> tuple[str, float]:
+def _bot_and_latency(label: Row, transcripts: _Transcripts) -> tuple[str, float]:
     """Of the reply; of a person's own turn, and of a whole conversation, of whom they talked with."""
     dialogue, position = label["dialogue"], label["turn"]
-    whom = _bots_of(told.conversations[dialogue])
-    return told.replies.get((dialogue, position)) or (whom[0], float("nan"))
+    whom = _bots_of(transcripts.conversations[dialogue])
+    return transcripts.replies.get((dialogue, position)) or (whom[0], float("nan"))
 
 
-def _number_of_reply(label: Row, told: _Told) -> int:
+def _number_of_reply(label: Row, transcripts: _Transcripts) -> int:
     if label["turn"] is None:
-        return _number_of_partner(label, told.conversations[label["dialogue"]])
-    opening: int = told.conversations[label["dialogue"]]["opening_turns"]
-    return (int(label["turn"]) - opening) // told.apart[label["dialogue"]] + 1
+        return _number_of_partner(label, transcripts.conversations[label["dialogue"]])
+    opening: int = transcripts.conversations[label["dialogue"]]["opening_turns"]
+    return (int(label["turn"]) - opening) // transcripts.apart[label["dialogue"]] + 1
 
 
 def _number_of_partner(label: Row, conversation: Row) -> int:
@@ -202,42 +210,44 @@ def _number_of_partner(label: Row, conversation: Row) -> int:
     return 2 - _workers_of(conversation).index(label["rater"])
 
 
-def _refuse_strays(bundle: BundleFiles, about: Row, labels: Sequence[Row], told: _Told) -> None:
+def _refuse_strays(bundle: BundleFiles, about: Row, labels: Sequence[Row], transcripts: _Transcripts) -> None:
     """A label about a turn is of a bot's reply or of a partner's, unless people judge their own turns."""
     if any(ask["about"] == "own_turn" for ask in about["asks"]):
         return
     for label in labels:
         dialogue, position = label["dialogue"], label["turn"]
-        if _about(label, told) == "own_turn":
+        if _about(label, transcripts) == "own_turn":
             raise FileError(
                 f"{bundle.path}, data/labels.jsonl: a label of turn {position} in conversation {dialogue}, "
                 "where data/turns.jsonl has no reply of a bot."
             )
 
 
-def _is_counted(label: Row, ask: Row, told: _Told) -> bool:
-    finished = told.conversations[label["dialogue"]]["ending"] == "complete"
+def _is_counted(label: Row, ask: Row, transcripts: _Transcripts) -> bool:
+    finished = transcripts.conversations[label["dialogue"]]["ending"] == "complete"
     if not finished or label["judged_in"] is not None:
         return False
     if label["ask"] is not None:
         return bool(label["ask"] == ask["number"])
     # It came with a file, and counts with what is asked about the same.
-    return bool(label["question_set"] == ask["question_set"] and _about(label, told) == ask["about"])
+    return bool(label["question_set"] == ask["question_set"] and _about(label, transcripts) == ask["about"])
 
 
-def _about(label: Row, told: _Told) -> str:
+def _about(label: Row, transcripts: _Transcripts) -> str:
     if label["turn"] is None:
         return WHOLE
     turn = label["dialogue"], label["turn"]
-    is_partners = told.speakers.get(turn, label["rater"]) != label["rater"]
-    return "partner_turn" if turn in told.replies or is_partners else "own_turn"
+    is_partners = transcripts.speakers.get(turn, label["rater"]) != label["rater"]
+    return "partner_turn" if turn in transcripts.replies or is_partners else "own_turn"
 
 
-def _courses(told: _Told, faults: Iterator[Row]) -> dict[str, Course]:
-    endings = Counter((bot, row["ending"]) for row in told.conversations.values() for bot in _bots_of(row))
+def _courses(transcripts: _Transcripts, faults: Iterator[Row]) -> dict[str, Course]:
+    endings = Counter(
+        (bot, row["ending"]) for row in transcripts.conversations.values() for bot in _bots_of(row)
+    )
     failed: dict[str, Counter[str]] = {}
     for fault in faults:
-        bot = told.conversations[fault["dialogue"]]["bot"]  # whoever is held here talks with one
+        bot = transcripts.conversations[fault["dialogue"]]["bot"]  # whoever is held here talks with one
         failed.setdefault(bot, Counter())[fault["kind"]] += 1
     return {
         name: Course(
@@ -245,17 +255,22 @@ def _courses(told: _Told, faults: Iterator[Row]) -> dict[str, Course]:
             under_way=endings[bot, None],
             bot_failed=endings[bot, "bot_failed"],
             faults=failed.get(bot, {}),
-            remarked=told.remarked.get(bot, 0),
-            fallbacks=told.fallbacks.get(bot, 0),
-            texts=[[(who == bot, said) for who, said in told.texts[each]] for each in told.read.get(bot, [])],
+            remarked=transcripts.remarked.get(bot, 0),
+            fallbacks=transcripts.fallbacks.get(bot, 0),
+            texts=[
+                [(who == bot, said) for who, said in transcripts.texts[each]]
+                for each in transcripts.read.get(bot, [])
+            ],
         )
-        for bot, name in sorted(told.names.items(), key=lambda item: item[1])
+        for bot, name in sorted(transcripts.names.items(), key=lambda item: item[1])
     }
 
 
-def _unlabelled(told: _Told, labels: Sequence[Row]) -> int:
+def _unlabelled(transcripts: _Transcripts, labels: Sequence[Row]) -> int:
     labelled = {(row["dialogue"], row["turn"]) for row in labels}
-    replies = [reply for reply in told.replies if told.conversations[reply[0]]["ending"] == "complete"]
+    replies = [
+        reply for reply in transcripts.replies if transcripts.conversations[reply[0]]["ending"] == "complete"
+    ]
     return len(set(replies) - labelled)
 
 

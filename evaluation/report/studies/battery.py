@@ -9,7 +9,7 @@ import numpy as np
 from evaluation.questions import Question, QuestionSet, Score, score_values
 from evaluation.rater_agreement.ratings import Ratings
 from evaluation.rater_agreement.reliability import intraclass
-from evaluation.report.exclusion import Given, Rules, proposed, rated, repeat_rows
+from evaluation.report.exclusion import BatteryJudgments, Rules, propose_exclusions, rated, repeat_rows
 from evaluation.report.intervals import Terms
 from evaluation.report.label_columns import Judged
 from evaluation.statistics.comparison import Paired, holm, paired
@@ -60,14 +60,14 @@ class Battery:
         """How many items a worker judges by each ask."""
         return len(self.targets) + self.fillers + self.repeats
 
-    def given(self, judged: Judged, occasion: IntArray) -> Given:
+    def judgments(self, judged: Judged, occasion: IntArray) -> BatteryJudgments:
         """All judgments, with what they are in a battery.
 
         Args:
             judged: n judgments.
             occasion: (n,) 1 for a first judgment, 2 for that of a repeat.
         """
-        return Given(judged, occasion, np.isin(judged.bot, list(self.fillers_of)))
+        return BatteryJudgments(judged, occasion, np.isin(judged.bot, list(self.fillers_of)))
 
 
 def battery_figures(
@@ -92,13 +92,13 @@ def battery_figures(
         "complete": sum(number >= battery.size for number in judged.labels_of_raters.values()),
         "compared_with": battery.compared_with,
         "paired": [_paired(questions, score, battery, first, terms) for score in questions.scores],
-        "repeats": _repeats(questions, battery.given(judged, occasion), terms),
+        "repeats": _repeats(questions, battery.judgments(judged, occasion), terms),
     }
 
 
 @dataclass(frozen=True, eq=False)
 class AskOfBattery:
-    """What workers answered to one ask: `judged`, n rows, with their `occasion`, as in `Battery.given`."""
+    """What workers answered to one ask: `judged`, n rows, with their `occasion`, as in `Battery.judgments`."""
 
     questions: QuestionSet
     judged: Judged
@@ -117,12 +117,12 @@ def proposals(battery: Battery, asks: Sequence[AskOfBattery]) -> dict[str, Any]:
     """
     reasons: dict[str, list[str]] = {}
     for number, ask in enumerate(asks):
-        given = battery.given(ask.judged, ask.occasion)
-        for worker, reason in proposed(battery.rules, ask.questions, given).items():
+        given = battery.judgments(ask.judged, ask.occasion)
+        for worker, reason in propose_exclusions(battery.rules, ask.questions, given).items():
             by = f"By “{ask.questions.title}”: " if number else ""
             reasons.setdefault(worker, []).append(by + reason)
     return {
-        "rules": battery.rules.in_words([ask.questions for ask in asks]),
+        "rules": battery.rules.sentences([ask.questions for ask in asks]),
         "workers": [{"worker": worker, "reason": " ".join(reasons[worker])} for worker in sorted(reasons)],
     }
 
@@ -175,7 +175,7 @@ def _row(target: str, found: Paired | Undefined, p_holm: float | None) -> dict[s
 # --- the same judged twice ----------------------------------------------------------------------------
 
 
-def _repeats(questions: QuestionSet, given: Given, terms: Terms) -> list[dict[str, Any]]:
+def _repeats(questions: QuestionSet, given: BatteryJudgments, terms: Terms) -> list[dict[str, Any]]:
     first, second = repeat_rows(given, np.arange(len(given.judged)))
     return [
         _alike(

@@ -137,7 +137,7 @@ Redactor = Callable[[str], str]
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class JudgedResponse:
     """What a system said, and what its raters answered to the questions of one ask.
 
     Attributes:
@@ -173,11 +173,11 @@ def scores_of(questions: QuestionSet, answers: Sequence[Mapping[str, Any]]) -> d
     return scores
 
 
-Asked = Sequence[tuple[QuestionSet, Sequence[Said]]]
+AnsweredAsks = Sequence[tuple[QuestionSet, Sequence[JudgedResponse]]]
 """By ask, its questions and the responses with the answers to them."""
 
 
-def as_csv(asks: Asked, key: str, turns: Sequence[str], redacted: Redactor) -> str:
+def as_csv(asks: AnsweredAsks, key: str, turns: Sequence[str], redacted: Redactor) -> str:
     """A row for each ask and response: its scores, and how many raters gave which answer.
 
     Args:
@@ -209,7 +209,7 @@ def _answers(questions: QuestionSet) -> dict[str, tuple[Question, Scalar]]:
     }
 
 
-def _row(questions: QuestionSet, said: Said, redacted: Redactor) -> dict[str, Any]:
+def _row(questions: QuestionSet, said: JudgedResponse, redacted: Redactor) -> dict[str, Any]:
     return {
         "system": said.system,
         "repetition": said.repetition,
@@ -217,17 +217,20 @@ def _row(questions: QuestionSet, said: Said, redacted: Redactor) -> dict[str, An
         "question_set": questions.key,
         "raters": len(said.answers),
         **said.scores,
-        **{name: _given(said, question, value) for name, (question, value) in _answers(questions).items()},
+        **{
+            name: _count_answers(said, question, value)
+            for name, (question, value) in _answers(questions).items()
+        },
     }
 
 
-def as_latex(asks: Asked, key: str, turns: Sequence[str], redacted: Redactor) -> str:
+def as_latex(asks: AnsweredAsks, key: str, turns: Sequence[str], redacted: Redactor) -> str:
     """For each ask the context above its responses with their scores; the arguments are those of `as_csv`."""
     return "\n".join(_table(questions, said, key, turns, redacted) for questions, said in asks)
 
 
 def _table(
-    questions: QuestionSet, said: Sequence[Said], key: str, turns: Sequence[str], redacted: Redactor
+    questions: QuestionSet, said: Sequence[JudgedResponse], key: str, turns: Sequence[str], redacted: Redactor
 ) -> str:
     width = 3 + len(questions.scores)
     above = [
@@ -248,8 +251,11 @@ def _table(
     return table(rf"lp{{0.4\textwidth}}{'r' * (width - 2)}", head, rows, notes, above=above)
 
 
-Made = Callable[[Asked, str, Sequence[str], Redactor], str]
-FILES: Mapping[str, tuple[Made, str]] = {"csv": (as_csv, "text/csv"), "tex": (as_latex, "application/x-tex")}
+FileMaker = Callable[[AnsweredAsks, str, Sequence[str], Redactor], str]
+FILES: Mapping[str, tuple[FileMaker, str]] = {
+    "csv": (as_csv, "text/csv"),
+    "tex": (as_latex, "application/x-tex"),
+}
 """By the ending of a file, how it is made, and its type."""
 
 
@@ -258,7 +264,7 @@ def _speakers(turns: int) -> list[str]:
     return ["A" if (turns - n) % 2 else "B" for n in range(turns)]
 
 
-def _given(said: Said, question: Question, value: Scalar) -> int:
+def _count_answers(said: JudgedResponse, question: Question, value: Scalar) -> int:
     answers = [given[question.key] for given in said.answers if question.key in given]
     chosen = [each if isinstance(each, list) else [each] for each in answers]
     return sum(any(is_same(value, one) for one in each) for each in chosen)

@@ -34,7 +34,7 @@ REPLIES = "partner_turn"
 
 
 @dataclass(frozen=True, eq=False)
-class Exchanged:
+class ExchangeMeasures:
     """What was measured of the replies in finished conversations, a row for each.
 
     Attributes:
@@ -55,7 +55,7 @@ class Exchanged:
         rows: Iterable[Mapping[str, Any]],
         begun: Mapping[str, tuple[int, int]],
         encoders: Mapping[str, str],
-    ) -> "Exchanged":
+    ) -> "ExchangeMeasures":
         """From the rows of the table `exchanges`.
 
         Args:
@@ -80,7 +80,7 @@ class Exchanged:
 
 
 def by_turn_figures(
-    asks: Sequence[AskData], plan: AnalysisPlan, exchanged: Exchanged | None, level: float = LEVEL
+    asks: Sequence[AskData], plan: AnalysisPlan, exchanged: ExchangeMeasures | None, level: float = LEVEL
 ) -> dict[str, Any]:
     """`by_turn`, a panel for each figure with its lines, and `courses`, which says what the lines are of.
 
@@ -122,7 +122,7 @@ class _Figure(NamedTuple):
     ends: tuple[float, float]
 
 
-def _measured(exchanged: Exchanged) -> list[_Figure]:
+def _measured(exchanged: ExchangeMeasures) -> list[_Figure]:
     titles = {metric.key: metric.title for metric in METRICS}
     return [
         _Figure(titles[key], exchanged.values[key], BOUNDS[key])
@@ -132,7 +132,7 @@ def _measured(exchanged: Exchanged) -> list[_Figure]:
 
 
 def _groups(
-    asks: Sequence[AskData], plan: AnalysisPlan, exchanged: Exchanged
+    asks: Sequence[AskData], plan: AnalysisPlan, exchanged: ExchangeMeasures
 ) -> tuple[dict[str, BoolArray], str]:
     """All conversations, and the best and the worst by the first rating of the whole; and by what."""
     dialogues = np.unique(exchanged.dialogue)
@@ -152,7 +152,7 @@ def _groups(
     return groups, score.title
 
 
-def _voted(ask: AskData, plan: AnalysisPlan, exchanged: Exchanged) -> _Figure:
+def _voted(ask: AskData, plan: AnalysisPlan, exchanged: ExchangeMeasures) -> _Figure:
     """The answers about single replies, in percent if they are a share."""
     score = ask.questions.main_score
     assert score
@@ -216,7 +216,7 @@ class StudyData:
     conduct: Talks
     manners: Mapping[str, Manner] | None = None
     facets: Facets = field(default_factory=dict)
-    exchanged: Exchanged | None = None
+    exchanged: ExchangeMeasures | None = None
     design: Design = field(default_factory=Design)
 
 

@@ -22,7 +22,7 @@ from evaluation.report.figures import (
 )
 from evaluation.report.intervals import TERMS, Terms, cells, method, of_bots
 from evaluation.report.label_columns import AnalysisPlan, Judged
-from evaluation.report.leader import Arrivals, as_given, batches
+from evaluation.report.leader import Arrivals, batches, raters_in_order
 from evaluation.report.studies.battery import AskOfBattery, Battery, battery_figures, proposals
 from evaluation.report.studies.contexts import ContextFacts, breakdown
 from evaluation.statistics.inference import NOUNS as TALKS
@@ -115,7 +115,7 @@ def arrivals_of(asks: Sequence[JudgedItems]) -> Arrivals:
     """In which order raters finished their batches, which have items of all that a study asks."""
     first, items = asks[0], sum(each.items for each in asks)
     size = len(asks) * first.battery.size if first.battery else min(first.items_per_worker, items)
-    raters = as_given([each.judged.rater for each in asks], [each.given for each in asks])
+    raters = raters_in_order([each.judged.rater for each in asks], [each.given for each in asks])
     return batches(raters, size, third_rater=first.third_rater)
 
 
@@ -372,5 +372,5 @@ def _facts(questions: QuestionSet, found: JudgedItems, battery: Battery) -> dict
         "repeats": battery.repeats,
         "reasons": battery.reasons,
         "workers": len(whole),
-        "exclusion_rules": len(battery.rules.in_words([questions])),
+        "exclusion_rules": len(battery.rules.sentences([questions])),
     }

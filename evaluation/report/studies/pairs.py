@@ -20,7 +20,7 @@ from evaluation.report.factors import leanings
 from evaluation.report.figures import bot_scores, coded_questions, columns_of, texts
 from evaluation.report.intervals import Terms, equivalence, method
 from evaluation.report.label_columns import AnalysisPlan, Judged
-from evaluation.report.leader import Arrivals, as_given, batches, lead_of_raters, means_of_raters
+from evaluation.report.leader import Arrivals, batches, lead_of_raters, means_of_raters, raters_in_order
 from evaluation.report.raters import agreement, rater_figures
 from evaluation.report.studies.judging import majority_scores, raters_per_item
 from evaluation.statistics.differences import Difference, differences, with_holm
@@ -71,7 +71,7 @@ class JudgedPairs:
 def arrivals_of(asks: Sequence[JudgedPairs]) -> Arrivals:
     """In which order raters finished their batches, which have pairs of all that a study asks."""
     items = sum(sum(each.items_of_pairs.values()) for each in asks)
-    raters = as_given([each.judged.rater for each in asks], [each.given for each in asks])
+    raters = raters_in_order([each.judged.rater for each in asks], [each.given for each in asks])
     return batches(raters, min(asks[0].items_per_worker, items))
 
 
@@ -225,7 +225,7 @@ def _preference(question: Question, sides: _Sides, terms: Terms, arrivals: Arriv
         of_pair = known.judged.bot == row["bot"]
         items = np.unique(known.judged.reply_code[of_pair])
         ambiguous = len(np.unique(known.judged.reply_code[of_pair & split]))
-        watched = _watched(known.judged, outcome, row["bot"], terms, arrivals)
+        watched = _always_valid_lead(known.judged, outcome, row["bot"], terms, arrivals)
         counted = {"items": len(items), "ambiguous": ambiguous, "clear": clear.get(row["bot"])}
         rows.append(row | counted | {"always_valid": watched})
     return {
@@ -239,7 +239,7 @@ def _preference(question: Question, sides: _Sides, terms: Terms, arrivals: Arriv
     }
 
 
-def _watched(
+def _always_valid_lead(
     judged: Judged, outcome: IntArray, pair: str, terms: Terms, arrivals: Arrivals
 ) -> dict[str, Any]:
     """The lead with an interval that holds at every look, for all pairs of systems together (Bonferroni)."""
@@ -289,7 +289,7 @@ def _records(sides: _Sides, outcome: IntArray, terms: Terms) -> list[dict[str, A
                 "losses": losses,
                 "ties": ties,
                 "labels": wins + losses + ties,
-                **_shown(lead, terms),
+                **_lead_cell(lead, terms),
             }
         )
     return found
@@ -306,7 +306,7 @@ def _lead(sides: _Sides, outcome: IntArray, pair: str, terms: Terms) -> Differen
     return differences(shares, level=terms.level, nouns=terms.nouns)[0]  # type: ignore[arg-type]
 
 
-def _shown(lead: Difference, terms: Terms) -> dict[str, Any]:
+def _lead_cell(lead: Difference, terms: Terms) -> dict[str, Any]:
     shown: dict[str, Any] = {
         "lead": 100 * lead.difference,
         "p": None if isinstance(lead.p, Undefined) else lead.p,
@@ -316,7 +316,7 @@ def _shown(lead: Difference, terms: Terms) -> dict[str, Any]:
     if isinstance(lead.interval, Undefined):
         return shown | {"undefined": lead.interval.reason}
     ends = lead.interval.scaled(100)
-    return shown | {"low": ends.low, "high": ends.high, "rests_on": lead.basis_in_words(terms.nouns)}
+    return shown | {"low": ends.low, "high": ends.high, "rests_on": lead.describe_basis(terms.nouns)}
 
 
 def _kappa(judged: Judged, outcome: IntArray) -> dict[str, Any]:
@@ -352,7 +352,7 @@ def _strengths(sides: _Sides, outcome: IntArray, terms: Terms) -> dict[str, Any]
     return {
         "bots": [_strength(bot, found) for bot in bots.tolist()],
         "tie_tendency": None if isinstance(found.tie_tendency, Undefined) else _exact(found.tie_tendency),
-        "rests_on": found.in_words(terms.nouns),
+        "rests_on": found.describe_interval(terms.nouns),
     }
 
 

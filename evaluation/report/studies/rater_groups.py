@@ -94,7 +94,7 @@ def _of_score(
         "first": _cell(estimates[0], score.factor),
         "second": _cell(estimates[1], score.factor),
         "difference": {"value": score.factor * found.difference, **_ends(found.interval, score.factor)},
-        "words": named.in_words(nouns),
+        "words": named.sentence(nouns),
     }
     if score.is_percent and len(score.terms) == 1:
         rows = [
@@ -157,7 +157,7 @@ def _shares(rows: _Rows, common: IntArray) -> FloatArray:
 
 
 @dataclass(frozen=True, slots=True)
-class Both:
+class JudgedTurn:
     """A turn with the answers of both parties.
 
     Attributes:
@@ -172,7 +172,7 @@ class Both:
 
 
 def compared_parties(
-    questions: QuestionSet, turns: Sequence[Both], rng: Generator, *, resamples: int
+    questions: QuestionSet, turns: Sequence[JudgedTurn], rng: Generator, *, resamples: int
 ) -> list[dict[str, Any]]:
     """By score, the means of both parties over the turns that both judged, and how far they agree.
 
@@ -197,7 +197,7 @@ def compared_parties(
         shown = {"title": score.title, "turns": int(known.sum()), "kappa": None}
         if known.any():
             values = of_first[known], of_third[known], conversation[known]
-            shown |= _beside(questions, score, *values)
+            shown |= _compare_means(questions, score, *values)
             if score.is_percent and len(score.terms) == 1:
                 shown["kappa"] = _party_agreement(*values, rng, resamples)
         found.append(shown)
@@ -220,7 +220,7 @@ def _means(values: FloatArray, turn: IntArray, turns: int) -> FloatArray:
     return means
 
 
-def _beside(
+def _compare_means(
     questions: QuestionSet, score: Score, first: FloatArray, third: FloatArray, conversation: IntArray
 ) -> dict[str, Any]:
     low, high = bounds(questions, score)
@@ -233,7 +233,7 @@ def _beside(
     return {
         "first": score.factor * float(first.mean()),
         "third": score.factor * float(third.mean()),
-        "words": found.in_words(),
+        "words": found.sentence(),
     }
 
 

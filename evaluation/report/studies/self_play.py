@@ -9,7 +9,7 @@ import numpy as np
 from evaluation.conversation.course import trajectory
 from evaluation.conversation.encoders import EXTRA
 from evaluation.conversation.exchanges import Turn
-from evaluation.conversation.figures import BY_TURN, described, metric_cell, warnings
+from evaluation.conversation.figures import BY_TURN, metric_cell, metric_descriptions, warnings
 from evaluation.conversation.metrics import METRICS
 from evaluation.conversation.ngrams import SHARED, overlap
 from evaluation.files.writing import percent
@@ -58,7 +58,7 @@ def self_play_figures(data: SelfPlayData) -> dict[str, Any]:
                     metric_cell(each["key"], *table.means(rows, each["key"]), LEVEL) for rows in own.values()
                 ]
             }
-            for each in described(encoder)
+            for each in metric_descriptions(encoder)
         ],
         "by_turn": [
             {

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from evaluation.quality.accuracy import agreements, alphas
-from evaluation.quality.flags import Flag, Judgment, Kind, Known, Thresholds, Work, flags
+from evaluation.quality.flags import Flag, Judgment, Kind, KnownAnswer, Thresholds, Work, flags
 from evaluation.quality.signs import chance_of_run, entropy, longest_run, marked, paces, unread
 from evaluation.statistics.interval import Undefined
 
@@ -93,7 +93,7 @@ def crowd(good: int, *, seed: int) -> dict[str, Work]:
             Judgment(name, str(n), "Alpha", {"good": said}, ms * dice.uniform(0.5, 2), 12, 1, n)
             for n, said in enumerate(answer)
         ]
-        return Work(rows, [Known(truth[n] == answer[n], False, n) for n in range(8)])
+        return Work(rows, [KnownAnswer(truth[n] == answer[n], False, n) for n in range(8)])
 
     everybody = {
         f"good-{n}": work([truth[i] == (dice.random() < 0.85) for i in range(ITEMS)], 6000, f"good-{n}")
@@ -131,7 +131,7 @@ def test_each_kind_of_flag_rests_on_its_figures() -> None:
         (flag,) = flags({"w": work}, Thresholds())["w"]
         return flag
 
-    missed = only(Work(known=[Known(True, True, 1), Known(False, True, 2)]))
+    missed = only(Work(known=[KnownAnswer(True, True, 1), KnownAnswer(False, True, 2)]))
     assert (missed.kind, missed.figures, missed.evidence) == (
         Kind.ATTENTION,
         {"missed": 1, "of": 2},
@@ -151,8 +151,8 @@ def test_each_kind_of_flag_rests_on_its_figures() -> None:
 
 
 def test_a_gold_item_or_two_prove_nothing() -> None:
-    few = Work(known=[Known(False, False, 1)])  # the upper end of 0 of 1 is 0.79
-    more = Work(known=[Known(False, False, n) for n in range(2)])  # of 0 of 2 it is 0.66
+    few = Work(known=[KnownAnswer(False, False, 1)])  # the upper end of 0 of 1 is 0.79
+    more = Work(known=[KnownAnswer(False, False, n) for n in range(2)])  # of 0 of 2 it is 0.66
 
     assert flags({"w": few}, Thresholds()) == {}
     assert flags({"w": more}, Thresholds())["w"][0].kind == Kind.GOLD
