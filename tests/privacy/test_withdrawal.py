@@ -33,7 +33,7 @@ from turnwise.crowd.refusals import EntryRefusedError
 from turnwise.dialogues.models import Dialogue, Turn
 from turnwise.dialogues.partner_events import end_alone
 from turnwise.dialogues.queries import seat_of
-from turnwise.dialogues.services import Taken, finish, open_exchange, seat_two
+from turnwise.dialogues.services import SeatOccupant, create_dialogue, finish, open_exchange
 from turnwise.judging.items import subjects
 from turnwise.judging.models import Item
 from turnwise.judging.queue import services as judging
@@ -111,7 +111,9 @@ def test_what_somebody_said_to_a_bot_is_gone_from_reports_exports_and_judging_st
 def test_of_two_people_the_others_part_stays(make_meeting: MakeMeeting) -> None:
     study = make_meeting()
     first, second = come(study), come(study)
-    dialogue = seat_two(study, Taken(assignment=first), Taken(assignment=second), now=timezone.now())
+    dialogue = create_dialogue(
+        study, SeatOccupant(assignment=first), SeatOccupant(assignment=second), now=timezone.now()
+    )
     seats = [
         seat_of(dialogue.public_id, worker)
         for worker in dialogue.seats.order_by("number").values_list("worker_id", flat=True)
@@ -139,7 +141,9 @@ def test_of_two_people_the_others_part_stays(make_meeting: MakeMeeting) -> None:
 def test_who_withdraws_at_work_has_left(make_meeting: MakeMeeting) -> None:
     study = make_meeting()
     first, second = come(study), come(study)
-    dialogue = seat_two(study, Taken(assignment=first), Taken(assignment=second), now=timezone.now())
+    dialogue = create_dialogue(
+        study, SeatOccupant(assignment=first), SeatOccupant(assignment=second), now=timezone.now()
+    )
     seats = {seat.number: seat.worker_id for seat in dialogue.seats.all()}
 
     withdraw(first.participation_id)
@@ -286,7 +290,7 @@ def test_after_the_last_day_it_is_refused_in_words_and_staff_may_still_do_it(
     own = participation_in(dialogue)
     Assignment.objects.update(ended_at=timezone.now() - timedelta(days=31))
 
-    answer = Client().post(f"{own.own_link}withdraw/", {"sure": "yes"})
+    answer = Client().post(f"{own.data_link}withdraw/", {"sure": "yes"})
 
     assert answer.status_code == 403
     assert "write to rex@example.org" in answer.content.decode()
@@ -308,7 +312,7 @@ def test_the_own_link_shows_gives_and_withdraws_and_cannot_be_made_up(paid: Stud
     dialogue = talked(paid, [(True, False)], text=SECRET)
     own = participation_in(dialogue)
     someone = participation_in(talked(paid, [(True, False)], text="Not yours"))
-    link, client = own.own_link, Client()
+    link, client = own.data_link, Client()
 
     page = client.get(link)
     stored = client.get(f"{link}file/").json()

@@ -18,7 +18,7 @@ from turnwise.crowd.places.ending import end
 from turnwise.dialogues.models import Dialogue, Seat, Turn, Typing
 from turnwise.judging.models import Agreement, Batch, Item, Slot, Training
 from turnwise.labels.models import Label, Pair
-from turnwise.privacy.erasure import cut_loose, is_owed
+from turnwise.privacy.erasure import anonymize, has_unpaid_amount
 from turnwise.quality.models import Attempt, Flag
 from turnwise.responses.models import Response, WritingPlace
 from turnwise.studies import bundles
@@ -83,10 +83,10 @@ def withdraw(participation_id: int, *, by: User | None = None, now: datetime | N
         raise ValidationError(late)
     _lock_batches(every)
     made = {each.pk: _withdraw_one(each, by, now) for each in every}
-    if not is_owed(own):
-        cut_loose(own, now=now)
+    if not has_unpaid_amount(own):
+        anonymize(own, now=now)
     bundles.forget([own.study_id])
-    trash.forget([own.study_id])
+    trash.purge_studies([own.study_id])
     return made[own.pk]
 
 
@@ -101,7 +101,7 @@ def _lock_batches(every: Sequence[Participation]) -> None:
 
 def _withdraw_one(own: Participation, by: User | None, now: datetime) -> Withdrawal:
     end(own.pk, Outcome.WITHDRAWN, now=now)  # where their part has not ended before
-    withdrawal = _removed(own, by, now)
+    withdrawal = _remove_contributions(own, by, now)
     Flag.objects.filter(participation=own).delete()
     own.signs = own.proposed_reason = own.excluded_reason = ""
     own.excluded_at = own.excluded_by = None
@@ -109,7 +109,7 @@ def _withdraw_one(own: Participation, by: User | None, now: datetime) -> Withdra
     return withdrawal
 
 
-def _removed(own: Participation, by: User | None, now: datetime) -> Withdrawal:
+def _remove_contributions(own: Participation, by: User | None, now: datetime) -> Withdrawal:
     """Remove all that is theirs, and note how much it was."""
     seat = Seat.objects.filter(assignment__participation=own).select_related("dialogue").first()
     turns = _turns_of(seat)
@@ -137,7 +137,7 @@ def _removed(own: Participation, by: User | None, now: datetime) -> Withdrawal:
     if seat and goes_whole:
         seat.dialogue.delete()
     elif seat:
-        _take_back(turns)
+        _blank_turns(turns)
     # Their figures are of labels that are gone; the page works them out anew.
     settled = Agreement.State.READY, Agreement.State.FAILED
     Agreement.objects.filter(ask__study__in=touched, state__in=settled).delete()
@@ -197,7 +197,7 @@ def _free_slots(own: Participation) -> None:
     Slot.objects.filter(pk__in=slots).update(batch=None, leased_until=None)
 
 
-def _take_back(turns: list[int]) -> None:
+def _blank_turns(turns: list[int]) -> None:
     """Put a mark in place of what was said, and drop what was said about it."""
     # First of all, as whoever notes how it was typed looks for its key.
     Turn.objects.filter(pk__in=turns).update(text=WITHDRAWN, key=None)

@@ -22,13 +22,13 @@ from turnwise.studies.models import ConsentVersion, Study
 IPV6_NETWORK_BITS = 64
 
 
-def hashed_id(panel: str, panel_id: str, study: Study) -> str:
+def hash_panel_id(panel: str, panel_id: str, study: Study) -> str:
     """A panel's id by such a hash: tells that somebody took part in this study, and no more."""
     named = salted_hmac(f"crowd.ids.{study.code}", f"{panel}\n{panel_id}", algorithm="sha256")
     return named.hexdigest()[:32]
 
 
-def hashed(address: str, study: Study) -> str:
+def hash_address(address: str, study: Study) -> str:
     """The address by a hash with the installation's secret key, another in every study; "" for no address.
 
     Without the key nobody can try addresses until one fits; across studies nobody can be followed.
@@ -72,25 +72,27 @@ def consent(
     if study.state != Study.State.OPEN:
         raise refusals.not_taking(study)
     arrival = arrival or Arrival("", "")
-    refuse_whom_it_knew(arrival, study)
+    refuse_erased_participant(arrival, study)
     worker = _worker(known, arrival)
-    refuse_whom_it_is_not_for(worker, study)
+    refuse_ineligible(worker, study)
     # Who agrees twice at once agrees one after the other.
     Worker.objects.select_for_update(no_key=True).get(pk=worker.pk)
     every = Participation.objects.select_for_update(of=("self",)).filter(worker=worker, study=study)
     own = every.order_by("number").last()
     if own and known and known.participations.intersection(each.pk for each in every):
-        _come_again(own, arrival)
+        _record_return(own, arrival)
         return own
     if own:
         # The id in the link is no secret: whoever knows it must not get into the work of its owner.
         if own.number > 1 or has_begun(own.pk):
             raise refusals.started_elsewhere()
         own.delete()
-    return _take_part(arrival, worker=worker, study=study, consent=version, address=hashed(address, study))
+    return _create_participation(
+        arrival, worker=worker, study=study, consent=version, address=hash_address(address, study)
+    )
 
 
-def _take_part(arrival: Arrival, **fields: Any) -> Participation:
+def _create_participation(arrival: Arrival, **fields: Any) -> Participation:
     try:
         with transaction.atomic():
             return Participation.objects.create(
@@ -106,7 +108,7 @@ def _take_part(arrival: Arrival, **fields: Any) -> Participation:
 
 
 @transaction.atomic
-def enter_again(
+def create_re_entry(
     own: Participation,
     version: ConsentVersion,
     *,
@@ -129,32 +131,32 @@ def enter_again(
     """
     # Who begins in two tabs at once begins one after the other.
     worker = Worker.objects.select_for_update(no_key=True).get(pk=own.worker_id)
-    newest = re_entry.newest_of(own)
+    newest = re_entry.newest_participation(own)
     if newest.pk != own.pk or not re_entry.is_over(newest):
         return newest
     study = newest.study
     if study.state != Study.State.OPEN:
         raise refusals.not_taking(study)
-    re_entry.refuse(newest)
-    refuse_whom_it_is_not_for(worker, study)
+    re_entry.refuse_re_entry(newest)
+    refuse_ineligible(worker, study)
     if arrival is None and newest.submission:
-        raise refusals.again_from_panel()
+        raise refusals.re_enter_from_panel()
     arrival = arrival or Arrival("", "", way_back=newest.way_back, entered_by=newest.entered_by_id)
     if arrival.submission and arrival.submission == newest.submission:
-        raise refusals.again_from_panel()
-    return _take_part(
+        raise refusals.re_enter_from_panel()
+    return _create_participation(
         arrival,
         worker=worker,
         study=study,
         consent=version,
-        address=hashed(address, study),
+        address=hash_address(address, study),
         number=newest.number + 1,
         pseudonym=newest.pseudonym,
     )
 
 
 @transaction.atomic
-def come_again(participation_id: int, arrival: Arrival) -> None:
+def record_return(participation_id: int, arrival: Arrival) -> None:
     """Note that somebody who takes part came back by a link of their panel.
 
     A panel may have made their work a new submission; that is what it pays, unless the work was done before.
@@ -163,10 +165,10 @@ def come_again(participation_id: int, arrival: Arrival) -> None:
         EntryRefusedError: they have taken part already, and another submission is to pay for it once more; or
             somebody else is paid for what their link names.
     """
-    _come_again(Participation.objects.select_for_update(of=("self",)).get(pk=participation_id), arrival)
+    _record_return(Participation.objects.select_for_update(of=("self",)).get(pk=participation_id), arrival)
 
 
-def _come_again(own: Participation, arrival: Arrival) -> None:
+def _record_return(own: Participation, arrival: Arrival) -> None:
     if not arrival.submission or arrival.submission == own.submission:
         return
     if Assignment.objects.filter(participation=own).exclude(outcome="").exists():
@@ -180,7 +182,7 @@ def _come_again(own: Participation, arrival: Arrival) -> None:
         raise refusals.used_submission() from None
 
 
-def refuse_whom_it_is_not_for(worker: Worker, study: Study) -> None:
+def refuse_ineligible(worker: Worker, study: Study) -> None:
     """Refuse who took part in a study that excludes them from this one, or whom a gate does not let through.
 
     Raises:
@@ -192,7 +194,7 @@ def refuse_whom_it_is_not_for(worker: Worker, study: Study) -> None:
         raise refusals.took_part_elsewhere()
 
 
-def refuse_whom_it_knew(arrival: Arrival, study: Study) -> None:
+def refuse_erased_participant(arrival: Arrival, study: Study) -> None:
     """Refuse who took part before their id was erased here.
 
     Raises:
@@ -200,12 +202,12 @@ def refuse_whom_it_knew(arrival: Arrival, study: Study) -> None:
     """
     if not arrival.worker:
         return
-    known_by = hashed_id(arrival.panel, arrival.worker, study)
+    known_by = hash_panel_id(arrival.panel, arrival.worker, study)
     if Participation.objects.filter(study=study, known_by=known_by).exists():
         raise refusals.took_part_and_erased()
 
 
-def begun_by(arrival: Arrival, study: Study) -> Participation | None:
+def begun_participation(arrival: Arrival, study: Study) -> Participation | None:
     """The participation of whom a link names, if they have begun: another browser may not begin it again."""
     if not arrival.worker:
         return None

@@ -172,12 +172,12 @@ class Participation(models.Model):
         return f"{self.pseudonym} in {self.study}"
 
     @property
-    def own_link(self) -> str:
+    def data_link(self) -> str:
         """The address of the page with all that is stored of them, which nobody else can guess."""
         return reverse("privacy:mine", args=[self.study.code, Signer(salt=_OWN_LINK).sign(str(self.pk))])
 
     @property
-    def code_given(self) -> str:
+    def disclosed_code(self) -> str:
         """The code that their last page shows or sends; empty before, and if it has none."""
         outcome = getattr(getattr(self, "assignment", None), "outcome", "")
         if not outcome:
@@ -186,7 +186,7 @@ class Participation(models.Model):
         return of_panel or (self.completion_code if outcome in CODED else "")
 
 
-def named_by(token: str, study: Study) -> Participation | None:
+def participation_by_data_link(token: str, study: Study) -> Participation | None:
     """The participation of whom an own link is, in this study; None for a link that was made up."""
     try:
         key = int(Signer(salt=_OWN_LINK).unsign(token))
