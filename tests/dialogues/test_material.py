@@ -61,7 +61,7 @@ def test_a_bot_gets_what_its_seat_has_and_nothing_else(make_study: MakeStudy, re
 
     assert given(shared) == (Passage("They <b>dance</b>.", "Bees"), Passage("=SUM(A1)", "Wasps"))
     assert given(reading) == ()
-    reading_material.give(
+    reading_material.store_material(
         Seat.objects.filter(bot__isnull=False, dialogue__study=reading).get(),
         [Section("FS1", "Factual Section 1", "Jazz is old.", "Jazz", ("It swings.", "It is loud."))],
     )
@@ -88,7 +88,7 @@ def test_every_label_has_what_its_own_rater_had_to_read(
 ) -> None:
     dialogue = talked(reading, [(True, True), (True, False)])
     (bot,) = Seat.objects.filter(bot__isnull=False, dialogue=dialogue)
-    reading_material.give(bot, [Section("S1", "Only the bot's", "Jazz is old.")])
+    reading_material.store_material(bot, [Section("S1", "Only the bot's", "Jazz is old.")])
     own = [
         {"seat": 1, "title": "Bees", "text": "They <b>dance</b>."},
         {"seat": 1, "title": "Wasps", "text": "=SUM(A1)"},
@@ -161,7 +161,7 @@ def test_the_bundle_has_them_and_gives_the_same_numbers(
     assert "'=SUM(A1)" in as_csv
     found = recompute(path)
     assert (found.changed_files, found.differences) == ([], [])
-    assert found.beside.values > 50
+    assert found.comparison.values > 50
 
 
 @pytest.mark.django_db

@@ -20,7 +20,7 @@ from turnwise.crowd.places.ending import complete
 from turnwise.dialogues import reading_material
 from turnwise.dialogues.models import ArticleUse, Dialogue, Material, ReadingSet
 from turnwise.dialogues.reading_material import ArticlesUsedUpError
-from turnwise.dialogues.services import Taken, seat_two
+from turnwise.dialogues.services import SeatOccupant, create_dialogue
 from turnwise.knowledge.models import BaseVersion
 from turnwise.knowledge.reading_sets import Configuration, reading_sets
 from turnwise.studies.models import Study
@@ -42,8 +42,8 @@ def reader(make_study: MakeStudy, known: BaseVersion) -> Study:
 
 def pair(study: Study) -> Dialogue:
     """Two people who talk with each other."""
-    first, second = (Taken(assignment=assign(enter(study).pk)) for _ in range(2))
-    return seat_two(study, first, second, now=timezone.now())
+    first, second = (SeatOccupant(assignment=assign(enter(study).pk)) for _ in range(2))
+    return create_dialogue(study, first, second, now=timezone.now())
 
 
 def read_by(dialogue: Dialogue, seat: int) -> list[tuple[str, str, list[str]]]:
@@ -72,7 +72,7 @@ def test_an_article_is_drawn_read_and_noted_in_two_statements(
     )
 
     with django_assert_num_queries(2):
-        reading_material.given(dialogue, reader.knowledge_id or 0, seed=3)
+        reading_material.draw_reading_sets(dialogue, reader.knowledge_id or 0, seed=3)
 
 
 @pytest.mark.django_db
@@ -99,14 +99,14 @@ def test_an_article_is_taken_four_times_at_most(reader: Study, make_study: MakeS
 
     for _ in range(2):  # safe to repeat
         reading_material.set_counted(dialogues[0], counts=False)
-    assert reading_material.places_left(reader.pk, reader.knowledge_id or 0) == 1
+    assert reading_material.remaining_uses(reader.pk, reader.knowledge_id or 0) == 1
     ninth = start_dialogue(reader)
     assert ninth.reading_set.article == dialogues[0].reading_set.article
     with pytest.raises(ArticlesUsedUpError, match="has 4 other conversations by now"):
         reading_material.set_counted(dialogues[0], counts=True)
     reading_material.set_counted(ninth, counts=False)
     reading_material.set_counted(dialogues[0], counts=True)
-    assert reading_material.places_left(reader.pk, reader.knowledge_id or 0) == 0
+    assert reading_material.remaining_uses(reader.pk, reader.knowledge_id or 0) == 0
 
     other = make_study({"another": 8}, knowledge=reader.knowledge, min_turns=2, max_turns=8)
     start_dialogue(other)  # counts for itself
@@ -143,10 +143,10 @@ def test_a_worker_hears_that_all_articles_are_taken_until_somebody_leaves(
 
 @pytest.mark.django_db
 def test_a_study_wants_no_more_conversations_than_its_base_has_articles_for(reader: Study) -> None:
-    assert reading_material.why_too_few(reader, 8) == ""
+    assert reading_material.article_shortage(reader, 8) == ""
     assert (
         "9 conversations are wanted, and the knowledge base has articles for 8"
-        in reading_material.why_too_few(reader, 9)
+        in reading_material.article_shortage(reader, 9)
     )
 
 
@@ -161,7 +161,7 @@ def test_of_many_at_once_none_gets_one_too_many(reader: Study) -> None:
 
     def take(dialogue: Dialogue) -> bool:
         try:
-            reading_material.given(
+            reading_material.draw_reading_sets(
                 dialogue, reader.knowledge_id or 0, seed=1
             )  # all want the same article first
         except ArticlesUsedUpError:

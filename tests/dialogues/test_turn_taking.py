@@ -14,7 +14,7 @@ from turnwise.crowd.running.worker_status import watch
 from turnwise.dialogues import turn_taking
 from turnwise.dialogues.models import Dialogue, Fault, Turn
 from turnwise.dialogues.queries import seat_of, snapshot
-from turnwise.dialogues.turn_taking import Shown
+from turnwise.dialogues.turn_taking import DisplayedTurns
 from turnwise.live.frames import Frame
 from turnwise.studies.asks import Moment
 
@@ -362,9 +362,11 @@ async def test_a_message_sent_while_the_last_reply_is_still_being_told_is_answer
         if frame["type"] == "bot_turn" and frame["turn"]["position"] == 4:
             answered.set()
         elif frame["type"] == "bot_turn":  # the worker was quicker than the rest of the telling
-            await turn_taking.take_turn(seat, text="And then?", key=uuid4(), shown=Shown(), tell=tell)
+            await turn_taking.take_turn(
+                seat, text="And then?", key=uuid4(), displayed=DisplayedTurns(), tell=tell
+            )
 
-    await turn_taking.take_turn(seat, text="Well?", key=uuid4(), shown=Shown(), tell=tell)
+    await turn_taking.take_turn(seat, text="Well?", key=uuid4(), displayed=DisplayedTurns(), send=tell)
     async with asyncio.timeout(120):
         await answered.wait()
 
@@ -418,12 +420,12 @@ async def test_a_tab_that_asks_for_a_reply_that_was_just_saved_does_not_hold_up_
     async def tell(frame: Frame) -> None:
         told.append(frame)
 
-    await turn_taking.take_turn(seat, text="One", key=uuid4(), shown=Shown(), tell=tell)
+    await turn_taking.take_turn(seat, text="One", key=uuid4(), displayed=DisplayedTurns(), send=tell)
     stale_turns, stale_progress, _ = await make(snapshot)(seat)
     while not any(frame["type"] == "bot_turn" for frame in told):
         await asyncio.sleep(0.01)
-    turn_taking.resume(seat, stale_turns, stale_progress, tell=tell)
-    await turn_taking.take_turn(seat, text="Two", key=uuid4(), shown=Shown(), tell=tell)
+    turn_taking.resume(seat, stale_turns, stale_progress, send=tell)
+    await turn_taking.take_turn(seat, text="Two", key=uuid4(), displayed=DisplayedTurns(), send=tell)
     while sum(frame["type"] == "bot_turn" for frame in told) < 2:
         await asyncio.sleep(0.01)
 

@@ -18,8 +18,8 @@ from turnwise.crowd.refusals import EntryRefusedError
 from turnwise.dialogues.models import Dialogue, Turn
 from turnwise.dialogues.progress import SeatAsk, due_at_the_end
 from turnwise.dialogues.queries import progress_of, seat_of
-from turnwise.dialogues.seat_context import Seated
-from turnwise.dialogues.services import Taken, finish, open_exchange, seat_two
+from turnwise.dialogues.seat_context import SeatContext
+from turnwise.dialogues.services import SeatOccupant, create_dialogue, finish, open_exchange
 from turnwise.labels.models import Label
 from turnwise.labels.services import record
 from turnwise.live.frames import RefusedError
@@ -47,7 +47,7 @@ STEPS = st.lists(
 
 
 @sync_to_async
-def seated(study: Study) -> tuple[Seated, Seated]:
+def seated(study: Study) -> tuple[SeatContext, SeatContext]:
     """Two workers of a study in one conversation, who are both asked all of `ASKS`."""
     taken = []
     for _ in range(2):
@@ -56,8 +56,8 @@ def seated(study: Study) -> tuple[Seated, Seated]:
         assignment = Assignment.objects.create(
             participation=participation, study=study, assigned_at=now, active_at=now
         )
-        taken.append(Taken(assignment=assignment))
-    dialogue = seat_two(study, taken[0], taken[1], now=timezone.now())
+        taken.append(SeatOccupant(assignment=assignment))
+    dialogue = create_dialogue(study, taken[0], taken[1], now=timezone.now())
     dialogue.seats.update(asks=[replace(ask, pk=_stored(study, ask)).as_json() for ask in ASKS])
     Dialogue.objects.filter(pk=dialogue.pk).update(due_0=due_at_the_end(ASKS), due_1=due_at_the_end(ASKS))
     first, second = dialogue.seats.order_by("number")
@@ -80,7 +80,7 @@ async def attempt(step: Awaitable[Any]) -> str:
     return "done"
 
 
-async def take(seat: Seated, what: str, position: int, said: dict[int, UUID]) -> str:
+async def take(seat: SeatContext, what: str, position: int, said: dict[int, UUID]) -> str:
     """One step of one of the two. `said` holds the key of their last message."""
     if what == "say":
         said[seat.number] = uuid4()
@@ -100,7 +100,7 @@ async def take(seat: Seated, what: str, position: int, said: dict[int, UUID]) ->
 
 
 @sync_to_async
-def is_legal(seats: tuple[Seated, Seated]) -> None:
+def is_legal(seats: tuple[SeatContext, SeatContext]) -> None:
     """Turns alternate without a gap, labels are about the right turns, and exactly what lacks is due."""
     dialogue = Dialogue.objects.get(pk=seats[0].dialogue_id)
     turns = list(Turn.objects.filter(dialogue=dialogue).order_by("position"))
@@ -147,7 +147,7 @@ async def test_any_order_of_two_peoples_steps_is_legal(make_study: MakeStudy, st
 async def test_both_annotate_and_each_finishes_alone(make_study: MakeStudy) -> None:
     first, second = await seated(await two_people_study(make_study))
 
-    async def say(seat: Seated) -> None:
+    async def say(seat: SeatContext) -> None:
         await open_exchange(seat, text="Well", key=uuid4())
 
     await say(first)
@@ -186,7 +186,7 @@ async def test_nobody_answers_for_the_other_or_what_they_are_not_asked(make_stud
 
 
 @sync_to_async
-def agree_again(seat: Seated, panel_id: str) -> str:
+def agree_again(seat: SeatContext, panel_id: str) -> str:
     """Somebody with the same panel id agrees in another browser: what becomes of it."""
     Worker.objects.filter(pk=seat.worker_id).update(panel="prolific", panel_id=panel_id)
     study = Dialogue.objects.get(pk=seat.dialogue_id).study

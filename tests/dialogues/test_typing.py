@@ -12,9 +12,9 @@ from tests.conftest import MakeStudy, OpenTab, start_dialogue
 from turnwise.accounts.models import User
 from turnwise.crowd.models import Participation
 from turnwise.dialogues.models import Typing
-from turnwise.dialogues.turn_taking import Typed
-from turnwise.privacy.stored_data import stored_of
-from turnwise.quality.flagging import look, work_of
+from turnwise.dialogues.turn_taking import TypingMeasurement
+from turnwise.privacy.stored_data import stored_data_of
+from turnwise.quality.flagging import update_flags, work_by_worker
 from turnwise.quality.models import Flag
 from turnwise.studies.models import Study
 
@@ -25,7 +25,7 @@ from turnwise.studies.models import Study
      {"pasted": float("inf"), "ms": 2}],
 )  # fmt: skip
 def test_an_odd_measure_counts_as_unknown(told: Any) -> None:
-    assert Typed.of({"typed": told}) is None
+    assert TypingMeasurement.of({"typed": told}) is None
 
 
 @pytest.mark.django_db(transaction=True)
@@ -41,13 +41,13 @@ async def test_it_is_kept_once_flagged_shown_and_withdrawn(make_study: MakeStudy
         await tab.label(reply["turn"]["position"], sensible=True, specific=True)
     assert [row async for row in Typing.objects.values_list("pasted", "typing_ms")] == [(30, 100)] * 3
 
-    (work,) = (await sync_to_async(work_of)(study)).values()
+    (work,) = (await sync_to_async(work_by_worker)(study)).values()
     assert list(work.typed) == [Message(30, 30, 100)] * 3
-    await sync_to_async(look)(study)
+    await sync_to_async(update_flags)(study)
     flag = await Flag.objects.aget(kind="pasted")
     assert flag.figures == {"pasted": 3, "messages": 3, "seconds": 0.3}
     own = await Participation.objects.select_related("study", "worker", "consent", "assignment").aget()
-    told = (await sync_to_async(stored_of)(own))["conversation"]["turns"][1]
+    told = (await sync_to_async(stored_data_of)(own))["conversation"]["turns"][1]
     assert (told["pasted_characters"], told["typing_milliseconds"]) == (30, 100)
 
 

@@ -18,7 +18,7 @@ from turnwise.crowd.places.ending import complete
 from turnwise.labels.models import Label
 from turnwise.monitoring.funnel import Stood, stages
 from turnwise.privacy.withdrawal import withdraw
-from turnwise.questionnaires.services import due
+from turnwise.questionnaires.services import due_questionnaires
 from turnwise.questions import question_sets
 from turnwise.studies.asks import About, Asked, Moment, Party
 from turnwise.studies.models import ReEntry, Study
@@ -246,7 +246,7 @@ def test_after_a_withdrawal_nothing_is_kept_or_asked(both: Study) -> None:
 
     assert not Label.objects.exists()
     own = Participation.objects.get()
-    assert not due(own, Moment.AFTER_WORK)
+    assert not due_questionnaires(own, Moment.AFTER_WORK)
     assert client.get(f"/s/{both.code}/thanks/").status_code in (200, 403)
 
 

@@ -11,7 +11,7 @@ from tests.rehearsals.conftest import rehearsed
 from turnwise.labels.models import Label
 from turnwise.rehearsals.injected_effects import Kind, mix
 from turnwise.rehearsals.people_findings import findings_about
-from turnwise.rehearsals.simulated_worker import People
+from turnwise.rehearsals.simulated_worker import SelfReports
 from turnwise.reports.descriptions import sets_about_people
 from turnwise.studies.ask_rules import rows_of
 from turnwise.studies.models import Ask
@@ -53,7 +53,7 @@ def test_who_judges_says_it_too(make_queue: MakeQueue) -> None:
 
 def test_a_report_that_counts_otherwise_is_found_out(make_study: MakeStudy) -> None:
     study = make_study(asks=[SSA, WHO])
-    people = People.asked(sets_about_people(study))
+    people = SelfReports.about(sets_about_people(study))
     plan = people.plans["demographics"]
     plan.meet("1", "everybody")
     plan.note("1", Kind.CAREFUL, plan.deal("1", Kind.CAREFUL))

@@ -22,11 +22,11 @@ from turnwise.crowd.models import Participation
 from turnwise.crowd.redaction import redact
 from turnwise.dialogues.models import Dialogue
 from turnwise.labels.models import Label
-from turnwise.privacy.erasure import cut_loose
-from turnwise.privacy.personal_data import looked
-from turnwise.privacy.stored_data import stored_of
+from turnwise.privacy.erasure import anonymize
+from turnwise.privacy.personal_data import review_texts
+from turnwise.privacy.stored_data import stored_data_of
 from turnwise.privacy.withdrawal import withdraw
-from turnwise.questionnaires.services import take
+from turnwise.questionnaires.services import save_answers
 from turnwise.questions import question_sets
 from turnwise.questions.services import create_set
 from turnwise.studies.asks import About, Asked, Moment
@@ -71,8 +71,8 @@ def study(make_study: MakeStudy, rex: User) -> Study:
         who = {key: said for key, said in who.items() if number or key != "gender_in_own_words"}
         how = FINE | {"instructions": number + 2} | (WRITES if number == 1 else {})
         sent = {"demographics": {"answers": who}, tools: {"answers": used[number % 3]}}
-        take(someone, Moment.BEFORE_WORK, sent)
-        take(someone, Moment.AFTER_WORK, {"feedback": {"answers": None if number == 3 else how}})
+        save_answers(someone, Moment.BEFORE_WORK, sent)
+        save_answers(someone, Moment.AFTER_WORK, {"feedback": {"answers": None if number == 3 else how}})
     return study
 
 
@@ -183,9 +183,9 @@ def test_people_see_it_and_take_it_back(study: Study) -> None:
     someone = Label.objects.filter(answers__has_key="anything_else").order_by("pk")[0].participation
     assert someone
 
-    told = [each for each in stored_of(someone)["answers"] if each["about"].startswith("You")]
+    told = [each for each in stored_data_of(someone)["answers"] if each["about"].startswith("You")]
     assert len(told) == 3
-    page = Client().get(someone.own_link).content.decode()
+    page = Client().get(someone.data_link).content.decode()
     assert "How do you describe your gender?" in page or "What is your gender?" in page
 
     withdraw(someone.pk)
@@ -199,7 +199,7 @@ def test_people_see_it_and_take_it_back(study: Study) -> None:
 def test_erasure_keeps_what_they_said_and_nobody_knows_who(study: Study) -> None:
     before = computed(study).result
     for own in Participation.objects.select_related("worker", "study"):
-        cut_loose(own, now=own.consented_at)
+        anonymize(own, now=own.consented_at)
 
     after = computed(study).result
 
@@ -209,7 +209,7 @@ def test_erasure_keeps_what_they_said_and_nobody_knows_who(study: Study) -> None
 
 
 def test_free_text_is_looked_through_and_redacted(study: Study, rex: User, sign_in: SignIn) -> None:
-    (found,) = (each for each in looked(study).found if each.kind is Kind.EMAIL)
+    (found,) = (each for each in review_texts(study).found if each.kind is Kind.EMAIL)
     assert found.text == "wanda@example.org"
     assert found.passages[0].address == f"/studies/{study.pk}/participants/"
 

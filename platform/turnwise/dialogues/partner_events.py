@@ -1,7 +1,4 @@
-"""Two people who talk: whether the other one is there, and how a conversation ends that one has left.
-
-What the socket of a conversation does more where two people talk: each hears of the other.
-"""
+"""Events between two people who talk: presence, typing, and the end after one of them has left."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,30 +13,30 @@ from django.utils import timezone
 from turnwise.crowd.models import Assignment, Outcome
 from turnwise.crowd.places.ending import complete
 from turnwise.dialogues.models import Dialogue
-from turnwise.dialogues.seat_context import Seated, group_of
+from turnwise.dialogues.seat_context import SeatContext, group_of
 from turnwise.dialogues.services import end
 from turnwise.live.batches import BatchedStep
 from turnwise.live.frames import Frame, RefusedError
 
-# Of whom nothing was heard for so long: said to the other. Tabs are asked every few seconds.
+# Without a sign of life for this long, the partner is shown as away. Tabs are asked every few seconds.
 AWAY = timedelta(seconds=15)
-# After so long without a connection the other may end the conversation.
+# After this long without a connection, the other person may end the conversation.
 GONE = timedelta(seconds=30)
-# After so long without a message, though it is their turn and they are connected.
+# The same after this long without a message from a connected person whose turn it is.
 SILENT = timedelta(minutes=5)
 
 
 @dataclass(frozen=True, slots=True)
-class Company:
-    """The person opposite, as this one sees them.
+class PartnerState:
+    """State of the partner, as the other person sees it.
 
     Attributes:
-        has_left: they ended their part; they do not come back.
-        is_away: they have no connection at the moment.
-        away_seconds: since when they have none; 0 if they have.
-        may_end: whether this person may end the conversation for it, and is paid in full.
-        stamp: turns of the conversation, whether it is closing, and whether it has ended: a tab compares this
-            with what it shows, in case it was not told.
+        has_left: the partner ended their part and will not come back.
+        is_away: the partner has no connection at the moment.
+        away_seconds: seconds without a connection; 0 while connected.
+        may_end: this person may end the conversation because of it, with full pay.
+        stamp: turns of the conversation, whether it is closing, and whether it has ended. A tab compares it
+            with what it shows, in case it missed an event.
     """
 
     has_left: bool
@@ -59,32 +56,32 @@ class Company:
         }
 
 
-COME = BatchedStep("dialogues_come", {"dialogue": "bigint", "seat": "integer"})
+NOTE_PRESENCE = BatchedStep("dialogues_come", {"dialogue": "bigint", "seat": "integer"})
 
 
-async def come(seat: Seated) -> Company:
-    """Note that a tab of this person is open, and say how it stands with the other.
+async def note_presence(seat: SeatContext) -> PartnerState:
+    """Record that a tab of this person is open, and return the partner's state.
 
-    Every open tab asks again and again, so it is a batched step, as those of a turn are.
+    Every open tab does this every few seconds, so it is a batched step like those of a turn.
 
     Raises:
-        RefusedError: the conversation is not there any more.
+        RefusedError: the conversation no longer exists.
     """
-    row = await COME.row(dialogue=seat.dialogue_id, seat=seat.number)
+    row = await NOTE_PRESENCE.row(dialogue=seat.dialogue_id, seat=seat.number)
     if row is None:
         raise RefusedError("unknown_dialogue")
-    return _company(seat, row)
+    return _partner_state(seat, row)
 
 
-def _company(seat: Seated, row: Sequence[Any]) -> Company:
-    """How it stands with the other, from what the function of the database returns (sql/come.sql)."""
+def _partner_state(seat: SeatContext, row: Sequence[Any]) -> PartnerState:
+    """Build the partner's state from a row of the database function `dialogues_come` (sql/come.sql)."""
     turns, due_0, due_1, ended, closing, outcome, away, silent = row
     progress = seat.progress(turns=turns, due_0=due_0, due_1=due_1, ended=ended, closing=closing)
     has_left = bool(outcome) and outcome != Outcome.COMPLETE
     is_silent = progress.awaits_partner and silent >= SILENT.total_seconds()
     is_needed = not (ended or closing)
     is_away = away >= AWAY.total_seconds()
-    return Company(
+    return PartnerState(
         has_left=has_left,
         is_away=is_away,
         away_seconds=int(away) if is_away else 0,
@@ -94,13 +91,14 @@ def _company(seat: Seated, row: Sequence[Any]) -> Company:
 
 
 @transaction.atomic
-def end_alone(seat: Seated, *, now: datetime | None = None) -> None:
-    """End a conversation that the other one has left; who stayed is paid in full. Safe to repeat.
+def end_alone(seat: SeatContext, *, now: datetime | None = None) -> None:
+    """End a conversation whose partner has left. Idempotent.
 
-    Who vanished is paid for the time they were there; it is kept as unfinished.
+    The person who stayed is paid in full. The partner is paid for the time they were present, and their
+    assignment ends as unfinished.
 
     Raises:
-        RefusedError: it has ended otherwise, or the other one is there.
+        RefusedError: the conversation ended in another way, or the partner is present.
     """
     now = now or timezone.now()
     dialogue = Dialogue.objects.select_for_update().get(pk=seat.dialogue_id)
@@ -110,8 +108,8 @@ def end_alone(seat: Seated, *, now: datetime | None = None) -> None:
         raise RefusedError("ended")
     with connection.cursor() as cursor:
         cursor.execute("SELECT * FROM dialogues_come(%s, %s)", [seat.dialogue_id, seat.number])
-        company = _company(seat, cursor.fetchone())
-    if not company.may_end:
+        partner = _partner_state(seat, cursor.fetchone())
+    if not partner.may_end:
         raise RefusedError("partner_is_there")
     vanished = Assignment.objects.get(seat__dialogue=dialogue, seat__number=1 - seat.number)
     complete(vanished.pk, Outcome.TIMED_OUT, now=now)
@@ -120,44 +118,45 @@ def end_alone(seat: Seated, *, now: datetime | None = None) -> None:
 
 # The server asks a tab whether it is still open: browsers slow the clocks of hidden tabs.
 ASK_SECONDS = 6.0
-# The partner hears at most this often that somebody is typing; it is stored nowhere.
+# Shortest time between two typing notices to the partner. They are not stored.
 TYPING_SECONDS = 1.0
 
 
 class Partner:
-    """The person opposite, as one tab has to do with them.
+    """Connection of one tab to the other person's tabs.
 
-    Frames for them go to the group of their seat, which all their tabs are in, in whatever process.
+    Frames go to the channel group of the partner's seat, which all their tabs join in every process.
     """
 
-    def __init__(self, seat: Seated, layer: BaseChannelLayer) -> None:
+    def __init__(self, seat: SeatContext, layer: BaseChannelLayer) -> None:
         self.seat = seat
         self.layer = layer
         self.group = group_of(seat.dialogue_id, 1 - seat.number)
-        self.told_of_typing = -TYPING_SECONDS
+        self.typing_sent_at = -TYPING_SECONDS
         self.known: tuple[bool, bool] | None = None
 
-    async def tell(self, frame: Frame) -> None:
-        """Have their tabs show a frame."""
+    async def send(self, frame: Frame) -> None:
+        """Show a frame in the partner's tabs."""
         await self.layer.group_send(self.group, {"type": "tab.frame", "frame": frame, "from": ""})
 
-    async def tell_of_change(self) -> None:
-        """Have their tabs read anew how it stands."""
+    async def notify_of_change(self) -> None:
+        """Make the partner's tabs reload their state."""
         await self.layer.group_send(self.group, {"type": "tab.changed", "from": ""})
 
-    async def tell_of_typing(self) -> None:
+    async def notify_of_typing(self) -> None:
+        """Show the partner that this person is typing, at most once in `TYPING_SECONDS`."""
         now = monotonic()
-        if now - self.told_of_typing >= TYPING_SECONDS:
-            self.told_of_typing = now
-            await self.tell({"type": "partner_typing"})
+        if now - self.typing_sent_at >= TYPING_SECONDS:
+            self.typing_sent_at = now
+            await self.send({"type": "partner_typing"})
 
-    async def look(self, shown: int) -> tuple[Frame, bool]:
-        """Note that this tab, which shows so many turns, is open.
+    async def check_presence(self, shown: int) -> tuple[Frame, bool]:
+        """Record that this tab is open; `shown` is the number of turns that it shows.
 
         Returns:
-            How it stands with the other, and whether the conversation went on without this tab being told.
+            The frame with the partner's state, and whether this tab has missed a change.
         """
-        found = await come(self.seat)
+        found = await note_presence(self.seat)
         turns, *state = found.stamp
         known, self.known = self.known, (state[0], state[1])
         return found.frame, turns != shown or known not in (None, self.known)

@@ -1,11 +1,9 @@
-"""How far a conversation is for one who talks, and what they may do next: the rules, read off one row.
+"""Progress of a conversation for one seat: the rules of what its person may do next, and what is due.
 
-What those who talk are asked, as a conversation carries it from its beginning, and what of it is due.
-
-An annotation that is due is one number, so that the statement that saves a turn or a label keeps the list of
-each seat in the row that it locks anyway. Of turn p and ask n it is `32 p + n`; an ask about the whole
-conversation has p = 1000. What must be answered before the next message stands as that number, anything else
-as `-number - 1`.
+A due annotation is stored as one number, so that the statement that saves a turn or a label can update the
+lists of both seats in the row that it locks anyway. For turn p and ask n the number is `32 p + n`; an ask
+about the whole conversation has p = 1000. An annotation that blocks the next message is stored as this
+number, any other as `-number - 1`.
 """
 
 from collections.abc import Iterable, Sequence
@@ -22,15 +20,15 @@ WHOLE = 1000
 
 @dataclass(frozen=True, slots=True)
 class SeatAsk:
-    """What one who talks is asked.
+    """One ask of a person in a conversation, fixed when the conversation begins.
 
     Attributes:
-        pk: of the ask of the study.
-        number: in the study, from 0.
-        question_set: key of the questions.
-        about: their own turns, the partner's, or the whole conversation.
+        pk: primary key of the study's ask.
+        number: number of the ask in the study, from 0.
+        question_set: key of the question set.
+        about: the person's turns, the partner's turns, or the whole conversation.
         moment: when it is asked.
-        required: whether the conversation cannot be finished without it.
+        required: the conversation cannot be finished without an answer.
     """
 
     pk: int
@@ -42,11 +40,11 @@ class SeatAsk:
 
     @property
     def is_blocking(self) -> bool:
-        """Whether the next message waits for it."""
+        """True if the next message has to wait for the answer."""
         return self.required and self.moment == Moment.EACH_TURN and self.about != About.DIALOGUE
 
     def due(self, position: int) -> int:
-        """What is due of it at this position."""
+        """The number that stands for a due answer at this position."""
         code = MOST_ASKS * position + self.number
         return code if self.is_blocking else -code - 1
 
@@ -59,38 +57,38 @@ class SeatAsk:
 
 
 def positions_and_asks(due: Iterable[int]) -> list[tuple[int, int]]:
-    """(turn or WHOLE, number of the ask) of what is due, in the order of the turns."""
+    """Decode due annotations to (position or WHOLE, number of the ask), in the order of the turns."""
     return sorted([divmod(code if code >= 0 else ~code, MOST_ASKS) for code in due])
 
 
 def due_at_the_end(asks: Iterable[SeatAsk]) -> list[int]:
-    """What is due of the whole conversation, from its beginning."""
+    """Due numbers of the asks about the whole conversation, which are due from its beginning."""
     return [ask.due(WHOLE) for ask in due_with_the_whole(asks)]
 
 
 def due_with_the_whole(asks: Iterable[SeatAsk]) -> list[SeatAsk]:
-    """The asks that are due of the whole conversation."""
+    """The required asks about the whole conversation."""
     return [ask for ask in asks if ask.required and ask.about == About.DIALOGUE]
 
 
 def due_with_turn(asks: Sequence[SeatAsk], *, is_own: bool) -> list[SeatAsk]:
-    """The asks that are due once a turn of one's own, or of the partner, is saved."""
+    """The required asks about a turn of this person (`is_own`) or of the partner."""
     about = About.OWN_TURN if is_own else About.PARTNER_TURN
     return [ask for ask in asks if ask.required and ask.about == about]
 
 
 @dataclass(frozen=True)
 class Progress:
-    """The state of a conversation as one of its two seats has it.
+    """State of a conversation for one of its two seats.
 
     Attributes:
-        turns: all turns so far, the opening included.
-        due: what this seat still has to annotate, as in `turnwise.dialogues.progress`.
+        turns: all turns so far, including the opening.
+        due: due annotations of this seat, as numbers (see the module).
         opening_turns: 1 if position 0 is a scripted opening, which is neither counted nor labelled.
         seat: 0 if this person speaks first.
-        room: turns that must fit for a message to be sent: 2 if a bot replies, 1 if a person does.
-        ended: no more turns or labels.
-        closing: the person opposite has finished; no more turns, but labels.
+        turns_needed: turns that must still fit for a message: 2 if a bot replies, 1 if a person does.
+        ended: no more turns or labels are accepted.
+        closing: the partner has finished; no more turns are accepted, but labels are.
     """
 
     turns: int
@@ -99,7 +97,7 @@ class Progress:
     min_turns: int
     max_turns: int
     seat: int
-    room: int
+    turns_needed: int
     ended: bool
     closing: bool = False
 
@@ -109,23 +107,23 @@ class Progress:
 
     @cached_property
     def due_annotations(self) -> list[tuple[int, int]]:
-        """(position or WHOLE, number of the ask) of everything that is due, in the order of the turns."""
+        """(position or WHOLE, number of the ask) of every due annotation, in the order of the turns."""
         return positions_and_asks(self.due)
 
     @cached_property
     def unlabelled(self) -> tuple[int, ...]:
-        """Positions of turns with something due, ascending."""
+        """Positions of turns that lack a due annotation, ascending."""
         positions = [position for position, _ in self.due_annotations if position != WHOLE]
         return tuple(dict.fromkeys(positions))  # they ascend already
 
     @property
     def is_blocked(self) -> bool:
-        """Whether something has to be answered before the next message."""
+        """True if an answer is required before the next message."""
         return max(self.due, default=-1) >= 0
 
     @property
     def with_bot(self) -> bool:
-        return self.room == 2
+        return self.turns_needed == 2
 
     @property
     def labels_needed(self) -> int:
@@ -143,7 +141,7 @@ class Progress:
 
     @property
     def is_long_enough(self) -> bool:
-        # A bot has replied to everything; of two people one may have said less.
+        # A bot replies to every message; one of two people may have sent fewer messages.
         return self.counted >= self.min_turns or (self.with_bot and self.replies >= self.labels_needed)
 
     @property
@@ -152,18 +150,18 @@ class Progress:
 
     @property
     def awaits_partner(self) -> bool:
-        """Whether a turn of the partner is still to come, and this person can only wait for it."""
+        """True if this person can only wait for the partner's next turn."""
         if self.with_bot:
             return self.reply_due
         return self.turns % 2 != self.seat and not (self.ended or self.closing or self.is_full)
 
     @property
     def is_full(self) -> bool:
-        """Whether no further message fits, whoever's turn it is."""
+        """True if the conversation has reached its most turns."""
         return self.counted >= self.max_turns
 
     def is_partners_turn(self, position: int) -> bool:
-        """Whether this position is a counted turn of the partner."""
+        """True if this position is a counted turn of the partner."""
         return self.opening_turns <= position < self.turns and position % 2 != self.seat
 
     def why_not_send(self) -> str:
@@ -174,7 +172,7 @@ class Progress:
             return "partner_finished"
         if self.turns % 2 != self.seat and (self.with_bot or not self.is_full):
             return "not_your_turn"
-        if self.counted + self.room > self.max_turns:
+        if self.counted + self.turns_needed > self.max_turns:
             return "turn_limit"
         if self.is_blocked:
             return "label_first"
@@ -195,7 +193,7 @@ class Progress:
         return ""
 
     def next_step(self, obstacle: str) -> tuple[str, int]:
-        """What this person should do next, as `_in_words` knows it; `obstacle` is why they may not send."""
+        """Key of the next step's text in `_hint`, and a number for it; `obstacle` is from `why_not_send`."""
         if obstacle == "ended":
             return "ended", 0
         if obstacle == "not_your_turn":
@@ -214,12 +212,12 @@ class Progress:
 
     @cached_property
     def frame(self) -> dict[str, Any]:
-        """What the page shows; it computes no rule by itself. Not to be changed: others get the same one."""
+        """Data for the page, which computes no rule by itself. Shared through a cache, so never modify it."""
         return _frame(self, get_language())
 
     @property
     def beyond_first_ask(self) -> list[dict[str, int | None]]:
-        """What is due beside the first ask about turns, of which `unlabelled` tells."""
+        """Due annotations other than those of the first ask about turns, which `unlabelled` lists."""
         return [
             {"position": None if position == WHOLE else position, "ask": ask}
             for position, ask in self.due_annotations
@@ -227,10 +225,10 @@ class Progress:
         ]
 
 
-# Each turn tells one. It follows from few numbers, which many conversations of a study have in common.
+# Every turn sends one. It depends on few numbers, which many conversations of a study share.
 @lru_cache(maxsize=2048)
 def _frame(at: Progress, language: str | None) -> dict[str, Any]:
-    """What the page shows of how far it is, in this language, which is the active one."""
+    """Data for the page in the given language, which must be the active one."""
     obstacle = at.why_not_send()
     return {
         "turns": at.counted,
@@ -241,21 +239,21 @@ def _frame(at: Progress, language: str | None) -> dict[str, Any]:
         "unlabelled": list(at.unlabelled),
         "due": at.beyond_first_ask,
         "thinking": at.awaits_partner,
-        "room": at.room,
+        "room": at.turns_needed,
         "closing": at.closing,
         "long_enough": at.is_long_enough or at.closing,
         "may_send": not obstacle,
         "may_finish": not at.why_not_finish(),
-        "hint": _in_words(language, *at.next_step(obstacle)),
+        "hint": _hint(language, *at.next_step(obstacle)),
     }
 
 
-# Many frames tell one of these; to look a plural up in a catalog takes longer than all else that it tells.
+# Many frames contain one of these, and looking up a plural costs more than the rest of the frame.
 @lru_cache(maxsize=4096)
-def _in_words(language: str | None, step: str, left: int) -> str:
-    """What to do next, in one sentence of the language, which is the active one."""
-    if step in _STEPS:
-        return str(_STEPS[step])
+def _hint(language: str | None, step: str, left: int) -> str:
+    """One sentence on what to do next, in the given language, which must be the active one."""
+    if step in _HINTS:
+        return str(_HINTS[step])
     if step == "replies to go":
         several = ngettext(
             "Write your next message. %(n)d more reply to go.",
@@ -271,7 +269,7 @@ def _in_words(language: str | None, step: str, left: int) -> str:
     return several % {"n": left}
 
 
-_STEPS = {
+_HINTS = {
     "ended": gettext_lazy("This conversation has ended. Everything is saved."),
     "await bot": gettext_lazy("The chatbot is writing…"),
     "await partner": gettext_lazy("Wait for your partner's message."),

@@ -15,21 +15,20 @@ from turnwise.crowd.models import Withdrawal
 from turnwise.dialogues.models import Dialogue, Fault, OperatorReply, Seat, TranscriptImport, Turn
 from turnwise.dialogues.progress import Progress
 from turnwise.dialogues.reading_material import passages_of
-from turnwise.dialogues.seat_context import SavedTurn, Seated, asks_of
+from turnwise.dialogues.seat_context import SavedTurn, SeatContext, asks_of
 from turnwise.live.frames import RefusedError
 from turnwise.studies.asks import Party
 from turnwise.studies.models import Study
 from turnwise.studies.queries import studies_of
 
-# Of turns: those that people have labelled here. Simulated workers do so, too, in rehearsals of judging
-# studies, and labels of others come with a file.
+# Filter of turns that people have labelled here. Labels of rehearsals and of imported files do not count.
 LABELLED = Q(
     labels__party__in=[party for party in Party if party != Party.OUTSIDE], labels__study__rehearsal_of=None
 )
 
 
-# Every socket that opens reads this; a study alone has some sixty columns.
-_OF_SEAT = (
+# Each new socket reads these fields only; a study alone has some sixty columns.
+_SEAT_FIELDS = (
     "number", "worker", "asks", "assignment__participation", "bot__adapter",
     "dialogue__public_id", "dialogue__opening_turns", "dialogue__min_turns", "dialogue__max_turns",
     "dialogue__study__code", "dialogue__study__markdown",
@@ -37,20 +36,20 @@ _OF_SEAT = (
 
 
 def with_dialogues(studies: QuerySet[Study]) -> QuerySet[Study]:
-    """Those in which at least one conversation has begun, or came from elsewhere."""
+    """Studies with at least one conversation, held here or imported."""
     return studies.filter(Exists(Dialogue.objects.filter(study=OuterRef("pk"))))
 
 
-def seat_of(public_id: UUID, worker_id: int) -> Seated:
-    """The worker's seat in this dialogue.
+def seat_of(public_id: UUID, worker_id: int) -> SeatContext:
+    """Read the context of the worker's seat in this dialogue.
 
     Raises:
-        RefusedError: there is no such dialogue, or it is another worker's.
+        RefusedError: there is no such dialogue, or the worker has no seat in it.
     """
     seats = list(
         Seat.objects.filter(dialogue__public_id=public_id)
         .select_related("dialogue__study", "assignment", "bot")
-        .only(*_OF_SEAT)
+        .only(*_SEAT_FIELDS)
     )
     if not any(seat.assignment for seat in seats):
         raise RefusedError("unknown_dialogue")
@@ -59,7 +58,7 @@ def seat_of(public_id: UUID, worker_id: int) -> Seated:
         raise RefusedError("not_yours")
     dialogue = mine.dialogue
     partner = next(seat for seat in seats if seat != mine)
-    return Seated(
+    return SeatContext(
         dialogue_id=dialogue.pk,
         public_id=dialogue.public_id,
         assignment_id=mine.assignment.pk,
@@ -76,25 +75,25 @@ def seat_of(public_id: UUID, worker_id: int) -> Seated:
         asks=asks_of(mine.asks),
         partner_asks=asks_of(partner.asks),
         bot_material=passages_of(partner) if partner.bot_id else (),
-        shown=frozenset(mine.materials.values_list("key", flat=True)),
+        material_keys=frozenset(mine.materials.values_list("key", flat=True)),
         is_operated=bool(partner.bot and partner.bot.is_operated),
     )
 
 
-def progress_of(seat: Seated) -> Progress:
-    """Progress of the conversation, read anew; ended for somebody who withdrew."""
+def progress_of(seat: SeatContext) -> Progress:
+    """Read the current progress of the conversation; it has ended for a participant who withdrew."""
     row = Dialogue.objects.filter(pk=seat.dialogue_id).first()
     if row is None or Withdrawal.objects.filter(participation=seat.participation_id).exists():
-        return _gone(seat)
+        return _progress_of_removed(seat)
     return progress_of_row(seat, row)
 
 
-def _gone(seat: Seated) -> Progress:
-    """Progress of a conversation that was removed: its worker withdrew."""
+def _progress_of_removed(seat: SeatContext) -> Progress:
+    """Progress of a conversation that was removed after its worker withdrew."""
     return seat.progress(turns=0, due_0=(), due_1=(), ended=True)
 
 
-def progress_of_row(seat: Seated, row: Dialogue) -> Progress:
+def progress_of_row(seat: SeatContext, row: Dialogue) -> Progress:
     return seat.progress(
         turns=row.turns,
         due_0=row.due_0,
@@ -104,23 +103,23 @@ def progress_of_row(seat: Seated, row: Dialogue) -> Progress:
     )
 
 
-_PROGRESS = "turns", "due_0", "due_1", "ended_at", "closing"
-_SAID = "position", "text", "key"
+_PROGRESS_FIELDS = "turns", "due_0", "due_1", "ended_at", "closing"
+_TURN_FIELDS = "position", "text", "key"
 
 
-def snapshot(seat: Seated) -> tuple[list[SavedTurn], Progress, int]:
-    """All turns, how far the dialogue is, and how often the reply that is due has failed."""
-    row = Dialogue.objects.only(*_PROGRESS).filter(pk=seat.dialogue_id).first()
+def snapshot(seat: SeatContext) -> tuple[list[SavedTurn], Progress, int]:
+    """All turns, the progress, and how often the due reply has failed."""
+    row = Dialogue.objects.only(*_PROGRESS_FIELDS).filter(pk=seat.dialogue_id).first()
     if row is None:
-        return [], _gone(seat), 0
-    # Turns committed after the row was read would not fit its counters.
+        return [], _progress_of_removed(seat), 0
+    # Leave out turns that were committed after the row was read: they would not fit its counters.
     turns = Turn.objects.filter(dialogue_id=seat.dialogue_id, position__lt=row.turns).order_by("position")
-    saved = [saved_turn(seat, turn) for turn in turns.only(*_SAID)]
+    saved = [saved_turn(seat, turn) for turn in turns.only(*_TURN_FIELDS)]
     progress = progress_of_row(seat, row)
-    return saved, progress, faults_at(seat, progress.turns) if progress.reply_due else 0
+    return saved, progress, count_faults(seat, progress.turns) if progress.reply_due else 0
 
 
-def saved_turn(seat: Seated, turn: Turn) -> SavedTurn:
+def saved_turn(seat: SeatContext, turn: Turn) -> SavedTurn:
     return SavedTurn(
         position=turn.position,
         speaker=speaker_of(seat, turn.position),
@@ -130,26 +129,26 @@ def saved_turn(seat: Seated, turn: Turn) -> SavedTurn:
     )
 
 
-def speaker_of(seat: Seated, position: int) -> str:
-    """Who speaks at a position, as this seat's page calls them."""
+def speaker_of(seat: SeatContext, position: int) -> str:
+    """The speaker at a position as this seat's page names it: human, partner or bot."""
     if position % 2 == seat.number:
         return "human"
     return "partner" if seat.bot_id is None else "bot"
 
 
-def context_of(seat: Seated, texts: Sequence[str]) -> Context:
-    """The turns so far, oldest first, as a bot gets them."""
+def context_of(seat: SeatContext, texts: Sequence[str]) -> Context:
+    """Context for the bot from the texts so far, oldest first."""
     speakers = (Speaker.HUMAN, Speaker.BOT) if seat.number == 0 else (Speaker.BOT, Speaker.HUMAN)
     return context_with(seat, tuple(map(ContextTurn, cycle(speakers), texts)))
 
 
-def context_with(seat: Seated, turns: tuple[ContextTurn, ...]) -> Context:
-    """What the bot opposite is to answer; each reply has a seed of its own."""
+def context_with(seat: SeatContext, turns: tuple[ContextTurn, ...]) -> Context:
+    """Context for the bot in the other seat, with a new random seed."""
     return Context(turns, random.getrandbits(31), str(seat.public_id), seat.bot_material)
 
 
-def faults_at(seat: Seated, position: int) -> int:
-    """How often the reply at this position has failed; what an operator wrote after that mends it."""
+def count_faults(seat: SeatContext, position: int) -> int:
+    """Count failures of the reply at this position; 0 once an operator's reply exists."""
     if seat.is_operated and has_operators_reply(seat.dialogue_id, position):
         return 0
     return Fault.objects.filter(dialogue_id=seat.dialogue_id, position=position).count()
@@ -160,29 +159,29 @@ def has_operators_reply(dialogue_id: int, position: int) -> bool:
 
 
 def imports_of(user: User | AnonymousUser) -> QuerySet[TranscriptImport]:
-    """The imports that this person may see."""
+    """Imports that this user may see."""
     return TranscriptImport.objects.select_related("study", "by").filter(study__in=studies_of(user))
 
 
-def labelled_import(record: TranscriptImport) -> bool:
-    """Whether somebody has labelled a turn that this import brought in."""
+def has_labelled_turns(record: TranscriptImport) -> bool:
+    """True if a turn of this import has a label from here."""
     return Turn.objects.filter(LABELLED, dialogue__imported_in=record).exists()
 
 
 def relayed_of(user: User | AnonymousUser) -> QuerySet[Dialogue]:
-    """The relayed conversations that this person may see."""
+    """Relayed conversations that this user may see."""
     relayed = Dialogue.objects.filter(origin=Dialogue.Origin.RELAYED).select_related("study")
     return relayed.filter(study__in=studies_of(user))
 
 
-def of_people(studies: QuerySet[Study]) -> QuerySet[Dialogue]:
-    """The conversations of these studies in which two people talk, none of them a bot."""
+def dialogues_between_people(studies: QuerySet[Study]) -> QuerySet[Dialogue]:
+    """Conversations of these studies in which both seats belong to people."""
     with_bot = Seat.objects.filter(dialogue=OuterRef("pk"), worker=None)
     return Dialogue.objects.filter(~Exists(with_bot), study__in=studies)
 
 
-def from_elsewhere(study: Study) -> list[tuple[str, str, int]]:
-    """(system, where held, finished conversations) of the study's conversations that were not held here."""
+def outside_dialogue_counts(study: Study) -> list[tuple[str, str, int]]:
+    """(system, origin, finished conversations) of the study's imported and relayed conversations."""
     finished = (
         Dialogue.objects.filter(study=study, seats__bot__isnull=False)
         .exclude(origin=Dialogue.Origin.LIVE)

@@ -1,6 +1,6 @@
-"""What each of the two who talk has to read beside the conversation. It is given once and never changes.
+"""Reading material beside a conversation: texts of each seat, and the article that they come from.
 
-Which article a conversation is about, and the reading sets that follow for both seats.
+The material is assigned when the conversation begins and never changes.
 """
 
 import json
@@ -21,9 +21,9 @@ from turnwise.knowledge.models import Article
 from turnwise.knowledge.reading_sets import (
     Configuration,
     KnownEntity,
+    ReadableArticle,
     ReadingSets,
     Section,
-    ToRead,
     reading_sets,
 )
 from turnwise.studies.models import Study
@@ -40,8 +40,8 @@ TITLES = (
 )
 
 
-def give(seat: Seat, sections: Sequence[Section]) -> None:
-    """Put these texts beside the conversation of a seat, in this order."""
+def store_material(seat: Seat, sections: Sequence[Section]) -> None:
+    """Store these texts as the seat's reading material, in this order."""
     Material.objects.bulk_create(
         Material(
             seat=seat,
@@ -58,14 +58,14 @@ def give(seat: Seat, sections: Sequence[Section]) -> None:
 
 
 def hidden_sections(question_set: str, shown: Collection[str]) -> frozenset[str]:
-    """Sections of reading sets that these questions name, and that a seat with these texts was not shown."""
+    """Sections that the questions name but the seat did not read; `shown` holds the keys of its texts."""
     if question_set != TOPICAL_CHAT_OWN.key or not shown:
         return frozenset()
     return frozenset(SECTIONS) - frozenset(shown)
 
 
-def read_in(dialogue: Dialogue) -> dict[int, list[Material]]:
-    """By number of the seat, what its reader has beside the conversation; seats without are left out."""
+def material_by_seat(dialogue: Dialogue) -> dict[int, list[Material]]:
+    """Map seat numbers to their reading material; seats without any are left out."""
     found: dict[int, list[Material]] = {}
     texts = Material.objects.filter(seat__dialogue=dialogue).select_related("seat")
     for each in texts.order_by("seat__number", "number"):
@@ -74,7 +74,7 @@ def read_in(dialogue: Dialogue) -> dict[int, list[Material]]:
 
 
 def passages_of(seat: Seat) -> tuple[Passage, ...]:
-    """What a bot in this seat has read, each text with its facts below it."""
+    """Passages for a bot in this seat: each text with its facts below it."""
     return tuple(
         Passage("\n".join(filter(None, [each.text, *each.points])), str(each))
         for each in seat.materials.order_by("number")
@@ -82,28 +82,28 @@ def passages_of(seat: Seat) -> tuple[Passage, ...]:
 
 
 class ArticlesUsedUpError(Exception):
-    """Each article of a base has as many conversations of the study as it may have; nothing was changed."""
+    """Every article of the knowledge base has its most conversations in this study; nothing was changed."""
 
 
-class _Taken(NamedTuple):
-    """What the function of the database gives (sql/take_article.sql)."""
+class _DrawnArticle(NamedTuple):
+    """Result of the database function `dialogues_take_article` (sql/take_article.sql)."""
 
     article: int
-    to_read: ToRead
+    to_read: ReadableArticle
     configurations: str
 
 
-def given(dialogue: Dialogue, version_id: int, *, seed: int) -> ReadingSets:
-    """Draw an article and a configuration for a conversation, and note them: what seat 0 reads and seat 1.
+def draw_reading_sets(dialogue: Dialogue, version_id: int, *, seed: int) -> ReadingSets:
+    """Draw and store an article and a configuration for a conversation; returns the sets of both seats.
 
-    Two statements, in the caller's transaction. The same seed gives the same sets of the same article; which
-    article it is depends on which are left, too.
+    Runs two statements in the caller's transaction. With the same article, the same seed gives the same sets;
+    the article also depends on which ones still have uses left.
 
     Raises:
-        ArticlesUsedUpError: no article is left.
+        ArticlesUsedUpError: no article has a use left.
     """
     draw = Random(seed)
-    taken = _taken(dialogue.study_id, version_id, seed)
+    taken = _draw_article(dialogue.study_id, version_id, seed)
     configuration = Configuration(draw.choice(taken.configurations))
     ReadingSet.objects.create(
         dialogue=dialogue, article_id=taken.article, configuration=configuration, seed=seed
@@ -111,17 +111,17 @@ def given(dialogue: Dialogue, version_id: int, *, seed: int) -> ReadingSets:
     return reading_sets(taken.to_read, configuration, draw)
 
 
-def _taken(study_id: int, version_id: int, seed: int) -> _Taken:
-    """An article with one more use.
+def _draw_article(study_id: int, version_id: int, seed: int) -> _DrawnArticle:
+    """Draw an article and count one more use of it.
 
-    It takes more than one try only where others took the last place of an article at the same moment, or
-    where conversations that came to nothing have to give theirs back first.
+    This takes more than one try only if others took an article's last use at the same moment, or if
+    abandoned conversations have to return theirs first.
     """
-    found = _try_to_take(study_id, version_id, seed)
-    if found is None and not places_left(study_id, version_id):
-        release_left(study_id)
-    while found is None and places_left(study_id, version_id):
-        found = _try_to_take(study_id, version_id, seed)
+    found = _try_to_draw(study_id, version_id, seed)
+    if found is None and not remaining_uses(study_id, version_id):
+        release_abandoned(study_id)
+    while found is None and remaining_uses(study_id, version_id):
+        found = _try_to_draw(study_id, version_id, seed)
     if found is None:
         raise ArticlesUsedUpError(
             f"Each article of the base has {MOST_USES} conversations of this study. Import a base with more."
@@ -129,7 +129,7 @@ def _taken(study_id: int, version_id: int, seed: int) -> _Taken:
     return found
 
 
-def _try_to_take(study_id: int, version_id: int, seed: int) -> _Taken | None:
+def _try_to_draw(study_id: int, version_id: int, seed: int) -> _DrawnArticle | None:
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT * FROM dialogues_take_article(%s, %s, %s, %s)", [study_id, version_id, seed, MOST_USES]
@@ -142,19 +142,19 @@ def _try_to_take(study_id: int, version_id: int, seed: int) -> _Taken | None:
         KnownEntity(name, shortened, summarized, tuple(facts))
         for name, shortened, summarized, facts in json.loads(entities)
     )
-    return _Taken(article, ToRead(headline, tuple(sections), known), configurations)
+    return _DrawnArticle(article, ReadableArticle(headline, tuple(sections), known), configurations)
 
 
 def is_used_up(study: Study) -> bool:
-    """Whether no conversation of a study with reading sets could begin."""
-    if study.knowledge_id is None or places_left(study.pk, study.knowledge_id):
+    """True if the study has reading sets and no article has a use left."""
+    if study.knowledge_id is None or remaining_uses(study.pk, study.knowledge_id):
         return False
-    release_left(study.pk)
-    return not places_left(study.pk, study.knowledge_id)
+    release_abandoned(study.pk)
+    return not remaining_uses(study.pk, study.knowledge_id)
 
 
-def why_too_few(study: Study, wanted: int) -> str:
-    """Why so many conversations cannot all have an article; empty if they can, or need none."""
+def article_shortage(study: Study, wanted: int) -> str:
+    """Message if the articles do not suffice for `wanted` conversations; empty if they do."""
     if study.knowledge_id is None:
         return ""
     articles = Article.objects.filter(version=study.knowledge_id).count()
@@ -167,21 +167,21 @@ def why_too_few(study: Study, wanted: int) -> str:
 
 
 @transaction.atomic
-def release_left(study_id: int) -> None:
-    """Have conversations of which nothing came, as somebody left or the bot failed, no longer count."""
+def release_abandoned(study_id: int) -> None:
+    """Return the article uses of conversations that were abandoned or whose bot failed."""
     counted = Dialogue.objects.filter(study=study_id, reading_set__counts=True).exclude(ending="complete")
     ended = Assignment.objects.filter(study=study_id).exclude(outcome="")
     came_to_nothing = counted.filter(seats__assignment__in=ended).exclude(
         seats__assignment__outcome__in=("", Outcome.COMPLETE)
     )
-    # In one order, so that two who do this at once wait for each other and not crosswise.
+    # Lock in one order, so that two processes that do this at once cannot deadlock.
     keys = came_to_nothing.order_by("pk").values_list("pk", flat=True).distinct()
     for dialogue in Dialogue.objects.select_for_update(of=("self",)).filter(pk__in=list(keys)).order_by("pk"):
         set_counted(dialogue, counts=False)
 
 
-def places_left(study_id: int, version_id: int) -> int:
-    """How many conversations of a study can still begin about articles of a base."""
+def remaining_uses(study_id: int, version_id: int) -> int:
+    """Number of conversations of a study that can still begin with an article of this base version."""
     full = ArticleUse.objects.filter(study=study_id, article__version=version_id)
     taken = sum(full.values_list("uses", flat=True))
     return MOST_USES * Article.objects.filter(version=version_id).count() - taken
@@ -189,10 +189,10 @@ def places_left(study_id: int, version_id: int) -> int:
 
 @transaction.atomic
 def set_counted(dialogue: Dialogue, *, counts: bool) -> None:
-    """Say whether a conversation is one of those of its article: not if rejected or left. Safe to repeat.
+    """Set whether a conversation counts as a use of its article (not if rejected or abandoned). Idempotent.
 
     Raises:
-        ArticlesUsedUpError: it is to count again, and others have taken its place.
+        ArticlesUsedUpError: it should count again, but the article has no use left.
     """
     found = ReadingSet.objects.select_for_update().get(dialogue=dialogue)
     if found.counts == counts:

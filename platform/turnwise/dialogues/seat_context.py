@@ -1,3 +1,5 @@
+"""Facts about one seat of a conversation that stay the same while its person talks."""
+
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -10,18 +12,18 @@ from turnwise.studies.asks import About, Party
 
 
 @dataclass(frozen=True)
-class Seated:
-    """A person's seat in a conversation: what does not change while they talk.
+class SeatContext:
+    """A person's seat in a conversation: the facts that do not change while they talk.
 
     Attributes:
-        number: of the seat; 0 speaks first.
-        bot_id: who sits opposite, if it is a bot; None: a person.
-        markdown: whether Markdown in the replies is shown formatted.
-        asks: what this person is asked.
-        partner_asks: what the person opposite is asked; empty if it is a bot.
-        bot_material: what the bot opposite has read.
-        shown: keys of the texts that this person has.
-        is_operated: whether a person of the team answers in the place of the bot opposite.
+        number: seat number; 0 speaks first.
+        bot_id: the bot in the other seat; None if a person sits there.
+        markdown: Markdown in the replies is shown formatted.
+        asks: asks of this person.
+        partner_asks: asks of the partner; empty for a bot.
+        bot_material: texts that the bot has read.
+        material_keys: keys of the texts that this person has to read.
+        is_operated: a team member answers in the bot's place.
     """
 
     dialogue_id: int
@@ -40,53 +42,53 @@ class Seated:
     asks: tuple[SeatAsk, ...]
     partner_asks: tuple[SeatAsk, ...] = field(default=())
     bot_material: tuple[Passage, ...] = ()
-    shown: frozenset[str] = frozenset()
+    material_keys: frozenset[str] = frozenset()
     is_operated: bool = False
 
     def ask(self, number: int) -> SeatAsk | None:
-        """The ask with this number, if there is one of this seat."""
+        """The seat's ask with this number; None if it has none."""
         return next((ask for ask in self.asks if ask.number == number), None)
 
-    def party(self, ask: SeatAsk) -> Party:
-        """Who this person is to what the ask is about."""
+    def rater_role(self, ask: SeatAsk) -> Party:
+        """Rater role of this person for an ask."""
         of_a_person = ask.about == About.PARTNER_TURN and self.bot_id is None
         return Party.PARTNER if of_a_person else Party.CHATTER
 
     @property
-    def room(self) -> int:
-        """Turns that must fit for a message to be sent: it, and the reply of a bot."""
+    def turns_needed(self) -> int:
+        """Turns that must still fit for a message to be sent: the message, and a bot's reply."""
         return 1 if self.bot_id is None else 2
 
     @cached_property
-    def due_with_own(self) -> dict[str, list[int]]:
-        """By seat, the asks that fall due with a turn of this person."""
-        mine = [_numbered(ask) for ask in self._asked_of_own]
+    def due_with_message(self) -> dict[str, list[int]]:
+        """Asks that become due with a turn of this person, for each seat."""
+        mine = [_numbered(ask) for ask in self._asks_about_messages]
         other = [_numbered(ask) for ask in due_with_turn(self.partner_asks, is_own=False)]
         return self._by_seat(mine, other)
 
     def due_with_exchange(self, position: int) -> dict[str, list[int]]:
-        """By seat, what is due once this person's turn at the position and the bot's reply are saved."""
-        own = [ask.due(position) for ask in self._asked_of_own]
+        """Annotations that become due with a turn at `position` and the bot's reply, for each seat."""
+        own = [ask.due(position) for ask in self._asks_about_messages]
         return self._by_seat([*own, *self._due_with_reply(position + 1)], [])
 
     def due_with_reply(self, position: int) -> dict[str, list[int]]:
-        """By seat, what is due once the bot's turn at this position is saved."""
+        """Annotations that become due with the bot's turn at this position, for each seat."""
         return self._by_seat(self._due_with_reply(position), [])
 
     def due_before_reply(self, due: Sequence[int], position: int) -> tuple[int, ...]:
-        """What this person had to answer until the bot's turn at this position added its asks."""
+        """The due annotations without those that the bot's turn at this position has added."""
         added = self._due_with_reply(position)
         return tuple(code for code in due if code not in added)
 
     def _due_with_reply(self, position: int) -> list[int]:
-        return [ask.due(position) for ask in self._asked_of_replies]
+        return [ask.due(position) for ask in self._asks_about_replies]
 
     @cached_property
-    def _asked_of_own(self) -> list[SeatAsk]:
+    def _asks_about_messages(self) -> list[SeatAsk]:
         return due_with_turn(self.asks, is_own=True)
 
     @cached_property
-    def _asked_of_replies(self) -> list[SeatAsk]:
+    def _asks_about_replies(self) -> list[SeatAsk]:
         return due_with_turn(self.asks, is_own=False)
 
     def _by_seat(self, mine: list[int], other: list[int]) -> dict[str, list[int]]:
@@ -108,13 +110,13 @@ class Seated:
             min_turns=self.min_turns,
             max_turns=self.max_turns,
             seat=self.number,
-            room=self.room,
+            turns_needed=self.turns_needed,
             ended=ended,
             closing=closing,
         )
 
     def partners_progress(self, *, turns: int, due_0: Sequence[int], due_1: Sequence[int]) -> Progress:
-        """How far the conversation is for the person opposite."""
+        """Progress of the conversation for the partner's seat."""
         own = self.progress(turns=turns, due_0=due_0, due_1=due_1)
         return replace(own, due=tuple(due_0 if self.number else due_1), seat=1 - self.number)
 
@@ -126,7 +128,7 @@ def _numbered(ask: SeatAsk) -> int:
 class SavedTurn(NamedTuple):
     """A committed turn as the page shows it.
 
-    Without its time: how a message and its reply are saved depends on the chatbot, and their times show it.
+    It has no time: the times of a message and its reply would show how quickly the chatbot answers.
     """
 
     position: int
@@ -137,10 +139,10 @@ class SavedTurn(NamedTuple):
 
 
 def asks_of(stored: Any) -> tuple[SeatAsk, ...]:
-    """The asks as a seat's row holds them."""
+    """Read the asks from the JSON of a seat's row."""
     return tuple(SeatAsk.from_json(each) for each in stored)
 
 
 def group_of(dialogue_id: int, seat: int) -> str:
-    """The group of all tabs of one of the two who talk."""
+    """Channel group of all tabs of one seat."""
     return f"dialogue.{dialogue_id}.{seat}"

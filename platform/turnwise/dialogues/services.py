@@ -1,10 +1,9 @@
-"""Every write to a conversation. One exchange is two steps: open it, close it; or one if the bot is quick.
+"""Every write to a conversation. An exchange takes two steps, open and close, or one if the bot is quick.
 
-Each step is a function of the database (sql/). It moves the dialogue's own row on
-only if the protocol allows it, and inserts the turn. PostgreSQL evaluates the condition again once it
-holds the row, so of two frames that race for the same position one wins and the other is told why
-(`_explain`). Times are PostgreSQL's, taken once the row is held, so that they stand in the order of what
-happened. Steps that wait at the same moment share a commit. See docs/decisions/one-statement-per-turn.md
+Each step is a database function (sql/). If the protocol allows it, the step updates the dialogue's row and
+inserts the turn. PostgreSQL evaluates the condition again once it holds the row, so if two frames race for
+the same position, one wins and the other gets the reason (`_explain_refusal`). Times are PostgreSQL's,
+taken once the row is held, so that they follow the order of events. Steps that wait at the same moment share a commit. See docs/decisions/one-statement-per-turn.md
 and turns-in-batches.md.
 """
 
@@ -27,9 +26,9 @@ from turnwise.crowd.places.ending import complete
 from turnwise.dialogues import operator_replies, reading_material
 from turnwise.dialogues.models import Dialogue, Fault, Seat, Turn
 from turnwise.dialogues.progress import Progress, SeatAsk, due_at_the_end
-from turnwise.dialogues.queries import context_of, faults_at, progress_of, progress_of_row, saved_turn
-from turnwise.dialogues.seat_context import SavedTurn, Seated
-from turnwise.knowledge.reading_sets import pasted
+from turnwise.dialogues.queries import context_of, count_faults, progress_of, progress_of_row, saved_turn
+from turnwise.dialogues.seat_context import SavedTurn, SeatContext
+from turnwise.knowledge.reading_sets import parse_pasted
 from turnwise.live.batches import BatchedStep, Values
 from turnwise.live.database import in_database
 from turnwise.live.frames import MAX_TEXT, RefusedError
@@ -38,22 +37,22 @@ from turnwise.studies.models import Speaker as Opener
 from turnwise.studies.models import Study
 from turnwise.studies.services import results_changed
 
-# After this many failed replies in a row the worker may end the conversation and is paid in full. An operator
-# was waited for before, so once is enough.
+# After this many failed replies in a row the worker may end the conversation with full pay. For an operator
+# one is enough, because the worker has already waited for a long time.
 FAULTS_BEFORE_GIVING_UP = 3
 FAULTS_OF_OPERATOR = 1
 
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """A committed human turn with the context that the bot is to answer.
+    """A committed human turn with the context for the bot's reply.
 
     Attributes:
         human_turn: the message.
-        context: what the bot is to answer.
-        progress: of the conversation with the message as its last turn; later if the message was sent again.
-        reply: the bot's turn, if that is saved, and the progress after it.
-        partners: progress as the person opposite has it, if the turn is new to them.
+        context: turns that the bot has to answer.
+        progress: progress with the message as the last turn; a later one if the message was sent again.
+        reply: the bot's turn, if it is saved, and the progress after it.
+        partners: the partner's progress, if the turn is new to them.
     """
 
     human_turn: SavedTurn
@@ -65,10 +64,10 @@ class Exchange:
 
 @transaction.atomic
 def begin(assignment: Assignment, *, now: datetime | None = None) -> Dialogue:
-    """Start the assignment's conversation with its bot, with its scripted opening. Safe to repeat.
+    """Begin the assignment's conversation with its bot and the scripted opening. Idempotent.
 
     Raises:
-        EntryRefusedError: the work has ended meanwhile, as by a withdrawal.
+        EntryRefusedError: the assignment has ended in the meantime, for example by a withdrawal.
     """
     locked = Assignment.objects.select_for_update().get(pk=assignment.pk)
     existing = Dialogue.objects.filter(seats__assignment=assignment).first()
@@ -80,13 +79,16 @@ def begin(assignment: Assignment, *, now: datetime | None = None) -> Dialogue:
     worker_seat = 1 if study.opening_speaker == Opener.BOT else 0
     now, bot = now or timezone.now(), bot_of(assignment)
     operator = operator_replies.least_busy(bot, now=now) if bot.is_operated else None
-    taken = {worker_seat: Taken(assignment=assignment), 1 - worker_seat: Taken(bot=bot, operator=operator)}
-    return seat_two(study, taken[0], taken[1], now=now)
+    occupants = {
+        worker_seat: SeatOccupant(assignment=assignment),
+        1 - worker_seat: SeatOccupant(bot=bot, operator=operator),
+    }
+    return create_dialogue(study, occupants[0], occupants[1], now=now)
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
-    """Who takes a seat: the worker of an assignment, or a bot, in whose place an operator may answer."""
+class SeatOccupant:
+    """Occupant of a seat: the worker of an assignment, or a bot, perhaps with an operator."""
 
     assignment: Assignment | None = None
     bot: Bot | None = None
@@ -94,10 +96,10 @@ class Taken:
 
 
 @transaction.atomic
-def seat_two(study: Study, first: Taken, second: Taken, *, now: datetime) -> Dialogue:
-    """Begin a conversation of these two by the study's protocol; the first speaks first."""
+def create_dialogue(study: Study, first: SeatOccupant, second: SeatOccupant, *, now: datetime) -> Dialogue:
+    """Create a conversation by the study's protocol, with both seats; the first occupant speaks first."""
     opening = study.opening_text
-    asks = [asks_of_study(study, of_worker=bool(taken.assignment)) for taken in (first, second)]
+    asks = [asks_of_study(study, of_worker=bool(occupant.assignment)) for occupant in (first, second)]
     dialogue = Dialogue.objects.create(
         study=study,
         started_at=now,
@@ -113,29 +115,29 @@ def seat_two(study: Study, first: Taken, second: Taken, *, now: datetime) -> Dia
         Seat(
             dialogue=dialogue,
             number=number,
-            assignment=taken.assignment,
-            worker_id=taken.assignment.participation.worker_id if taken.assignment else None,
-            bot=taken.bot,
-            operator=taken.operator,
+            assignment=occupant.assignment,
+            worker_id=occupant.assignment.participation.worker_id if occupant.assignment else None,
+            bot=occupant.bot,
+            operator=occupant.operator,
             asks=[ask.as_json() for ask in asks[number]],
         )
-        for number, taken in enumerate((first, second))
+        for number, occupant in enumerate((first, second))
     )
-    own = pasted(study.material) if study.material else []
+    own = parse_pasted(study.material) if study.material else []
     if study.knowledge_id:
-        sets = reading_material.given(dialogue, study.knowledge_id, seed=random.getrandbits(31))
+        sets = reading_material.draw_reading_sets(dialogue, study.knowledge_id, seed=random.getrandbits(31))
     else:
         sets = [], []
     for seat in seats:
         reads = seat.assignment_id or study.bots_read
-        reading_material.give(seat, [*sets[seat.number], *own] if reads else [])
+        reading_material.store_material(seat, [*sets[seat.number], *pasted_texts] if reads else [])
     if opening:
         Turn.objects.create(dialogue=dialogue, position=0, text=opening, created_at=now)
     return dialogue
 
 
 def asks_of_study(study: Study, *, of_worker: bool) -> list[SeatAsk]:
-    """What a worker who talks in this study is asked; a bot is asked nothing."""
+    """Asks of a worker who talks in this study; a bot has none."""
     if not of_worker:
         return []
     talkers = [ask for ask in study.asked if ask.by == By.TALKERS]
@@ -146,14 +148,14 @@ def asks_of_study(study: Study, *, of_worker: bool) -> list[SeatAsk]:
 
 
 def bot_of(assignment: Assignment) -> Bot:
-    """The bot that the worker is to talk with."""
+    """The bot that the assignment's worker talks with."""
     if assignment.study_bot is None:
         raise ValueError(f"Assignment {assignment.pk} is not a conversation with a bot: it has none.")
     return assignment.study_bot.bot
 
 
 _DUE = {"due_0": "integer[]", "due_1": "integer[]"}
-# What is stored of a reply beside its text; the last parameters of both steps that save one.
+# Stored with a reply's text: the last parameters of both steps that save a reply.
 _REPLY = {
     "version": "bigint",
     "latency": "integer",
@@ -177,11 +179,11 @@ SAY_AND_REPLY = BatchedStep(
 )  # fmt: skip
 
 
-async def take_exchange(seat: Seated, context: Context, *, key: UUID, reply: Reply) -> Exchange | None:
-    """Save what the worker wrote and the bot's reply to it, both or neither.
+async def save_exchange(seat: SeatContext, context: Context, *, key: UUID, reply: Reply) -> Exchange | None:
+    """Save a message and the bot's reply to it in one step, both or neither.
 
-    The message is the last turn of `context`, and `key` is that of none before it. Returns None, with
-    nothing saved, if the protocol does not allow a message now or those turns are not all that was said.
+    The message is the last turn of `context`; `key` must be new. Returns None, with nothing saved, if the
+    protocol does not allow a message now or `context` lacks a turn.
     """
     position, text = len(context.turns) - 1, context.turns[-1].text
     row = await SAY_AND_REPLY.row(
@@ -190,20 +192,20 @@ async def take_exchange(seat: Seated, context: Context, *, key: UUID, reply: Rep
         text=text,
         key=str(key),
         **seat.due_with_exchange(position),
-        **_stored(reply, "reply"),
+        **_reply_values(reply, "reply"),
     )
     if row is None:
         return None
     _at, turns, due_0, due_1 = row
     after = seat.progress(turns=turns, due_0=due_0, due_1=due_1)
-    # As if the reply were still to come: the page must not see that this bot takes one step and others two.
+    # Report the progress as if the reply were still missing: the page must not see that one step sufficed.
     before = replace(after, turns=turns - 1, due=seat.due_before_reply(after.due, position + 1))
     replied = _bot_turn(position + 1, reply), after
     return Exchange(_human_turn(seat, position, text, key), context, before, replied)
 
 
-async def open_exchange(seat: Seated, *, text: str, key: UUID) -> Exchange:
-    """Save what the worker wrote, once per key, and say what the bot is to answer.
+async def open_exchange(seat: SeatContext, *, text: str, key: UUID) -> Exchange:
+    """Save the worker's message, once per key, and return the context for the bot.
 
     Raises:
         RefusedError: the protocol does not allow a message now, or the key was used with another text.
@@ -211,13 +213,13 @@ async def open_exchange(seat: Seated, *, text: str, key: UUID) -> Exchange:
     row = await SAY.row(
         dialogue=seat.dialogue_id,
         seat=seat.number,
-        room=seat.room,
+        room=seat.turns_needed,
         text=text,
         key=str(key),
-        **seat.due_with_own,
+        **seat.due_with_message,
     )
     if row is None:
-        return await in_database(_explain, seat, text=text, key=key)
+        return await in_database(_explain_refusal, seat, text=text, key=key)
     _at, turns, due_0, due_1, earlier = row
     position = turns - 1
     progress = seat.progress(turns=turns, due_0=due_0, due_1=due_1)
@@ -229,10 +231,10 @@ async def open_exchange(seat: Seated, *, text: str, key: UUID) -> Exchange:
 
 
 def checked_text(text: str) -> str:
-    """What is saved of a message.
+    """Return the message text, cleaned for storage.
 
     Raises:
-        RefusedError: nothing is left of it, or it is too long.
+        RefusedError: the cleaned text is empty or too long.
     """
     text = cleaned(text, MAX_TEXT + 1)
     if not text:
@@ -242,8 +244,8 @@ def checked_text(text: str) -> str:
     return text
 
 
-def _explain(seat: Seated, *, text: str, key: UUID) -> Exchange:
-    """The message was not saved: because it already is, or because the protocol forbids it now."""
+def _explain_refusal(seat: SeatContext, *, text: str, key: UUID) -> Exchange:
+    """Return the exchange of a message that is already saved, or raise the reason for refusing it."""
     stored = Turn.objects.filter(dialogue_id=seat.dialogue_id, key=key).first()
     progress = progress_of(seat)
     if stored is None:
@@ -257,17 +259,17 @@ def _explain(seat: Seated, *, text: str, key: UUID) -> Exchange:
     return Exchange(saved_turn(seat, stored), context, progress, replied)
 
 
-async def close_exchange(seat: Seated, *, position: int, reply: Reply) -> tuple[SavedTurn, Progress]:
-    """Save the bot's reply at `position`. If one is there already, that first reply stays.
+async def close_exchange(seat: SeatContext, *, position: int, reply: Reply) -> tuple[SavedTurn, Progress]:
+    """Save the bot's reply at `position`. A reply that is already there stays.
 
     Raises:
-        RefusedError: the conversation ended meanwhile; the reply is dropped.
+        RefusedError: the conversation ended in the meantime; the reply is dropped.
     """
     row = await REPLY.row(
         dialogue=seat.dialogue_id,
         position=position,
         **seat.due_with_reply(position),
-        **_stored(reply, "text"),
+        **_reply_values(reply, "text"),
     )
     if row is None:
         return await in_database(_first_reply, seat, position)
@@ -276,8 +278,8 @@ async def close_exchange(seat: Seated, *, position: int, reply: Reply) -> tuple[
     return _bot_turn(position, reply), progress
 
 
-def _stored(reply: Reply, text: str) -> Values:
-    """What is stored about a reply, by parameter; `text` names that of its text."""
+def _reply_values(reply: Reply, text: str) -> Values:
+    """Parameters of a step that saves a reply; `text` is the name of the parameter for its text."""
     return {
         text: reply.response.text,
         "version": reply.version_id,
@@ -288,7 +290,7 @@ def _stored(reply: Reply, text: str) -> Values:
     }
 
 
-def _human_turn(seat: Seated, position: int, text: str, key: UUID) -> SavedTurn:
+def _human_turn(seat: SeatContext, position: int, text: str, key: UUID) -> SavedTurn:
     return SavedTurn(position, "human", text, position >= seat.opening_turns, str(key))
 
 
@@ -296,15 +298,17 @@ def _bot_turn(position: int, reply: Reply) -> SavedTurn:
     return SavedTurn(position, "bot", reply.response.text, True, None)
 
 
-def _first_reply(seat: Seated, position: int) -> tuple[SavedTurn, Progress]:
+def _first_reply(seat: SeatContext, position: int) -> tuple[SavedTurn, Progress]:
     stored = Turn.objects.filter(dialogue_id=seat.dialogue_id, position=position).first()
     if stored is None:
         raise RefusedError("ended")
     return saved_turn(seat, stored), progress_of(seat)
 
 
-def record_fault(seat: Seated, *, position: int, kind: str, detail: str, now: datetime | None = None) -> int:
-    """Note that the bot failed to reply at `position`; returns how often it has failed there."""
+def record_fault(
+    seat: SeatContext, *, position: int, kind: str, detail: str, now: datetime | None = None
+) -> int:
+    """Record a failed reply at `position`; returns the number of failures there."""
     Fault.objects.create(
         dialogue_id=seat.dialogue_id,
         position=position,
@@ -312,15 +316,15 @@ def record_fault(seat: Seated, *, position: int, kind: str, detail: str, now: da
         detail=detail[:2000],
         at=now or timezone.now(),
     )
-    return faults_at(seat, position)
+    return count_faults(seat, position)
 
 
 @transaction.atomic
-def finish(seat: Seated, *, now: datetime | None = None) -> None:
-    """End the conversation for this seat. Of two people, the other may still annotate. Safe to repeat.
+def finish(seat: SeatContext, *, now: datetime | None = None) -> None:
+    """End the conversation for this seat. A second person may still annotate. Idempotent.
 
     Raises:
-        RefusedError: too early, a reply is due, or something is not annotated.
+        RefusedError: it is too early, a reply is due, or an annotation is missing.
     """
     dialogue = _locked(seat)
     if dialogue.ending == Dialogue.Ending.COMPLETE or has_finished(seat):
@@ -337,11 +341,11 @@ def finish(seat: Seated, *, now: datetime | None = None) -> None:
     end(dialogue, Dialogue.Ending.COMPLETE, Outcome.COMPLETE, now)
 
 
-def _locked(seat: Seated) -> Dialogue:
-    """The conversation, locked.
+def _locked(seat: SeatContext) -> Dialogue:
+    """Lock the conversation and return it.
 
     Raises:
-        RefusedError: it was removed, as its worker withdrew.
+        RefusedError: it was removed, because its worker withdrew.
     """
     dialogue = Dialogue.objects.select_for_update().filter(pk=seat.dialogue_id).first()
     if dialogue is None:
@@ -349,18 +353,18 @@ def _locked(seat: Seated) -> Dialogue:
     return dialogue
 
 
-def has_finished(seat: Seated) -> bool:
-    """Whether this person's part is over, whatever the other still does."""
+def has_finished(seat: SeatContext) -> bool:
+    """True if this person's assignment has ended, even if the partner is still busy."""
     return Assignment.objects.filter(pk=seat.assignment_id).exclude(outcome="").exists()
 
 
-def faults_before_giving_up(seat: Seated) -> int:
+def faults_before_giving_up(seat: SeatContext) -> int:
     return FAULTS_OF_OPERATOR if seat.is_operated else FAULTS_BEFORE_GIVING_UP
 
 
 @transaction.atomic
-def give_up(seat: Seated, *, now: datetime | None = None) -> None:
-    """End the conversation because its bot cannot answer; the worker is paid in full. Safe to repeat.
+def give_up(seat: SeatContext, *, now: datetime | None = None) -> None:
+    """End the conversation because its bot cannot answer; the worker is paid in full. Idempotent.
 
     Raises:
         RefusedError: no reply is due, or the bot has not failed often enough.
@@ -371,18 +375,20 @@ def give_up(seat: Seated, *, now: datetime | None = None) -> None:
     progress = progress_of_row(seat, dialogue)
     if progress.ended:
         raise RefusedError("ended")
-    if not progress.reply_due or faults_at(seat, progress.turns) < faults_before_giving_up(seat):
+    if not progress.reply_due or count_faults(seat, progress.turns) < faults_before_giving_up(seat):
         raise RefusedError("may_not_give_up")
     end(dialogue, Dialogue.Ending.BOT_FAILED, Outcome.BOT_FAILED, now or timezone.now())
 
 
 def end(dialogue: Dialogue, ending: Dialogue.Ending, outcome: Outcome, now: datetime) -> None:
-    """End a conversation, in the caller's transaction, and the work of those in it who are still at it."""
+    """End a conversation and its open assignments, in the caller's transaction."""
     dialogue.ending = ending
     dialogue.ended_at = now
     dialogue.save(update_fields=["ending", "ended_at"])
-    still_at_it = list(dialogue.seats.filter(assignment__outcome="").values_list("assignment", flat=True))
-    for assignment in still_at_it:
+    open_assignments = list(
+        dialogue.seats.filter(assignment__outcome="").values_list("assignment", flat=True)
+    )
+    for assignment in open_assignments:
         complete(assignment, outcome, now=now)
-    if not still_at_it:
+    if not open_assignments:
         results_changed(dialogue.study_id)

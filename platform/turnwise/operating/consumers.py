@@ -29,7 +29,7 @@ Handler = Callable[[Frame], Awaitable[None]]
 
 
 class OperatorConsumer(AsyncJsonWebsocketConsumer):
-    """The page of somebody who answers in a bot's place. The newest tab of a person counts."""
+    """Socket of one operator's tab. Only the newest tab of a person stays open."""
 
     bot: Bot | None = None
     operator: User
@@ -58,16 +58,16 @@ class OperatorConsumer(AsyncJsonWebsocketConsumer):
         except RefusedError as refusal:
             return await self.refuse(refusal, {})
         self.bot = bot
-        await self.channel_layer.group_send(self._own_group, {"type": "other.tab"})
-        for group in (self._own_group, operator_replies.operators_group(bot.pk)):
+        await self.channel_layer.group_send(self._operator_group, {"type": "other.tab"})
+        for group in (self._operator_group, operator_replies.operators_group(bot.pk)):
             await self.channel_layer.group_add(group, self.channel_name)
-        own = await in_database(operators.come, bot, self.operator, self.tab, now=timezone.now())
-        await self._show("state", takes_new=own.takes_new)
-        await operator_replies.tell_operators(bot.pk)
+        presence = await in_database(operators.come, bot, self.operator, self.tab, now=timezone.now())
+        await self._show("state", takes_new=presence.takes_new)
+        await operator_replies.notify_operators(bot.pk)
         self.asking = asyncio.create_task(self._keep_asking())
 
     def _find_bot(self) -> tuple[User, Bot]:
-        """Who is at it, and the bot, if they may still operate it: asked again with whatever they do."""
+        """Return the user and the bot, if they may still operate it; checked with every frame."""
         user = user_of(self.scope)
         if user is None:
             raise RefusedError("no_session", "You are signed out. Reload the page to sign in.")
@@ -78,7 +78,7 @@ class OperatorConsumer(AsyncJsonWebsocketConsumer):
         return user, bot
 
     @property
-    def _own_group(self) -> str:
+    def _operator_group(self) -> str:
         assert self.bot
         return f"operator.{self.bot.pk}.{self.operator.pk}"
 
@@ -91,10 +91,10 @@ class OperatorConsumer(AsyncJsonWebsocketConsumer):
     async def disconnect(self, code: int) -> None:
         self.is_open = False
         if self.bot:
-            for group in (self._own_group, operator_replies.operators_group(self.bot.pk)):
+            for group in (self._operator_group, operator_replies.operators_group(self.bot.pk)):
                 await self.channel_layer.group_discard(group, self.channel_name)
             await in_database(operators.gone, self.bot, self.operator, self.tab)
-            await operator_replies.tell_operators(self.bot.pk)
+            await operator_replies.notify_operators(self.bot.pk)
 
     @override
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None, **_: Any) -> None:
@@ -125,10 +125,10 @@ class OperatorConsumer(AsyncJsonWebsocketConsumer):
         await self.say({"type": "pong"})
 
     async def here(self, frame: Frame) -> None:
-        """The browser is there. What it was not told of is read now."""
+        """The browser is still open: record it, and send what it may have missed."""
         assert self.bot
-        own = await in_database(operators.there, self.bot, self.operator, self.tab, now=timezone.now())
-        if own is None:
+        presence = await in_database(operators.there, self.bot, self.operator, self.tab, now=timezone.now())
+        if presence is None:
             raise RefusedError("other_tab", "You opened this page in another tab. Continue there.")
         await self._show("conversations")
         await self._show_opened()
@@ -140,12 +140,12 @@ class OperatorConsumer(AsyncJsonWebsocketConsumer):
         await self.say({"type": "takes_new", "wanted": wanted})
 
     async def open(self, frame: Frame) -> None:
-        """Show a conversation, and take it over if it is nobody's and that is wished."""
+        """Show a conversation; with `take`, take it over if no present operator has it."""
         assert self.bot
         public_id = uuid_field(frame, "id")
         if frame.get("take") is True:
             await in_database(services.take, self.bot, self.operator, public_id)
-            await operator_replies.tell_operators(self.bot.pk)
+            await operator_replies.notify_operators(self.bot.pk)
         self.opened = public_id
         await self._show_opened()
 
@@ -160,7 +160,7 @@ class OperatorConsumer(AsyncJsonWebsocketConsumer):
         await self.say({"type": "answer_saved", "id": str(public_id), "key": str(written.key)})
         event = {"type": "operator.replied", "position": position}
         await self.channel_layer.group_send(group_of(written.dialogue_id, 1 - position % 2), event)
-        await operator_replies.tell_operators(self.bot.pk)
+        await operator_replies.notify_operators(self.bot.pk)
         await self._show_opened()
 
     # --- frames to the browser -------------------------------------------------------------------
@@ -170,8 +170,8 @@ class OperatorConsumer(AsyncJsonWebsocketConsumer):
             await self.send_json(frame)
 
     async def refuse(self, refusal: RefusedError, frame: Frame) -> None:
-        given = {name: frame[name] for name in ("key", "id") if isinstance(frame.get(name), str)}
-        await self.say({"type": "refused", "reason": refusal.reason, "say": refusal.say, **given})
+        ids = {name: frame[name] for name in ("key", "id") if isinstance(frame.get(name), str)}
+        await self.say({"type": "refused", "reason": refusal.reason, "say": refusal.say, **ids})
         if refusal.reason in CLOSE_CODES:
             self.is_open = False
             await self.close(code=CLOSE_CODES[refusal.reason])

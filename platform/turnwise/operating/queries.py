@@ -1,4 +1,4 @@
-"""What an operator sees: the conversations of a bot, and one of them with all that was said."""
+"""Data of the operator's page: the open conversations of a bot, and one of them with all turns."""
 
 from datetime import datetime
 from typing import Any
@@ -18,7 +18,7 @@ SNIPPET = 120
 
 
 def conversations(bot: Bot, operator: User, *, now: datetime) -> list[Frame]:
-    """The conversations that go on, those who have waited longest for a reply first."""
+    """Open conversations; those that wait for a reply first, in the order of their waiting time."""
     last = Turn.objects.filter(dialogue=OuterRef("dialogue")).order_by("-position")
     written = OperatorReply.objects.filter(
         dialogue=OuterRef("dialogue"), position=OuterRef("dialogue__turns")
@@ -57,7 +57,7 @@ def _conversation(seat: Any, operator: User, there: set[int]) -> Frame:
 
 
 def conversation(bot: Bot, public_id: UUID) -> Frame | None:
-    """One of them with all that was said; None if it is over."""
+    """One conversation with all turns; None if it is over."""
     seat: Seat | None = (
         live_seats(bot).filter(dialogue__public_id=public_id).select_related("dialogue__study").first()
     )

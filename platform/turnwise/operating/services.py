@@ -1,4 +1,4 @@
-"""What an operator may do: take a conversation over, and answer in it."""
+"""Actions of an operator: take a conversation over, and answer in it."""
 
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -11,7 +11,7 @@ from turnwise.accounts.models import User
 from turnwise.bots import operators
 from turnwise.bots.models import Bot
 from turnwise.dialogues.models import Dialogue, OperatorReply, Seat
-from turnwise.dialogues.operator_replies import live_seats, said_at
+from turnwise.dialogues.operator_replies import live_seats, turn_time
 from turnwise.dialogues.services import checked_text
 from turnwise.live.frames import RefusedError
 
@@ -29,13 +29,13 @@ def refused(reason: str) -> RefusedError:
 
 @transaction.atomic
 def take(bot: Bot, operator: User, public_id: UUID, *, now: datetime | None = None) -> Seat:
-    """Make a conversation this operator's, if nobody has it who is there. Safe to repeat.
+    """Assign a conversation to this operator, unless another present operator has it. Idempotent.
 
     Returns:
-        The bot's seat in it, whose conversation is locked until the end of the transaction.
+        The bot's seat; its conversation is locked until the end of the transaction.
 
     Raises:
-        RefusedError: it is over, or another operator has it.
+        RefusedError: the conversation is over, or another operator has it.
     """
     now = now or timezone.now()
     dialogue = Dialogue.objects.select_for_update().filter(public_id=public_id, ended_at=None).first()
@@ -62,10 +62,11 @@ def answer(
     key: UUID,
     now: datetime | None = None,
 ) -> OperatorReply:
-    """Store what the operator says in the bot's place at this position, once per key.
+    """Store the operator's reply at this position, once per key.
 
     Raises:
-        RefusedError: the text cannot be sent, no reply is due there, or it is not this operator's to answer.
+        RefusedError: the text is empty or too long, no reply is due there, or another operator has the
+            conversation.
     """
     text, now = checked_text(text), now or timezone.now()
     seat = take(bot, operator, public_id, now=now)
@@ -78,7 +79,7 @@ def answer(
     if position != dialogue.turns or position % 2 != seat.number:
         raise refused("answered" if position < dialogue.turns else "not_due")
     least = timedelta(seconds=operators.settings_of(bot).least_seconds(text))
-    heard = said_at(dialogue.pk, position - 1) or now
+    message_time = turn_time(dialogue.pk, position - 1) or now
     return OperatorReply.objects.create(
         dialogue=dialogue,
         position=position,
@@ -87,5 +88,5 @@ def answer(
         by=operator,
         bot_version=operators.version_now(bot),
         written_at=now,
-        due_at=max(now, heard + least),
+        due_at=max(now, message_time + least),
     )

@@ -12,7 +12,7 @@ from turnwise.live.frames import MAX_TEXT
 @require_safe
 @never_cache
 def operate(request: HttpRequest, name: str) -> HttpResponse:
-    """The page of somebody who answers in a bot's place."""
+    """The page on which an operator answers in a bot's place."""
     bot = get_object_or_404(operators.operable_bots(request.user), name=name)
     settings = operators.settings_of(bot)
     shown = {

@@ -9,6 +9,4 @@ class QuestionnairesConfig(AppConfig):
 
     @override
     def ready(self) -> None:
-        importlib.import_module(
-            "turnwise.questionnaires.services"
-        )  # says who is asked before and after their work
+        importlib.import_module("turnwise.questionnaires.services")  # registers the questionnaire gate

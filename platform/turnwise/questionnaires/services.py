@@ -1,7 +1,4 @@
-"""What people are asked about themselves, before they begin and when their work is done.
-
-Before and after somebody's work: whether they are asked something about themselves.
-"""
+"""Questionnaires of participants before and after their work: which ones are due, and saving the answers."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,7 +10,7 @@ from typing_extensions import override
 
 from evaluation.questions import Answer
 from turnwise.crowd.entry import gates
-from turnwise.crowd.entry.submitted_answers import checked
+from turnwise.crowd.entry.submitted_answers import check_answers
 from turnwise.crowd.languages import language_of_questions
 from turnwise.crowd.models import Assignment, Outcome, Participation, Worker
 from turnwise.crowd.places.assignment import lock_participation
@@ -25,41 +22,42 @@ from turnwise.studies.models import Ask, Study
 from turnwise.studies.services import results_changed
 
 
-def asked_at(study: Study, moment: Moment) -> list[Ask]:
-    """The questionnaires of a study at one moment, in their order."""
+def questionnaires_at(study: Study, moment: Moment) -> list[Ask]:
+    """The study's questionnaires at one moment, in their order."""
     return [ask for ask in study.questionnaires if ask.moment == moment]
 
 
-def due(own: Participation, moment: Moment) -> list[Ask]:
-    """What they still have to answer, or to leave out.
+def due_questionnaires(participation: Participation, moment: Moment) -> list[Ask]:
+    """Questionnaires that the participant still has to answer or skip.
 
-    Before the work everybody is asked once in a study, in whichever browser, and however often they take
-    part: they are the same person each time, so their first answers stand, and what they left out then stays
-    left out. Another study asks anew. Who agreed and began nothing is forgotten once they come back in
-    another browser, and their answers with them; they are asked again.
+    Questionnaires before the work come once per worker and study, even if the worker takes part repeatedly:
+    the first answers stand, and skipped ones stay skipped. Workers who agreed, began nothing and return in
+    another browser are forgotten together with their answers, so they are asked again.
 
-    After the work they are asked each time, as it is about that time, and only if the work is complete.
-    Who has withdrawn is asked nothing.
+    Questionnaires after the work come with every participation, if its work is complete. Participants who
+    withdrew get none.
     """
-    asks = asked_at(own.study, moment)
-    if not asks or own.erased_at or hasattr(own, "withdrawal"):
+    asks = questionnaires_at(participation.study, moment)
+    if not asks or participation.erased_at or hasattr(participation, "withdrawal"):
         return []
-    if moment == Moment.AFTER_WORK and not _is_complete(own):
+    if moment == Moment.AFTER_WORK and not _is_complete(participation):
         return []
-    given = Label.objects.filter(participation__worker=own.worker_id, participation__study=own.study_id)
+    given = Label.objects.filter(
+        participation__worker=participation.worker_id, participation__study=participation.study_id
+    )
     if moment == Moment.AFTER_WORK:
-        given = given.filter(participation=own)
+        given = given.filter(participation=participation)
     known = set(given.values_list("ask", flat=True))
     return [ask for ask in asks if ask.pk not in known]
 
 
-def _is_complete(own: Participation) -> bool:
-    work: Assignment | None = getattr(own, "assignment", None)
+def _is_complete(participation: Participation) -> bool:
+    work: Assignment | None = getattr(participation, "assignment", None)
     return work is not None and work.outcome == Outcome.COMPLETE
 
 
-def shown(study: Study, asks: list[Ask]) -> dict[str, Any]:
-    """These questionnaires as their page takes them (static/js/questionnaire)."""
+def page_settings(study: Study, asks: list[Ask]) -> dict[str, Any]:
+    """Settings of the questionnaire page's script (static/js/questionnaire)."""
     language = language_of_questions(study)
     return {
         "language": language,
@@ -75,66 +73,69 @@ def shown(study: Study, asks: list[Ask]) -> dict[str, Any]:
 
 
 @transaction.atomic
-def take(own: Participation, moment: Moment, sent: Mapping[str, Any]) -> None:
+def save_answers(participation: Participation, moment: Moment, sent: Mapping[str, Any]) -> None:
     """Store what somebody answered about themselves. Safe to repeat: the first answers stay.
 
     Args:
-        own: whose.
+        participation: whose.
         moment: at which they were asked.
         sent: by question set its `answers`, None for one that they leave out, and their `timing`.
 
     Raises:
-        NotTakenError: something that has to be answered is not, or an answer cannot be. Nothing was
+        AnswersRefusedError: something that has to be answered is not, or an answer cannot be. Nothing was
             stored.
     """
     # Two tabs that send at once take turns, and so does a withdrawal: what was read before it is out of date.
-    Worker.objects.select_for_update(no_key=True).get(pk=own.worker_id)
-    own = lock_participation(own.pk)
-    labels = [_label(own, ask, sent.get(ask.question_set)) for ask in due(own, moment)]
+    Worker.objects.select_for_update(no_key=True).get(pk=participation.worker_id)
+    participation = lock_participation(participation.pk)
+    labels = [
+        _label(participation, ask, sent.get(ask.question_set))
+        for ask in due_questionnaires(participation, moment)
+    ]
     if labels:
         Label.objects.bulk_create(labels)
-        results_changed(own.study_id)
+        results_changed(participation.study_id)
 
 
-def _label(own: Participation, ask: Ask, sent: object) -> Label:
-    told = sent if isinstance(sent, dict) else {}
+def _label(participation: Participation, ask: Ask, sent: object) -> Label:
+    submitted = sent if isinstance(sent, dict) else {}
     now = timezone.now()
     return Label(
-        study=own.study,
-        participation=own,
-        rater=own.worker,
+        study=participation.study,
+        participation=participation,
+        rater=participation.worker,
         party=Party.THEMSELVES,
         ask=ask,
         question_set=ask.question_set,
-        answers=_answers(ask, told.get("answers")),
+        answers=_answers(ask, submitted.get("answers")),
         created_at=now,
         changed_at=now,
-        **Timing.of(told)._asdict(),
+        **Timing.of(submitted)._asdict(),
     )
 
 
-def _answers(ask: Ask, given: object) -> dict[str, Answer]:
+def _answers(ask: Ask, answers: object) -> dict[str, Answer]:
     """As they are stored: none of a questionnaire that is left out as a whole.
 
     Raises:
-        NotTakenError: they cannot be.
+        AnswersRefusedError: they cannot be.
     """
     if given is None and not ask.required:
         return {}
     questions = question_set(ask.question_set).in_language(language_of_questions(ask.study))
-    return checked(questions, given, missing=_("You have not answered every question yet."))
+    return check_answers(questions, given, missing=_("You have not answered every question yet."))
 
 
 class QuestionnaireGate(gates.Gate):
-    """Who is asked before they begin answers first; who is asked afterwards, before their last page."""
+    """Sends participants to their due questionnaires, before the work and before the last page."""
 
     @override
     def first(self, participation: Participation) -> str:
-        return "questionnaires:before" if due(participation, Moment.BEFORE_WORK) else ""
+        return "questionnaires:before" if due_questionnaires(participation, Moment.BEFORE_WORK) else ""
 
     @override
     def last(self, participation: Participation) -> str:
-        return "questionnaires:after" if due(participation, Moment.AFTER_WORK) else ""
+        return "questionnaires:after" if due_questionnaires(participation, Moment.AFTER_WORK) else ""
 
 
 gates.register(QuestionnaireGate())

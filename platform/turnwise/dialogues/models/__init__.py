@@ -1,4 +1,4 @@
-"""Conversations: who talks in them, what is said, and what those who talk have to read."""
+"""Tables of conversations: dialogues, seats, turns, faults, and reading material."""
 
 from turnwise.dialogues.models.conversations import Dialogue, Seat, TranscriptImport, packed
 from turnwise.dialogues.models.turns import (

@@ -1,7 +1,4 @@
-"""Conversations and the two who talk in them.
-
-Files of conversations from elsewhere.
-"""
+"""Conversations, their two seats, and imported files of conversations."""
 
 import uuid
 import zlib
@@ -24,7 +21,7 @@ from turnwise.studies.models import Study
 
 
 class TranscriptImport(models.Model):
-    """A file of conversations from elsewhere: uploaded, looked at, then imported at once or thrown away."""
+    """An uploaded file of conversations, which is checked and then imported as a whole or discarded."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="imports")
     by = models.ForeignKey(
@@ -73,25 +70,25 @@ class TranscriptImport(models.Model):
         return self.file_name
 
     @property
-    def is_under_way(self) -> bool:
+    def is_in_progress(self) -> bool:
         return self.asked_at is not None and self.imported_at is None
 
     @property
     def file(self) -> bytes:
-        """The file as it was uploaded; nothing once it is imported."""
+        """The uploaded file; empty once it is imported."""
         return zlib.decompress(self.content) if self.content else b""
 
 
 def packed(file: bytes) -> bytes:
-    """A file as it is kept: a large one would need several times its size on its way into the database."""
+    """Compress a file for storage: sending a large one to the database takes several times its size."""
     return zlib.compress(file, level=1)
 
 
 class Dialogue(models.Model):
-    """A conversation of two, who speak by turns: seat 0 has the even positions.
+    """A conversation of two seats that alternate: seat 0 has the even positions.
 
-    It carries the protocol it began with, so that a study edited later changes no running
-    conversation and the database can hold the rules by itself.
+    It stores the protocol with which it began. So a later edit of the study changes no running conversation,
+    and the database can enforce the rules by itself.
     """
 
     class Ending(models.TextChoices):
@@ -110,7 +107,7 @@ class Dialogue(models.Model):
     ended_at = models.DateTimeField(null=True, blank=True)
     ending = models.CharField(max_length=20, choices=Ending, blank=True)
 
-    # Where it was held. Of an import: the file, and what the file calls the conversation and says about it.
+    # Origin. For an import also the file, the file's id of the conversation, and its further details.
     origin = models.CharField(max_length=10, choices=Origin, default=Origin.LIVE, db_default=Origin.LIVE)
     imported_in = models.ForeignKey(
         TranscriptImport, on_delete=models.CASCADE, null=True, blank=True, related_name="dialogues"
@@ -134,11 +131,11 @@ class Dialogue(models.Model):
     min_turns = models.SmallIntegerField()
     max_turns = models.SmallIntegerField()
 
-    # How far it is. Kept in step with the turns and labels by the statements that write those.
+    # Progress, updated by the statements that write turns and labels.
     turns = models.SmallIntegerField(default=0, help_text=_("All turns, the opening included."))
     bot_turns = models.SmallIntegerField(default=0, help_text=_("Counted turns of bots."))
-    # What each seat still has to annotate, as numbers (dialogues/progress.py). In this row, as
-    # the statement that saves a turn or a label locks and writes one row.
+    # Due annotations of each seat, as numbers (dialogues/progress.py). They are in this row, so that the
+    # statement that saves a turn or a label locks and writes one row.
     due_0 = ArrayField(models.IntegerField(), default=list, blank=True)
     due_1 = ArrayField(models.IntegerField(), default=list, blank=True)
     closing = models.BooleanField(
@@ -183,32 +180,32 @@ class Dialogue(models.Model):
 
     @property
     def counted_turns(self) -> int:
-        """Its length as studies limit it: without the scripted opening."""
+        """Number of turns without the scripted opening, which study limits refer to."""
         return self.turns - min(self.turns, self.opening_turns)
 
     @property
     def bot_titles(self) -> str:
-        """Who is judged in it."""
+        """Titles of the bots in it."""
         return ", ".join(dict.fromkeys(str(each.bot) for each in self.seats.all() if each.bot))
 
     @property
     def participation(self) -> Participation | None:
-        """Of the worker who talks with a bot here; of the first, if two people talk; None of nobody here."""
+        """Participation of its worker (of the first one, if two people talk); None if it has no worker."""
         seats = sorted(self.seats.all(), key=lambda seat: seat.number)
         return next((seat.assignment.participation for seat in seats if seat.assignment), None)
 
 
 @receiver(pre_delete, sender=Assignment)
 def _delete_conversation(instance: Assignment, **_: Any) -> None:
-    """A conversation goes with the assignment of somebody who talks in it: half of one says nothing."""
+    """Delete a conversation with an assignment in it: half a conversation is useless."""
     Dialogue.objects.filter(seats__assignment=instance).delete()
 
 
 class Seat(models.Model):
-    """One of the two who talk: a worker, a bot, a member of the team, or somebody elsewhere known by a name.
+    """One side of a conversation, occupied by a worker, a bot, a team member, or an outside person's name.
 
-    A system of an imported or relayed conversation is a bot, too: an inactive one (`bots.Bot.is_outside`).
-    Both seats can be bots, as in self-play, or workers.
+    A system of an imported or relayed conversation is an inactive bot (`bots.Bot.is_outside`). Both occupants
+    can be bots, as in self-play, or workers.
     """
 
     dialogue = models.ForeignKey(Dialogue, on_delete=models.CASCADE, related_name="seats")

@@ -1,7 +1,4 @@
-"""What is said, and how it came to be said.
-
-What those who talk have to read.
-"""
+"""Turns with their typing, faults and operator replies, and the reading material of seats."""
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
@@ -23,7 +20,7 @@ class Turn(models.Model):
     The database refuses a turn after the end of its dialogue (trigger turn_only_in_open_dialogue).
     """
 
-    # No index of its own: that of turn_once_per_position begins with the dialogue.
+    # No separate index: that of turn_once_per_position begins with the dialogue.
     dialogue = models.ForeignKey(Dialogue, on_delete=models.CASCADE, related_name="turn_set", db_index=False)
     position = models.PositiveSmallIntegerField()
     text = models.CharField(max_length=MAX_TEXT)
@@ -32,7 +29,7 @@ class Turn(models.Model):
         null=True, blank=True, help_text=_("Made by the worker's browser; a resent frame has it again.")
     )
 
-    # Of a bot's reply: what is needed to reproduce it.
+    # For a bot's reply: the data needed to reproduce it.
     bot_version = models.ForeignKey(BotVersion, on_delete=models.PROTECT, null=True, blank=True)
     latency_ms = models.PositiveIntegerField(null=True, blank=True)
     seed = models.BigIntegerField(null=True, blank=True)
@@ -55,7 +52,7 @@ class Turn(models.Model):
             models.CheckConstraint(name="turn_says_something", condition=~Q(text="")),
         )
         indexes = (
-            # Only of the few that have remarks: reports count them without reading all turns.
+            # Only for the few turns with remarks, so that reports count them without reading all turns.
             models.Index(fields=("dialogue",), name="turn_with_remarks", condition=Q(remarks__isnull=False)),
         )
 
@@ -64,7 +61,7 @@ class Turn(models.Model):
 
 
 class Typing(models.Model):
-    """How a message came to be written, where the study notes that; see dialogues/turn_taking.py."""
+    """Typing of a message, if the study records it; see dialogues/turn_taking.py."""
 
     turn = models.OneToOneField(Turn, on_delete=models.CASCADE, primary_key=True, related_name="typing")
     pasted = models.PositiveIntegerField(help_text=_("Characters that came in by pasting."))
@@ -75,9 +72,9 @@ class Typing(models.Model):
 
 
 class OperatorReply(models.Model):
-    """What an operator wrote in a bot's place. It becomes the bot's turn once it may be shown."""
+    """An operator's reply in a bot's place. It becomes the bot's turn when it may be shown."""
 
-    # No index of its own: that of operator_reply_once_per_position begins with the dialogue.
+    # No separate index: that of operator_reply_once_per_position begins with the dialogue.
     dialogue = models.ForeignKey(
         Dialogue, on_delete=models.CASCADE, related_name="operator_replies", db_index=False
     )
@@ -120,9 +117,9 @@ class Fault(models.Model):
 
 
 class Material(models.Model):
-    """A text that one of the two has beside the conversation. Never changed: the database refuses it."""
+    """A text that a seat has to read beside the conversation. The database refuses changes."""
 
-    # No index of its own: that of material_once_per_number begins with the seat.
+    # No separate index: that of material_once_per_number begins with the seat.
     seat = models.ForeignKey(Seat, on_delete=models.CASCADE, related_name="materials", db_index=False)
     number = models.PositiveSmallIntegerField(help_text=_("Its place among what the seat reads, from 1."))
     key = models.CharField(max_length=20, help_text=_("Short name in files: FS1"))
@@ -155,7 +152,7 @@ MOST_USES = 4
 
 
 class ArticleUse(models.Model):
-    """How many conversations of a study have an article, but for those that do not count."""
+    """Number of counted conversations of a study that use an article."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="article_uses", db_index=False)
     article = models.ForeignKey(Article, on_delete=models.PROTECT, related_name="+")
@@ -172,7 +169,7 @@ class ArticleUse(models.Model):
 
 
 class ReadingSet(models.Model):
-    """From which article, in which configuration, by which seed the two were given what they read."""
+    """Article, configuration and seed from which both seats' reading material was drawn."""
 
     dialogue = models.OneToOneField(Dialogue, on_delete=models.CASCADE, related_name="reading_set")
     article = models.ForeignKey(Article, on_delete=models.PROTECT, related_name="+")
