@@ -24,8 +24,8 @@ from turnwise.crowd.refusals import EntryRefusedError
 from turnwise.dialogues import services, turn_taking
 from turnwise.dialogues.models import Dialogue, Seat, Typing
 from turnwise.dialogues.queries import seat_of
-from turnwise.dialogues.seat_context import Seated
-from turnwise.dialogues.services import Taken, open_exchange, seat_two
+from turnwise.dialogues.seat_context import SeatContext
+from turnwise.dialogues.services import SeatOccupant, create_dialogue, open_exchange
 from turnwise.judging.items import subjects
 from turnwise.judging.models import JudgingPlan, Training
 from turnwise.judging.queue import services as judging
@@ -34,7 +34,7 @@ from turnwise.labels.models import Label
 from turnwise.labels.services import record
 from turnwise.live.frames import RefusedError
 from turnwise.privacy.withdrawal import withdraw
-from turnwise.questionnaires.services import due, take
+from turnwise.questionnaires.services import due_questionnaires, save_answers
 from turnwise.studies.asks import About, Asked, Moment
 from turnwise.studies.models import Study
 
@@ -89,20 +89,22 @@ def withdrawing(own: Participation) -> Iterator[None]:
 
 
 @pytest.fixture
-def meeting(make_meeting: MakeMeeting) -> tuple[Dialogue, list[Seated]]:
+def meeting(make_meeting: MakeMeeting) -> tuple[Dialogue, list[SeatContext]]:
     """Two people who have begun to talk, and the seats of both."""
     study = make_meeting(notes_typing=True, moment=Moment.BEFORE_FINISH)
     first, second = come(study), come(study)
-    dialogue = seat_two(study, Taken(assignment=first), Taken(assignment=second), now=timezone.now())
+    dialogue = create_dialogue(
+        study, SeatOccupant(assignment=first), SeatOccupant(assignment=second), now=timezone.now()
+    )
     workers = dialogue.seats.order_by("number").values_list("worker_id", flat=True)
     return dialogue, [seat_of(dialogue.public_id, worker) for worker in workers if worker]
 
 
-def say(seat: Seated, text: str, key: UUID | None = None) -> None:
+def say(seat: SeatContext, text: str, key: UUID | None = None) -> None:
     async_to_sync(open_exchange)(seat, text=text, key=key or uuid4())
 
 
-def participation_of(seat: Seated) -> Participation:
+def participation_of(seat: SeatContext) -> Participation:
     return Participation.objects.get(pk=seat.participation_id)
 
 
@@ -153,7 +155,7 @@ def test_who_judges_a_text_while_its_author_withdraws_holds_nothing_up(
 
 
 def test_a_message_to_a_person_is_not_saved_once_its_author_withdraws(
-    meeting: tuple[Dialogue, list[Seated]], elsewhere: Elsewhere
+    meeting: tuple[Dialogue, list[SeatContext]], elsewhere: Elsewhere
 ) -> None:
     dialogue, (first, second) = meeting
     say(first, SECRET)
@@ -167,7 +169,7 @@ def test_a_message_to_a_person_is_not_saved_once_its_author_withdraws(
 
 
 def test_an_answer_about_a_person_is_not_saved_once_its_author_withdraws(
-    meeting: tuple[Dialogue, list[Seated]], elsewhere: Elsewhere
+    meeting: tuple[Dialogue, list[SeatContext]], elsewhere: Elsewhere
 ) -> None:
     _, (first, second) = meeting
     say(first, SECRET)
@@ -181,13 +183,15 @@ def test_an_answer_about_a_person_is_not_saved_once_its_author_withdraws(
 
 
 def test_how_a_message_was_typed_is_not_noted_once_its_author_withdraws(
-    meeting: tuple[Dialogue, list[Seated]], elsewhere: Elsewhere
+    meeting: tuple[Dialogue, list[SeatContext]], elsewhere: Elsewhere
 ) -> None:
     dialogue, (first, _) = meeting
     key = uuid4()
     say(first, SECRET, key)
     with withdrawing(participation_of(first)):
-        note = elsewhere.begin(lambda: turn_taking.note(dialogue.pk, key, turn_taking.Typed(0, 900)))
+        note = elsewhere.begin(
+            lambda: turn_taking.record_typing(dialogue.pk, key, turn_taking.TypingMeasurement(0, 900))
+        )
     note.result(LONGEST_WAIT)
 
     assert not Typing.objects.exists()
@@ -228,9 +232,9 @@ def test_answers_about_oneself_are_not_saved_once_their_author_withdraws(
     own = enter(
         make_study(asks=[ssa, Asked("demographics", About.PERSON, Moment.BEFORE_WORK, required=False)])
     )
-    assert due(own, Moment.BEFORE_WORK)  # as their page has found before
+    assert due_questionnaires(own, Moment.BEFORE_WORK)  # as their page has found before
     with withdrawing(own):
-        answers = elsewhere.begin(lambda: take(own, Moment.BEFORE_WORK, {}))
+        answers = elsewhere.begin(lambda: save_answers(own, Moment.BEFORE_WORK, {}))
     answers.result(LONGEST_WAIT)
 
     assert not Label.objects.exists()
@@ -246,7 +250,7 @@ def test_practice_before_judging_is_not_counted_once_its_worker_withdraws(
     given = [dict(YES) for _ in training.examples_of(study)]
     assert given
     with withdrawing(own):
-        practice = elsewhere.begin(lambda: training.answer(own, given))
+        practice = elsewhere.begin(lambda: training.mark_attempt(own, given))
     practice.result(LONGEST_WAIT)
 
     assert not Training.objects.exists()

@@ -17,7 +17,7 @@ from turnwise.accounts.models import User
 from turnwise.crowd.models import Redaction
 from turnwise.crowd.redaction import last_review, redact, undo
 from turnwise.judging.items import subjects
-from turnwise.privacy.personal_data import looked
+from turnwise.privacy.personal_data import review_texts
 from turnwise.studies.models import Study
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -39,7 +39,7 @@ def text_of(client: Client, address: str) -> str:
 
 
 def test_what_people_wrote_is_found_with_its_place(study: Study) -> None:
-    found = looked(study)
+    found = review_texts(study)
 
     # Of the two messages of the first conversation; its bot says the same, which is not looked through.
     assert [(each.kind.name, each.text, each.times) for each in found.found] == [
@@ -50,9 +50,9 @@ def test_what_people_wrote_is_found_with_its_place(study: Study) -> None:
     passage = found.found[1].passages[0]
     assert (passage.before, passage.after) == ("My name is ", ", write to wanda@example.org")
     assert passage.address.endswith("#turn-1")
-    first = looked(study, at_once=1)
+    first = review_texts(study, at_once=1)
     assert [each.times for each in first.found] == [1, 1]
-    assert looked(study, after=first.after or 0).looked_through == 2
+    assert review_texts(study, after=first.after or 0).looked_through == 2
 
 
 def test_the_page_redacts_everywhere_and_takes_back(
@@ -76,7 +76,7 @@ def test_the_page_redacts_everywhere_and_takes_back(
     client.post(f"{page}redact/", sent)
 
     assert {each.by for each in Redaction.objects.all()} == {rex}
-    assert looked(study).found == []
+    assert review_texts(study).found == []
     report = client.get(f"/studies/{study.pk}/report/").content.decode()
     assert "has reviewed" not in report
     assert "Nobody has reviewed" not in report

@@ -25,6 +25,7 @@ from tests.desks import begin, judge
 from tests.planted import SignIn, computed, talked
 from tests.tasks.two_people.conftest import come
 from turnwise.accounts.models import User
+from turnwise.crowd.entry.enrolment import hash_address, hashed_id
 from turnwise.crowd.models import Assignment, Outcome, Participation, PayEntry, Withdrawal, Worker
 from turnwise.crowd.panels import Arrival
 from turnwise.crowd.pay.ledger import pay
@@ -190,6 +191,9 @@ def test_pay_stays_and_the_id_goes_once_it_is_paid(paid: Study, make_study: Make
     assert list(PayEntry.objects.values()) == entries
     own = Participation.objects.select_related("worker").get(pk=own.pk)
     assert (own.worker.panel, own.worker.panel_id, own.address, own.submission) == ("", "", "", "")
+    told = Client().get(own.own_link).content.decode()
+    assert own.known_by == hashed_id("prolific", arrival.worker, paid)  # as whoever has the key can find out
+    assert "Whoever holds the key can check whether a given id fits." in told
     kept = participation_in(elsewhere)
     assert kept.worker.panel_id == arrival.worker
     assert kept.pseudonym != own.pseudonym
@@ -312,6 +316,7 @@ def test_the_own_link_shows_gives_and_withdraws_and_cannot_be_made_up(paid: Stud
     dialogue = talked(paid, [(True, False)], text=SECRET)
     own = participation_in(dialogue)
     someone = participation_in(talked(paid, [(True, False)], text="Not yours"))
+    Participation.objects.filter(pk=own.pk).update(address=hash_address("192.0.2.7", paid))
     link, client = own.data_link, Client()
 
     page = client.get(link)
@@ -319,6 +324,7 @@ def test_the_own_link_shows_gives_and_withdraws_and_cannot_be_made_up(paid: Stud
 
     assert SECRET in page.content.decode()
     assert "Not yours" not in page.content.decode()
+    assert "Whoever holds the key can check whether a given address fits." in page.content.decode()
     assert page["Referrer-Policy"] == "no-referrer"
     assert stored["conversation"]["turns"][1] == {
         "by": "you",

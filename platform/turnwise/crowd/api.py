@@ -40,13 +40,13 @@ def _study(request: AuthenticatedHttpRequest, code: str) -> Study:
     return get_object_or_404(studies_of(request.user), code=code)
 
 
-def _told(study: Study) -> RunningOut:
-    found = pausing.running(study)
+def _running_status(study: Study) -> RunningOut:
+    found = pausing.running_state(study)
     return RunningOut(
         state=study.state,
         held=bool(found.pause and found.pause.holds),
         turned_away=found.pause.turned_away if found.pause else 0,
-        under_way=found.under_way,
+        under_way=found.in_progress,
         message=found.notice.text if found.notice else "",
     )
 
@@ -54,7 +54,7 @@ def _told(study: Study) -> RunningOut:
 @router.get("/studies/{slug:code}/running", response=answers(RunningOut, 404))
 def running(request: AuthenticatedHttpRequest, code: str) -> RunningOut:
     """How a study of one's own runs."""
-    return _told(_study(request, code))
+    return _running_status(_study(request, code))
 
 
 @router.post("/studies/{slug:code}/pause", response=answers(RunningOut, 404, 409, has_body=True))
@@ -62,7 +62,9 @@ def pause(request: AuthenticatedHttpRequest, code: str, sent: Body[PauseIn | Non
     """Admit nobody new. Of a paused study: say anew whether those in it are held."""
     study = _study(request, code)
     try:
-        return _told(pausing.pause(study.pk, holds=bool(sent and sent.hold), by=request.user.get_username()))
+        return _running_status(
+            pausing.pause(study.pk, holds=bool(sent and sent.hold), by=request.user.get_username())
+        )
     except ValidationError as error:
         raise HttpError(409, " ".join(error.messages)) from None
 
@@ -72,7 +74,7 @@ def resume(request: AuthenticatedHttpRequest, code: str) -> RunningOut:
     """Admit people again; whoever was held goes on."""
     study = _study(request, code)
     try:
-        return _told(pausing.resume(study.pk, by=request.user.get_username()))
+        return _running_status(pausing.resume(study.pk, by=request.user.get_username()))
     except ValidationError as error:
         raise HttpError(409, " ".join(error.messages)) from None
 
@@ -82,7 +84,7 @@ def message(request: AuthenticatedHttpRequest, code: str, sent: Body[MessageIn])
     """Tell everybody who is at work something, at once; an empty text takes it back."""
     study = _study(request, code)
     try:
-        pausing.tell(study.pk, sent.text, by=request.user.get_username())
+        pausing.publish_notice(study.pk, sent.text, by=request.user.get_username())
     except ValidationError as error:
         raise HttpError(422, " ".join(error.messages)) from None
-    return _told(study)
+    return _running_status(study)

@@ -9,7 +9,7 @@ from django.utils import timezone
 from turnwise.bots.models import Bot
 from turnwise.crowd.entry.sessions import Session
 from turnwise.crowd.models import CODED, Assignment, Outcome, Participation, Worker
-from turnwise.crowd.places.reservation import holding, of_this_phase
+from turnwise.crowd.places.reservation import current_phase_assignments, holding
 from turnwise.studies.models import Study, StudyBot
 from turnwise.studies.queries import number_of
 from turnwise.studies.tasks import Rows
@@ -31,15 +31,15 @@ class BotProgress:
         return min(100, round(100 * self.finished / self.target)) if self.target else 100
 
 
-def finished_and_wanted(studies: QuerySet[Study]) -> Rows:
+def conversation_counts(studies: QuerySet[Study]) -> Rows:
     """Of each study its key, its finished conversations, and how many are wanted of all its bots."""
-    complete = of_this_phase(studies).filter(outcome=Outcome.COMPLETE, study_bot__isnull=False)
+    complete = current_phase_assignments(studies).filter(outcome=Outcome.COMPLETE, study_bot__isnull=False)
     bots = StudyBot.objects.filter(study__in=studies).values_list("study").order_by()
     return bots.annotate(finished=number_of(complete), wanted=Sum("target"))
 
 
 def progress(study: Study, *, now: datetime | None = None) -> list[BotProgress]:
-    counted = of_this_phase(Study.objects.filter(pk=study.pk))
+    counted = current_phase_assignments(Study.objects.filter(pk=study.pk))
     rows = study.study_bots.select_related("bot").annotate(
         finished=_of_bot(counted.filter(outcome=Outcome.COMPLETE)),
         open=_of_bot(counted.filter(holding(now or timezone.now()))),

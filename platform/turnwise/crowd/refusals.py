@@ -106,7 +106,7 @@ def place_gone(*, may_start: bool) -> EntryRefusedError:
     )
 
 
-def resting() -> EntryRefusedError:
+def bots_unavailable() -> EntryRefusedError:
     return EntryRefusedError(
         "resting",
         status=503,
@@ -174,7 +174,7 @@ def took_part_often() -> EntryRefusedError:
     )
 
 
-def met_all() -> EntryRefusedError:
+def talked_with_all_bots() -> EntryRefusedError:
     return _did_all(
         "met_all",
         _("You have talked with every chatbot in this study once. All your work is safe."),
@@ -192,7 +192,7 @@ def _did_all(reason: str, say: str) -> EntryRefusedError:
     )
 
 
-def again_from_panel() -> EntryRefusedError:
+def re_enter_from_panel() -> EntryRefusedError:
     return EntryRefusedError(
         "again_from_panel",
         status=409,
@@ -216,7 +216,7 @@ def took_part_and_erased() -> EntryRefusedError:
     )
 
 
-def unknown_own_link() -> EntryRefusedError:
+def unknown_data_link() -> EntryRefusedError:
     return EntryRefusedError(
         "unknown_own_link",
         status=404,
@@ -254,7 +254,7 @@ def _link(reason: str, say: str, cure: str, *, status: int = 400) -> EntryRefuse
     return EntryRefusedError(reason, status=status, title=_("This link does not work"), say=say, cure=cure)
 
 
-def odd_link(why: str) -> EntryRefusedError:
+def malformed_link(why: str) -> EntryRefusedError:
     return _link(
         "odd_link",
         why,

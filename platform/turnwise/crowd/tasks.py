@@ -13,4 +13,4 @@ def end_overdue() -> None:
 @shared_task
 def tell_panels() -> None:
     """Every few seconds: tell panels over their API what waits to be told."""
-    panel_acts.do_due()
+    panel_acts.send_due_acts()

@@ -18,7 +18,7 @@ from turnwise.crowd.entry.sessions import Session, session_of
 from turnwise.crowd.languages import ENGLISH, catalog_of
 from turnwise.crowd.places.reservation import SECONDS_BETWEEN_SIGNS_OF_A_PAGE
 from turnwise.crowd.running import limits
-from turnwise.crowd.running.worker_status import PLAIN, Standing, standings, watch
+from turnwise.crowd.running.worker_status import NO_STATUS, WorkerStatus, watch, worker_statuses
 from turnwise.live.database import in_database
 from turnwise.live.frames import Allowance, Frame, RefusedError, as_json, field, parse_frame
 
@@ -63,7 +63,7 @@ class WorkerSocket(AsyncWebsocketConsumer):
     assignment_id: int | None = None
     """Of the work that the tab may enter; None until that is known, and for one that is turned away."""
 
-    given_back: tuple[str, ...] = ()
+    echoed_fields: tuple[str, ...] = ()
     """Fields of a refused frame by which the page knows which one it was."""
 
     counted_for: tuple[str, ...] = ()
@@ -73,7 +73,7 @@ class WorkerSocket(AsyncWebsocketConsumer):
     """Whether the study's limits of time hold here."""
     waits = True
     """Whether it is this worker's turn."""
-    standing = PLAIN
+    status = NO_STATUS
 
     has_begun = False
     """Whether anything of their work was sent, here or before; until then the open page holds their place."""
@@ -110,7 +110,7 @@ class WorkerSocket(AsyncWebsocketConsumer):
             return
         await self._look()
         watch().add(self)
-        await self.moved(waits=self.waits, anew=False)
+        await self.update_clock(waits=self.waits, anew=False)
 
     async def enter(self, session: Session) -> None:
         """Find the work in the socket's address, set `assignment_id`, and show how far it is.
@@ -168,15 +168,15 @@ class WorkerSocket(AsyncWebsocketConsumer):
                 raise RefusedError("too_fast")
             frame = parse_frame(text_data, self.handlers)
             is_step = frame["type"] not in NO_STEP
-            if is_step and (self.standing.ended or self.standing.is_held):
-                raise RefusedError("ended" if self.standing.ended else "paused")
+            if is_step and (self.status.ended or self.status.is_held):
+                raise RefusedError("ended" if self.status.ended else "paused")
             if not self.has_begun and frame["type"] not in OF_THE_PAGE:
                 await self.begin()
             await self.handlers[frame["type"]](frame)
             if frame["type"] not in OF_THE_PAGE:
                 self.is_at_work = True
             if is_step:
-                await self.worked()
+                await self.on_step()
         except RefusedError as refusal:
             await self.refuse(refusal, frame)
 
@@ -196,35 +196,35 @@ class WorkerSocket(AsyncWebsocketConsumer):
 
     async def _look(self) -> None:
         assert self.assignment_id is not None
-        found = await in_database(standings, [self.assignment_id])
-        await self.heed(found.get(self.assignment_id, PLAIN))
+        found = await in_database(worker_statuses, [self.assignment_id])
+        await self.update_status(found.get(self.assignment_id, NO_STATUS))
 
-    async def heed(self, standing: Standing) -> None:
+    async def update_status(self, status: WorkerStatus) -> None:
         """Tell the page what has changed beside its work."""
-        before, self.standing = self.standing, standing
-        if standing == before:
+        before, self.status = self.status, status
+        if status == before:
             return
-        if standing.ended:
+        if status.ended:
             if not before.ended:
-                await self.show_again()
+                await self.show_progress()
             return
-        if standing.told != before.told:
-            await self.say(standing.frame(timezone.now()))
-        if before.is_held and not standing.is_held:
-            await self.show_again()
+        if status.page_state != before.page_state:
+            await self.say(status.frame(timezone.now()))
+        if before.is_held and not status.is_held:
+            await self.show_progress()
 
-    async def show_again(self) -> None:
+    async def show_progress(self) -> None:
         """Show how far the work is, upon which the page sends what it has kept, or leads on."""
 
-    async def worked(self) -> None:
+    async def on_step(self) -> None:
         """The worker took a step, and the next one is theirs, too."""
-        await self.moved(waits=True)
+        await self.update_clock(waits=True)
 
-    async def moved(self, *, waits: bool, anew: bool = True) -> None:
+    async def update_clock(self, *, waits: bool, anew: bool = True) -> None:
         """Start or stop the clock, where the study has one."""
         self.waits = waits
-        if self.assignment_id is not None and self.has_clock and self.standing.is_limited:
-            await in_database(limits.move, self.assignment_id, waits=waits, anew=anew)
+        if self.assignment_id is not None and self.has_clock and self.status.is_limited:
+            await in_database(limits.update_clocks, self.assignment_id, waits=waits, anew=anew)
             await self._look()
 
     async def more_time(self, frame: Frame) -> None:
@@ -241,14 +241,14 @@ class WorkerSocket(AsyncWebsocketConsumer):
             await self.send(text_data=as_json(frame))
 
     async def refuse(self, refusal: RefusedError, frame: Frame) -> None:
-        given = {name: frame[name] for name in self.given_back if isinstance(frame.get(name), str | int)}
-        told = {"reason": refusal.reason, "say": refusal.say, **self.leads_on(refusal.reason)}
+        given = {name: frame[name] for name in self.echoed_fields if isinstance(frame.get(name), str | int)}
+        told = {"reason": refusal.reason, "say": refusal.say, **self.redirect_for(refusal.reason)}
         await self.say({"type": "refused", **told, **given})
         if refusal.reason in CLOSE_CODES:
             self.is_open = False
             await self.close(code=CLOSE_CODES[refusal.reason])
 
-    def leads_on(self, reason: str) -> Frame:
+    def redirect_for(self, reason: str) -> Frame:
         """Where the page leads somebody who was refused for this reason, as `to`; empty: it stays."""
         return {}
 

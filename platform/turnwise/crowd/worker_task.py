@@ -21,18 +21,18 @@ from typing_extensions import override
 
 from turnwise.crowd import refusals
 from turnwise.crowd.panels import study_panels
-from turnwise.crowd.places.reservation import HOLD, admitting
+from turnwise.crowd.places.reservation import HOLD, bots_admitting
 from turnwise.live.frames import Frame, RefusedError
 from turnwise.studies.models import Study
 from turnwise.studies.tasks import Stage, StudyTask, task_of
 
 EXAMPLE_CODE = "EXAMPLE-CODE"
 
-Answers = Callable[[Frame], AsyncIterator[Frame]]
+FrameAnswers = Callable[[Frame], AsyncIterator[Frame]]
 
 
 @dataclass(frozen=True, slots=True)
-class Wishes:
+class PreviewOptions:
     """How somebody wants to see the pages.
 
     Attributes:
@@ -46,7 +46,7 @@ class Wishes:
     panel: int | None = None
 
     @classmethod
-    def of(cls, query: QueryDict, study: Study, *, language: str = "language") -> "Wishes":
+    def of(cls, query: QueryDict, study: Study, *, language: str = "language") -> "PreviewOptions":
         """What a query asks for; whatever the study does not have is left out.
 
         Args:
@@ -71,7 +71,7 @@ def _number(text: str | None) -> int | None:
     return int(text) if text and text.isascii() and text.isdecimal() and len(text) < 10 else None
 
 
-class Previewed(ABC):
+class WorkPreview(ABC):
     """The work of a study as one tab tries it: what its pages are given, and what their socket answers.
 
     Attributes:
@@ -81,7 +81,7 @@ class Previewed(ABC):
 
     pages: ClassVar[Mapping[str, str | Promise]] = {"work": gettext_lazy("The work")}
 
-    def __init__(self, study: Study, page: str, wishes: Wishes, *, then: str) -> None:
+    def __init__(self, study: Study, page: str, wishes: PreviewOptions, *, then: str) -> None:
         self.study = study
         self.key = page
         self.wishes = wishes
@@ -105,7 +105,7 @@ class Previewed(ABC):
         return f"preview.{self.study.pk}.{self.key}"
 
     @abstractmethod
-    def shown(self) -> tuple[str, dict[str, Any]]:
+    def template_and_context(self) -> tuple[str, dict[str, Any]]:
         """The template of the page, and what it is given."""
 
     @abstractmethod
@@ -113,11 +113,11 @@ class Previewed(ABC):
         """What a tab is told when it has connected."""
 
     @abstractmethod
-    def answers(self) -> Mapping[str, Answers]:
+    def answers(self) -> Mapping[str, FrameAnswers]:
         """What each type of frame is answered with. They raise `RefusedError` as the work itself does."""
 
 
-class ItemsPreviewed(Previewed):
+class ItemsPreview(WorkPreview):
     """Work on a few items, over once all of them are done.
 
     Attributes:
@@ -141,12 +141,12 @@ class ItemsPreviewed(Previewed):
         return {"done": done, "size": size, "may_finish": done >= size}
 
     @abstractmethod
-    def told(self) -> Frame:
+    def items_frame(self) -> Frame:
         """The items that are still to be done, and those that are, as the page reads them."""
 
     def state(self) -> Frame:
         finished = self.then if self.is_over else None
-        return {"type": "state", **self.told(), "progress": self.progress, "finished": finished}
+        return {"type": "state", **self.items_frame(), "progress": self.progress, "finished": finished}
 
     @override
     async def begin(self) -> AsyncIterator[Frame]:
@@ -174,7 +174,7 @@ class WorkerTask(StudyTask):
     """
 
     has_workers = True
-    way: ClassVar[tuple[Stage, ...]] = (
+    stages: ClassVar[tuple[Stage, ...]] = (
         Stage.DESIGN, Stage.PREVIEW, Stage.REHEARSE, Stage.RECRUIT, Stage.MONITOR, Stage.RESULTS,
         Stage.EXPORT,
     )  # fmt: skip
@@ -185,12 +185,12 @@ class WorkerTask(StudyTask):
     welcome: ClassVar[str]
     instructions: ClassVar[str]
     saved: ClassVar[str | Promise]
-    previewed: ClassVar[type[Previewed]]
+    previewed: ClassVar[type[WorkPreview]]
     needs_bots: ClassVar[bool] = False
 
     @override
     def why_none_can_come(self, study: Study) -> str:
-        return study_panels.why_unready(study)
+        return study_panels.setup_problems(study)
 
     @override
     def copied_into(self, study: Study, copy: Study) -> None:
@@ -217,10 +217,10 @@ def work_of(study: Study) -> WorkerTask:
     return task
 
 
-def is_resting(study: Study) -> bool:
+def are_bots_unavailable(study: Study) -> bool:
     """Whether none of the bots that somebody new could get would answer now, or all are switched off."""
     task = work_of(study)
-    return task.needs_bots and not admitting(task.bots_to_try(study), now=timezone.now())
+    return task.needs_bots and not bots_admitting(task.bots_to_try(study), now=timezone.now())
 
 
 def is_full(study: Study, *, now: datetime | None = None) -> bool:

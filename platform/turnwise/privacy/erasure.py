@@ -11,7 +11,7 @@ from django.db.models.functions import Coalesce
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from turnwise.crowd.entry.enrolment import hashed_id
+from turnwise.crowd.entry.enrolment import hash_panel_id
 from turnwise.crowd.models import Invitation, Participation, Worker, pseudonym
 from turnwise.crowd.panels.links import Invited
 from turnwise.crowd.pay import ledger
@@ -24,24 +24,24 @@ from turnwise.studies.models import Study
 from turnwise.trash import soft_delete as trash
 
 
-def every_one_of(own: Participation) -> QuerySet[Participation]:
+def participations_of_person(own: Participation) -> QuerySet[Participation]:
     """All that the person of a participation began in its study."""
     return Participation.objects.filter(worker=own.worker_id, study=own.study_id)
 
 
-def is_owed(own: Participation) -> bool:
+def has_unpaid_amount(own: Participation) -> bool:
     """Whether somebody still has to be paid for any of their times, for which their id is needed."""
-    only = list(every_one_of(own).values_list("pk", flat=True))
+    only = list(participations_of_person(own).values_list("pk", flat=True))
     return any(account.due > 0 for account in ledger.accounts(own.study, only=only))
 
 
-def cut_loose(own: Participation, *, now: datetime) -> None:
+def anonymize(own: Participation, *, now: datetime) -> None:
     """Erase, in the caller's transaction, who took part; what is left is nobody's in particular.
 
     It holds for each time that they did. Where the worker takes part in other studies, these keep them, and
     what they began here gets a worker of its own.
     """
-    known, here = own.worker, list(every_one_of(own).values_list("pk", flat=True))
+    known, here = own.worker, list(participations_of_person(own).values_list("pk", flat=True))
     if known.panel == Invited.key:
         key = known.panel_id.rpartition("-")[2]
         invited = Invitation.objects.filter(study=own.study_id, pk=int(key) if key.isdigit() else 0)
@@ -53,12 +53,12 @@ def cut_loose(own: Participation, *, now: datetime) -> None:
         _move(here, own.study_id, known, kept)
     else:
         Worker.objects.filter(pk=known.pk).update(panel="", panel_id="", pseudonym=pseudonym())
-    known_by = hashed_id(known.panel, known.panel_id, own.study) if known.panel_id else ""
+    known_by = hash_panel_id(known.panel, known.panel_id, own.study) if known.panel_id else ""
     Participation.objects.filter(pk__in=here).update(
         worker=kept, known_by=known_by, address="", submission="", way_back={}, erased_at=now
     )
     bundles.forget([own.study_id])
-    trash.forget([own.study_id])
+    trash.purge_studies([own.study_id])
 
 
 def _move(here: Collection[int], study_id: int, known: Worker, fresh: Worker) -> None:
@@ -105,7 +105,7 @@ def erase_ids(participation_id: int, *, now: datetime | None = None) -> None:
     own = rows.get(pk=participation_id)
     if own.erased_at:
         return
-    if is_owed(own):
+    if has_unpaid_amount(own):
         raise ValidationError(
             _(
                 "%(who)s is still to be paid, and the id is needed for that. First mark them as "
@@ -113,13 +113,13 @@ def erase_ids(participation_id: int, *, now: datetime | None = None) -> None:
             )
             % {"who": own.pseudonym}
         )
-    cut_loose(own, now=now or timezone.now())
+    anonymize(own, now=now or timezone.now())
 
 
 def _is_due_each_time(own: Participation, now: datetime) -> bool:
     """Whether each participation of the person in its study is due: until then the id is kept for all."""
     # By their keys, so that the database reads these rows and no others.
-    keys = list(every_one_of(own).values_list("pk", flat=True))
+    keys = list(participations_of_person(own).values_list("pk", flat=True))
     return len(_due_keys(Participation.objects.filter(pk__in=keys), now)) == len(keys)
 
 
@@ -130,7 +130,7 @@ def erase_due(*, now: datetime | None = None) -> int:
         with transaction.atomic():
             rows = Participation.objects.select_related("study", "worker").select_for_update(of=("self",))
             own = rows.filter(pk=key, erased_at=None).first()
-            if own and _is_due_each_time(own, now) and not is_owed(own):
-                cut_loose(own, now=now)
+            if own and _is_due_each_time(own, now) and not has_unpaid_amount(own):
+                anonymize(own, now=now)
                 erased += 1
     return erased

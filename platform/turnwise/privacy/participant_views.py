@@ -16,13 +16,13 @@ from turnwise.crowd import refusals
 from turnwise.crowd.entry.worker_views import refused
 from turnwise.crowd.models import Participation, named_by
 from turnwise.privacy import withdrawal
-from turnwise.privacy.stored_data import stored_of
+from turnwise.privacy.stored_data import stored_data_of
 from turnwise.studies.models import Study
 
-OwnView = Callable[[HttpRequest, Participation], HttpResponse]
+DataView = Callable[[HttpRequest, Participation], HttpResponse]
 
 
-def own_page(view: OwnView) -> Callable[[HttpRequest, str, str], HttpResponse]:
+def data_page(view: DataView) -> Callable[[HttpRequest, str, str], HttpResponse]:
     """Find whose link it is. Whoever has it may look, from any device: it is theirs to keep."""
 
     @wraps(view)
@@ -31,7 +31,7 @@ def own_page(view: OwnView) -> Callable[[HttpRequest, str, str], HttpResponse]:
             return too_many(request)
         study = Study.objects.filter(code=code).exclude(state=Study.State.DRAFT).first()
         own = named_by(token, study) if study else None
-        response = view(request, own) if own else refused(request, refusals.unknown_own_link(), study)
+        response = view(request, own) if own else refused(request, refusals.unknown_data_link(), study)
         response["Referrer-Policy"] = "no-referrer"
         response["X-Robots-Tag"] = "noindex"
         add_never_cache_headers(response)
@@ -41,28 +41,28 @@ def own_page(view: OwnView) -> Callable[[HttpRequest, str, str], HttpResponse]:
 
 
 @require_safe
-@own_page
+@data_page
 def mine(request: HttpRequest, own: Participation) -> HttpResponse:
-    return render(request, "privacy/mine.html", _shown(request, own))
+    return render(request, "privacy/mine.html", _page_context(request, own))
 
 
-def _shown(request: HttpRequest, own: Participation) -> dict[str, object]:
+def _page_context(request: HttpRequest, own: Participation) -> dict[str, object]:
     late = withdrawal.why_too_late(own, timezone.now())
     return {
         "study": own.study,
         "own": own,
-        "stored": stored_of(own),
+        "stored": stored_data_of(own),
         "withdrawal": getattr(own, "withdrawal", None),
         "until": withdrawal.last_day(own),
         "late": late,
-        "base": own.own_link,
+        "base": own.data_link,
     }
 
 
 @require_safe
-@own_page
+@data_page
 def file(request: HttpRequest, own: Participation) -> HttpResponse:
-    text = json.dumps(stored_of(own), ensure_ascii=False, indent=1) + "\n"
+    text = json.dumps(stored_data_of(own), ensure_ascii=False, indent=1) + "\n"
     name = f"turnwise-{own.study.code}-{own.pseudonym}.json"
     return HttpResponse(
         text,
@@ -75,12 +75,12 @@ def file(request: HttpRequest, own: Participation) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@own_page
+@data_page
 def withdraw(request: HttpRequest, own: Participation) -> HttpResponse:
     """Withdraw, after a question whether that is meant."""
     if hasattr(own, "withdrawal"):
-        return redirect(own.own_link)
-    shown = _shown(request, own)
+        return redirect(own.data_link)
+    shown = _page_context(request, own)
     if request.method != "POST":
         return render(request, "privacy/withdraw.html", shown, status=403 if shown["late"] else 200)
     if request.POST.get("sure") != "yes":
@@ -89,4 +89,4 @@ def withdraw(request: HttpRequest, own: Participation) -> HttpResponse:
         withdrawal.withdraw(own.pk)
     except ValidationError:
         return render(request, "privacy/withdraw.html", shown, status=403)
-    return redirect(own.own_link)
+    return redirect(own.data_link)

@@ -13,7 +13,7 @@ from django.urls import reverse
 from evaluation.questions import Answer, Question
 from evaluation.questions import Kind as QuestionKind
 from evaluation.texts.cleaning import WITHDRAWN
-from evaluation.texts.personal_data import Kind, Redactor, found_in
+from evaluation.texts.personal_data import Kind, Redactor, find_personal_data
 from turnwise.crowd.redaction import redactor_of
 from turnwise.dialogues.models import Turn
 from turnwise.judging.models import Item
@@ -80,7 +80,7 @@ class Passage:
 
 
 @dataclass(slots=True)
-class Likely:
+class LikelyPersonalData:
     """Likely personal data: what, how often, and its first passages."""
 
     kind: Kind
@@ -95,7 +95,7 @@ class Likely:
 
 
 @dataclass(slots=True)
-class Looked:
+class ReviewedTexts:
     """What was found in some of a study's texts.
 
     Attributes:
@@ -104,7 +104,7 @@ class Looked:
         after: from where to go on; None: these were the last.
     """
 
-    found: list[Likely]
+    found: list[LikelyPersonalData]
     looked_through: int
     after: int | None
 
@@ -116,7 +116,7 @@ class _Text:
     address: str
 
 
-def looked(study: Study, *, after: int = 0, at_once: int = AT_ONCE) -> Looked:
+def review_texts(study: Study, *, after: int = 0, at_once: int = AT_ONCE) -> ReviewedTexts:
     """Likely personal data in what people wrote, but for what is redacted already.
 
     Args:
@@ -128,19 +128,19 @@ def looked(study: Study, *, after: int = 0, at_once: int = AT_ONCE) -> Looked:
     texts = [*map(_of_turn, turns[:at_once])]
     if not after:
         texts += [*_responses(study), *_answers(study)]
-    known, found = redactor_of([study.pk]), dict[str, Likely]()
+    known, found = redactor_of([study.pk]), dict[str, LikelyPersonalData]()
     for each in texts:
-        for one in found_in(each.text):
+        for one in find_personal_data(each.text):
             if known(one.text) != one.text:
                 continue
-            likely = found.setdefault(one.text.casefold(), Likely(one.kind, one.text))
+            likely = found.setdefault(one.text.casefold(), LikelyPersonalData(one.kind, one.text))
             likely.times += 1
             if len(likely.passages) < PASSAGES:
                 before, rest = each.text[max(0, one.start - AROUND) : one.start], each.text[one.end :]
                 likely.passages.append(Passage(before, one.text, rest[:AROUND], each.where, each.address))
     is_more = len(turns) > at_once
     ordered = sorted(found.values(), key=lambda each: (-each.times, each.kind.name, each.text))
-    return Looked(ordered, len(texts), turns[at_once - 1].pk if is_more else None)
+    return ReviewedTexts(ordered, len(texts), turns[at_once - 1].pk if is_more else None)
 
 
 def _turns(study: Study) -> Any:

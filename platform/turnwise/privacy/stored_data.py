@@ -11,13 +11,13 @@ from turnwise.crowd.models import Participation, PayEntry, Practice
 from turnwise.dialogues.models import Dialogue, Seat, Turn, Typing
 from turnwise.judging.models import Training
 from turnwise.labels.models import Label, Pair
-from turnwise.quality.flagging import in_words
+from turnwise.quality.flagging import describe_flag
 from turnwise.quality.models import Attempt, Decision
 from turnwise.questions.question_sets import question_set
 from turnwise.responses.models import Response
 
 
-def stored_of(own: Participation) -> dict[str, Any]:
+def stored_data_of(own: Participation) -> dict[str, Any]:
     """All of it as JSON. Which bot somebody talked with is left out: the study may not tell."""
     seat = _seat(own)
     withdrawal = getattr(own, "withdrawal", None)
@@ -30,7 +30,7 @@ def stored_of(own: Participation) -> dict[str, Any]:
             "submission": own.submission,
             "network_address": _("coded") if own.address else "",
             "resume_code": own.resume_code,
-            "completion_code": own.code_given,
+            "completion_code": own.disclosed_code,
         },
         "consent": {"version": own.consent.number, "at": _time(own.consented_at), "text": own.consent.text},
         "work": _work(own),
@@ -44,12 +44,12 @@ def stored_of(own: Participation) -> dict[str, Any]:
             *filter(None, (own.signs, own.proposed_reason, own.excluded_reason)),
             *_noted(own),
         ],
-        "told_over_panel": _told(own),
+        "told_over_panel": _panel_messages(own),
         "pay": _pay(own),
     }
 
 
-def counted_of(own: Participation) -> dict[str, int]:
+def count_stored(own: Participation) -> dict[str, int]:
     """How much of it there is: messages, answers, responses that were written, entries of pay."""
     said = Turn.objects.filter(dialogue__seats__assignment__participation=own)
     return {
@@ -76,17 +76,17 @@ def _other_time(own: Participation) -> dict[str, Any]:
         "number": own.number,
         "submission": own.submission,
         "resume_code": own.resume_code,
-        "completion_code": own.code_given,
+        "completion_code": own.disclosed_code,
         "consent": {"version": own.consent.number, "at": _time(own.consented_at), "text": own.consent.text},
         "work": _work(own),
         "conversation": _conversation(seat) if seat else None,
         "noted_about_you": _noted(own),
-        "told_over_panel": _told(own),
+        "told_over_panel": _panel_messages(own),
         "pay": _pay(own),
     }
 
 
-def _told(own: Participation) -> list[dict[str, str]]:
+def _panel_messages(own: Participation) -> list[dict[str, str]]:
     return [
         {"what": act.get_kind_display(), "text": act.text, "at": _time(act.done_at)}
         for act in own.panel_acts.all()
@@ -142,7 +142,7 @@ def _paid(entry: PayEntry) -> dict[str, str]:
 
 def _noted(own: Participation) -> list[str]:
     """What was seen of how they worked, and what was decided about it."""
-    flags = [in_words(flag.kind, flag.figures) for flag in own.flags.all()]
+    flags = [describe_flag(flag.kind, flag.figures) for flag in own.flags.all()]
     decided = Decision.objects.filter(study=own.study_id, participation=own.pk)
     return [*flags, *(f"{each.get_action_display()}: {each.reason}".removesuffix(": ") for each in decided)]
 
@@ -188,7 +188,7 @@ def _labels(own: Participation) -> QuerySet[Label]:
 def _answer(label: Label) -> dict[str, Any]:
     return {
         "about": _about(label),
-        "answers": _in_words(label.question_set, label.answers),
+        "answers": _answer_texts(label.question_set, label.answers),
         "at": _time(label.changed_at),
         "changed": label.changes,
         "shown_ms": label.shown_ms,
@@ -196,7 +196,7 @@ def _answer(label: Label) -> dict[str, Any]:
     }
 
 
-def _in_words(questions: str, answers: Mapping[str, Any]) -> dict[str, str]:
+def _answer_texts(questions: str, answers: Mapping[str, Any]) -> dict[str, str]:
     asked = question_set(questions).questions
     return {
         str(each.wording): str(each.caption_of(answers[each.key])) for each in asked if each.key in answers

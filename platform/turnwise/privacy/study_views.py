@@ -27,8 +27,8 @@ from turnwise.accounts.models import User
 from turnwise.crowd import redaction
 from turnwise.crowd.models import Participation, Redaction, Withdrawal, Worker
 from turnwise.privacy import erasure, withdrawal
-from turnwise.privacy.personal_data import looked, studies_that_judge
-from turnwise.privacy.stored_data import counted_of
+from turnwise.privacy.personal_data import review_texts, studies_that_judge
+from turnwise.privacy.stored_data import count_stored
 from turnwise.studies import bundles
 from turnwise.studies.models import Study
 from turnwise.studies.queries import studies_of
@@ -38,7 +38,7 @@ from turnwise.trash import soft_delete as trash
 MOST = 100
 
 
-def found(user: User | AnonymousUser, sought: str) -> QuerySet[Participation]:
+def find_participations(user: User | AnonymousUser, sought: str) -> QuerySet[Participation]:
     """Where somebody took part, in studies that this person works on; admins work on all.
 
     Args:
@@ -92,18 +92,18 @@ def withdraw(request: HttpRequest, pk: int, participation: int) -> HttpResponse:
     if request.method == "POST":
         assert request.user.is_authenticated
         try:
-            said = _erased(own, request.POST.get("what", "everything"), request.user)
+            said = _erase(own, request.POST.get("what", "everything"), request.user)
         except ValidationError as error:
             refused = " ".join(error.messages)
         else:
             messages.success(request, said % {"who": own.pseudonym})
             return redirect("privacy:overview", pk=study.pk)
-    shown = {"stored": counted_of(own), "is_owed": erasure.is_owed(own), "refused": refused}
+    shown = {"stored": count_stored(own), "is_owed": erasure.has_unpaid_amount(own), "refused": refused}
     context = {"study": study, "own": own, **shown}
     return render(request, "privacy/withdraw_for.html", context, status=422 if refused else 200)
 
 
-def _erased(own: Participation, what: str, by: User) -> str:
+def _erase(own: Participation, what: str, by: User) -> str:
     if what == "ids":
         erasure.erase_ids(own.pk)
         return _("The ids of %(who)s are erased; what they said stays.")
@@ -123,7 +123,7 @@ def find(request: HttpRequest) -> HttpResponse:
     return render(
         request,
         "privacy/find.html",
-        {"sought": sought, "people": found(request.user, sought)[:MOST]},
+        {"sought": sought, "people": find_participations(request.user, sought)[:MOST]},
     )
 
 
@@ -135,7 +135,7 @@ def texts(request: HttpRequest, pk: int) -> HttpResponse:
         return too_many(request)
     shown = {
         "study": study,
-        "looked": looked(study, after=_whole(request.GET.get("after", ""))),
+        "looked": review_texts(study, after=_whole_number(request.GET.get("after", ""))),
         "redacted": Redaction.objects.filter(study=study, undone_at=None).select_related("by"),
         "undone": Redaction.objects.filter(study=study, undone_at__isnull=False).select_related(
             "by", "undone_by"
@@ -153,14 +153,14 @@ def redact(request: HttpRequest, pk: int) -> HttpResponse:
     assert request.user.is_authenticated
     study.refresh_from_db(fields=["results_version"])
     # What came while the page was open was not seen.
-    is_newest = _whole(request.POST.get("seen", "")) >= study.results_version
+    is_newest = _whole_number(request.POST.get("seen", "")) >= study.results_version
     chosen = request.POST.getlist("shown" if "all" in request.POST else "text")
     own = [(Kind.OTHER, each) for each in request.POST.getlist("own")]
     try:
         with transaction.atomic():
             done = redaction.redact(study, [*map(_parsed, chosen), *own], by=request.user)
             if done:
-                _follow(study)
+                _update_dependents(study)
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))
         return redirect("privacy:texts", pk=pk)
@@ -168,7 +168,7 @@ def redact(request: HttpRequest, pk: int) -> HttpResponse:
         redaction.note_review(study, by=request.user)
     said = ngettext("%(n)d text is redacted.", "%(n)d texts are redacted.", done) % {"n": done}
     messages.success(request, said if chosen or own else _("It is recorded that you reviewed the texts."))
-    further = _whole(request.POST.get("after", ""))
+    further = _whole_number(request.POST.get("after", ""))
     address = reverse("privacy:texts", args=[pk])
     return redirect(f"{address}?after={further}" if further else address)
 
@@ -178,10 +178,10 @@ def redact(request: HttpRequest, pk: int) -> HttpResponse:
 def undo(request: HttpRequest, pk: int) -> HttpResponse:
     study = get_object_or_404(studies_of(request.user), pk=pk)
     assert request.user.is_authenticated
-    own = get_object_or_404(Redaction, study=study, pk=_whole(request.POST.get("redaction", "")))
+    own = get_object_or_404(Redaction, study=study, pk=_whole_number(request.POST.get("redaction", "")))
     with transaction.atomic():
         redaction.undo(own.pk, by=request.user)
-        _follow(study)
+        _update_dependents(study)
     messages.success(request, _("It leaves the platform as it was written again."))
     return redirect("privacy:texts", pk=pk)
 
@@ -198,14 +198,14 @@ def _parsed(value: str) -> tuple[Kind, str]:
     return Kind[kind], text
 
 
-def _whole(text: str) -> int:
+def _whole_number(text: str) -> int:
     """A whole number as a page sends it; 0 for anything else."""
     return int(text) if text.isascii() and text.isdigit() and len(text) < 16 else 0
 
 
-def _follow(study: Study) -> None:
+def _update_dependents(study: Study) -> None:
     """Have the reports of studies that judge these texts follow, too, and no bundle stay as it was."""
     for other in sorted(studies_that_judge([study.pk]) - {study.pk}):
         results_changed(other)
     bundles.forget([study.pk])
-    trash.forget([study.pk])
+    trash.purge_studies([study.pk])

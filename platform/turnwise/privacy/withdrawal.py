@@ -59,7 +59,7 @@ def withdraw(participation_id: int, *, by: User | None = None, now: datetime | N
 
     A conversation with a chatbot goes as a whole, with all that others said of it. Of one with another
     person the other's part stays, and one's own messages say that they were withdrawn. The participation
-    stays with its outcome and its pay, and as soon as nothing is owed to them nobody can tell whose it was.
+    stays with its outcome and its pay. Once nothing is owed to them, their ids are erased.
 
     Args:
         participation_id: whose; any of theirs.

@@ -61,8 +61,9 @@ It takes about [number] minutes.
 [name and e-mail address of the officer].
 
 **What is stored, and what for.** {_STORED} If you came from a panel, its id for you is stored apart from \
-that, so that you can be paid. We use the data for [your purpose]. The legal basis is your consent \
-(Article 6(1)(a) GDPR).
+that, so that you can be paid. We also store a code made from your network address with a secret key, and \
+later one made from that id: they show whether somebody takes part twice. We use the data for \
+[your purpose]. The legal basis is your consent (Article 6(1)(a) GDPR).
 
 **Who sees it.** The research team and [services that process the data, or nobody else]. Data without ids \
 may be published and kept without end. The data are stored in [country]; your panel id is erased after \

@@ -15,20 +15,27 @@ from turnwise.crowd import refusals
 from turnwise.crowd.entry import enrolment, visits
 from turnwise.crowd.entry.sessions import remember, session_of
 from turnwise.crowd.entry.worker_views import (
-    back_after,
+    allow_form_to_panel,
     current_participation,
     page_of,
+    return_path_after,
     sent_arrival,
-    with_form_to,
     worker_page,
 )
 from turnwise.crowd.models import Participation, Worker
-from turnwise.crowd.panels import Arrival, arrival_by, arrival_carried, by_plain_link, carried, is_preview
+from turnwise.crowd.panels import (
+    Arrival,
+    arrival_of_participation,
+    is_preview,
+    load_signed_arrival,
+    plain_link_arrival,
+    sign_arrival,
+)
 from turnwise.crowd.panels.mturk import FRAMED_BY
 from turnwise.crowd.places import pilot, re_entry
 from turnwise.crowd.queries import participation_by_resume_code, participation_of
 from turnwise.crowd.refusals import EntryRefusedError
-from turnwise.crowd.worker_task import is_full, is_resting, may_become_free, work_of
+from turnwise.crowd.worker_task import are_bots_unavailable, is_full, may_become_free, work_of
 from turnwise.studies.models import ReEntry, Study
 
 
@@ -42,46 +49,48 @@ def enter(request: HttpRequest, study: Study) -> HttpResponse:
         here = {"study": study, "address": request.get_full_path()}
         return _framed(request, render(request, "crowd/framed.html", here))
     own = participation_of(session_of(request.COOKIES), study)
-    if own and not _is_another(own, arrival):
-        if arrival and arrival.submission not in ("", own.submission) and _may_come_again(own):
-            return _again(request, own, arrival)
+    if own and not _is_other_person(own, arrival):
+        if arrival and arrival.submission not in ("", own.submission) and _can_re_enter(own):
+            return _re_entry_page(request, own, arrival)
         if arrival:
-            enrolment.come_again(own.pk, arrival)
+            enrolment.record_return(own.pk, arrival)
         return redirect(page_of(own), code=study.code)
-    if arrival and enrolment.begun_by(arrival, study):
+    if arrival and enrolment.begun_participation(arrival, study):
         return _welcome(request, study, arrival, recognised=True)
     try:
-        arrival = arrival or by_plain_link(study)
+        arrival = arrival or plain_link_arrival(study)
         _refuse_early(arrival, study)
     except EntryRefusedError as refusal:
         return _closed(request, study, arrival, refusal)
     return _welcome(request, study, arrival)
 
 
-def _may_come_again(own: Participation) -> bool:
+def _can_re_enter(own: Participation) -> bool:
     return re_entry.is_over(own) and own.study.re_entry != ReEntry.ONCE
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @worker_page
-def begin_again(request: HttpRequest, study: Study) -> HttpResponse:
+def re_enter(request: HttpRequest, study: Study) -> HttpResponse:
     """Take part again, after the consent text if that has changed."""
-    own = re_entry.newest_of(current_participation(request, study))
+    own = re_entry.newest_participation(current_participation(request, study))
     if not re_entry.is_over(own):
         return _go_on(request, own)
     text = request.POST.get("arrival", "")
-    arrival = arrival_carried(text, study) if text else None
-    if arrival and _is_another(own, arrival):
+    arrival = load_signed_arrival(text, study) if text else None
+    if arrival and _is_other_person(own, arrival):
         raise refusals.stale_page()
     # A page that stayed open since an earlier time begins nothing.
     if request.method != "POST" or request.POST.get("after") != str(own.number):
-        return _again(request, own, arrival)
+        return _re_entry_page(request, own, arrival)
     version = study.consent_versions.last()
     is_read = version == own.consent or request.POST.get("consent") == str(version and version.number)
     if version is None or not is_read or (version != own.consent and request.POST.get("agree") != "yes"):
-        return _again(request, own, arrival, status=422)
-    _refuse_again(own, arrival)
-    newest = enrolment.enter_again(own, version, arrival=arrival, address=request.META.get("REMOTE_ADDR", ""))
+        return _re_entry_page(request, own, arrival, status=422)
+    _refuse_re_entry(own, arrival)
+    newest = enrolment.create_re_entry(
+        own, version, arrival=arrival, address=request.META.get("REMOTE_ADDR", "")
+    )
     return _go_on(request, newest)
 
 
@@ -92,7 +101,7 @@ def _go_on(request: HttpRequest, own: Participation) -> HttpResponse:
     return response
 
 
-def _again(
+def _re_entry_page(
     request: HttpRequest, own: Participation, arrival: Arrival | None, *, status: int = 200
 ) -> HttpResponse:
     """The page on which somebody who has finished may begin once more.
@@ -100,29 +109,29 @@ def _again(
     Raises:
         EntryRefusedError: they may not, or the study takes nobody just now.
     """
-    _refuse_again(own, arrival)
+    _refuse_re_entry(own, arrival)
     study = own.study
     version = study.consent_versions.last()
     context = {
         "study": study,
         "after": own.number,
-        "arrival": carried(arrival, study) if arrival else "",
+        "arrival": sign_arrival(arrival, study) if arrival else "",
         "consent": version if version != own.consent else None,
         "is_error": status != 200,
     }
     return render(request, "crowd/again.html", context, status=status)
 
 
-def _refuse_again(own: Participation, arrival: Arrival | None) -> None:
+def _refuse_re_entry(own: Participation, arrival: Arrival | None) -> None:
     """Refuse who cannot begin once more, or not just now.
 
     Raises:
         EntryRefusedError: why.
     """
-    re_entry.refuse(own)
+    re_entry.refuse_re_entry(own)
     if arrival is None and own.submission:
-        raise refusals.again_from_panel()
-    _refuse_early(arrival or arrival_by(own), own.study)
+        raise refusals.re_enter_from_panel()
+    _refuse_early(arrival or arrival_of_participation(own), own.study)
 
 
 def _framed(request: HttpRequest, response: HttpResponse) -> HttpResponse:
@@ -132,7 +141,7 @@ def _framed(request: HttpRequest, response: HttpResponse) -> HttpResponse:
     return response
 
 
-def _is_another(own: Participation, arrival: Arrival | None) -> bool:
+def _is_other_person(own: Participation, arrival: Arrival | None) -> bool:
     """Whether the link is of somebody else than who used this browser before, as on a shared computer."""
     named = arrival.worker if arrival else ""
     return bool(named) and (own.worker.panel, own.worker.panel_id) != (arrival and arrival.panel, named)
@@ -148,24 +157,24 @@ def _refuse_early(arrival: Arrival, study: Study) -> None:
         raise refusals.not_taking(study)
     if pilot.is_full(study, timezone.now()):
         raise refusals.paused()
-    enrolment.refuse_whom_it_knew(arrival, study)
+    enrolment.refuse_erased_participant(arrival, study)
     if arrival.worker:  # without an id there is nobody to know, and all workers would be read for it
         worker = Worker.objects.filter(panel=arrival.panel, panel_id=arrival.worker).first()
         if worker:
-            enrolment.refuse_whom_it_is_not_for(worker, study)
+            enrolment.refuse_ineligible(worker, study)
     if is_full(study):
         raise refusals.full(may_become_free=may_become_free(study))
-    if is_resting(study):
-        raise refusals.resting()
+    if are_bots_unavailable(study):
+        raise refusals.bots_unavailable()
 
 
 def _closed(
     request: HttpRequest, study: Study, arrival: Arrival | None, refusal: EntryRefusedError
 ) -> HttpResponse:
     """The first page without a way in for somebody new."""
-    back = back_after(request, study, refusal.outcome) if refusal.outcome else None
+    back = return_path_after(request, study, refusal.outcome) if refusal.outcome else None
     response = _welcome(request, study, arrival, refusal=refusal, back=back, status=refusal.status)
-    return with_form_to(request, response, back)
+    return allow_form_to_panel(request, response, back)
 
 
 def _welcome(
@@ -185,11 +194,11 @@ def _welcome(
         "study": study,
         "task": work_of(study),
         "consent": study.consent_versions.last(),
-        "arrival": carried(arrival, study) if arrival else "",
+        "arrival": sign_arrival(arrival, study) if arrival else "",
     }
     if request.method != "POST" and not more.keys() & {"recognised", "preview"}:
         refusal = more.get("refusal")
-        context["visit"] = visits.ticket(study, refusal.reason if refusal else visits.ADMITTED)
+        context["visit"] = visits.visit_ticket(study, refusal.reason if refusal else visits.ADMITTED)
     return render(request, "crowd/welcome.html", context | more, status=status)
 
 
@@ -199,7 +208,7 @@ def seen(request: HttpRequest, study: Study) -> HttpResponse:
     """Count that somebody has the first page in sight."""
     if too_often(request, "seen", rate="300/m"):
         return HttpResponse(status=429)
-    was_counted = visits.count(study, request.POST.get("visit", "")[:200])
+    was_counted = visits.count_visit(study, request.POST.get("visit", "")[:200])
     return HttpResponse(status=204 if was_counted else 422)
 
 
@@ -208,13 +217,13 @@ def seen(request: HttpRequest, study: Study) -> HttpResponse:
 def consent(request: HttpRequest, study: Study) -> HttpResponse:
     if too_often(request, "consent", rate="300/m"):
         return too_many(request)
-    arrival = sent_arrival(request, study) or by_plain_link(study)
+    arrival = sent_arrival(request, study) or plain_link_arrival(study)
     if request.POST.get("agree") != "yes":
         error = _("To take part, please tick that you agree.")
         return _welcome(request, study, arrival, error=error, status=422)
     known = session_of(request.COOKIES)
-    if participation_of(known, study) is None and is_resting(study):
-        return _closed(request, study, arrival, refusals.resting())
+    if participation_of(known, study) is None and are_bots_unavailable(study):
+        return _closed(request, study, arrival, refusals.bots_unavailable())
     version = study.consent_versions.last()
     if version is None or request.POST.get("consent") != str(version.number):
         error = _("The text has changed since you opened it. Please read it again.")
@@ -244,12 +253,12 @@ def resume(request: HttpRequest, study: Study) -> HttpResponse:
         error = _(
             "Nobody in this study has that resume code. Codes look like ABCDE-FGHJK. Check it and try again."
         )
-        recognised = bool(arrival and enrolment.begun_by(arrival, study))
+        recognised = bool(arrival and enrolment.begun_participation(arrival, study))
         return _welcome(
             request, study, arrival, resume_error=error, typed=typed, recognised=recognised, status=422
         )
-    if arrival and not _is_another(participation, arrival):
-        enrolment.come_again(participation.pk, arrival)
+    if arrival and not _is_other_person(participation, arrival):
+        enrolment.record_return(participation.pk, arrival)
     response = redirect(page_of(participation), code=study.code)
     remember(response, participation, known=session_of(request.COOKIES))
     return response

@@ -1,4 +1,4 @@
-"""Network addresses and erased ids of workers, of which only whether two are the same is ever stored.
+"""Keyed hashes of network addresses and of erased ids of workers: they show whether two are the same.
 
 Coming in: consent, and coming back to what one has begun.
 """
@@ -23,15 +23,16 @@ IPV6_NETWORK_BITS = 64
 
 
 def hash_panel_id(panel: str, panel_id: str, study: Study) -> str:
-    """A panel's id by such a hash: tells that somebody took part in this study, and no more."""
+    """Keyed hash of a panel's id, another in every study. The holder of the key can test an id against it."""
     named = salted_hmac(f"crowd.ids.{study.code}", f"{panel}\n{panel_id}", algorithm="sha256")
     return named.hexdigest()[:32]
 
 
 def hash_address(address: str, study: Study) -> str:
-    """The address by a hash with the installation's secret key, another in every study; "" for no address.
+    """Hash of the address with the installation's secret key, another in every study; "" for no address.
 
-    Without the key nobody can try addresses until one fits; across studies nobody can be followed.
+    Whoever has the key can try addresses until one fits. Without it, nobody can, nor follow people across
+    studies.
     """
     try:
         found = ipaddress.ip_address(address)

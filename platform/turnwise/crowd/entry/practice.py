@@ -12,7 +12,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from evaluation.questions import Example, Kind, QuestionSet
-from turnwise.crowd.entry.submitted_answers import checked
+from turnwise.crowd.entry.submitted_answers import check_answers
 from turnwise.crowd.languages import language_of_questions
 from turnwise.crowd.models import Participation, Practice, Worker
 from turnwise.crowd.worker_task import WorkerTask
@@ -25,7 +25,7 @@ _TALKERS, _READERS = (_("You"), _("Chatbot")), (_("Speaker A"), _("Speaker B"))
 
 
 @dataclass(frozen=True, slots=True)
-class Practised:
+class PracticeAsk:
     """One ask of a study, with the examples on which it is tried."""
 
     ask: Ask
@@ -36,7 +36,7 @@ class Practised:
         return self.questions.examples
 
 
-def practised(study: Study) -> list[Practised]:
+def practice_asks(study: Study) -> list[PracticeAsk]:
     """What workers of the study try, in the order in which it is asked.
 
     Nothing if it wants no practice, or has training questions, which teach the same.
@@ -47,24 +47,24 @@ def practised(study: Study) -> list[Practised]:
     first = {ask.question_set: ask for ask in reversed(study.asked)}
     asks = sorted(first.values(), key=lambda ask: ask.number)
     language = language_of_questions(study)
-    every = [Practised(ask, question_set(ask.question_set).in_language(language)) for ask in asks]
+    every = [PracticeAsk(ask, question_set(ask.question_set).in_language(language)) for ask in asks]
     return [each for each in every if each.examples]
 
 
 def number_of_examples(study: Study) -> int:
-    return sum(len(each.examples) for each in practised(study))
+    return sum(len(each.examples) for each in practice_asks(study))
 
 
 def is_due(participation: Participation) -> bool:
     """Whether the worker has to practise before they begin."""
-    wanted = {each.questions.key for each in practised(participation.study)}
+    wanted = {each.questions.key for each in practice_asks(participation.study)}
     passed = Practice.objects.filter(worker=participation.worker_id, question_set__in=wanted)
     return passed.count() < len(wanted)
 
 
-def shown(study: Study) -> dict[str, Any]:
+def page_settings(study: Study) -> dict[str, Any]:
     """The practice as its page takes it (static/js/practice)."""
-    every = practised(study)
+    every = practice_asks(study)
     # What may be left out in free text has no answer of the author to compare with.
     sets = [
         [asked(each) for each in of.questions.questions if each.required or each.kind is not Kind.TEXT]
@@ -78,9 +78,9 @@ def shown(study: Study) -> dict[str, Any]:
     return {"sets": sets, "examples": examples, "language": language_of_questions(study)}
 
 
-def _example(key: str, at: int, of: Practised, example: Example) -> dict[str, Any]:
+def _example(key: str, at: int, of: PracticeAsk, example: Example) -> dict[str, Any]:
     you, other = map(str, _TALKERS if of.ask.by == By.TALKERS else _READERS)
-    verdicts = of.questions.asked(of.questions.check(example.answers))
+    verdicts = of.questions.answered_questions(of.questions.check(example.answers))
     return {
         "key": key,
         "set": at,
@@ -97,7 +97,7 @@ def _example(key: str, at: int, of: Practised, example: Example) -> dict[str, An
     }
 
 
-def take(participation: Participation, answers: Mapping[str, Any]) -> None:
+def record_practice(participation: Participation, answers: Mapping[str, Any]) -> None:
     """Note that the worker has tried every example. Safe to repeat.
 
     Args:
@@ -105,13 +105,13 @@ def take(participation: Participation, answers: Mapping[str, Any]) -> None:
         answers: by example, as its page names it, the answers by question.
 
     Raises:
-        NotTakenError: an example was not tried, or has answers that cannot be.
+        AnswersRefusedError: an example was not tried, or has answers that cannot be.
     """
-    every = practised(participation.study)
+    every = practice_asks(participation.study)
     for at, each in enumerate(every):
         for number in range(len(each.examples)):
             given = answers.get(f"{at}-{number}")
-            checked(each.questions, given, missing=gettext("You have not tried every example yet."))
+            check_answers(each.questions, given, missing=gettext("You have not tried every example yet."))
     _note(participation.worker, [each.questions.key for each in every])
 
 

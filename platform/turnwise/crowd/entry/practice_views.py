@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
 from turnwise.crowd.entry import gates, practice
-from turnwise.crowd.entry.submitted_answers import take_answers
+from turnwise.crowd.entry.submitted_answers import receive_answers
 from turnwise.crowd.entry.worker_views import current_participation, page_of, worker_page
 from turnwise.crowd.models import Participation
 from turnwise.crowd.worker_task import work_of
@@ -41,11 +41,11 @@ def practise(request: HttpRequest, study: Study) -> HttpResponse:
 
 
 def _practised(request: HttpRequest, study: Study, participation: Participation) -> HttpResponse:
-    return take_answers(
+    return receive_answers(
         request,
         "practice",
         unreadable=_("The answers to the examples could not be read."),
-        take=partial(practice.take, participation),
+        take=partial(practice.record_practice, participation),
         page=partial(_page, request, study, participation),
         # The work is begun by POST, too.
         then=partial(redirect, work_of(study).begin, code=study.code, preserve_request=True),
@@ -55,7 +55,7 @@ def _practised(request: HttpRequest, study: Study, participation: Participation)
 def _page(request: HttpRequest, study: Study, participation: Participation, error: str = "") -> HttpResponse:
     context = {
         "study": study,
-        "settings": practice.shown(study),
+        "settings": practice.page_settings(study),
         "resume_code": participation.resume_code,
         "may_skip": not practice.is_due(participation),
         "begin": reverse(work_of(study).begin, args=[study.code]),

@@ -16,11 +16,11 @@ from turnwise.questions.question_sets import why_not_taken
 _LONGEST = 100_000
 
 
-class NotTakenError(Exception):
+class AnswersRefusedError(Exception):
     """What was sent does not answer what is asked; the message says what is missing."""
 
 
-def take_answers(
+def receive_answers(
     request: HttpRequest,
     name: str,
     *,
@@ -35,7 +35,7 @@ def take_answers(
         request: with the answers.
         name: of the page, for the limit of attempts.
         unreadable: what is said of answers that are no JSON object.
-        take: stores answers, or raises NotTakenError.
+        take: stores answers, or raises AnswersRefusedError.
         page: gives the page with the reason why the answers were not taken.
         then: gives the next page.
     """
@@ -43,7 +43,7 @@ def take_answers(
         return too_many(request)
     try:
         take(_answers_in(request, unreadable))
-    except NotTakenError as error:
+    except AnswersRefusedError as error:
         return page(str(error))
     return then()
 
@@ -55,19 +55,19 @@ def _answers_in(request: HttpRequest, unreadable: str) -> dict[str, Any]:
     except (ValueError, RecursionError):
         answers = None
     if not isinstance(answers, dict):
-        raise NotTakenError(unreadable)
+        raise AnswersRefusedError(unreadable)
     return answers
 
 
-def checked(questions: QuestionSet, given: object, *, missing: str) -> dict[str, Answer]:
+def check_answers(questions: QuestionSet, given: object, *, missing: str) -> dict[str, Answer]:
     """The answers to a question set, as they are stored.
 
     Raises:
-        NotTakenError: there are none, which `missing` says, or they cannot be.
+        AnswersRefusedError: there are none, which `missing` says, or they cannot be.
     """
     if not isinstance(given, Mapping):
-        raise NotTakenError(missing)
+        raise AnswersRefusedError(missing)
     try:
         return questions.check(given)
     except AnswersError as error:
-        raise NotTakenError(why_not_taken(error)) from None
+        raise AnswersRefusedError(why_not_taken(error)) from None

@@ -17,12 +17,12 @@ ADMITTED = "admitted"
 _SALT = "crowd.visits"
 
 
-def ticket(study: Study, saw: str) -> str:
+def visit_ticket(study: Study, saw: str) -> str:
     """What the page sends once it is seen; nobody can make one up for another page."""
     return Signer(salt=_SALT).sign(f"{study.pk}:{saw}")
 
 
-def count(study: Study, sent: str) -> bool:
+def count_visit(study: Study, sent: str) -> bool:
     """Count one visit.
 
     Args:
@@ -45,6 +45,6 @@ def count(study: Study, sent: str) -> bool:
     return True
 
 
-def counted(study: Study) -> dict[str, int]:
+def visit_counts(study: Study) -> dict[str, int]:
     """How many visits there were, by what they saw."""
     return dict(VisitCount.objects.filter(study=study, visits__gt=0).values_list("saw", "visits"))

@@ -19,7 +19,14 @@ from turnwise.crowd.entry import gates, practice, visits
 from turnwise.crowd.entry.sessions import session_of
 from turnwise.crowd.languages import language_of_pages, language_of_questions
 from turnwise.crowd.models import CODED, PAID, Assignment, Outcome, Participation
-from turnwise.crowd.panels import Arrival, WayBack, arrival_by, arrival_carried, arrival_of, way_back
+from turnwise.crowd.panels import (
+    Arrival,
+    WayBack,
+    arrival_from_link,
+    arrival_of_participation,
+    load_signed_arrival,
+    return_path,
+)
 from turnwise.crowd.places import ending, re_entry
 from turnwise.crowd.queries import participation_of
 from turnwise.crowd.refusals import EntryRefusedError
@@ -51,7 +58,7 @@ def worker_page(view: WorkerView) -> Callable[[HttpRequest, str], HttpResponse]:
 
 
 def refused(request: HttpRequest, refusal: EntryRefusedError, study: Study | None) -> HttpResponse:
-    back = back_after(request, study, refusal.outcome) if study and refusal.outcome else None
+    back = return_path_after(request, study, refusal.outcome) if study and refusal.outcome else None
     context = {
         "study": study,
         "title": refusal.title,
@@ -60,12 +67,12 @@ def refused(request: HttpRequest, refusal: EntryRefusedError, study: Study | Non
         "back": back,
     }
     if study and request.resolver_match and request.resolver_match.view_name == "crowd:enter":
-        context["visit"] = visits.ticket(study, refusal.reason)
+        context["visit"] = visits.visit_ticket(study, refusal.reason)
     response = render(request, "crowd/message.html", context, status=refusal.status)
-    return with_form_to(request, response, back)
+    return allow_form_to_panel(request, response, back)
 
 
-def back_after(request: HttpRequest, study: Study, outcome: Outcome) -> WayBack | None:
+def return_path_after(request: HttpRequest, study: Study, outcome: Outcome) -> WayBack | None:
     """How somebody who was turned away goes back; None if nobody knows where they came from."""
     try:
         arrival = sent_arrival(request, study)
@@ -73,8 +80,8 @@ def back_after(request: HttpRequest, study: Study, outcome: Outcome) -> WayBack 
         arrival = None
     own = participation_of(session_of(request.COOKIES), study)
     if arrival is None and own:
-        arrival = arrival_by(own)
-    return way_back(arrival, study, outcome) if arrival and arrival.entered_by else None
+        arrival = arrival_of_participation(own)
+    return return_path(arrival, study, outcome) if arrival and arrival.entered_by else None
 
 
 def sent_arrival(request: HttpRequest, study: Study) -> Arrival | None:
@@ -84,12 +91,12 @@ def sent_arrival(request: HttpRequest, study: Study) -> Arrival | None:
         EntryRefusedError: link or form are not as they should be.
     """
     if request.method != "POST":
-        return arrival_of(request.GET, study)
+        return arrival_from_link(request.GET, study)
     text = request.POST.get("arrival", "")
-    return arrival_carried(text, study) if text else None
+    return load_signed_arrival(text, study) if text else None
 
 
-def with_form_to(request: HttpRequest, response: HttpResponse, back: WayBack | None) -> HttpResponse:
+def allow_form_to_panel(request: HttpRequest, response: HttpResponse, back: WayBack | None) -> HttpResponse:
     """Let the page send the panel's own form to the panel's server."""
     if back is None or back.fields is None:
         return response
@@ -129,9 +136,9 @@ def instructions(request: HttpRequest, study: Study) -> HttpResponse:
     participation, task = current_participation(request, study), work_of(study)
     if page_of(participation) == "crowd:thanks":  # the back button leads here
         return redirect("crowd:thanks", code=study.code)
-    context = instructions_shown(study) | {
+    context = instructions_context(study) | {
         "resume_code": participation.resume_code,
-        "own_link": participation.own_link,
+        "own_link": participation.data_link,
         "started": hasattr(participation, "assignment"),
         "begin": reverse(task.begin, args=[study.code]),
         "go_on": reverse(task.go_on, args=[study.code]),
@@ -140,12 +147,12 @@ def instructions(request: HttpRequest, study: Study) -> HttpResponse:
     return render(request, task.instructions, context)
 
 
-def instructions_shown(study: Study) -> dict[str, Any]:
+def instructions_context(study: Study) -> dict[str, Any]:
     """What every worker of the study is told before the work begins."""
     language = language_of_questions(study)
     return {
         "study": study,
-        "asks": _told_apart(_together([_explained(ask, language) for ask in study.asked])),
+        "asks": _number_headings(_merge_asks([_describe_ask(ask, language) for ask in study.asked])),
         "practice": practice.number_of_examples(study),
         "asked_before": _has_questionnaire(study, Moment.BEFORE_WORK),
         "asked_after": _has_questionnaire(study, Moment.AFTER_WORK),
@@ -170,20 +177,20 @@ _WHAT = {
 }
 
 
-def _explained(ask: Ask, language: str) -> dict[str, Any]:
+def _describe_ask(ask: Ask, language: str) -> dict[str, Any]:
     asked = question_set(ask.question_set).in_language(language)
-    verdicts = [[*asked.asked(asked.check(example.answers))] for example in asked.examples]
+    verdicts = [[*asked.answered_questions(asked.check(example.answers))] for example in asked.examples]
     return {
         "about": ask.about,
         "by": ask.by,
         "when": (_WHAT if ask.by == By.READERS else _WHEN).get(About(ask.about), ""),
         "required": ask.required,
         "questions": asked.questions,
-        "examples": list(zip(asked.examples, map(_in_words, verdicts), strict=True)),
+        "examples": list(zip(asked.examples, map(_question_answer_pairs, verdicts), strict=True)),
     }
 
 
-def _together(explained: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _merge_asks(explained: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """What those who talk answer about the same as one: they meet it so, and count its questions so."""
     found: list[dict[str, Any]] = []
     for ask in explained:
@@ -196,7 +203,7 @@ def _together(explained: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return found
 
 
-def _told_apart(explained: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _number_headings(explained: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The same; where several of readers have one heading, each says which set of questions it is.
 
     It names no order: with which of them a batch begins is left to chance.
@@ -211,7 +218,7 @@ def _told_apart(explained: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return explained
 
 
-def _in_words(verdicts: list[tuple[Question, Answer | None]]) -> list[tuple[str, str]]:
+def _question_answer_pairs(verdicts: list[tuple[Question, Answer | None]]) -> list[tuple[str, str]]:
     """Each question and its answer as workers read them; one that may be left out, if it is answered."""
     return [
         (question.wording, gettext("not asked") if answer is None else question.caption_of(answer))
@@ -265,16 +272,16 @@ def thanks(request: HttpRequest, study: Study) -> HttpResponse:
         return redirect(last, code=study.code)
     outcome = Outcome(assignment.outcome)
     own_code = participation.completion_code if outcome in CODED else ""
-    back = way_back(arrival_by(participation), study, outcome, own_code)
-    context = end_shown(study, outcome, back, why=gates.why_ended(participation)) | {
+    back = return_path(arrival_of_participation(participation), study, outcome, own_code)
+    context = end_page_context(study, outcome, back, why=gates.why_ended(participation)) | {
         "worker": participation.pseudonym,
-        "own_link": participation.own_link,
-        "again": re_entry.may_follow(participation),
+        "own_link": participation.data_link,
+        "again": re_entry.can_re_enter(participation),
     }
-    return with_form_to(request, render(request, "crowd/thanks.html", context), back)
+    return allow_form_to_panel(request, render(request, "crowd/thanks.html", context), back)
 
 
-def end_shown(study: Study, outcome: Outcome, back: WayBack, *, why: str = "") -> dict[str, Any]:
+def end_page_context(study: Study, outcome: Outcome, back: WayBack, *, why: str = "") -> dict[str, Any]:
     """What the last page says of an end to anybody; `why` is said in place of its usual reason."""
     heading, says = _ENDS[outcome]
     return {

@@ -216,7 +216,7 @@ class Migration(migrations.Migration):
                     models.CharField(
                         blank=True,
                         editable=False,
-                        help_text="Keyed hash of the network address from which they agreed, another in every study: it tells who came from the same one, and nothing else. Empty: not known.",
+                        help_text="Keyed hash of the network address from which they agreed, another in every study: it tells who came from the same one. Whoever holds the key can test an address. Empty: not known.",
                         max_length=32,
                     ),
                 ),

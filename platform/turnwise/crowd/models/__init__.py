@@ -1,4 +1,4 @@
-"""Workers: who takes part in which study, what became of it, and what they are owed."""
+"""Tables of the crowd: workers, participations, assignments, recruitment, pay and privacy."""
 
 from turnwise.crowd.models.pay import PanelAct, PayEntry
 from turnwise.crowd.models.people import (
@@ -8,7 +8,7 @@ from turnwise.crowd.models.people import (
     Waiting,
     Worker,
     completion_code,
-    named_by,
+    participation_by_data_link,
     pseudonym,
     resume_code,
 )
@@ -30,6 +30,6 @@ from turnwise.crowd.models.recruitment import (
 __all__ = [
     "CODED", "LONGEST_ID", "PAID", "PAID_IN_FULL", "Assignment", "Invitation", "Notice", "Outcome",
     "PanelAct", "Participation", "Pause", "PayEntry", "Practice", "Redaction", "StudyPanel", "TextReview",
-    "VisitCount", "Waiting", "Withdrawal", "Worker", "completion_code", "invitation_token", "named_by",
-    "pseudonym", "resume_code",
+    "VisitCount", "Waiting", "Withdrawal", "Worker", "completion_code", "invitation_token",
+    "participation_by_data_link", "pseudonym", "resume_code",
 ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""What people are owed, and what their panel is told of it."""
+"""Tables of pay: the ledger's entries, and requests to a panel's API."""
 
 from django.db import models
 from django.db.models import Q
@@ -11,7 +11,7 @@ from turnwise.studies.models import Study
 class PayEntry(models.Model):
     """One line of a study's ledger. It is never changed or deleted: a trigger refuses that.
 
-    It outlives the participation: what was paid stays true when a person's data are gone.
+    It outlives the participation: the record of a payment stays when the person's data are deleted.
     """
 
     class Reason(models.TextChoices):
@@ -39,7 +39,7 @@ class PayEntry(models.Model):
             models.UniqueConstraint(fields=("participation", "reason"), name="pay_once_per_reason"),
             models.CheckConstraint(condition=Q(amount__gt=0), name="pay_above_zero"),
         )
-        # The page counts, lists and sums accounts by it, without reading them.
+        # The payments page counts, lists and sums accounts from this index alone.
         indexes = (
             models.Index(
                 fields=("study", "participation"), include=("reason", "amount"), name="pay_of_study"
@@ -51,10 +51,10 @@ class PayEntry(models.Model):
 
 
 class PanelAct(models.Model):
-    """Something that the panel is to be told about somebody over its API: once, and again until it is heard.
+    """Request to a panel's API about one participation, retried until the panel answers.
 
-    A payment is never repeated by itself: where it is not known whether the panel carried it out, a person
-    looks there and says so.
+    A payment is never retried automatically: if its outcome is unknown, a team member checks at the panel and
+    records it.
     """
 
     class Kind(models.TextChoices):

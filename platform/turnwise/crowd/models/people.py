@@ -1,4 +1,4 @@
-"""The people of a study, and their place in it."""
+"""Tables of workers, their participations and assignments, practice and the lobby."""
 
 import secrets
 from datetime import timedelta
@@ -33,7 +33,7 @@ def completion_code() -> str:
 
 
 class Worker(models.Model):
-    """Someone of the crowd. No account: a signed cookie, or a resume code, says who it is."""
+    """Person who takes part in studies. Workers have no account: a signed cookie or resume code identifies them."""
 
     pseudonym = models.CharField(max_length=20, unique=True, default=pseudonym, editable=False)
     panel = models.CharField(
@@ -102,7 +102,7 @@ class Participation(models.Model):
         editable=False,
         help_text=_(
             "Keyed hash of the network address from which they agreed, another in every study: it "
-            "tells who came from the same one, and nothing else. Empty: not known."
+            "tells who came from the same one. Whoever holds the key can test an address. Empty: not known."
         ),
     )
     signs = models.TextField(
@@ -155,7 +155,7 @@ class Participation(models.Model):
         )
         constraints = (
             models.UniqueConstraint(fields=("worker", "study", "number"), name="worker_once_per_number"),
-            # What an assignment refers to, so that its study is that of its participation.
+            # Target of the assignment's foreign key, which keeps both studies equal.
             models.UniqueConstraint(fields=("id", "study"), name="participation_of_its_study"),
             models.UniqueConstraint(fields=("pseudonym", "number"), name="pseudonym_once_per_number"),
             models.UniqueConstraint(
@@ -173,12 +173,12 @@ class Participation(models.Model):
 
     @property
     def data_link(self) -> str:
-        """The address of the page with all that is stored of them, which nobody else can guess."""
+        """Address of the page with all data stored about the participant; the signature prevents guessing."""
         return reverse("privacy:mine", args=[self.study.code, Signer(salt=_OWN_LINK).sign(str(self.pk))])
 
     @property
     def disclosed_code(self) -> str:
-        """The code that their last page shows or sends; empty before, and if it has none."""
+        """Completion code that the last page shows or sends; empty before the end, or if there is none."""
         outcome = getattr(getattr(self, "assignment", None), "outcome", "")
         if not outcome:
             return ""
@@ -187,7 +187,7 @@ class Participation(models.Model):
 
 
 def participation_by_data_link(token: str, study: Study) -> Participation | None:
-    """The participation of whom an own link is, in this study; None for a link that was made up."""
+    """Find the participation of a signed data link in this study; None if the signature is invalid."""
     try:
         key = int(Signer(salt=_OWN_LINK).unsign(token))
     except (BadSignature, ValueError):
@@ -197,7 +197,7 @@ def participation_by_data_link(token: str, study: Study) -> Participation | None
 
 
 class Practice(models.Model):
-    """The worked examples of a question set, tried to the end by a worker: no label, and never reported."""
+    """Record that a worker tried all worked examples of a question set; not a label, and never reported."""
 
     worker = models.ForeignKey(Worker, on_delete=models.CASCADE, related_name="practices", db_index=False)
     question_set = models.CharField(max_length=60)
@@ -213,11 +213,11 @@ class Practice(models.Model):
 
 
 class Assignment(models.Model):
-    """A worker's place in the study, with one of its bots if they are to talk. Open until it has an outcome.
+    """Work given to one participation, with one of the study's bots if it is a conversation.
 
-    While it is open and the worker was active lately it holds one of the bot's wanted
-    conversations; before they send something, only while their page is open. When they go silent the place
-    returns to the pool, yet they may still finish.
+    It is open until it has an outcome. An open assignment whose worker was active lately occupies one of the
+    bot's places; before the first message, only while the worker's page is open. If the worker goes silent,
+    the place is free again, and the worker may still finish.
     """
 
     participation = models.OneToOneField(Participation, on_delete=models.CASCADE, related_name="assignment")
@@ -259,11 +259,11 @@ class Assignment(models.Model):
 
     class Meta:
         indexes = (
-            # Without `active_at`, which changes every minute of somebody at work.
+            # Without `active_at`, which changes every minute while the worker is active.
             models.Index(
                 fields=("study", "outcome", "study_bot"), include=("participation",), name="assignment_pool"
             ),
-            # Only of the few that have a limit: the timer asks every few seconds.
+            # Only assignments with a time limit: the timer queries them every few seconds.
             models.Index(
                 fields=("due_at", "step_due_at"),
                 name="assignment_limited",
@@ -271,7 +271,7 @@ class Assignment(models.Model):
             ),
         )
         constraints = (
-            # So no bot has more than its highest number says (sql/begin_with_room.sql).
+            # So a bot's highest number is an upper bound of its assignments (sql/begin_with_room.sql).
             models.UniqueConstraint(fields=("study_bot", "number"), name="assignment_numbered_once"),
             models.CheckConstraint(
                 name="assignment_ended_with_outcome",
@@ -284,10 +284,10 @@ class Assignment(models.Model):
 
 
 class Waiting(models.Model):
-    """Somebody who waits for another person to talk with. The row stays: it says how long they waited.
+    """Worker in the lobby, waiting for a partner. The row stays, as it records how long they waited.
 
-    Two who are to be brought together have the same `meeting`; they are once the browsers of both have said
-    that they are still there (crowd/running/lobby_queue.py).
+    Two workers who are being matched share the same `meeting`. They are seated once both browsers have
+    confirmed that they are still there (crowd/running/lobby_queue.py).
     """
 
     assignment = models.OneToOneField(Assignment, on_delete=models.CASCADE, related_name="waiting")

@@ -1,4 +1,4 @@
-"""What was taken back, what is left out of all that leaves the platform, and who has looked for it."""
+"""Tables of privacy: withdrawals, redactions and reviews of texts for personal data."""
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
@@ -11,9 +11,9 @@ from turnwise.studies.models import Study
 
 
 class Withdrawal(models.Model):
-    """Somebody had their texts and answers removed from a study. It says how much, and nothing of it.
+    """Removal of a participant's texts and answers from a study. It records how much was removed, not what.
 
-    Their participation stays without them: a place that was taken counts as taken, and pay stays paid.
+    The participation stays without its content: its place still counts as used, and its pay is unchanged.
     """
 
     participation = models.OneToOneField(Participation, on_delete=models.CASCADE, related_name="withdrawal")
@@ -40,7 +40,7 @@ class Withdrawal(models.Model):
 
 
 class Redaction(models.Model):
-    """A text, such as a name, in whose place a mark stands in all that leaves the platform from a study."""
+    """Text, such as a name, that exports, bundles and reports of a study replace by a mark."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="redactions")
     text = models.CharField(max_length=300)
@@ -68,7 +68,7 @@ class Redaction(models.Model):
 
 
 class TextReview(models.Model):
-    """Somebody looked through a study's texts for personal data; what came later was not seen."""
+    """Review of a study's texts for personal data, up to the given version of its results."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="text_reviews")
     at = models.DateTimeField()

@@ -1,9 +1,4 @@
-"""How somebody's part in a study ends.
-
-Where the people of a study come from: its panels, and links of their own.
-
-A study while people are at work in it: its pauses, and what they are told.
-"""
+"""Tables of recruitment: outcomes, panels, invitations, pauses, visits and notices to workers."""
 
 import secrets
 
@@ -15,7 +10,7 @@ from turnwise.studies.models import Study
 
 
 class Outcome(models.TextChoices):
-    """How it ended, whatever the panel calls that."""
+    """Outcome of a participation, independent of the panel's own terms."""
 
     COMPLETE = "complete", _("Complete")
     SCREENED_OUT = "screened_out", _("Screened out")
@@ -28,12 +23,12 @@ class Outcome(models.TextChoices):
 
 
 PAID_IN_FULL = frozenset({Outcome.BOT_FAILED, Outcome.PARTNER_LEFT})
-"""Ends that were nobody's fault but ours."""
+"""Outcomes that are the platform's or the partner's fault: the worker gets full pay."""
 
 PAID = PAID_IN_FULL | {Outcome.COMPLETE}
 
 CODED = PAID | {Outcome.NO_PARTNER}
-"""Ends at which people get their completion code; for a wait in vain they are paid its share."""
+"""Outcomes with a completion code; after a wait without a partner the worker is paid for the time waited."""
 
 
 LONGEST_ID = 120
@@ -44,9 +39,9 @@ def invitation_token() -> str:
 
 
 class StudyPanel(models.Model):
-    """A panel from which a study takes people, with what the study agreed with it: `crowd/panels` says what.
+    """Panel from which a study recruits, with the study's settings there (see `crowd/panels`).
 
-    A study without any takes whoever has its link.
+    A study without any panel admits anyone who has its link.
     """
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="panels")
@@ -90,7 +85,7 @@ class StudyPanel(models.Model):
         return f"{self.panel} of {self.study}"
 
     def code_of(self, outcome: str) -> str:
-        """The code of an outcome; whom the platform let down gets that of complete work, if none is set."""
+        """Code for an outcome; outcomes with full pay fall back to the code for complete work."""
         code = self.codes.get(outcome, "")
         if not code and outcome in PAID_IN_FULL:
             code = self.codes.get(Outcome.COMPLETE, "")
@@ -98,7 +93,7 @@ class StudyPanel(models.Model):
 
 
 class Invitation(models.Model):
-    """One person's own link into a study; it lets in one person, once."""
+    """Personal link into a study; it admits one person, once."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="invitations")
     name = models.CharField(
@@ -116,12 +111,12 @@ class Invitation(models.Model):
 
     @property
     def panel_id(self) -> str:
-        """How the worker who comes by it is known."""
+        """Panel ID of the worker who uses the invitation."""
         return f"invitation-{self.pk}"
 
 
 class Pause(models.Model):
-    """A time in which a study admitted nobody new; those in it went on, or were held."""
+    """Period in which a study admitted no new workers; participants continued, or were on hold."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="pauses", db_index=False)
     began_at = models.DateTimeField()
@@ -148,7 +143,7 @@ class Pause(models.Model):
 
 
 class VisitCount(models.Model):
-    """How often a study's first page was opened, by what it showed. Nothing says by whom."""
+    """Number of visits to a study's first page, by what it showed; visitors are not recorded."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="visit_counts", db_index=False)
     saw = models.CharField(max_length=40, help_text=_("“admitted”, or why they could not take part."))
@@ -163,7 +158,7 @@ class VisitCount(models.Model):
 
 
 class Notice(models.Model):
-    """What the research team tells everybody who is at work in a study; the newest one is shown."""
+    """Message from the research team to all workers who are active in a study; the newest is shown."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="notices", db_index=False)
     text = models.CharField(max_length=300)

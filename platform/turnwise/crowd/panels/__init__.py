@@ -1,6 +1,6 @@
 """Where people come from: the panels, a file each, and which of them a study takes.
 
-`arrival_of` reads a link, `way_back` leads out again; nothing else knows how panels name people.
+`arrival_from_link` reads a link, `return_path` leads out again; nothing else knows how panels name people.
 """
 
 from django.core import signing
@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from turnwise.crowd import refusals
 from turnwise.crowd.models import Outcome, Participation, StudyPanel
 from turnwise.crowd.panels.address import AnyAddress
-from turnwise.crowd.panels.base import Arrival, Panel, WayBack
+from turnwise.crowd.panels.base import Arrival, Panel, ReturnPath
 from turnwise.crowd.panels.links import Invited, OpenLink
 from turnwise.crowd.panels.mturk import MTurk
 from turnwise.crowd.panels.prolific import Prolific
@@ -45,7 +45,7 @@ def panel_of(taken: StudyPanel) -> Panel:
     return _PANELS[taken.panel]
 
 
-def refuse_wrong(taken: StudyPanel) -> None:
+def check_settings(taken: StudyPanel) -> None:
     """Refuse settings that the panel cannot have.
 
     Raises:
@@ -60,51 +60,51 @@ def refuse_wrong(taken: StudyPanel) -> None:
         raise ValidationError({name: [says] for name, says in problems.items()})
 
 
-def taken_by(study: Study) -> list[StudyPanel]:
+def panels_of(study: Study) -> list[StudyPanel]:
     """The panels that a study takes; whoever has the link, if it names none."""
     return list(study.panels.select_related("study")) or [StudyPanel(study=study, panel=OpenLink.key)]
 
 
-def arrival_of(query: QueryDict, study: Study) -> Arrival | None:
+def arrival_from_link(query: QueryDict, study: Study) -> Arrival | None:
     """Who comes by a link; None: its query names nobody.
 
     Raises:
         EntryRefusedError: the study takes nobody from that panel, or the link is not as it makes them.
     """
-    for taken in taken_by(study):
+    for taken in panels_of(study):
         panel = panel_of(taken)
         if panel.parameter(taken) in query or any(name in query for name in panel.parameters):
             return panel.arrival(query, taken)
     for panel in panels():
         if any(name in query for name in panel.parameters):
-            raise panel.not_taken()
+            raise panel.refusal_of_arrivals()
     return None
 
 
 def is_preview(query: QueryDict, study: Study) -> bool:
     """Whether a panel only shows the page to somebody who has not taken the work yet."""
-    return any(panel_of(taken).is_preview(query) for taken in taken_by(study))
+    return any(panel_of(taken).is_preview(query) for taken in panels_of(study))
 
 
-def by_plain_link(study: Study) -> Arrival:
+def plain_link_arrival(study: Study) -> Arrival:
     """Who comes by a link that names nobody.
 
     Raises:
         EntryRefusedError: the study takes nobody so.
     """
-    for taken in taken_by(study):
+    for taken in panels_of(study):
         if taken.panel == OpenLink.key:
             return Arrival("", "", entered_by=taken.pk)
-    raise refusals.needs_panel([panel_of(taken).for_workers(taken) for taken in taken_by(study)])
+    raise refusals.needs_panel([panel_of(taken).for_workers(taken) for taken in panels_of(study)])
 
 
-def carried(arrival: Arrival, study: Study) -> str:
+def sign_arrival(arrival: Arrival, study: Study) -> str:
     """An arrival as a form carries it along, which nobody can alter."""
     named = [arrival.panel, arrival.worker, arrival.submission, dict(arrival.way_back), arrival.entered_by]
     return signing.dumps(named, salt=f"{_SALT}.{study.code}", compress=True)
 
 
-def arrival_carried(text: str, study: Study) -> Arrival:
+def load_signed_arrival(text: str, study: Study) -> Arrival:
     """The arrival that a form carried.
 
     Raises:
@@ -121,14 +121,14 @@ def arrival_carried(text: str, study: Study) -> Arrival:
     return Arrival(panel, worker, submission, back, entered_by)
 
 
-def way_back(arrival: Arrival, study: Study, outcome: Outcome, own_code: str = "") -> WayBack:
+def return_path(arrival: Arrival, study: Study, outcome: Outcome, own_code: str = "") -> ReturnPath:
     """How somebody goes back to where they came from."""
     taken = study.panels.filter(pk=arrival.entered_by).first() if arrival.entered_by else None
     taken = taken or StudyPanel(study=study, panel=OpenLink.key)
-    return panel_of(taken).way_back(arrival, taken, outcome, own_code)
+    return panel_of(taken).return_path(arrival, taken, outcome, own_code)
 
 
-def arrival_by(participation: Participation) -> Arrival:
+def arrival_of_participation(participation: Participation) -> Arrival:
     """How somebody who takes part came."""
     worker = participation.worker
     return Arrival(

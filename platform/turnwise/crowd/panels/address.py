@@ -11,7 +11,16 @@ from typing_extensions import override
 
 from turnwise.crowd import refusals
 from turnwise.crowd.models import Outcome, StudyPanel
-from turnwise.crowd.panels.base import Arrival, Panel, WayBack, filled, id_in, only, shortened, with_query
+from turnwise.crowd.panels.base import (
+    Arrival,
+    Panel,
+    ReturnPath,
+    fill_placeholders,
+    id_in,
+    shortened,
+    single_value,
+    with_query,
+)
 
 SIGNATURE = "signature"
 SESSION = "session"
@@ -51,7 +60,7 @@ class AnyAddress(Panel):
     def arrival(self, query: QueryDict, taken: StudyPanel) -> Arrival:
         worker, session = id_in(query, taken.parameter), id_in(query, SESSION, needed=False)
         if taken.secret:
-            given = only(query, SIGNATURE)
+            given = single_value(query, SIGNATURE)
             if not given:
                 raise refusals.not_signed()
             expected = signature(taken.secret, taken.study.code, worker, session)
@@ -60,14 +69,14 @@ class AnyAddress(Panel):
         return Arrival(f"{self.key}:{taken.parameter}", worker, session, {}, taken.pk)
 
     @override
-    def way_back(self, arrival: Arrival, taken: StudyPanel, outcome: Outcome, own_code: str) -> WayBack:
+    def return_path(self, arrival: Arrival, taken: StudyPanel, outcome: Outcome, own_code: str) -> ReturnPath:
         code = taken.code_of(outcome) or (own_code if outcome == Outcome.COMPLETE or not taken.codes else "")
         if not taken.return_url:
-            return WayBack(code=code, do="" if code else _("Please return the task to your panel."))
+            return ReturnPath(code=code, do="" if code else _("Please return the task to your panel."))
         values = {
             "id": arrival.worker, "session": arrival.submission, "outcome": outcome.value, "code": code,
         }  # fmt: skip
-        return WayBack(_host_of(taken.return_url), filled(taken.return_url, values), code=code)
+        return ReturnPath(_host_of(taken.return_url), fill_placeholders(taken.return_url, values), code=code)
 
     @override
     def problems(self, taken: StudyPanel) -> dict[str, str]:

@@ -40,7 +40,7 @@ class Arrival:
 
 
 @dataclass(frozen=True, slots=True)
-class WayBack:
+class ReturnPath:
     """How somebody goes back to where they came from.
 
     Attributes:
@@ -98,7 +98,7 @@ class Panel(ABC):
         """From where people come, as they know it."""
         return str(self.title)
 
-    def not_taken(self) -> refusals.EntryRefusedError:
+    def refusal_of_arrivals(self) -> refusals.EntryRefusedError:
         """Why somebody who comes from here to a study that takes nobody from here is turned away."""
         return refusals.other_panel(str(self.title))
 
@@ -115,7 +115,7 @@ class Panel(ABC):
         return False
 
     @abstractmethod
-    def way_back(self, arrival: Arrival, taken: StudyPanel, outcome: Outcome, own_code: str) -> WayBack:
+    def return_path(self, arrival: Arrival, taken: StudyPanel, outcome: Outcome, own_code: str) -> ReturnPath:
         """How somebody goes back, with what tells the panel how it ended.
 
         Args:
@@ -150,7 +150,7 @@ def shortened(value: str) -> str:
     return plain if len(plain) <= LONGEST_SHOWN else plain[:LONGEST_SHOWN] + "…"
 
 
-def only(query: QueryDict, name: str) -> str:
+def single_value(query: QueryDict, name: str) -> str:
     """The one value of a parameter; empty without one.
 
     Raises:
@@ -158,7 +158,9 @@ def only(query: QueryDict, name: str) -> str:
     """
     values = query.getlist(name)
     if len(values) > 1:
-        raise refusals.odd_link(_("“%(name)s” appears in it %(n)d times.") % {"name": name, "n": len(values)})
+        raise refusals.malformed_link(
+            _("“%(name)s” appears in it %(n)d times.") % {"name": name, "n": len(values)}
+        )
     return values[0] if values else ""
 
 
@@ -168,13 +170,13 @@ def id_in(query: QueryDict, name: str, *, needed: bool = True) -> str:
     Raises:
         EntryRefusedError: what it has is no id, or it has none though one is needed.
     """
-    value = only(query, name)
+    value = single_value(query, name)
     if not value and not needed:
         return ""
     if not value:
-        raise refusals.odd_link(_("Its “%(name)s” is empty.") % {"name": name})
+        raise refusals.malformed_link(_("Its “%(name)s” is empty.") % {"name": name})
     if not ID.fullmatch(value):
-        raise refusals.odd_link(
+        raise refusals.malformed_link(
             _("Its “%(name)s” is “%(value)s”, which is not an id.")
             % {"name": name, "value": shortened(value)}
         )
@@ -186,7 +188,7 @@ def with_query(address: str, query: str) -> str:
     return f"{address}{'&' if '?' in address else '?'}{query}"
 
 
-def filled(template: str, values: Mapping[str, str]) -> str:
+def fill_placeholders(template: str, values: Mapping[str, str]) -> str:
     """An address with its placeholders filled in, each as one value of a query."""
     for name, value in values.items():
         template = template.replace(f"{{{name}}}", quote(value, safe=""))

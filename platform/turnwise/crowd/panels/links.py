@@ -5,7 +5,7 @@ from typing_extensions import override
 
 from turnwise.crowd import refusals
 from turnwise.crowd.models import Invitation, Outcome, StudyPanel
-from turnwise.crowd.panels.base import Arrival, Panel, WayBack, only
+from turnwise.crowd.panels.base import Arrival, Panel, ReturnPath, single_value
 
 
 class OpenLink(Panel):
@@ -27,8 +27,8 @@ class OpenLink(Panel):
         return Arrival("", "", entered_by=taken.pk)
 
     @override
-    def way_back(self, arrival: Arrival, taken: StudyPanel, outcome: Outcome, own_code: str) -> WayBack:
-        return WayBack(code=own_code)
+    def return_path(self, arrival: Arrival, taken: StudyPanel, outcome: Outcome, own_code: str) -> ReturnPath:
+        return ReturnPath(code=own_code)
 
 
 PARAMETER = "invitation"
@@ -52,17 +52,17 @@ class Invited(Panel):
         return _("the link in your invitation")
 
     @override
-    def not_taken(self) -> refusals.EntryRefusedError:
+    def refusal_of_arrivals(self) -> refusals.EntryRefusedError:
         return refusals.not_invited()
 
     @override
     def arrival(self, query: QueryDict, taken: StudyPanel) -> Arrival:
-        token = only(query, PARAMETER)
+        token = single_value(query, PARAMETER)
         invitation = Invitation.objects.filter(study=taken.study_id, token=token[:100]).first()
         if invitation is None:
             raise refusals.not_invited()
         return Arrival(self.key, invitation.panel_id, entered_by=taken.pk)
 
     @override
-    def way_back(self, arrival: Arrival, taken: StudyPanel, outcome: Outcome, own_code: str) -> WayBack:
-        return WayBack(code=own_code)
+    def return_path(self, arrival: Arrival, taken: StudyPanel, outcome: Outcome, own_code: str) -> ReturnPath:
+        return ReturnPath(code=own_code)

@@ -7,7 +7,7 @@ from typing_extensions import override
 
 from turnwise.crowd import refusals
 from turnwise.crowd.models import Outcome, StudyPanel
-from turnwise.crowd.panels.base import Arrival, Panel, WayBack, id_in, only, shortened
+from turnwise.crowd.panels.base import Arrival, Panel, ReturnPath, id_in, shortened, single_value
 
 NOT_ACCEPTED = "ASSIGNMENT_ID_NOT_AVAILABLE"
 HOSTS = ("www.mturk.com", "workersandbox.mturk.com")
@@ -39,15 +39,15 @@ class MTurk(Panel):
 
     @override
     def arrival(self, query: QueryDict, taken: StudyPanel) -> Arrival:
-        back = {"submit_to": _submit_to(only(query, "turkSubmitTo")), "hit": id_in(query, "hitId")}
+        back = {"submit_to": _submit_to(single_value(query, "turkSubmitTo")), "hit": id_in(query, "hitId")}
         return Arrival(self.key, id_in(query, "workerId"), id_in(query, "assignmentId"), back, taken.pk)
 
     @override
-    def way_back(self, arrival: Arrival, taken: StudyPanel, outcome: Outcome, own_code: str) -> WayBack:
+    def return_path(self, arrival: Arrival, taken: StudyPanel, outcome: Outcome, own_code: str) -> ReturnPath:
         if outcome not in SUBMITTED or not own_code:
-            return WayBack(self.title, do=_("Please return the HIT on Mechanical Turk."))
+            return ReturnPath(self.title, do=_("Please return the HIT on Mechanical Turk."))
         fields = {"assignmentId": arrival.submission, "outcome": outcome.value, "completionCode": own_code}
-        return WayBack(self.title, arrival.way_back["submit_to"] + SUBMIT, fields, own_code)
+        return ReturnPath(self.title, arrival.way_back["submit_to"] + SUBMIT, fields, own_code)
 
 
 def _submit_to(address: str) -> str:
@@ -57,13 +57,13 @@ def _submit_to(address: str) -> str:
         EntryRefusedError: it is another one.
     """
     if not address:
-        raise refusals.odd_link(_("Its “%(name)s” is empty.") % {"name": "turkSubmitTo"})
+        raise refusals.malformed_link(_("Its “%(name)s” is empty.") % {"name": "turkSubmitTo"})
     try:
         parts = urlsplit(address)
     except ValueError:
         parts = urlsplit("")
     if parts.scheme != "https" or parts.netloc not in HOSTS:
-        raise refusals.odd_link(
+        raise refusals.malformed_link(
             _("Its “turkSubmitTo” is “%(value)s”, which is not a Mechanical Turk address.")
             % {"value": shortened(address)}
         )

@@ -23,7 +23,7 @@ from turnwise.crowd.panels import Panel, study_panels
 from turnwise.crowd.panels import panels as all_panels
 from turnwise.crowd.panels.base import LONGEST_SHOWN
 from turnwise.crowd.panels.links import PARAMETER
-from turnwise.crowd.panels.study_panels import invited_in
+from turnwise.crowd.panels.study_panels import parse_invited_people
 from turnwise.live.http_responses import attachment
 from turnwise.studies.form_fields import offer
 from turnwise.studies.models import Study
@@ -121,7 +121,7 @@ def rows_of(filled: Sequence[PanelForm]) -> list[StudyPanel]:
     return [form.row() for form in filled if form.cleaned_data["taken"]]
 
 
-class WhoForm(forms.Form):
+class EligibilityForm(forms.Form):
     """Who may take part."""
 
     closed_to_workers_of = forms.ModelMultipleChoiceField(
@@ -171,7 +171,9 @@ class InviteForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         sent = super().clean() or {}
         if not self.errors:
-            sent["names"] = invited_in("\n".join(filter(None, [sent.get("people"), sent.get("file")])))
+            sent["names"] = parse_invited_people(
+                "\n".join(filter(None, [sent.get("people"), sent.get("file")]))
+            )
         return sent
 
 
@@ -181,10 +183,10 @@ def panels(request: HttpRequest, pk: int) -> HttpResponse:
     study = get_object_or_404(studies_of(request.user), pk=pk)
     assert request.user.is_authenticated
     data = request.POST if request.method == "POST" else None
-    filled, who = panel_forms(study, data), WhoForm(request.user, study, data)
+    filled, who = panel_forms(study, data), EligibilityForm(request.user, study, data)
     if data is not None and all([*(form.is_valid() for form in filled), who.is_valid()]):
         try:
-            study_panels.take_panels(
+            study_panels.save_panels(
                 study, rows_of(filled), closed_to=list(who.cleaned_data["closed_to_workers_of"])
             )
         except ValidationError as error:
@@ -208,7 +210,7 @@ def _page(
     request: HttpRequest,
     study: Study,
     filled: list[PanelForm],
-    who: WhoForm,
+    who: EligibilityForm,
     *,
     inviting: InviteForm | None = None,
     status: int = 200,
@@ -242,7 +244,7 @@ def invite(request: HttpRequest, pk: int) -> HttpResponse:
     assert request.user.is_authenticated
     form = InviteForm(request.POST, request.FILES)
     if not form.is_valid():
-        who = WhoForm(request.user, study)
+        who = EligibilityForm(request.user, study)
         return _page(request, study, panel_forms(study), who, inviting=form, status=422)
     new, before = study_panels.invite(study, form.cleaned_data["names"])
     says = ngettext("%(n)d person is invited.", "%(n)d people are invited.", new) % {"n": new}

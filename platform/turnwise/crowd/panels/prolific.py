@@ -6,8 +6,17 @@ from django.utils.translation import gettext_lazy
 from typing_extensions import override
 
 from turnwise.crowd.models import Outcome, StudyPanel
-from turnwise.crowd.panels.base import ID, Arrival, Panel, WayBack, filled, id_in, shortened, with_query
-from turnwise.crowd.panels.prolific_api import PREFIX, VARIABLE, NoTokenError, account_of
+from turnwise.crowd.panels.base import (
+    ID,
+    Arrival,
+    Panel,
+    ReturnPath,
+    fill_placeholders,
+    id_in,
+    shortened,
+    with_query,
+)
+from turnwise.crowd.panels.prolific_api import PREFIX, VARIABLE, NoTokenError, api_account
 
 COMPLETIONS = "https://app.prolific.com/submissions/complete?cc={code}"
 PLACEHOLDERS = "PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}"
@@ -43,10 +52,10 @@ class Prolific(Panel):
         )
 
     @override
-    def way_back(self, arrival: Arrival, taken: StudyPanel, outcome: Outcome, own_code: str) -> WayBack:
+    def return_path(self, arrival: Arrival, taken: StudyPanel, outcome: Outcome, own_code: str) -> ReturnPath:
         if code := taken.code_of(outcome):
-            return WayBack(self.title, filled(COMPLETIONS, {"code": code}), code=code)
-        return WayBack(self.title, do=_("Please return your submission on Prolific."))
+            return ReturnPath(self.title, fill_placeholders(COMPLETIONS, {"code": code}), code=code)
+        return ReturnPath(self.title, do=_("Please return your submission on Prolific."))
 
     @override
     def problems(self, taken: StudyPanel) -> dict[str, str]:
@@ -64,7 +73,7 @@ class Prolific(Panel):
                 ) % {"prefix": PREFIX}
             else:
                 try:
-                    account_of(taken.token, taken.study.owner.get_username())
+                    api_account(taken.token, taken.study.owner.get_username())
                 except NoTokenError as error:
                     found["token"] = str(error)
         return found

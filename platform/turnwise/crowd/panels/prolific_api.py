@@ -47,12 +47,12 @@ class RefusedByPanelError(Exception):
     """Prolific answered that it will not do it; the same request is not tried again."""
 
 
-class NotHeardError(Exception):
+class OutcomeUnknownError(Exception):
     """Nobody knows whether Prolific carried it out; it may be tried again where that does no harm."""
 
 
 @dataclass(frozen=True, slots=True)
-class TheirStudy:
+class ProlificStudy:
     """A study as Prolific has it."""
 
     name: str
@@ -70,7 +70,7 @@ class Submission:
     status: str
 
 
-def account_of(variable: str, owner: str) -> tuple[str, str]:
+def api_account(variable: str, owner: str) -> tuple[str, str]:
     """The address of the API and the token that a variable holds for the studies of this owner.
 
     Raises:
@@ -107,14 +107,14 @@ class ProlificApi:
         Raises:
             NoTokenError: there is none that this study may use.
         """
-        self._address, self._token = account_of(taken.token, taken.study.owner.get_username())
+        self._address, self._token = api_account(taken.token, taken.study.owner.get_username())
         self._study = taken.their_study
 
     # --- the study -----------------------------------------------------------------------------------
 
-    def study(self) -> TheirStudy:
+    def study(self) -> ProlificStudy:
         found = self._call("GET", f"studies/{quote(self._study, safe='')}/")
-        return TheirStudy(
+        return ProlificStudy(
             name=str(found.get("name", ""))[:200],
             status=str(found.get("status", ""))[:40],
             places=int(found.get("total_available_places") or 0),
@@ -207,6 +207,6 @@ async def _exchange(request: Request, token: str, retries: int) -> Any:
             return {}
         # As the client words an answer's status; 408 and 429 say to try again, which was done.
         refused = re.search(r" answered 4(?!08|29)\d\d", said)
-        raise (RefusedByPanelError if refused else NotHeardError)(said) from None
+        raise (RefusedByPanelError if refused else OutcomeUnknownError)(said) from None
     finally:
         await client.close()

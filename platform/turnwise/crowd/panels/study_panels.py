@@ -12,7 +12,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from turnwise.crowd.models import Invitation, Participation, StudyPanel, Worker
-from turnwise.crowd.panels import panels, refuse_wrong
+from turnwise.crowd.panels import check_settings, panels
 from turnwise.crowd.panels.base import shortened
 from turnwise.studies.models import Study
 
@@ -25,7 +25,7 @@ _ADDRESS = re.compile(r"(?<![^\s<>,;:\"()\[\]])[^\s<>,;:\"()\[\]]+@[^\s<>,;:\"()
 
 
 @transaction.atomic
-def take_panels(study: Study, wanted: Sequence[StudyPanel], *, closed_to: Collection[Study]) -> None:
+def save_panels(study: Study, wanted: Sequence[StudyPanel], *, closed_to: Collection[Study]) -> None:
     """Store the panels of a study; those that are left out it takes no more.
 
     Args:
@@ -64,7 +64,7 @@ def take_panels(study: Study, wanted: Sequence[StudyPanel], *, closed_to: Collec
 
 def _problems(taken: StudyPanel, before: StudyPanel | None) -> dict[str, list[str]]:
     try:
-        refuse_wrong(taken)
+        check_settings(taken)
     except ValidationError as error:
         return error.message_dict
     if before and _is_used(before):
@@ -99,7 +99,7 @@ def copy_panels(study: Study, copy: Study) -> None:
     copy.closed_to_workers_of.set(study.closed_to_workers_of.all())
 
 
-def why_unready(study: Study) -> str:
+def setup_problems(study: Study) -> str:
     """What the panels of a study lack before anybody can come by them; empty if nothing."""
     by_key = {panel.key: panel for panel in panels()}
     taken = [each for each in study.panels.all() if each.panel in by_key]
@@ -109,7 +109,7 @@ def why_unready(study: Study) -> str:
     return _("%(problems)s Set it under “Panels and invitations”.") % {"problems": " ".join(says)}
 
 
-def invited_in(text: str) -> list[str]:
+def parse_invited_people(text: str) -> list[str]:
     """Whom a list names: e-mail addresses anywhere in a text, or the first column of a CSV file.
 
     Raises:

@@ -66,7 +66,7 @@ def settle(assignment: Assignment, outcome: Outcome, now: datetime) -> None:
         seconds = _seconds_waited(assignment)
         if outcome == Outcome.TIMED_OUT:
             seconds = max(seconds, (min(assignment.active_at, now) - assignment.assigned_at).total_seconds())
-        part = partly(own.amount, seconds, assignment.participation.study.expected_minutes)
+        part = partial_pay(own.amount, seconds, assignment.participation.study.expected_minutes)
         if part:
             _add(assignment.participation, Reason.PARTLY, part, currency=own.currency)
 
@@ -77,7 +77,7 @@ def _seconds_waited(assignment: Assignment) -> float:
     return own.waited.total_seconds() if own else 0.0
 
 
-def partly(promised: Decimal, seconds: float, expected_minutes: int) -> Decimal:
+def partial_pay(promised: Decimal, seconds: float, expected_minutes: int) -> Decimal:
     """The share of a pay by the time that somebody was at work, to the cent, at most all of it.
 
     Args:
@@ -155,7 +155,7 @@ def accounts(study: Study, *, only: Iterable[int] | None = None) -> list[Account
     ]
 
 
-def participations(study: Study) -> QuerySet[PayEntry, int]:
+def participations_with_account(study: Study) -> QuerySet[PayEntry, int]:
     """The keys of all who have an account, newest first: sums are for those that a page shows."""
     there = Participation.objects.filter(study=study)
     entries = PayEntry.objects.filter(_is_one_of(there) | ~Q(reason=Reason.PROMISED), study=study)
@@ -171,12 +171,12 @@ def _sum(*reasons: Reason) -> Sum:
     return Sum("amount", filter=Q(reason__in=reasons))
 
 
-def due(study: Study) -> list[Account]:
+def unpaid_accounts(study: Study) -> list[Account]:
     """Those of them who are to be paid."""
     return [account for account in accounts(study) if account.due > 0 and not account.paid]
 
 
-class Owed(NamedTuple):
+class AmountDue(NamedTuple):
     """What is to be paid in all: to how many people, how much, and which panels they came by."""
 
     people: int
@@ -194,7 +194,7 @@ SELECT participation,
  GROUP BY participation HAVING NOT bool_or(reason = 'paid')
 """
 """What those of a study have a claim to who were not paid, by their keys: an index has it in this order."""
-_OWED = f"""
+_AMOUNT_DUE = f"""
 SELECT count(*), coalesce(sum(due), 0.00), array_agg(DISTINCT w.panel) FILTER (WHERE w.id IS NOT NULL)
   FROM ({UNPAID}) AS claim
   LEFT JOIN crowd_participation AS p ON p.id = claim.participation
@@ -203,18 +203,18 @@ SELECT count(*), coalesce(sum(due), 0.00), array_agg(DISTINCT w.panel) FILTER (W
 """
 
 
-def owed(study: Study) -> Owed:
-    """The sum of `due`, of thousands of people in one statement; kept until an entry is added."""
+def amount_due(study: Study) -> AmountDue:
+    """The sum of `unpaid_accounts`, of thousands of people in one statement; kept until an entry is added."""
 
-    def summed() -> Owed:
+    def summed() -> AmountDue:
         with connection.cursor() as cursor:
-            cursor.execute(_OWED, [study.pk])
+            cursor.execute(_AMOUNT_DUE, [study.pk])
             people, total, panels = cursor.fetchone()
-        return Owed(people, total, sorted(panels or ()))
+        return AmountDue(people, total, sorted(panels or ()))
 
     # Entries are added and never changed, so their number tells one ledger from another.
     key = key_of("owed", study.pk, PayEntry.objects.filter(study=study).count())
-    found: Owed = remembered(key, summed)
+    found: AmountDue = remembered(key, summed)
     return found
 
 
@@ -307,7 +307,7 @@ def pay(study: Study, *, total: Decimal, by: User) -> int:
         ValidationError: meanwhile another sum is due.
     """
     lock(study.pk)
-    owed = due(study)
+    owed = unpaid_accounts(study)
     now_due = sum((account.due for account in owed), NOTHING)
     if now_due != total:
         raise ValidationError(
@@ -351,7 +351,7 @@ class Rates:
 
     cost: Decimal
     paid: Decimal
-    due: Decimal
+    unpaid_accounts: Decimal
     forecast: Decimal | None
     minutes: float
     is_measured: bool

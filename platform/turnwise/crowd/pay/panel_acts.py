@@ -17,8 +17,8 @@ from turnwise.crowd.models import PanelAct, Participation, StudyPanel
 from turnwise.crowd.panels.prolific_api import (
     CATEGORIES,
     SHORTEST_REASON,
-    NotHeardError,
     NoTokenError,
+    OutcomeUnknownError,
     ProlificApi,
     RefusedByPanelError,
 )
@@ -35,7 +35,7 @@ AT_ONCE = 20
 LONGEST_MESSAGE = 2000
 
 
-def over_api(participation: Participation) -> StudyPanel | None:
+def api_panel(participation: Participation) -> StudyPanel | None:
     """The panel that can be told about them over its API; None: they came otherwise, or no token is named."""
     taken = participation.entered_by
     is_told = taken is not None and taken.panel == "prolific" and taken.token and participation.submission
@@ -48,14 +48,14 @@ def refuse_short(participation: Participation, reason: str) -> None:
     Raises:
         ValidationError: its reason is too short for the panel.
     """
-    if over_api(participation) and len(reason) < SHORTEST_REASON:
+    if api_panel(participation) and len(reason) < SHORTEST_REASON:
         raise ValidationError(
             _("Prolific requires a reason of at least %(least)d characters; this one has %(n)d. Say more.")
             % {"least": SHORTEST_REASON, "n": len(reason)}
         )
 
 
-def want(
+def request_act(
     participation: Participation,
     kind: PanelAct.Kind,
     *,
@@ -69,7 +69,7 @@ def want(
     Returns:
         None if no API reaches the panel.
     """
-    if over_api(participation) is None:
+    if api_panel(participation) is None:
         return None
     values = {
         "study": participation.study, "text": text, "amount": amount, "by": by, "next_at": timezone.now(),
@@ -81,7 +81,7 @@ def want(
     return act
 
 
-def take_back(participation: Participation, kind: PanelAct.Kind) -> None:
+def cancel_act(participation: Participation, kind: PanelAct.Kind) -> None:
     """Do not tell the panel what it has not been told yet."""
     PanelAct.objects.filter(
         participation=participation, kind=kind, state__in=(State.WAITING, State.FAILED)
@@ -100,17 +100,17 @@ def pay_bonuses(study: Study, *, by: str) -> tuple[int, Decimal]:
     ledger.lock(study.pk)
     people = 0
     total = ledger.NOTHING
-    for own, amount in beyond_approval(study, panel="prolific"):
-        if over_api(own) is None or PanelAct.objects.filter(participation=own, kind=Kind.BONUS).exists():
+    for own, amount in due_beyond_approval(study, panel="prolific"):
+        if api_panel(own) is None or PanelAct.objects.filter(participation=own, kind=Kind.BONUS).exists():
             continue
-        want(own, Kind.BONUS, by=by, amount=amount)
+        request_act(own, Kind.BONUS, by=by, amount=amount)
         people, total = people + 1, total + amount
     return people, total
 
 
-def beyond_approval(study: Study, *, panel: str) -> Iterable[tuple[Participation, Decimal]]:
+def due_beyond_approval(study: Study, *, panel: str) -> Iterable[tuple[Participation, Decimal]]:
     """To whom of a panel something is due that approving their submission does not pay, and how much."""
-    due = {account.participation: account for account in ledger.due(study)}
+    due = {account.participation: account for account in ledger.unpaid_accounts(study)}
     rows = Participation.objects.filter(pk__in=due, worker__panel=panel).exclude(submission="")
     rows = rows.select_related("worker", "assignment", "entered_by__study__owner", "study").order_by("pk")
     for own in rows:
@@ -124,7 +124,7 @@ def paid_by_approval(study: Study, *, panel: str) -> list[Participation]:
     """Those of a panel who have earned all that was promised, so that approving them pays it."""
     due = {
         account.participation
-        for account in ledger.due(study)
+        for account in ledger.unpaid_accounts(study)
         if account.earned and account.earned == account.promised
     }
     rows = Participation.objects.filter(pk__in=due, worker__panel=panel).exclude(submission="")
@@ -134,18 +134,18 @@ def paid_by_approval(study: Study, *, panel: str) -> list[Participation]:
 # --- doing them --------------------------------------------------------------------------------------
 
 
-def do_due(*, now: datetime | None = None) -> int:
+def send_due_acts(*, now: datetime | None = None) -> int:
     """Do what waits; returns how many acts were tried. Several may call it at once."""
     now = now or timezone.now()
     tried = 0
-    while tried < AT_ONCE and (act := _take(now)):
-        _do(act, now)
+    while tried < AT_ONCE and (act := _claim_act(now)):
+        _attempt(act, now)
         tried += 1
     return tried
 
 
 @transaction.atomic
-def _take(now: datetime) -> PanelAct | None:
+def _claim_act(now: datetime) -> PanelAct | None:
     """One that is due, which nobody else takes meanwhile."""
     waiting = PanelAct.objects.select_for_update(of=("self",), skip_locked=True).filter(
         state__in=(State.WAITING, State.SENDING), next_at__lte=now
@@ -163,14 +163,14 @@ def _take(now: datetime) -> PanelAct | None:
     return act
 
 
-def _do(act: PanelAct, now: datetime) -> None:
+def _attempt(act: PanelAct, now: datetime) -> None:
     if act.state != State.SENDING:
         return
     try:
         _send(act)
     except (NoTokenError, RefusedByPanelError) as error:
         act.state, act.problem = State.FAILED, str(error)[:1000]
-    except NotHeardError as error:
+    except OutcomeUnknownError as error:
         act.problem = str(error)[:1000]
         if act.kind == Kind.MESSAGE or act.their_key:
             act.state = State.UNSURE
@@ -186,7 +186,7 @@ def _do(act: PanelAct, now: datetime) -> None:
 
 def _send(act: PanelAct) -> None:
     own = act.participation
-    taken = over_api(own)
+    taken = api_panel(own)
     if taken is None:
         raise RefusedByPanelError(_("No token is set for this panel any more."))
     api = ProlificApi(taken)
@@ -236,7 +236,7 @@ def send_message(participation: Participation, text: str, *, by: str) -> PanelAc
             _("A message has 1 to %(most)d characters; this one has %(n)d.")
             % {"most": LONGEST_MESSAGE, "n": len(text)}
         )
-    act = want(participation, Kind.MESSAGE, by=by, text=text)
+    act = request_act(participation, Kind.MESSAGE, by=by, text=text)
     if act is None:
         raise ValidationError(
             _("%(who)s cannot be reached: they did not come from Prolific, or no token is named there.")

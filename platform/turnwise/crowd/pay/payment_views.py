@@ -25,8 +25,8 @@ from evaluation.files.writing import csv_text
 from turnwise.crowd.models import PanelAct, StudyPanel
 from turnwise.crowd.panels.base import shortened
 from turnwise.crowd.panels.prolific_api import (
-    NotHeardError,
     NoTokenError,
+    OutcomeUnknownError,
     ProlificApi,
     RefusedByPanelError,
     Submission,
@@ -50,7 +50,7 @@ SELECT who.panel, who.panel_id, who.submission, who.pseudonym, claim.due, coales
 """
 
 
-class ToPay(NamedTuple):
+class PaymentRow(NamedTuple):
     """Somebody to be paid, as the file has them."""
 
     panel: str
@@ -62,7 +62,7 @@ class ToPay(NamedTuple):
     bonus: Decimal
 
 
-def to_pay(study: Study, panel: str | None, *, batch: int = 1000) -> Iterator[list[ToPay]]:
+def iter_payments(study: Study, panel: str | None, *, batch: int = 1000) -> Iterator[list[PaymentRow]]:
     """Those of `ledger.due` who are still there, of one panel or of all, as one moment has them.
 
     Each is summed up and looked up when it is their turn, so the first come at once, however many there are.
@@ -72,7 +72,7 @@ def to_pay(study: Study, panel: str | None, *, batch: int = 1000) -> Iterator[li
         with connection.connection.cursor(name="to_pay") as cursor:
             cursor.execute(_STATEMENT, [study.pk, panel, panel])
             while rows := cursor.fetchmany(batch):
-                yield [ToPay(*row) for row in rows]
+                yield [PaymentRow(*row) for row in rows]
 
 
 PER_PAGE = 50
@@ -83,8 +83,8 @@ COLUMNS = ("panel", "panel_id", "submission", "worker", "amount", "currency", "e
 @login_required
 def payments(request: HttpRequest, pk: int) -> HttpResponse:
     study = get_object_or_404(studies_of(request.user), pk=pk)
-    owed = ledger.owed(study)
-    page = Paginator(ledger.participations(study), PER_PAGE).get_page(request.GET.get("page"))
+    owed = ledger.amount_due(study)
+    page = Paginator(ledger.participations_with_account(study), PER_PAGE).get_page(request.GET.get("page"))
     rates = ledger.rates(study)
     shown = {
         "study": study,
@@ -111,11 +111,11 @@ def payment_file(request: HttpRequest, pk: int) -> StreamingHttpResponse:
 
 def _lines(study: Study, panel: str | None) -> Generator[str]:
     yield csv_text([COLUMNS])
-    for people in to_pay(study, panel):
+    for people in iter_payments(study, panel):
         yield csv_text([_cells(each, study.pay_currency) for each in people])
 
 
-def _cells(each: ToPay, currency: str) -> tuple[str, ...]:
+def _cells(each: PaymentRow, currency: str) -> tuple[str, ...]:
     who = each.panel, each.panel_id, each.submission, each.worker
     return (*who, str(each.amount), currency, str(each.earned), str(each.bonus))
 
@@ -180,10 +180,10 @@ TRANSITIONS = {
     "START": gettext_lazy("Prolific sends people again."),
     "STOP": gettext_lazy("Stopped at Prolific."),
 }
-_UNHEARD = (NoTokenError, RefusedByPanelError, NotHeardError)
+_API_ERRORS = (NoTokenError, RefusedByPanelError, OutcomeUnknownError)
 
 
-def _taken(request: HttpRequest, pk: int) -> StudyPanel:
+def _prolific_panel(request: HttpRequest, pk: int) -> StudyPanel:
     study = get_object_or_404(studies_of(request.user), pk=pk)
     taken = study.panels.select_related("study__owner").filter(panel="prolific").exclude(token="").first()
     if taken is None:
@@ -194,19 +194,19 @@ def _taken(request: HttpRequest, pk: int) -> StudyPanel:
 @require_GET
 @login_required
 def prolific(request: HttpRequest, pk: int) -> HttpResponse:
-    taken = _taken(request, pk)
+    taken = _prolific_panel(request, pk)
     acts = taken.study.panel_acts.select_related("participation")
     shown: dict[str, Any] = {
         "study": taken.study,
         "page": Paginator(acts, PER_PAGE).get_page(request.GET.get("page")),
-        "due": list(panel_acts.beyond_approval(taken.study, panel="prolific")),
+        "due": list(panel_acts.due_beyond_approval(taken.study, panel="prolific")),
     }
     try:
         api = ProlificApi(taken)
         shown["theirs"] = api.study()
         if "compare" in request.GET:
             shown["compared"] = _compared(taken, api.submissions())
-    except _UNHEARD as error:
+    except _API_ERRORS as error:
         shown["problem"] = str(error)
     return render(request, "crowd/prolific.html", shown)
 
@@ -226,7 +226,7 @@ def _compared(taken: StudyPanel, theirs: list[Submission]) -> dict[str, Any]:
 @login_required
 def steer(request: HttpRequest, pk: int) -> HttpResponse:
     """Publish, pause, start or stop the study there, or change its places."""
-    taken, action = _taken(request, pk), request.POST.get("action", "")
+    taken, action = _prolific_panel(request, pk), request.POST.get("action", "")
     try:
         if action == "places":
             places = _places(request.POST.get("places", ""))
@@ -239,7 +239,7 @@ def steer(request: HttpRequest, pk: int) -> HttpResponse:
             messages.error(request, _("“%(action)s” cannot be done at Prolific.") % {"action": action[:40]})
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))
-    except _UNHEARD as error:
+    except _API_ERRORS as error:
         messages.error(request, str(error))
     return redirect("crowd:prolific", pk=pk)
 
@@ -257,7 +257,7 @@ def _places(text: str) -> int:
 @login_required
 def bonuses(request: HttpRequest, pk: int) -> HttpResponse:
     """Have Prolific pay what approving does not."""
-    study, name = _taken(request, pk).study, request.user.get_username()
+    study, name = _prolific_panel(request, pk).study, request.user.get_username()
     people, total = panel_acts.pay_bonuses(study, by=name)
     says = ngettext(
         "%(n)d person gets %(total)s in total through Prolific.",
@@ -272,7 +272,7 @@ def bonuses(request: HttpRequest, pk: int) -> HttpResponse:
 @login_required
 def settle(request: HttpRequest, pk: int, act: int) -> HttpResponse:
     """Somebody has looked at Prolific: it was carried out there, or it is to be sent once more."""
-    taken = _taken(request, pk)
+    taken = _prolific_panel(request, pk)
     own: PanelAct = get_object_or_404(taken.study.panel_acts, pk=act)
     try:
         panel_acts.settle(own, was_done=request.POST.get("was_done") == "yes")

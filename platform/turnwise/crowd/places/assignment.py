@@ -1,4 +1,4 @@
-"""Giving a place: with the bot that is furthest from its target, or in a study without conversations."""
+"""Assign places: with the bot furthest from its target, or in a study without conversations."""
 
 from collections import Counter
 from collections.abc import Callable, Collection
@@ -13,30 +13,37 @@ from turnwise.crowd import refusals
 from turnwise.crowd.models import PAID, Assignment, Participation
 from turnwise.crowd.pay import ledger
 from turnwise.crowd.places import pilot, re_entry, reservation
-from turnwise.crowd.places.reservation import HOLD, LOADING, UNTOUCHED, begun, counted, places_taken
+from turnwise.crowd.places.reservation import (
+    HOLD,
+    LOADING,
+    UNTOUCHED,
+    count_begun,
+    counted_assignments,
+    occupied_places,
+)
 from turnwise.studies.models import Study, StudyBot
 
 
 @transaction.atomic
 def assign(participation_id: int, *, now: datetime | None = None) -> Assignment:
-    """Give the worker a place with the bot that is furthest from its target.
+    """Assign the worker to the bot that is furthest from its target.
 
-    The rows of the study's bots are locked, so that counting and taking a place are one step:
-    a bot never has more finished and live conversations together than its target. Only workers
-    who return to what they have begun after their place went back to the pool can carry it above.
+    The rows of the study's bots are locked, so counting and assigning are one step: finished and live
+    conversations of a bot never exceed its target. The only exception: workers who return to a conversation
+    after their place was released.
 
     Raises:
-        EntryRefusedError: the study is not open, every place is taken, or no bot that has one is running.
+        EntryRefusedError: the study is not open, all places are occupied, or no bot with a place is running.
     """
     return _begin(participation_id, _furthest_from_target, now)
 
 
 @transaction.atomic
 def admit(participation_id: int, *, now: datetime | None = None) -> Assignment:
-    """Give the worker of a study without conversations their place. Safe to repeat.
+    """Create the assignment of a worker in a study without conversations. Idempotent.
 
     Raises:
-        EntryRefusedError: the study is not open, or its pilot has all that it wants.
+        EntryRefusedError: the study is not open, or its pilot is full.
     """
     return _begin(participation_id, lambda _participation, _now: None, now)
 
@@ -52,7 +59,7 @@ def _begin(
         raise refusals.not_taking(participation.study)
     now = now or timezone.now()
     _join_pilot(participation, now)
-    ledger.promise(participation)  # before the bots: whoever saves a study locks it before them, too
+    ledger.promise(participation)  # before the bots: saving a study locks the study first, too
     bot = bot_for(participation, now)
     return Assignment.objects.create(
         participation=participation,
@@ -66,20 +73,20 @@ def _begin(
 
 
 def _furthest_from_target(participation: Participation, now: datetime) -> StudyBot:
-    # After the study, which a pilot locks: as whoever saves a study does.
+    # After the study, which a pilot locks: saving a study locks in this order, too.
     bots = _lock_bots(participation.study_id)
-    return _least_filled(re_entry.not_met(participation, bots), now)
+    return _least_filled(re_entry.bots_not_met(participation, bots), now)
 
 
 def _join_pilot(participation: Participation, now: datetime) -> None:
-    """Make whoever begins while the study is in its pilot one of its people.
+    """Add the worker to the study's pilot while the pilot is running.
 
     Raises:
-        EntryRefusedError: it has all that it wants.
+        EntryRefusedError: the pilot is full.
     """
     if not pilot.is_on(participation.study):
         return
-    # Places are counted and taken in one step, and not while somebody goes on.
+    # Counting and taking a place are one step, never during the end of the pilot.
     study = Study.objects.select_for_update(no_key=True).get(pk=participation.study_id)
     if not pilot.is_on(study):
         return
@@ -90,11 +97,11 @@ def _join_pilot(participation: Participation, now: datetime) -> None:
 
 
 @transaction.atomic
-def give_bot(assignment_id: int, *, now: datetime) -> Assignment:
-    """Have somebody who waited for another person in vain talk with a bot of the study.
+def assign_bot_instead(assignment_id: int, *, now: datetime) -> Assignment:
+    """Assign a bot to a worker for whom no partner was found.
 
     Raises:
-        EntryRefusedError: every place is taken, or no bot that has one is running.
+        EntryRefusedError: all places are occupied, or no bot with a place is running.
     """
     assignment = Assignment.objects.get(pk=assignment_id)
     bot = assignment.study_bot = _least_filled(_lock_bots(assignment.study_id), now)
@@ -105,9 +112,9 @@ def give_bot(assignment_id: int, *, now: datetime) -> Assignment:
 
 
 def _next_number(bot: StudyBot) -> int:
-    """Of the place that is given next; the bot's row is locked."""
-    given = bot.assignments.aggregate(highest=Max("number"))["highest"]
-    return 1 + (given or 0)
+    """Number of the bot's next assignment; the caller has locked the bot's row."""
+    highest = bot.assignments.aggregate(highest=Max("number"))["highest"]
+    return 1 + (highest or 0)
 
 
 def _open_or_paid(existing: Assignment) -> Assignment:
@@ -117,14 +124,14 @@ def _open_or_paid(existing: Assignment) -> Assignment:
 
 
 def lock_participation(participation_id: int) -> Participation:
-    """The participation, locked, with its study and worker.
+    """Lock a participation and return it with its study and worker.
 
     Raises:
-        EntryRefusedError: it is gone.
+        EntryRefusedError: the participation no longer exists.
     """
     rows = Participation.objects.select_related("study", "worker").select_for_update(of=("self",))
     participation = rows.filter(pk=participation_id).first()
-    if participation is None:  # its worker agreed once more, in another browser
+    if participation is None:  # the worker consented again in another browser
         raise refusals.not_started()
     return participation
 
@@ -141,24 +148,24 @@ def _lock_bots(study_id: int) -> list[StudyBot]:
 def _least_filled(bots: Collection[StudyBot], now: datetime) -> StudyBot:
     if not bots:  # all are switched off
         raise refusals.no_bot()
-    taken = places_taken(bots, now)
-    wanting = [bot for bot in bots if taken[bot.pk] < bot.target]
-    if not wanting:
-        later = places_taken(bots, now + HOLD)
+    occupied = occupied_places(bots, now)
+    unfilled = [bot for bot in bots if occupied[bot.pk] < bot.target]
+    if not unfilled:
+        later = occupied_places(bots, now + HOLD)
         raise refusals.full(may_become_free=any(later[bot.pk] < bot.target for bot in bots))
-    _lock_operated(wanting)
-    available = reservation.admitting([bot.bot for bot in wanting], now=now)
-    free = [bot for bot in wanting if bot.bot_id in available]
+    _lock_operated(unfilled)
+    available = reservation.bots_admitting([bot.bot for bot in unfilled], now=now)
+    free = [bot for bot in unfilled if bot.bot_id in available]
     if not free:
         raise refusals.no_bot()
-    # Evenly, so whoever only pressed Start counts here, from wherever they came.
-    waiting = counted(free).filter(UNTOUCHED, held_until__gt=now)
-    live = begun(free, now) + Counter(waiting.values_list("study_bot", flat=True))
+    # To distribute evenly, workers who only pressed Start count here too, whatever their address.
+    waiting = counted_assignments(free).filter(UNTOUCHED, held_until__gt=now)
+    live = count_begun(free, now) + Counter(waiting.values_list("study_bot", flat=True))
     return min(free, key=lambda bot: (live[bot.pk] / bot.target, bot.pk))
 
 
-def _lock_operated(wanting: Collection[StudyBot]) -> None:
-    """An operator may answer in several studies: their room is counted and taken in one step, too."""
-    ids = [each.bot_id for each in wanting if each.bot.adapter == OPERATED]
+def _lock_operated(unfilled: Collection[StudyBot]) -> None:
+    """Lock bots with human operators, whose capacity is shared by several studies."""
+    ids = [each.bot_id for each in unfilled if each.bot.adapter == OPERATED]
     if ids:
         list(Bot.objects.select_for_update(no_key=True).filter(pk__in=ids).order_by("pk"))

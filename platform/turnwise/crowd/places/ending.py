@@ -1,4 +1,4 @@
-"""The end of a participation, and what is noted of it afterwards."""
+"""End participations, and store exclusions and findings about them."""
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
@@ -17,7 +17,7 @@ from turnwise.studies.services import results_changed
 
 @transaction.atomic(savepoint=False)  # the end and its pay are stored together, or neither is
 def complete(assignment_id: int, outcome: Outcome, *, now: datetime) -> None:
-    """End an assignment, in the caller's transaction; the worker's completion code becomes valid."""
+    """End an assignment and settle its pay; the worker's completion code becomes valid."""
     assignment = Assignment.objects.select_related("participation").get(pk=assignment_id)
     if Assignment.objects.filter(pk=assignment_id, outcome="").update(
         outcome=outcome, ended_at=now, active_at=now
@@ -28,17 +28,17 @@ def complete(assignment_id: int, outcome: Outcome, *, now: datetime) -> None:
 
 @transaction.atomic
 def end(participation_id: int, outcome: Outcome, *, now: datetime | None = None) -> bool:
-    """End a participation before its work is done: they left, returned the task, or ran out of time.
+    """End a participation before its work is done: the worker left, returned the task, or ran out of time.
 
-    Their place is free at once. Safe to repeat.
+    The place is free at once. Idempotent.
 
     Args:
-        participation_id: whose.
-        outcome: how.
-        now: when.
+        participation_id: participation to end.
+        outcome: its outcome.
+        now: time of the end.
 
     Returns:
-        Whether it was still open; an end that was there before stays as it is.
+        True if the participation was still open; an earlier outcome is not changed.
     """
     now = now or timezone.now()
     participation = lock_participation(participation_id)
@@ -60,14 +60,14 @@ def end(participation_id: int, outcome: Outcome, *, now: datetime | None = None)
 
 @transaction.atomic
 def exclude(participation_id: int, *, reason: str, by: User, now: datetime | None = None) -> Participation:
-    """Exclude a worker from the study's analysis without them; an empty reason takes that back.
+    """Exclude a worker from the study's analysis of included workers; an empty reason undoes it.
 
-    The labels stay, and count in the analysis of all workers; the pay is untouched. It holds for each time
-    that they take part.
+    The exclusion covers all participations of the worker in the study. The labels stay and count in the
+    analysis of all workers; the pay is unchanged.
     """
-    own = Participation.objects.get(pk=participation_id)
-    every = Participation.objects.filter(worker=own.worker_id, study=own.study_id)
-    # In one order: two of one worker's times may be excluded at once.
+    participation = Participation.objects.get(pk=participation_id)
+    every = Participation.objects.filter(worker=participation.worker_id, study=participation.study_id)
+    # Lock in one order: two participations of the worker may be excluded at the same time.
     list(every.select_for_update().order_by("pk").values_list("pk"))
     excluded_reason = reason.strip()[:500]
     every.update(
@@ -75,39 +75,39 @@ def exclude(participation_id: int, *, reason: str, by: User, now: datetime | Non
         excluded_at=(now or timezone.now()) if excluded_reason else None,
         excluded_by=by if excluded_reason else None,
     )
-    results_changed(own.study_id)
-    own.refresh_from_db()
-    return own
+    results_changed(participation.study_id)
+    participation.refresh_from_db()
+    return participation
 
 
-def note_signs(study_id: int, signs: Mapping[str, str]) -> None:
-    """Keep with each participation what a report found, by pseudonym; in the caller's transaction."""
-    _note(study_id, "signs", signs)
+def save_signs(study_id: int, signs: Mapping[str, str]) -> None:
+    """Store a report's signs of carelessness or fraud, given by pseudonym, in the caller's transaction."""
+    _save_notes(study_id, "signs", signs)
 
 
-def note_proposals(study_id: int, reasons: Mapping[str, str]) -> None:
-    """Keep, likewise, whom the study's rules propose to exclude. Nobody is excluded by it."""
-    _note(study_id, "proposed_reason", reasons)
+def save_proposed_exclusions(study_id: int, reasons: Mapping[str, str]) -> None:
+    """Store the exclusions that the study's rules propose, given by pseudonym. It excludes no worker."""
+    _save_notes(study_id, "proposed_reason", reasons)
 
 
-# Of thousands of people in one statement; who has the same note already is not written again.
+# One statement for thousands of workers; unchanged rows are not written again.
 _NOTE = """
-UPDATE crowd_participation AS p SET {field} = said.note
-  FROM unnest(%s::text[], %s::text[]) AS said (worker, note)
- WHERE p.study_id = %s AND p.pseudonym = said.worker AND p.{field} <> said.note
+UPDATE crowd_participation AS p SET {field} = new.note
+  FROM unnest(%s::text[], %s::text[]) AS new (worker, note)
+ WHERE p.study_id = %s AND p.pseudonym = new.worker AND p.{field} <> new.note
 """
 
 
-def _note(study_id: int, field: Literal["signs", "proposed_reason"], said: Mapping[str, str]) -> None:
-    here = Participation.objects.filter(study_id=study_id)
-    here.exclude(**{field: ""}).exclude(pseudonym__in=said).update(**{field: ""})
+def _save_notes(study_id: int, field: Literal["signs", "proposed_reason"], notes: Mapping[str, str]) -> None:
+    participations = Participation.objects.filter(study_id=study_id)
+    participations.exclude(**{field: ""}).exclude(pseudonym__in=notes).update(**{field: ""})
     with connection.cursor() as cursor:
-        cursor.execute(_NOTE.format(field=field), [list(said), list(said.values()), study_id])
+        cursor.execute(_NOTE.format(field=field), [list(notes), list(notes.values()), study_id])
 
 
 @transaction.atomic
 def delete_workers(worker_ids: Iterable[int]) -> None:
-    """Delete workers with their conversations and labels; the reports of their studies follow."""
+    """Delete workers with their conversations and labels, and have the reports of their studies updated."""
     workers = Worker.objects.filter(pk__in=list(worker_ids))
     studies = Participation.objects.filter(worker__in=workers).values_list("study_id", flat=True)
     touched = sorted(set(studies))

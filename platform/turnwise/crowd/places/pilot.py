@@ -1,8 +1,8 @@
-"""A study's pilot: its first people, after whom nobody new is admitted until somebody of the team goes on.
+"""A study's pilot: a small first phase, after which no worker is admitted until the team continues.
 
-A study declares before it opens how many that are. Once it goes on they are excluded from the primary
-analysis, as its exclusions are: their labels stay, they are paid, and every figure stands with and without
-them. What they did is needed again, from others: `StudyTask.pilot_over`.
+The study declares the pilot's size before it opens. When the pilot ends, its participants are excluded from
+the primary analysis: their labels stay, they are paid, and reports give each figure with and without them.
+Other workers then repeat the pilot's work: `StudyTask.pilot_over`.
 """
 
 from collections.abc import Collection
@@ -28,24 +28,24 @@ State = Study.State
 
 
 @dataclass(frozen=True, slots=True)
-class Pilot:
-    """How far a pilot is.
+class PilotProgress:
+    """Progress of a pilot.
 
     Attributes:
-        size: people that are wanted.
-        is_on: whether the study admits only these so far.
-        finished: of them.
-        under_way: of them, who hold a place now.
+        size: number of participants required.
+        is_on: True while the study admits only pilot participants.
+        finished: participants who have finished.
+        active: participants who hold a place now.
     """
 
     size: int
     is_on: bool
-    finished: int
-    under_way: int
+    finished_assignments: int
+    active: int
 
     @property
     def is_done(self) -> bool:
-        """Whether it has all that it wants, so that somebody should look and go on."""
+        """True if all have finished, so that the team should review the pilot and continue."""
         return self.is_on and self.finished >= self.size
 
 
@@ -53,15 +53,15 @@ def is_on(study: Study) -> bool:
     return study.pilot_size > 0 and study.pilot_over_at is None and study.rehearsal_of_id is None
 
 
-def standing(study: Study, now: datetime) -> Pilot:
-    """How far the pilot is."""
-    return Pilot(
-        study.pilot_size, is_on(study), *reservation.finished_and_under_way(_assignments([study]), now)
+def pilot_progress(study: Study, now: datetime) -> PilotProgress:
+    """Count the pilot's participants who have finished or are active."""
+    return PilotProgress(
+        study.pilot_size, is_on(study), *reservation.count_finished_and_active(_assignments([study]), now)
     )
 
 
-def finished(studies: Collection[Study]) -> QuerySet[Assignment]:
-    """What people of the pilots of these studies have finished."""
+def finished_assignments(studies: Collection[Study]) -> QuerySet[Assignment]:
+    """Completed assignments of the pilots of these studies."""
     return _assignments(studies).filter(outcome=Outcome.COMPLETE)
 
 
@@ -69,46 +69,47 @@ def _assignments(studies: Collection[Study]) -> QuerySet[Assignment]:
     return Assignment.objects.filter(study__in=studies, participation__pilot=True)
 
 
-def has_room_for(assignment: Assignment, study: Study, now: datetime) -> bool:
-    """Whether there is a place for one of its people who has not begun."""
+def has_place_for(assignment: Assignment, study: Study, now: datetime) -> bool:
+    """True if the pilot has a place for this assignment, which has no message yet."""
     if not is_on(study):
         return True
     others = _assignments([study]).exclude(pk=assignment.pk)
-    return sum(reservation.finished_and_under_way(others, now)) < study.pilot_size
+    return sum(reservation.count_finished_and_active(others, now)) < study.pilot_size
 
 
 def is_full(study: Study, now: datetime) -> bool:
-    """Whether nobody new is admitted, since all places of the pilot are taken.
+    """True if all places of the pilot are occupied, so that no worker is admitted.
 
-    Where people do their work together, nobody is left alone for it: one more comes.
+    In tasks done by several workers together, one more is admitted so that none is left without a partner.
     """
     if not is_on(study):
         return False
-    at = standing(study, now)
-    return at.finished + at.under_way >= at.size and at.under_way % task_of(study).together == 0
+    progress = pilot_progress(study, now)
+    is_reached = progress.finished + progress.active >= progress.size
+    return is_reached and progress.active % task_of(study).together == 0
 
 
 class _JoinedMeanwhileError(Exception):
-    """Somebody joined the pilot before nobody could any more."""
+    """A worker joined the pilot after its participations were locked, before the study was."""
 
 
-def go_on(study_id: int, *, by: User, now: datetime | None = None) -> int:
-    """Open the study to all, and exclude its pilot, with whoever of it is still at work.
+def end_pilot(study_id: int, *, by: User, now: datetime | None = None) -> int:
+    """Open the study to everyone, and exclude all pilot participants, including active ones.
 
     Returns:
-        How many people the pilot had.
+        Number of people in the pilot.
 
     Raises:
         ValidationError: the study is not in its pilot.
     """
     while True:
         with suppress(_JoinedMeanwhileError):
-            return _go_on(study_id, by=by, now=now or timezone.now())
+            return _end_pilot(study_id, by=by, now=now or timezone.now())
 
 
 @transaction.atomic
-def _go_on(study_id: int, *, by: User, now: datetime) -> int:
-    # Whoever ends somebody's part, or lets them begin, locks the participation before the study.
+def _end_pilot(study_id: int, *, by: User, now: datetime) -> int:
+    # Same lock order as when a participation begins or ends: participation before study.
     people = Participation.objects.filter(pk__in=_lock_people(study_id))
     study = Study.objects.select_for_update(no_key=True).get(pk=study_id)
     if study.state not in (State.OPEN, State.PAUSED) or not is_on(study):
@@ -116,7 +117,7 @@ def _go_on(study_id: int, *, by: User, now: datetime) -> int:
             _("“%(title)s” is not in its pilot, so there is nothing to continue from.")
             % {"title": study.title}
         )
-    if _of_people(study_id).exclude(pk__in=people).exists():
+    if _pilot_participations(study_id).exclude(pk__in=people).exists():
         raise _JoinedMeanwhileError
     study.pilot_over_at = now
     study.save(update_fields=["pilot_over_at"])
@@ -126,12 +127,12 @@ def _go_on(study_id: int, *, by: User, now: datetime) -> int:
     return people.values("worker").distinct().count()
 
 
-def _of_people(study_id: int) -> QuerySet[Participation]:
-    """Every time that the people of the pilot take part."""
-    here = Participation.objects.filter(study=study_id)
-    return here.filter(worker__in=here.filter(pilot=True).values("worker"))
+def _pilot_participations(study_id: int) -> QuerySet[Participation]:
+    """All participations, also later ones, of workers who were in the study's pilot."""
+    participations = Participation.objects.filter(study=study_id)
+    return participations.filter(worker__in=participations.filter(pilot=True).values("worker"))
 
 
 def _lock_people(study_id: int) -> list[int]:
-    rows = _of_people(study_id).select_for_update(of=("self",), no_key=True).order_by("pk")
+    rows = _pilot_participations(study_id).select_for_update(of=("self",), no_key=True).order_by("pk")
     return list(rows.values_list("pk", flat=True))

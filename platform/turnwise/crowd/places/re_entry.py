@@ -1,4 +1,4 @@
-"""How often a person may take part in a study, where its rule lets them do so again."""
+"""Decide whether a worker may take part in a study again, by the study's re-entry rule."""
 
 from collections.abc import Collection
 
@@ -7,59 +7,61 @@ from turnwise.crowd.models import PAID, Assignment, Participation
 from turnwise.studies.models import ReEntry, Study, StudyBot
 
 
-def newest_of(own: Participation) -> Participation:
-    """What the person of a participation began last in its study."""
-    every = Participation.objects.filter(worker=own.worker_id, study=own.study_id)
+def newest_participation(participation: Participation) -> Participation:
+    """Newest participation of the same worker in the same study."""
+    every = Participation.objects.filter(worker=participation.worker_id, study=participation.study_id)
     return every.select_related("assignment", "worker", "study").order_by("number").reverse()[0]
 
 
-def is_over(own: Participation) -> bool:
-    assignment: Assignment | None = getattr(own, "assignment", None)
+def is_over(participation: Participation) -> bool:
+    assignment: Assignment | None = getattr(participation, "assignment", None)
     return assignment is not None and assignment.outcome != ""
 
 
-def refuse(own: Participation) -> None:
-    """Refuse who cannot take part once more after this participation, which is over and their newest.
+def refuse_re_entry(newest: Participation) -> None:
+    """Refuse another participation after the worker's newest one, which has ended.
 
     Raises:
-        EntryRefusedError: why.
+        EntryRefusedError: the worker may not take part again; names the reason.
     """
-    study = own.study
-    if own.erased_at or hasattr(own, "withdrawal"):
+    study = newest.study
+    if newest.erased_at or hasattr(newest, "withdrawal"):
         raise refusals.took_part_and_erased()
     if study.re_entry == ReEntry.ONCE:
         raise refusals.already_done()
-    if own.assignment.outcome not in PAID:
+    if newest.assignment.outcome not in PAID:
         raise refusals.ended()
-    if own.excluded_at or (study.re_entry == ReEntry.UP_TO and own.number >= study.re_entry_most):
+    if newest.excluded_at or (study.re_entry == ReEntry.UP_TO and newest.number >= study.re_entry_most):
         raise refusals.took_part_often()
     if study.re_entry == ReEntry.PER_BOT:
         bots = study.study_bots.select_related("bot").filter(bot__active=True, target__gt=0)
-        not_met(own, [each for each in bots if not each.bot.is_outside])
+        bots_not_met(newest, [each for each in bots if not each.bot.is_outside])
 
 
-def not_met(own: Participation, bots: Collection[StudyBot]) -> list[StudyBot]:
-    """Those of the study's bots with which the person may talk, by its rule.
+def bots_not_met(participation: Participation, bots: Collection[StudyBot]) -> list[StudyBot]:
+    """Bots with which the worker may talk: if the rule is one conversation per bot, those not met so far.
 
     Raises:
-        EntryRefusedError: they have talked with every one of them.
+        EntryRefusedError: the worker has talked with all of them.
     """
-    if own.study.re_entry != ReEntry.PER_BOT:
+    if participation.study.re_entry != ReEntry.PER_BOT:
         return list(bots)
-    earlier = Assignment.objects.filter(study=own.study_id, participation__worker=own.worker_id)
+    earlier = Assignment.objects.filter(
+        study=participation.study_id, participation__worker=participation.worker_id
+    )
     met = set(earlier.values_list("study_bot", flat=True))
     left = [each for each in bots if each.pk not in met]
     if bots and not left:
-        raise refusals.met_all()
+        raise refusals.talked_with_all_bots()
     return left
 
 
-def may_follow(own: Participation) -> bool:
-    """Whether they may begin once more from their last page; by what a panel pays they come from there."""
-    if own.submission or own.study.state != Study.State.OPEN or not is_over(own):
+def can_re_enter(newest: Participation) -> bool:
+    """True if the last page may offer to start again; a new paid submission must start at the panel."""
+    if newest.submission or newest.study.state != Study.State.OPEN or not is_over(newest):
         return False
     try:
-        refuse(own)
+        refuse_re_entry(newest)
     except refusals.EntryRefusedError:
         return False
     return True

@@ -12,7 +12,7 @@ from typing_extensions import override
 from turnwise.accounts.access import user_of
 from turnwise.crowd.languages import ENGLISH, catalog_of
 from turnwise.crowd.preview.preview_views import previewed
-from turnwise.crowd.worker_task import Answers, Previewed, Wishes, WorkerTask
+from turnwise.crowd.worker_task import FrameAnswers, PreviewOptions, WorkerTask, WorkPreview
 from turnwise.live.database import in_database
 from turnwise.live.frames import Allowance, Frame, RefusedError, as_json, parse_frame
 from turnwise.studies.queries import studies_of
@@ -33,7 +33,7 @@ OF_THE_WORK = (
 class PreviewConsumer(AsyncWebsocketConsumer):
     """One tab in which somebody tries the work of their study; what they do there ends with it."""
 
-    previewed: Previewed | None = None
+    previewed: WorkPreview | None = None
     is_open = False
 
     @override
@@ -58,7 +58,7 @@ class PreviewConsumer(AsyncWebsocketConsumer):
             return await self.refuse(refusal, {})
         self._tell(self.previewed.begin(), {})
 
-    def _find(self, query: QueryDict) -> Previewed:
+    def _find(self, query: QueryDict) -> WorkPreview:
         user = user_of(self.scope)
         if user is None:
             raise RefusedError("no_session", SIGNED_OUT)
@@ -66,13 +66,13 @@ class PreviewConsumer(AsyncWebsocketConsumer):
         found = None
         if study and isinstance(task_of(study), WorkerTask):
             # The socket's `language` is that of its page; what is shown there has the one that was asked for.
-            wishes = Wishes.of(query, study, language="shown_in")
+            wishes = PreviewOptions.of(query, study, language="shown_in")
             found = previewed(study, query.get("page", ""), wishes)
         if found is None:
             raise RefusedError("unknown_dialogue", NO_SUCH_STUDY)
         return found
 
-    def frame_handlers(self) -> dict[str, Answers | None]:
+    def frame_handlers(self) -> dict[str, FrameAnswers | None]:
         """What a page may send: the work's own frames, if its page has them; others pass unanswered."""
         answers = self.previewed.answers() if self.previewed else {}
         return {"ping": self.ping, **dict.fromkeys((*UNANSWERED, *OF_THE_WORK)), **answers}

@@ -20,11 +20,11 @@ from django.views.decorators.clickjacking import xframe_options_sameorigin
 from django.views.decorators.http import require_GET
 
 from turnwise.crowd.entry import practice
-from turnwise.crowd.entry.worker_views import end_shown, instructions_shown
+from turnwise.crowd.entry.worker_views import end_page_context, instructions_context
 from turnwise.crowd.languages import ENGLISH, catalog_of
 from turnwise.crowd.models import CODED, Outcome, StudyPanel
-from turnwise.crowd.panels import Arrival, WayBack, panel_of, taken_by
-from turnwise.crowd.worker_task import EXAMPLE_CODE, Previewed, Wishes, WorkerTask, work_of
+from turnwise.crowd.panels import Arrival, WayBack, panel_of, panels_of
+from turnwise.crowd.worker_task import EXAMPLE_CODE, PreviewOptions, WorkerTask, WorkPreview, work_of
 from turnwise.studies.asks import Moment
 from turnwise.studies.models import ConsentVersion, Study, language_name
 from turnwise.studies.queries import studies_of
@@ -33,7 +33,7 @@ from turnwise.studies.tasks import task_of
 
 END = "end-"
 # What a panel's link would tell of somebody who came by it.
-_TOLD = {"submit_to": "https://workersandbox.mturk.com", "hit": "example", "study": "example"}
+_EXAMPLE_LINK_DATA = {"submit_to": "https://workersandbox.mturk.com", "hit": "example", "study": "example"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class PreviewPage:
     is_end: bool = False
 
 
-def way_of(study: Study) -> list[PreviewPage]:
+def preview_pages(study: Study) -> list[PreviewPage]:
     """The pages of a study's workers in their order, with every way in which it can end."""
     task = work_of(study)
     asked = {ask.moment for ask in study.questionnaires}
@@ -65,11 +65,11 @@ def way_of(study: Study) -> list[PreviewPage]:
     found += [_page(study, key, str(title)) for key, title in task.previewed.pages_of(study).items()]
     if Moment.AFTER_WORK in asked:
         found.append(_questionnaire(study, "after", _("Questions after")))
-    ends = ends_of(together=task.together, talks=task.has_conversations)
+    ends = possible_outcomes(together=task.together, talks=task.has_conversations)
     return found + [_page(study, f"{END}{end.value}", str(end.label), is_end=True) for end in ends]
 
 
-def ends_of(*, together: int, talks: bool) -> Sequence[Outcome]:
+def possible_outcomes(*, together: int, talks: bool) -> Sequence[Outcome]:
     """The ways in which the work of a task can end for somebody, the usual one first."""
     of_two = (Outcome.PARTNER_LEFT, Outcome.NO_PARTNER) if together > 1 else ()
     of_bots = (Outcome.BOT_FAILED,) if talks else ()
@@ -85,26 +85,26 @@ def _questionnaire(study: Study, key: str, title: str) -> PreviewPage:
     return PreviewPage(key, title, reverse("questionnaires:preview", args=[study.pk, key]))
 
 
-def address_after(study: Study, key: str, wishes: Wishes) -> str:
+def next_address(study: Study, key: str, wishes: PreviewOptions) -> str:
     """Of the page to which somebody comes after this one; after an end, of that end itself."""
-    way = way_of(study)
+    way = preview_pages(study)
     at = next((number for number, page in enumerate(way) if page.key == key), 0)
     following = way[at] if way[at].is_end else way[at + 1]
     return f"{following.address}?{urlencode(wishes.query)}"
 
 
-def way_back_of_example(taken: StudyPanel, outcome: Outcome, own_code: str) -> WayBack:
+def example_return_path(taken: StudyPanel, outcome: Outcome, own_code: str) -> WayBack:
     """How somebody who came by a panel would go back at this end, with a code that is none."""
-    arrival = Arrival(taken.panel, "example", "example", _TOLD, taken.pk)
-    return panel_of(taken).way_back(arrival, taken, outcome, own_code)
+    arrival = Arrival(taken.panel, "example", "example", _EXAMPLE_LINK_DATA, taken.pk)
+    return panel_of(taken).return_path(arrival, taken, outcome, own_code)
 
 
-def previewed(study: Study, page: str, wishes: Wishes) -> Previewed | None:
+def previewed(study: Study, page: str, wishes: PreviewOptions) -> WorkPreview | None:
     """A page of the work itself; None if the study has no such page."""
     of_task = work_of(study).previewed
     if page not in of_task.pages_of(study):
         return None
-    return of_task(study, page, wishes, then=address_after(study, page, wishes))
+    return of_task(study, page, wishes, then=next_address(study, page, wishes))
 
 
 View = Callable[..., HttpResponse]
@@ -149,7 +149,7 @@ def study_with_workers(request: HttpRequest, pk: int) -> Study:
 def preview(request: HttpRequest, pk: int) -> HttpResponse:
     """The frame with one of the pages, and what can be chosen above it."""
     study = study_with_workers(request, pk)
-    wishes, way = Wishes.of(request.GET, study), way_of(study)
+    wishes, way = PreviewOptions.of(request.GET, study), preview_pages(study)
     page = next((each for each in way if each.key == request.GET.get("page")), way[0])
     size = DESKTOP if request.GET.get("size") == DESKTOP else PHONE
     scheme = DARK if request.GET.get("scheme") == DARK else LIGHT
@@ -188,7 +188,7 @@ def _choices(study: Study, told: Mapping[str, str], page: PreviewPage) -> list[t
         (_("Language"), "language", languages),
     ]
     if page.is_end:
-        panels = [(str(each.pk or ""), str(panel_of(each).title)) for each in taken_by(study)]
+        panels = [(str(each.pk or ""), str(panel_of(each).title)) for each in panels_of(study)]
         offered.append((_("Comes by"), "panel", panels))
     elif page.key == "work" and work_of(study).has_conversations and work_of(study).together == 1:
         offered.append((_("Replies"), "bot", [("", _("Scripted")), *_bots(study)]))
@@ -212,29 +212,29 @@ def _bots(study: Study) -> list[tuple[str, str]]:
 def preview_page(request: HttpRequest, pk: int, page: str) -> HttpResponse:
     """One page of the way as a worker gets it, with no way to begin."""
     study = study_with_workers(request, pk)
-    wishes = Wishes.of(request.GET, study)
-    if page not in {each.key for each in way_of(study)}:
+    wishes = PreviewOptions.of(request.GET, study)
+    if page not in {each.key for each in preview_pages(study)}:
         raise Http404("The study has no such page.")
     with override(catalog_of(wishes.language) or ENGLISH):
-        template, shown = _shown(study, page, wishes)
+        template, shown = _template_and_context(study, page, wishes)
         return render(request, template, shown | {"study": study, "staged": staged(study, page, wishes)})
 
 
-def staged(study: Study, page: str, wishes: Wishes) -> dict[str, Any]:
+def staged(study: Study, page: str, wishes: PreviewOptions) -> dict[str, Any]:
     """Where a previewed page leads, for its template: with all that is wished, and without."""
-    after, left = address_after(study, page, wishes), f"{END}{Outcome.WITHDRAWN.value}"
+    after, left = next_address(study, page, wishes), f"{END}{Outcome.WITHDRAWN.value}"
     leave = f"{reverse('crowd:preview_page', args=[study.pk, left])}?{urlencode(wishes.query)}"
     return {"next": after, "address": after.partition("?")[0], "leave": leave, "wishes": wishes.query}
 
 
-def _shown(study: Study, page: str, wishes: Wishes) -> tuple[str, dict[str, Any]]:
+def _template_and_context(study: Study, page: str, wishes: PreviewOptions) -> tuple[str, dict[str, Any]]:
     task, work = work_of(study), previewed(study, page, wishes)
     if work:
-        return work.shown()
+        return work.template_and_context()
     if page == "practice":
-        return "crowd/practice.html", {"settings": practice.shown(study)}
+        return "crowd/practice.html", {"settings": practice.page_settings(study)}
     if page == "instructions":
-        return task.instructions, instructions_shown(study) | {"resume_code": EXAMPLE_CODE}
+        return task.instructions, instructions_context(study) | {"resume_code": EXAMPLE_CODE}
     if page.startswith(END):
         return "crowd/thanks.html", _end(study, Outcome(page.removeprefix(END)), wishes)
     consent = study.consent_versions.last()
@@ -244,8 +244,8 @@ def _shown(study: Study, page: str, wishes: Wishes) -> tuple[str, dict[str, Any]
     }
 
 
-def _end(study: Study, outcome: Outcome, wishes: Wishes) -> dict[str, Any]:
-    every = taken_by(study)
+def _end(study: Study, outcome: Outcome, wishes: PreviewOptions) -> dict[str, Any]:
+    every = panels_of(study)
     taken = next((each for each in every if each.pk == wishes.panel), every[0])
-    back = way_back_of_example(taken, outcome, EXAMPLE_CODE if outcome in CODED else "")
-    return end_shown(study, outcome, back) | {"worker": EXAMPLE_CODE, "own_link": "#main"}
+    back = example_return_path(taken, outcome, EXAMPLE_CODE if outcome in CODED else "")
+    return end_page_context(study, outcome, back) | {"worker": EXAMPLE_CODE, "own_link": "#main"}

@@ -41,7 +41,7 @@ def _minutes(assignment: Assignment, of: Of) -> timedelta:
     return timedelta(minutes=study.message_minutes if of == "message" else study.session_minutes)
 
 
-def move(assignment_id: int, *, waits: bool, anew: bool, now: datetime | None = None) -> None:
+def update_clocks(assignment_id: int, *, waits: bool, anew: bool, now: datetime | None = None) -> None:
     """Start or stop the clock of somebody's present message, and start that of the whole if it does not run.
 
     Args:
@@ -116,7 +116,7 @@ def _end(assignment_id: int, now: datetime) -> bool:
     return own is not None and ending.end(own.participation_id, Outcome.TIMED_OUT, now=now)
 
 
-def shift(study_id: int, by: timedelta) -> None:
+def postpone_deadlines(study_id: int, by: timedelta) -> None:
     """Put off the end of all clocks that run in a study, which stood still for so long."""
     running = Assignment.objects.filter(study=study_id, outcome="")
     running.filter(due_at__isnull=False).update(due_at=F("due_at") + by)

@@ -24,16 +24,16 @@ from turnwise.crowd.models import Assignment, Waiting
 from turnwise.live.jobs import WAITING
 
 # Who has not been heard of for so long is not there. A tab is asked every few seconds (ASK_SECONDS).
-THERE = timedelta(seconds=10)
+PRESENCE_TIMEOUT = timedelta(seconds=10)
 ASK_SECONDS = 3.0
 # Within this time both browsers have to answer that they are there: a round trip, on a slow line.
-ANSWER = timedelta(seconds=4)
+ANSWER_TIMEOUT = timedelta(seconds=4)
 
 _MEETING = ("meeting", "asked_at", "answered")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class MeetingRequest:
     """Somebody who is to say that they are there, since a partner has been found."""
 
     assignment_id: int
@@ -59,18 +59,18 @@ def enter(assignment: Assignment, *, tab: UUID, now: datetime) -> Waiting | None
     return own
 
 
-def there(assignment_id: int, tab: UUID, *, now: datetime) -> Waiting | None:
+def mark_present(assignment_id: int, tab: UUID, *, now: datetime) -> Waiting | None:
     """Note that somebody is there; None if they do not wait in this tab any more."""
     own = Waiting.objects.filter(assignment=assignment_id, tab=tab, over_at=None)
     is_waiting = own.update(
         # What passed since they were heard of counts as waiting, unless they were away.
-        waited=F("waited") + Least(now - F("seen_at"), THERE),
+        waited=F("waited") + Least(now - F("seen_at"), PRESENCE_TIMEOUT),
         seen_at=now,
     )
     return own.filter(assignment__outcome="").first() if is_waiting else None
 
 
-def gone(assignment_id: int, tab: UUID) -> None:
+def mark_absent(assignment_id: int, tab: UUID) -> None:
     """The tab was closed: nobody is there, unless another tab has replaced it."""
     Waiting.objects.filter(assignment=assignment_id, tab=tab, over_at=None).update(
         tab=None, meeting=None, asked_at=None, answered=False
@@ -78,7 +78,7 @@ def gone(assignment_id: int, tab: UUID) -> None:
 
 
 @transaction.atomic
-def match(study_id: int, *, now: datetime) -> list[Asked]:
+def match(study_id: int, *, now: datetime) -> list[MeetingRequest]:
     """Have every two who wait asked whether they are there, longest wait first.
 
     Who was asked before and did not answer in time is not there until their browser is heard of again.
@@ -87,22 +87,22 @@ def match(study_id: int, *, now: datetime) -> list[Asked]:
     rows = list(_waiting(study_id).filter(tab__isnull=False).select_for_update(of=("self",)).order_by("pk"))
     sides = Counter(row.meeting for row in rows)
     for row in rows:
-        is_late = row.asked_at is not None and row.asked_at <= now - ANSWER
+        is_late = row.asked_at is not None and row.asked_at <= now - ANSWER_TIMEOUT
         if row.meeting and (is_late or sides[row.meeting] < 2):  # the other side has gone
             if is_late and not row.answered:
-                row.seen_at = now - THERE
+                row.seen_at = now - PRESENCE_TIMEOUT
             _forget_meeting(row)
             row.save(update_fields=[*_MEETING, "seen_at"])
-    free = [row for row in rows if row.meeting is None and row.seen_at > now - THERE]
+    free = [row for row in rows if row.meeting is None and row.seen_at > now - PRESENCE_TIMEOUT]
     return [asked for two in zip(free[::2], free[1::2], strict=False) for asked in _ask(two, now)]
 
 
-def _ask(two: Iterable[Waiting], now: datetime) -> Iterator[Asked]:
+def _ask(two: Iterable[Waiting], now: datetime) -> Iterator[MeetingRequest]:
     meeting = uuid4()
     for row in two:
         row.meeting, row.asked_at = meeting, now
         row.save(update_fields=_MEETING)
-        yield Asked(row.assignment_id, meeting)
+        yield MeetingRequest(row.assignment_id, meeting)
 
 
 def answer(assignment_id: int, tab: UUID, meeting: UUID, *, now: datetime) -> Sequence[Assignment]:
@@ -118,7 +118,7 @@ def answer(assignment_id: int, tab: UUID, meeting: UUID, *, now: datetime) -> Se
     _lock(own.study_id)
     both = list(_waiting(own.study_id).filter(meeting=meeting).order_by("pk").select_for_update())
     mine = next((each for each in both if each.assignment_id == assignment_id and each.tab == tab), None)
-    if mine is None or len(both) != 2 or mine.asked_at is None or mine.asked_at <= now - ANSWER:
+    if mine is None or len(both) != 2 or mine.asked_at is None or mine.asked_at <= now - ANSWER_TIMEOUT:
         return ()
     mine.answered = True
     mine.save(update_fields=["answered"])

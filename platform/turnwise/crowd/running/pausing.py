@@ -70,13 +70,13 @@ def resume(study_id: int, *, by: str, now: datetime | None = None) -> Study:
 
 
 def _end_pause(study: Study, *, by: str, now: datetime) -> None:
-    own = standing_pause(study)
+    own = current_pause(study)
     if own is None:
         return
     own.ended_at, own.ended_by = now, by
     own.save(update_fields=["ended_at", "ended_by"])
     if own.holds:
-        limits.shift(study.pk, now - own.began_at)
+        limits.postpone_deadlines(study.pk, now - own.began_at)
         # Being held is no silence: whoever had a place when it began keeps it.
         at_work = Assignment.objects.filter(study=study, outcome="")
         at_work.filter(active_at__gt=own.began_at - HOLD).exclude(active_at=F("assigned_at")).update(
@@ -85,34 +85,34 @@ def _end_pause(study: Study, *, by: str, now: datetime) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Running:
+class RunningState:
     """What there is to say of a study that runs, beside its work; the newest first."""
 
     study: Study
     pause: Pause | None
     pauses: list[Pause]
     notice: Notice | None
-    told: list[Notice]
+    notices: list[Notice]
 
     @property
-    def under_way(self) -> int:
+    def in_progress(self) -> int:
         return Assignment.objects.filter(study=self.study, outcome="").count()
 
 
-def running(study: Study) -> Running:
+def running_state(study: Study) -> RunningState:
     """How a study runs."""
     pauses = list(Pause.objects.filter(study=study)[:MOST_SHOWN])
-    told = list(Notice.objects.filter(study=study)[:MOST_SHOWN])
-    return Running(
+    notices = list(Notice.objects.filter(study=study)[:MOST_SHOWN])
+    return RunningState(
         study=study,
         pause=next((each for each in pauses if each.ended_at is None), None),
         pauses=[each for each in pauses if each.ended_at],
-        notice=next((each for each in told if each.ended_at is None), None),
-        told=told,
+        notice=next((each for each in notices if each.ended_at is None), None),
+        notices=notices,
     )
 
 
-def standing_pause(study: Study) -> Pause | None:
+def current_pause(study: Study) -> Pause | None:
     """The pause in which a study is."""
     return Pause.objects.filter(study=study, ended_at=None).first()
 
@@ -128,7 +128,7 @@ def count_turned_away(study: Study) -> None:
 
 
 @transaction.atomic
-def tell(study_id: int, text: str, *, by: str, now: datetime | None = None) -> Notice | None:
+def publish_notice(study_id: int, text: str, *, by: str, now: datetime | None = None) -> Notice | None:
     """Tell everybody who is at work in a study something, in place of what they were told before.
 
     Args:

@@ -35,11 +35,13 @@ SHORTEST_SESSION = 5
 ENOUGH_EXTENSIONS = 10
 
 
-def _own(request: HttpRequest, pk: int) -> Study:
+def _study_of(request: HttpRequest, pk: int) -> Study:
     return get_object_or_404(studies_of(request.user), pk=pk)
 
 
-def _done(request: HttpRequest, pk: int, act: Callable[[], Any], says: Callable[[Any], str]) -> HttpResponse:
+def _run_and_report(
+    request: HttpRequest, pk: int, act: Callable[[], Any], says: Callable[[Any], str]
+) -> HttpResponse:
     try:
         messages.success(request, says(act()))
     except ValidationError as error:
@@ -50,10 +52,10 @@ def _done(request: HttpRequest, pk: int, act: Callable[[], Any], says: Callable[
 @require_POST
 @login_required
 def pause(request: HttpRequest, pk: int) -> HttpResponse:
-    study, holds = _own(request, pk), request.POST.get("running") == "hold"
+    study, holds = _study_of(request, pk), request.POST.get("running") == "hold"
     held = _("The study is paused, and people in it are on hold until you resume it.")
     going_on = _("The study is paused. People in it can finish.")
-    return _done(
+    return _run_and_report(
         request,
         pk,
         lambda: pausing.pause(study.pk, holds=holds, by=request.user.get_username()),
@@ -64,8 +66,8 @@ def pause(request: HttpRequest, pk: int) -> HttpResponse:
 @require_POST
 @login_required
 def resume(request: HttpRequest, pk: int) -> HttpResponse:
-    study = _own(request, pk)
-    return _done(
+    study = _study_of(request, pk)
+    return _run_and_report(
         request,
         pk,
         lambda: pausing.resume(study.pk, by=request.user.get_username()),
@@ -77,13 +79,13 @@ def resume(request: HttpRequest, pk: int) -> HttpResponse:
 @login_required
 def go_on(request: HttpRequest, pk: int) -> HttpResponse:
     """Open a study to all after its pilot."""
-    study = _own(request, pk)
+    study = _study_of(request, pk)
     assert request.user.is_authenticated
     by = request.user
-    return _done(
+    return _run_and_report(
         request,
         pk,
-        lambda: pilot.go_on(study.pk, by=by),
+        lambda: pilot.end_pilot(study.pk, by=by),
         lambda _people: _("The study is open to everyone, and its pilot is excluded."),
     )
 
@@ -91,11 +93,11 @@ def go_on(request: HttpRequest, pk: int) -> HttpResponse:
 @require_POST
 @login_required
 def tell(request: HttpRequest, pk: int) -> HttpResponse:
-    study, text = _own(request, pk), request.POST.get("text", "")
-    return _done(
+    study, text = _study_of(request, pk), request.POST.get("text", "")
+    return _run_and_report(
         request,
         pk,
-        lambda: pausing.tell(study.pk, text, by=request.user.get_username()),
+        lambda: pausing.publish_notice(study.pk, text, by=request.user.get_username()),
         lambda told: (
             _("Everybody at work reads it now.") if told else _("The message is removed from their pages.")
         ),
@@ -158,7 +160,7 @@ class LimitsForm(forms.ModelForm[Study]):
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
 def limits(request: HttpRequest, pk: int) -> HttpResponse:
-    study = _own(request, pk)
+    study = _study_of(request, pk)
     if not isinstance(task_of(study), WorkerTask):
         return redirect(study)
     form = LimitsForm(request.POST if request.method == "POST" else None, instance=study)
@@ -240,11 +242,11 @@ def exclude(request: HttpRequest, pk: int) -> HttpResponse:
         chosen = list(found.filter(excluded_at=None).exclude(proposed_reason=""))
     for each in chosen:
         ending.exclude(each.pk, reason="" if undo else each.proposed_reason, by=request.user)
-    messages.success(request, _said(len(chosen), undo=undo))
+    messages.success(request, _exclusion_message(len(chosen), undo=undo))
     return redirect("crowd:participants", pk=pk)
 
 
-def _said(workers: int, *, undo: bool) -> str:
+def _exclusion_message(workers: int, *, undo: bool) -> str:
     if not workers:
         return _("No changes were made: it had already been done.")
     if undo:
@@ -307,4 +309,4 @@ def _row(each: Participation) -> tuple[str, ...]:
     outcome = assignment.outcome if assignment else ""
     who = each.pseudonym, each.worker.panel, each.worker.panel_id, each.submission
     pilot = "yes" if each.pilot else ""
-    return *who, *times, outcome, each.code_given, pilot, each.signs, str(each.number)
+    return *who, *times, outcome, each.disclosed_code, pilot, each.signs, str(each.number)

@@ -77,7 +77,7 @@ def _summed(entries: QuerySet[PayEntry], what: F | Value) -> QuerySet[Any, Any]:
     return named.annotate(total=Sum("amount"))
 
 
-def in_all(spends: Collection[Spend]) -> list[Spend]:
+def totals_by_currency(spends: Collection[Spend]) -> list[Spend]:
     """The sums, by currency."""
     found: dict[str, Spend] = {}
     for each in spends:
@@ -96,10 +96,10 @@ def _people_left(
     for study in taking:
         finished, wanted = finished_and_wanted.get(study.pk, (0, 0))
         left = max(0, wanted - finished)
-        found[study.pk] = task_of(study).together * people_for(left, shares.get(study.pk, Share()))
+        found[study.pk] = task_of(study).together * people_needed(left, shares.get(study.pk, Share()))
     return found
 
 
-def people_for(wanted: int, share: Share) -> int:
+def people_needed(wanted: int, share: Share) -> int:
     """How many people do so much, each a whole share; nobody does the same twice."""
     return max(ceil(wanted / share.most), min(wanted, share.times))

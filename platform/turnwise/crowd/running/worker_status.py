@@ -29,7 +29,7 @@ _KNOWN_ENDS = frozenset({"", *PAID, Outcome.NO_PARTNER})
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class WorkerStatus:
     """How it stands with somebody's work, but for the work itself.
 
     Attributes:
@@ -57,7 +57,7 @@ class Standing:
         return self.message_limit or self.session_limit
 
     @property
-    def told(self) -> tuple[Any, ...]:
+    def page_state(self) -> tuple[Any, ...]:
         """What the page is told; of the time, only when it ends."""
         ends = self.message_ends, self.session_ends
         return (self.is_paused, self.is_held, self.notice, *ends, self.more if any(ends) else 0)
@@ -84,11 +84,11 @@ class Standing:
         }
 
 
-PLAIN = Standing()
+NO_STATUS = WorkerStatus()
 """How it stands with nearly all."""
 
 
-_STANDINGS = """
+_STATUSES = """
 SELECT a.id, a.outcome, a.step_due_at, a.due_at, s.extensions - a.extensions, s.state = 'paused',
        s.message_minutes > 0, s.session_minutes > 0, held.id IS NOT NULL,
        coalesce(n.id, 0), coalesce(n.text, '')
@@ -103,17 +103,17 @@ SELECT a.id, a.outcome, a.step_due_at, a.due_at, s.extensions - a.extensions, s.
 """
 
 
-def standings(assignments: Collection[int]) -> dict[int, Standing]:
-    """How it stands with those who have anything to be told, by their keys; with all others it is `PLAIN`.
+def worker_statuses(assignments: Collection[int]) -> dict[int, WorkerStatus]:
+    """How it stands with those who have anything to be told, by their keys; with all others it is `NO_STATUS`.
 
     One statement, which finds nobody most of the time: every open page asks again and again.
     """
     with connection.cursor() as cursor:
-        cursor.execute(_STANDINGS, [list(assignments), list(_KNOWN_ENDS)])
-        return {key: _standing(*row) for key, *row in cursor.fetchall()}
+        cursor.execute(_STATUSES, [list(assignments), list(_KNOWN_ENDS)])
+        return {key: _status_from_row(*row) for key, *row in cursor.fetchall()}
 
 
-def _standing(
+def _status_from_row(
     outcome: str,
     message_ends: datetime | None,
     session_ends: datetime | None,
@@ -124,9 +124,9 @@ def _standing(
     is_held: bool,
     notice: int,
     text: str,
-) -> Standing:
-    """What a row of `_STANDINGS` says."""
-    return Standing(
+) -> WorkerStatus:
+    """What a row of `_STATUSES` says."""
+    return WorkerStatus(
         is_paused=is_paused,
         is_held=is_held,
         notice=(notice, text),
@@ -149,7 +149,7 @@ class Watched(Protocol):
 
     assignment_id: int | None
 
-    async def heed(self, standing: Standing) -> None: ...
+    async def update_status(self, status: WorkerStatus) -> None: ...
 
     def gives_sign_of_life(self) -> bool: ...
 
@@ -185,14 +185,14 @@ class _Watch:
     async def look(self) -> None:
         """One round: what the pages are to be told, and what is to be noted of them."""
         watched = {page.assignment_id for page in self.pages if page.assignment_id}
-        found = await in_database(standings, watched)
-        late = [key for key, standing in found.items() if standing.is_late(timezone.now())]
+        found = await in_database(worker_statuses, watched)
+        late = [key for key, status in found.items() if status.is_late(timezone.now())]
         if late:
             await in_database(limits.end_overdue, only=late)
-            found |= await in_database(standings, late)
+            found |= await in_database(worker_statuses, late)
         for page in list(self.pages):
             if page.assignment_id:
-                await page.heed(found.get(page.assignment_id, PLAIN))
+                await page.update_status(found.get(page.assignment_id, NO_STATUS))
         unbegun = [page.assignment_id for page in self.pages if page.gives_sign_of_page()]
         if waiting := [key for key in unbegun if key]:
             await in_database(hold_places, waiting)
