@@ -23,7 +23,7 @@ LEFT_OUT = frozenset({"bots:try_reply", "api-1:reply", "studies:opening", "quest
 DONE_ONCE_IT_LEADS_ON = frozenset({"accounts:password", "accounts:sign_in"})
 
 
-class Trail(MiddlewareMixin):
+class AuditLogMiddleware(MiddlewareMixin):
     """Notes what was done. What was refused, or answered with its form again, is not."""
 
     def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
@@ -34,13 +34,13 @@ class Trail(MiddlewareMixin):
             response.status_code < 300 and match.view_name in DONE_ONCE_IT_LEADS_ON
         ):
             return response
-        person = _who(request)
+        person = _signed_in_user(request)
         if person is not None:
-            _note(person, match.view_name, request.path)
+            _record(person, match.view_name, request.path)
         return response
 
 
-def _who(request: HttpRequest) -> User | None:
+def _signed_in_user(request: HttpRequest) -> User | None:
     """Whoever signed in, on pages or by a token; nobody for workers."""
     for person in (getattr(request, "auth", None), getattr(request, "user", None)):
         if isinstance(person, User) or getattr(person, "is_authenticated", False):
@@ -48,7 +48,7 @@ def _who(request: HttpRequest) -> User | None:
     return None
 
 
-def _note(person: User, action: str, path: str) -> None:
+def _record(person: User, action: str, path: str) -> None:
     """Add to the trail. What was done stays done if that cannot be."""
     try:
         with transaction.atomic():
@@ -63,7 +63,7 @@ def _note(person: User, action: str, path: str) -> None:
         log.exception("%s did %s at %s, which could not be noted.", person, action, path)
 
 
-def found(*, name: str = "", about: str = "") -> QuerySet[Event]:
+def find_events(*, name: str = "", about: str = "") -> QuerySet[Event]:
     """What a person of this name did, or what was done at addresses with these letters; newest first."""
     events = Event.objects.all()
     if name:

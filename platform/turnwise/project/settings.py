@@ -122,8 +122,8 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
-    "turnwise.accounts.credentials.FirstPassword",
-    "turnwise.accounts.audit_log.Trail",
+    "turnwise.accounts.credentials.FirstPasswordMiddleware",
+    "turnwise.accounts.audit_log.AuditLogMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "turnwise.project.middleware.RedisOutage",
     "turnwise.project.middleware.NoNulls",
@@ -173,7 +173,7 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
-    {"NAME": "turnwise.accounts.credentials.DifferentCharacters"},
+    {"NAME": "turnwise.accounts.credentials.DistinctCharactersValidator"},
 ]
 
 CACHES = {

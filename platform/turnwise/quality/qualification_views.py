@@ -27,12 +27,18 @@ from turnwise.crowd.entry.worker_views import current_participation, page_of, wo
 from turnwise.crowd.worker_task import work_of
 from turnwise.quality import qualification_tests
 from turnwise.quality.models import Attempt, Check, Limits, Qualification
-from turnwise.quality.qualification_tests import Written, qualifications_of, read, wanted_by, written
+from turnwise.quality.qualification_tests import (
+    QuestionData,
+    format_questions,
+    parse_questions,
+    qualifications_of,
+    required_qualification,
+)
 from turnwise.questions.question_sets import question_set
 from turnwise.studies.models import Study
 from turnwise.studies.queries import studies_of
-from turnwise.trash.soft_delete import Kept
-from turnwise.trash.views import tell
+from turnwise.trash.soft_delete import SoftDeleter
+from turnwise.trash.views import offer_undo
 
 LONGEST_TEXT = 100_000
 
@@ -64,10 +70,10 @@ class QualificationForm(forms.ModelForm[Qualification]):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if self.instance.pk:
-            self.initial["text"] = written(self.instance.questions)
+            self.initial["text"] = format_questions(self.instance.questions)
 
-    def clean_text(self) -> list[Written]:
-        return read(self.cleaned_data["text"])
+    def clean_text(self) -> list[QuestionData]:
+        return parse_questions(self.cleaned_data["text"])
 
     @override
     def clean(self) -> dict[str, Any]:
@@ -92,7 +98,7 @@ class RequirementForm(forms.Form):
 
     def __init__(self, *args: Any, user: User, study: Study, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        now = wanted_by(study)
+        now = required_qualification(study)
         shown = qualifications_of(user)
         if now:
             shown = shown | Qualification.objects.filter(pk=now.pk)
@@ -144,7 +150,7 @@ class LimitsForm(forms.ModelForm[Limits]):
 @login_required
 def qualifications(request: HttpRequest) -> HttpResponse:
     rows = [
-        (each, qualification_tests.outcome_of(each), qualification_tests.warning(each))
+        (each, qualification_tests.pass_counts(each), qualification_tests.warning(each))
         for each in qualifications_of(request.user)
     ]
     return render(request, "quality/qualifications.html", {"rows": rows})
@@ -167,7 +173,7 @@ def _edited(request: HttpRequest, own: Qualification) -> HttpResponse:
     form = QualificationForm(request.POST if request.method == "POST" else None, instance=own)
     if request.method == "POST" and form.is_valid():
         try:
-            saved = qualification_tests.save(form.save(commit=False))
+            saved = qualification_tests.save_qualification(form.save(commit=False))
         except ValidationError as error:
             form.add_error(None, error)
         else:
@@ -176,7 +182,7 @@ def _edited(request: HttpRequest, own: Qualification) -> HttpResponse:
     context = {
         "form": form,
         "own": own,
-        "outcome": qualification_tests.outcome_of(own) if own.pk else None,
+        "outcome": qualification_tests.pass_counts(own) if own.pk else None,
         "warning": qualification_tests.warning(own) if own.pk else "",
         "studies": studies_of(request.user).filter(requirement__qualification=own) if own.pk else [],
         "example": EXAMPLE,
@@ -189,7 +195,7 @@ def _edited(request: HttpRequest, own: Qualification) -> HttpResponse:
 @login_required
 def delete(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
     own = get_object_or_404(qualifications_of(request.user), pk=pk)
-    kept = Kept()
+    kept = SoftDeleter()
     try:
         with transaction.atomic():
             kept.delete(Qualification.objects.filter(pk=own.pk))
@@ -197,7 +203,7 @@ def delete(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
     except ProtectedError:
         messages.error(request, gettext("Studies require it, or people have tried it, so it is kept."))
         return redirect("quality:qualification", pk=pk)
-    tell(request, gettext("The qualification is deleted."), deletion)
+    offer_undo(request, gettext("The qualification is deleted."), deletion)
     return redirect("quality:qualifications")
 
 
@@ -209,7 +215,7 @@ def require(request: HttpRequest, pk: int) -> HttpResponse:
     assert request.user.is_authenticated
     form = RequirementForm(request.POST, user=request.user, study=study)
     if form.is_valid():
-        qualification_tests.require(study, form.cleaned_data["qualification"])
+        qualification_tests.set_requirement(study, form.cleaned_data["qualification"])
         messages.success(request, gettext("Saved. It applies to workers who have not started."))
     else:
         messages.error(request, gettext("There is no such qualification. No changes were made."))
@@ -221,24 +227,24 @@ def require(request: HttpRequest, pk: int) -> HttpResponse:
 def qualify(request: HttpRequest, study: Study) -> HttpResponse:
     """The questions; after a try what was wrong in it if that is told; with enough right, on to the work."""
     participation = current_participation(request, study)
-    wanted = qualification_tests.wanted_by(study)
+    wanted = qualification_tests.required_qualification(study)
     if wanted is None or hasattr(participation, "assignment"):
         return redirect(page_of(participation), code=study.code)
     if request.method == "POST" and too_often(request, "qualification", rate="300/m"):
         return too_many(request)
-    given = _given(request.POST, wanted)
+    given = _submitted_choices(request.POST, wanted)
     unanswered = request.method == "POST" and len(given) < wanted.of
     marked = (
-        qualification_tests.attempt(participation, given)
+        qualification_tests.record_attempt(participation, given)
         if request.method == "POST" and not unanswered
         else None
     )
-    own = qualification_tests.standing(participation.worker, wanted)
+    own = qualification_tests.attempt_status(participation.worker, wanted)
     if own.passed:
         return _passed(request, study, marked)
     if own.failed:
         if marked is None:  # they used their tries in another study while this one was open
-            qualification_tests.attempt(participation, given)
+            qualification_tests.record_attempt(participation, given)
         return redirect("crowd:thanks", code=study.code)
     context = {
         "study": study,
@@ -246,7 +252,7 @@ def qualify(request: HttpRequest, study: Study) -> HttpResponse:
         "standing": own,
         "marked": marked,
         "unanswered": unanswered,
-        "questions": _shown(wanted, given, marked),
+        "questions": _questions_context(wanted, given, marked),
     }
     status = 422 if request.method == "POST" else 200
     return render(request, "quality/qualify.html", context, status=status)
@@ -259,7 +265,7 @@ def _passed(request: HttpRequest, study: Study, marked: Attempt | None) -> HttpR
     return render(request, "quality/qualified.html", {"study": study, "begin": begin, "marked": marked})
 
 
-def _given(sent: QueryDict, wanted: Qualification) -> dict[int, list[int]]:
+def _submitted_choices(sent: QueryDict, wanted: Qualification) -> dict[int, list[int]]:
     """By number of the question, the numbers of the choices that were sent, as far as there are such."""
     found = {}
     for number, question in enumerate(wanted.questions):
@@ -269,10 +275,12 @@ def _given(sent: QueryDict, wanted: Qualification) -> dict[int, list[int]]:
     return found
 
 
-def _shown(
+def _questions_context(
     wanted: Qualification, given: dict[int, list[int]], marked: Attempt | None
 ) -> list[dict[str, Any]]:
-    wrong = qualification_tests.wrong_in(wanted.questions, given) if marked and wanted.feedback else set()
+    wrong = (
+        qualification_tests.wrong_questions(wanted.questions, given) if marked and wanted.feedback else set()
+    )
     return [
         {
             "name": f"q{number}",

@@ -13,7 +13,7 @@ from turnwise.crowd.entry.worker_views import current_participation, worker_page
 from turnwise.crowd.languages import language_of_questions
 from turnwise.crowd.worker_task import work_of
 from turnwise.judging.queue import training
-from turnwise.judging.queue.training import Marked
+from turnwise.judging.queue.training import MarkedExample
 from turnwise.studies.models import Study
 
 
@@ -26,27 +26,27 @@ def practise(request: HttpRequest, study: Study) -> HttpResponse:
     examples = training.examples_of(study, language)
     if not training.is_due(participation):
         return _passed(request, study)
-    marked: Sequence[Marked] = ()
+    marked: Sequence[MarkedExample] = ()
     if request.method == "POST":
-        marked = training.answer(participation, _given(request.POST, examples))
+        marked = training.mark_attempt(participation, _submitted_answers(request.POST, examples))
         if not any(each.wrong for each in marked):
             return _passed(request, study)
         training.is_due(participation)  # refuses whoever has no try left
     context = {
         "study": study,
-        "examples": training_shown(examples, marked),
+        "examples": example_rows(examples, marked),
         "is_marked": bool(marked),
-        "left": training.left(participation),
+        "left": training.attempts_left_text(participation),
     }
     return render(request, "tasks/judging/training.html", context, status=422 if marked else 200)
 
 
-def training_shown(
-    examples: Sequence[tuple[QuestionSet, Example]], marked: Sequence[Marked]
+def example_rows(
+    examples: Sequence[tuple[QuestionSet, Example]], marked: Sequence[MarkedExample]
 ) -> list[dict[str, Any]]:
     """The examples as their page shows them, before a try or after one."""
     return [
-        _shown(n, example, questions, marked[n] if marked else None)
+        _example_row(n, example, questions, marked[n] if marked else None)
         for n, (questions, example) in enumerate(examples)
     ]
 
@@ -58,7 +58,7 @@ def _passed(request: HttpRequest, study: Study) -> HttpResponse:
     return render(request, "tasks/judging/trained.html", {"study": study, "begin": begin})
 
 
-def _given(
+def _submitted_answers(
     sent: Mapping[str, str], examples: Sequence[tuple[QuestionSet, Example]]
 ) -> list[dict[str, object]]:
     """By example, the answers: the value of the choice whose number was sent."""
@@ -74,7 +74,9 @@ def _given(
     ]
 
 
-def _shown(n: int, example: Example, questions: QuestionSet, marked: Marked | None) -> dict[str, Any]:
+def _example_row(
+    n: int, example: Example, questions: QuestionSet, marked: MarkedExample | None
+) -> dict[str, Any]:
     return {
         "example": example,
         "is_right": marked is not None and not marked.wrong,
