@@ -1,6 +1,7 @@
 """A PostgreSQL that lets nobody into the test database for a while, as one that starts anew."""
 
 from collections.abc import Iterator
+from contextlib import closing
 
 import psycopg2
 import pytest
@@ -36,6 +37,13 @@ class Away:
     def _run(self, statement: str) -> None:
         with self._other.cursor() as cursor:
             cursor.execute(statement)
+
+
+def end_session() -> None:
+    """End the session of this thread, as PostgreSQL does when it is killed."""
+    with closing(psycopg2.connect(**connection.get_connection_params())) as other, other.cursor() as cursor:
+        pid = connection.connection.info.backend_pid
+        cursor.execute("SELECT pg_terminate_backend(%s, 5000)", (pid,))
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ from tests.desks import begin, judge
 from tests.planted import SignIn, computed, talked
 from tests.tasks.two_people.conftest import come
 from turnwise.accounts.models import User
-from turnwise.crowd.entry.enrolment import hash_address, hashed_id
+from turnwise.crowd.entry.enrolment import hash_address, hash_panel_id
 from turnwise.crowd.models import Assignment, Outcome, Participation, PayEntry, Withdrawal, Worker
 from turnwise.crowd.panels import Arrival
 from turnwise.crowd.pay.ledger import pay
@@ -192,7 +192,7 @@ def test_pay_stays_and_the_id_goes_once_it_is_paid(paid: Study, make_study: Make
     own = Participation.objects.select_related("worker").get(pk=own.pk)
     assert (own.worker.panel, own.worker.panel_id, own.address, own.submission) == ("", "", "", "")
     told = Client().get(own.own_link).content.decode()
-    assert own.known_by == hashed_id("prolific", arrival.worker, paid)  # as whoever has the key can find out
+    assert own.known_by == hash_panel_id("prolific", arrival.worker, paid)  # as whoever has the key can find out
     assert "Whoever holds the key can check whether a given id fits." in told
     kept = participation_in(elsewhere)
     assert kept.worker.panel_id == arrival.worker

@@ -1,11 +1,28 @@
+import asyncio
 import io
 import logging
-from collections.abc import Iterator
+import re
+import signal
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
 
 import pytest
+from celery import Celery
+from django.conf import settings
+from django.db import connection
+from redis import Redis
 
+from tests.away import end_session
+from tests.project.conftest import Serving
 from turnwise.project import logs
-from turnwise.project.logs import OncePerInterval
+from turnwise.project.logs import VARYING, OncePerInterval, OneLine
 
 
 @pytest.fixture
@@ -56,3 +73,128 @@ def test_what_is_no_warning_is_always_told(said: io.StringIO) -> None:
         logging.getLogger("outage").info("A report was computed.")
 
     assert said.getvalue().count("\n") == 3
+
+
+# --- outages -------------------------------------------------------------------------------------
+
+CLOSED_PORT = "redis://127.0.0.1:1/0"
+
+
+@pytest.fixture
+def written(said: io.StringIO) -> io.StringIO:
+    """What the log of an installation would have."""
+    handlers = logging.getLogger("outage").handlers
+    (handler,) = (each for each in handlers if getattr(each, "stream", None) is said)
+    formatters: Any = settings.LOGGING["formatters"]
+    handler.setFormatter(OneLine(formatters["line"]["format"]))
+    return said
+
+
+def lose_postgresql() -> None:
+    with connection.cursor() as cursor:
+        end_session()
+        cursor.execute("SELECT 1")
+
+
+def lose_redis() -> None:
+    Redis.from_url(CLOSED_PORT).ping()
+
+
+def lose_the_queue() -> None:
+    app = Celery("lost", broker=CLOSED_PORT, set_as_current=False)
+    app.conf.task_publish_retry = False
+    app.conf.broker_transport_options = {"max_retries": 0}
+    app.send_task("lost.job")
+
+
+def lose_two_at_once() -> None:
+    async def both() -> None:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(asyncio.to_thread(lose_redis))
+            group.create_task(asyncio.to_thread(lose_redis))
+
+    asyncio.run(both())
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(
+    ("lose", "service"),
+    [
+        (lose_postgresql, "PostgreSQL"),
+        (lose_redis, "Redis"),
+        (lose_the_queue, "Redis"),
+        (lose_two_at_once, "Redis"),
+    ],
+)
+def test_an_error_of_an_outage_takes_one_line_that_names_the_service(
+    written: io.StringIO, lose: Callable[[], None], service: str
+) -> None:
+    for number in range(3):
+        try:
+            lose()
+        except Exception:
+            logging.getLogger("outage").exception("Job %s\nwas broken off.", number)
+        connection.close()
+
+    assert written.getvalue().count("\n") == 1
+    assert "Job 0 was broken off.: " in written.getvalue()
+    assert written.getvalue().endswith(f"({service} is down)\n")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_error_of_ours_keeps_its_traceback_though_postgresql_is_up_again(written: io.StringIO) -> None:
+    try:
+        try:
+            lose_postgresql()
+        except Exception:
+            connection.close()
+            raise ValueError("Nothing is stored under None.")  # noqa: B904 - as a mistake in a cure would
+    except ValueError:
+        logging.getLogger("outage").exception("A report failed.")
+
+    assert "Traceback" in written.getvalue()
+    assert written.getvalue().endswith("ValueError: Nothing is stored under None.\n")
+
+
+def test_messages_that_differ_in_numbers_and_ids_alone_have_one_cause(written: io.StringIO) -> None:
+    for number in range(3):
+        logging.getLogger("outage").error(f"Task <Task-{number} at {object()!r}> was never awaited.")
+
+    assert written.getvalue().count("\n") == 1
+
+
+LINE = re.compile(r"^[0-9-]{10} [0-9:,]{12} (?P<cause>(?:WARNING|ERROR|CRITICAL) \S+: .{0,60})", re.MULTILINE)
+WRITERS = 3  # web server, worker, timer
+
+
+def test_a_running_server_writes_one_line_per_cause_and_interval(
+    new_folder: Callable[[], Path], prepared_var: Callable[[Path], Path]
+) -> None:
+    serving = Serving(prepared_var(new_folder()), "--port", "0", TURNWISE_BOTS="none")
+    link = serving.link
+    serving.children()
+    serving.wait_until_said("ready")
+    is_over, began = threading.Event(), time.monotonic()
+
+    def load_pages() -> None:
+        while not is_over.is_set():
+            with suppress(OSError, urllib.error.HTTPError):
+                urllib.request.urlopen(f"{link}s/none/", timeout=60)
+
+    readers = [threading.Thread(target=load_pages) for _ in range(4)]
+    for reader in readers:
+        reader.start()
+    for name in ("postgres", "redis-server", "postgres", "redis-server"):
+        serving.children()[name].kill()
+        time.sleep(2)  # for the timer and the worker, which ask every few seconds
+    serving.children()
+    is_over.set()
+    for reader in readers:
+        reader.join()
+    serving.end(signal.SIGTERM)
+
+    intervals = 1 + (time.monotonic() - began) // logs.INTERVAL_SECONDS
+    causes = Counter(VARYING.sub("#", found["cause"]) for found in LINE.finditer(serving.said()))
+    assert "Traceback" not in serving.said()
+    assert any("turnwise.live.layer" in cause for cause in causes)
+    assert max(causes.values()) <= WRITERS * intervals, causes

@@ -6,7 +6,7 @@ no view has to think of it. What workers do stands in their conversations and la
 
 import logging
 
-from django.db import DatabaseError, transaction
+from django.db import Error, transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
@@ -59,7 +59,7 @@ def _record(person: User, action: str, path: str) -> None:
                 action=action,
                 path=path[:500],
             )
-    except DatabaseError:
+    except Error:
         log.exception("%s did %s at %s, which could not be noted.", person, action, path)
 
 

@@ -14,9 +14,11 @@ from typing import Any, ParamSpec, Self, TypeVar
 
 import psycopg2
 from django.conf import settings
-from django.db import Error, InterfaceError, OperationalError, connection, connections
+from django.db import Error, OperationalError, connection, connections
 from django.utils.translation import activate, deactivate_all, get_language
 from psycopg2.extensions import POLL_OK, POLL_READ, POLL_WRITE
+
+from turnwise.live.losses import is_connection_loss
 
 Row = tuple[Any, ...]
 
@@ -128,10 +130,8 @@ class LoopConnection:
 
 
 # For a PostgreSQL that was killed: it is mostly there again within a second or two.
-BACK_WITHIN_SECONDS = 5.0
+RETRY_FOR_SECONDS = 5.0
 PAUSE_SECONDS = 0.1
-# PostgreSQL's codes of a broken line, and of a session that an administrator, a crash or a start ended.
-ENDED_CODES = ("08", "57P01", "57P02", "57P03")
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -144,7 +144,7 @@ def _new_threads() -> ThreadPoolExecutor:
 _threads = _new_threads()
 
 
-class AwayError(Exception):
+class DatabaseUnavailableError(Exception):
     """PostgreSQL lets nobody in; its cause says why."""
 
 
@@ -157,22 +157,22 @@ async def in_database(step: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -
     of its caller.
     """
     loop = asyncio.get_running_loop()
-    language, until = get_language(), loop.time() + BACK_WITHIN_SECONDS
+    language, until = get_language(), loop.time() + RETRY_FOR_SECONDS
 
     def run() -> R:
-        _speak(language)
+        _activate_language(language)
         return _with_live_connection(step, *args, **kwargs)
 
     while True:
         try:
             return await loop.run_in_executor(_threads, run)
-        except AwayError as away:
+        except DatabaseUnavailableError as away:
             if loop.time() > until:
                 raise away.__cause__ or away from None
         await asyncio.sleep(PAUSE_SECONDS)
 
 
-def _speak(language: str | None) -> None:
+def _activate_language(language: str | None) -> None:
     """Have this thread use a language until its next step: giving back the last one would cost more."""
     if get_language() == language:
         return
@@ -192,22 +192,8 @@ def _with_live_connection(step: Callable[P, R], *args: P.args, **kwargs: P.kwarg
         try:
             connection.ensure_connection()
         except OperationalError as away:
-            raise AwayError from away
+            raise DatabaseUnavailableError from away
         return step(*args, **kwargs)
-
-
-def is_connection_loss(error: BaseException | None) -> bool:
-    """Whether a database error, or one that caused it, says that the session in PostgreSQL ended.
-
-    A timeout, a deadlock or a full disk has a code of its own and leaves the session as it was. The state of
-    Django's connection would not tell: leaving a transaction after a loss opens the next connection.
-    """
-    while error is not None:
-        if isinstance(error, InterfaceError | OperationalError):
-            code = getattr(error.__cause__, "pgcode", None)
-            return code is None or code.startswith(ENDED_CODES)
-        error = error.__cause__
-    return False
 
 
 def close_connections() -> None:

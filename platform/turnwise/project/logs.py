@@ -1,19 +1,45 @@
 """Keeps the log readable in an outage: one line per cause and interval, and how many more there were."""
 
+import copy
 import logging
+import re
 import threading
 import time
 
+from turnwise.live.losses import lost_service
+
 INTERVAL_SECONDS = 10.0
 MOST_CAUSES = 1000
+LONGEST_MESSAGE = 400
 
 Cause = tuple[str, int, str, str]
+
+# What differs between two messages of the same cause: numbers, ids and addresses of objects.
+VARYING = re.compile(r"0x[0-9a-f]+|[0-9a-f-]{32,36}|\d+")
+
+
+class OneLine(logging.Formatter):
+    """Writes a record in one line, without a traceback if PostgreSQL or Redis is down."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line; the record stays as it is, for other handlers."""
+        record = copy.copy(record)
+        message = " ".join(record.getMessage().split())
+        error = record.exc_info[1] if record.exc_info else None
+        if down := lost_service(error):
+            reason = str(error).strip().partition("\n")[0]
+            message = message if reason in message else f"{message}: {reason}"
+            message = f"{message[:LONGEST_MESSAGE]} ({down} is down)"
+            record.exc_info = record.exc_text = None
+        record.msg, record.args = message, None
+        return super().format(record)
 
 
 class OncePerInterval(logging.Filter):
     """Lets the first record of a cause through; of the others of its interval, only their number is told.
 
-    A cause is a logger with what it says before values are filled in, and the class of the error.
+    A cause is a logger with what it says before values are filled in, and the service that is down or the
+    class of the error.
     """
 
     def __init__(self, interval: float = INTERVAL_SECONDS) -> None:
@@ -41,5 +67,6 @@ class OncePerInterval(logging.Filter):
 
 
 def _cause(record: logging.LogRecord) -> Cause:
-    error = record.exc_info[0].__name__ if record.exc_info and record.exc_info[0] else ""
-    return record.name, record.levelno, str(record.msg), error
+    error = record.exc_info[1] if record.exc_info else None
+    kind = lost_service(error) or (type(error).__name__ if error else "")
+    return record.name, record.levelno, VARYING.sub("#", str(record.msg)), kind

@@ -1,31 +1,42 @@
-"""What a browser is told, and how long it waits, while a part of the server that its page needs is down.
+"""Answers while PostgreSQL or Redis is down: late if possible, else in words with status 503.
 
 What no form and no link of ours sends, and no database takes.
 """
 
 import logging
+import sys
 import time
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Awaitable, Iterable
+from typing import Any, cast
 
+from asgiref.sync import sync_to_async
 from django.db import OperationalError, connection
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect, JsonResponse
 from django.shortcuts import render
+from django.template.loader import render_to_string
 from django.utils.deprecation import MiddlewareMixin
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import override
+from django.views import defaults
 from django.views.csrf import csrf_failure
 from redis.exceptions import RedisError
 
 from turnwise.crowd.languages import language_of_visitor
+from turnwise.live.losses import is_connection_loss
+from turnwise.live.repeating import may_be_done
 
 log = logging.getLogger(__name__)
 
 # For a PostgreSQL that was killed: it is mostly there again within a second or two.
 BACK_WITHIN_SECONDS = 5.0
 PAUSE_SECONDS = 0.1
+# A page that loses PostgreSQL again and again, as one that makes it crash, is not repeated for ever.
+MOST_TRIES = 3
 # Who asks for these asks how the server is.
 IMPATIENT = ("/healthz", "/readyz")
+READING = frozenset({"GET", "HEAD", "OPTIONS"})
+# Workers reload pages and click twice, so whatever they send can be sent twice.
+WORKER_PAGES = "/s/"
 
 REDIS_OUTAGE_WORDS = {
     "title": _("Please try again in a minute"),
@@ -35,15 +46,81 @@ REDIS_OUTAGE_WORDS = {
         "that Redis does not answer."
     ),
 }
+DOWN = "PostgreSQL is down. Try again in a minute."
+MAY_BE_SAVED = (
+    "PostgreSQL was lost while this was being saved. Check whether the change is there before you repeat it."
+)
+# For pages of staff, which are English.
+CHECK_FIRST = (
+    "PostgreSQL was lost while your form was being saved. Open the page again and check whether the change "
+    "is there before you send the form a second time."
+)
 
 
 class PatientWithPostgreSQL(MiddlewareMixin):
-    """Begins a page once PostgreSQL lets it in: its restart makes pages late instead of failing them."""
+    """Makes pages late when PostgreSQL restarts, instead of failing them.
 
-    def process_request(self, request: HttpRequest) -> None:
-        until = time.monotonic() + BACK_WITHIN_SECONDS
-        while not (request.path.startswith(IMPATIENT) or _is_let_in()) and time.monotonic() < until:
-            time.sleep(PAUSE_SECONDS)
+    A page begins once PostgreSQL accepts connections. If the connection is lost while a page is made, the
+    page is made again: pages that only read, and all pages of workers, where sending twice is safe.
+    """
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        """Answer, if need be in several tries; under ASGI return a coroutine that does so."""
+        if self.async_mode:
+            return self.__acall__(request)  # type: ignore[return-value]  # as in Django's own
+        for tries_left in reversed(range(MOST_TRIES)):
+            is_back = _wait(request)
+            response = cast("HttpResponseBase", self.get_response(request))
+            if not (_is_lost(response) and is_back and tries_left and _is_repeatable(request)):
+                break
+            _disconnect()
+        return response
+
+    async def __acall__(self, request: HttpRequest) -> HttpResponseBase:
+        """Do the same; what touches the connection runs on the thread of the view."""
+        for tries_left in reversed(range(MOST_TRIES)):
+            is_back = await sync_to_async(_wait)(request)
+            response = await cast("Awaitable[HttpResponseBase]", self.get_response(request))
+            if not (_is_lost(response) and is_back and tries_left and _is_repeatable(request)):
+                break
+            await sync_to_async(_disconnect)()
+        return response
+
+    def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
+        """Answer for a view that lost its connection."""
+        return _lost(request, exception) if is_connection_loss(exception) else None
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    """Answer for other middleware that raised an error; Django's `handler500`."""
+    error = sys.exc_info()[1]
+    return _lost(request, error) if is_connection_loss(error) else defaults.server_error(request)
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Answer for a request that cannot be read; Django's `handler400`.
+
+    A session that cannot be saved is one for Django, also if PostgreSQL was lost.
+    """
+    first = exception
+    while isinstance(first.__context__, Exception):
+        first = first.__context__
+    return _lost(request, first) if is_connection_loss(first) else defaults.bad_request(request, exception)
+
+
+def _wait(request: HttpRequest) -> bool:
+    """Wait for a connection that works; False if there is none in time, or nobody wants to wait."""
+    until = time.monotonic() + BACK_WITHIN_SECONDS
+    if request.path.startswith(IMPATIENT):
+        return False
+    while not (is_back := _is_let_in()) and time.monotonic() < until:
+        time.sleep(PAUSE_SECONDS)
+    return is_back
+
+
+def _disconnect() -> None:
+    """Drop the connection of this thread, so that the next try opens one."""
+    connection.close()
 
 
 def _is_let_in() -> bool:
@@ -54,6 +131,39 @@ def _is_let_in() -> bool:
     except OperationalError:
         return False
     return True
+
+
+def _is_repeatable(request: HttpRequest) -> bool:
+    return request.method in READING or (request.path.startswith(WORKER_PAGES) and not may_be_done(request))
+
+
+def _is_lost(response: HttpResponseBase) -> bool:
+    return getattr(response, "lost_postgresql", False)
+
+
+def _lost(request: HttpRequest, error: BaseException | None) -> HttpResponse:
+    """Say that the page could not be made, in words after which reloading it is safe."""
+    log.warning("PostgreSQL was lost while a page was made: %s", str(error).partition("\n")[0])
+    response = _in_words(request)
+    response.lost_postgresql = True  # type: ignore[attr-defined]
+    response._has_been_logged = True  # type: ignore[attr-defined]  # as Django notes that the log has its line
+    return response
+
+
+def _in_words(request: HttpRequest) -> HttpResponse:
+    is_read = request.method in READING
+    if request.path.startswith("/api/"):
+        return JsonResponse({"error": DOWN if is_read else MAY_BE_SAVED}, status=503)
+    if request.path.startswith(WORKER_PAGES) and may_be_done(request):
+        # The page itself shows whether what was sent has been saved.
+        return HttpResponseRedirect(request.path, status=303)
+    say = "" if is_read or request.path.startswith(WORKER_PAGES) else CHECK_FIRST
+    with override(language_of_visitor(request)):
+        response = HttpResponse(render_to_string("500.html", {"say": say}), status=503)
+    response["Retry-After"] = "5"
+    if is_read:
+        response["Refresh"] = "5"
+    return response
 
 
 class RedisOutage(MiddlewareMixin):

@@ -189,7 +189,9 @@ CACHES = {
     }
 }
 RATELIMIT_FAIL_OPEN = True  # a count that ends while it is read is none; without Redis: accounts/limits.py
-CHANNEL_LAYERS = {"default": {"BACKEND": "turnwise.live.layer.SteadyLayer", "CONFIG": {"address": REDIS_URL}}}
+CHANNEL_LAYERS = {
+    "default": {"BACKEND": "turnwise.live.layer.RedisPubSubLayer", "CONFIG": {"address": REDIS_URL}}
+}
 
 # --- bots --------------------------------------------------------------------------------------
 # Which of them this process keeps loaded: all, none, or names separated by commas.
@@ -293,7 +295,12 @@ SILENCED_SYSTEM_CHECKS = ["security.W004", "security.W008"]  # HSTS and redirect
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
+    "formatters": {
+        "line": {
+            "()": "turnwise.project.logs.OneLine",
+            "format": "%(asctime)s %(levelname)s %(name)s: %(message)s",
+        }
+    },
     "filters": {"once": {"()": "turnwise.project.logs.OncePerInterval"}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["once"]}},
     "root": {"handlers": ["console"], "level": "INFO"},

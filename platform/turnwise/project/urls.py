@@ -7,6 +7,9 @@ from turnwise.project.api import api, nothing_there
 
 admin.site.site_header = admin.site.site_title = "Turnwise"
 
+handler400 = "turnwise.project.middleware.bad_request"
+handler500 = "turnwise.project.middleware.server_error"
+
 urlpatterns = [
     path("healthz", health.healthz, name="healthz"),
     path("readyz", health.readyz, name="readyz"),

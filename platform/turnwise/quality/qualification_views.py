@@ -25,6 +25,7 @@ from turnwise.accounts.limits import too_many, too_often
 from turnwise.accounts.models import User
 from turnwise.crowd.entry.worker_views import current_participation, page_of, worker_page
 from turnwise.crowd.worker_task import work_of
+from turnwise.live.repeating import once
 from turnwise.quality import qualification_tests
 from turnwise.quality.models import Attempt, Check, Limits, Qualification
 from turnwise.quality.qualification_tests import (
@@ -234,11 +235,9 @@ def qualify(request: HttpRequest, study: Study) -> HttpResponse:
         return too_many(request)
     given = _submitted_choices(request.POST, wanted)
     unanswered = request.method == "POST" and len(given) < wanted.of
-    marked = (
-        qualification_tests.record_attempt(participation, given)
-        if request.method == "POST" and not unanswered
-        else None
-    )
+    marked: Attempt | None = None
+    if request.method == "POST" and not unanswered:
+        marked = once(request, lambda: qualification_tests.record_attempt(participation, given))
     own = qualification_tests.attempt_status(participation.worker, wanted)
     if own.passed:
         return _passed(request, study, marked)

@@ -13,6 +13,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from turnwise.accounts.limits import guessed_too_often, too_many, too_often
 from turnwise.crowd import refusals
 from turnwise.crowd.entry import enrolment, visits
+from turnwise.crowd.entry.enrolment import EntryKey
 from turnwise.crowd.entry.sessions import remember, session_of
 from turnwise.crowd.entry.worker_views import (
     allow_form_to_panel,
@@ -36,6 +37,7 @@ from turnwise.crowd.places import pilot, re_entry
 from turnwise.crowd.queries import participation_by_resume_code, participation_of
 from turnwise.crowd.refusals import EntryRefusedError
 from turnwise.crowd.worker_task import are_bots_unavailable, is_full, may_become_free, work_of
+from turnwise.live.repeating import once
 from turnwise.studies.models import ReEntry, Study
 
 
@@ -228,9 +230,14 @@ def consent(request: HttpRequest, study: Study) -> HttpResponse:
     if version is None or request.POST.get("consent") != str(version.number):
         error = _("The text has changed since you opened it. Please read it again.")
         return _welcome(request, study, arrival, error=error, status=422)
+    address = request.META.get("REMOTE_ADDR", "")
     try:
-        participation = enrolment.consent(
-            study, version, known=known, arrival=arrival, address=request.META.get("REMOTE_ADDR", "")
+        participation = once(
+            request,
+            lambda: enrolment.consent(
+                study, version, known=known, arrival=arrival, address=address, key=_key_of(request)
+            ),
+            is_idempotent=True,
         )
     except EntryRefusedError as refusal:
         if refusal.reason != "already_started":
@@ -239,6 +246,14 @@ def consent(request: HttpRequest, study: Study) -> HttpResponse:
     response = redirect(page_of(participation), code=study.code)
     remember(response, participation, known=known)
     return response
+
+
+def _key_of(request: HttpRequest) -> EntryKey:
+    """The key of this request: the same if it is answered once more, because PostgreSQL was lost."""
+    key: EntryKey | None = getattr(request, "entry_key", None)
+    request.entry_key = EntryKey(key.code, is_used=True) if key else EntryKey()  # type: ignore[attr-defined]
+    found: EntryKey = request.entry_key  # type: ignore[attr-defined]
+    return found
 
 
 @require_POST

@@ -4,6 +4,7 @@ Coming in: consent, and coming back to what one has begun.
 """
 
 import ipaddress
+from dataclasses import dataclass, field
 from typing import Any
 
 from django.db import IntegrityError, transaction
@@ -12,7 +13,7 @@ from django.utils.crypto import salted_hmac
 from turnwise.crowd import refusals
 from turnwise.crowd.entry import gates
 from turnwise.crowd.entry.sessions import Session
-from turnwise.crowd.models import Assignment, Participation, Worker
+from turnwise.crowd.models import Assignment, Participation, Worker, resume_code
 from turnwise.crowd.panels import Arrival
 from turnwise.crowd.places import re_entry
 from turnwise.crowd.places.reservation import has_begun
@@ -43,6 +44,19 @@ def hash_address(address: str, study: Study) -> str:
     return salted_hmac(f"crowd.addresses.{study.code}", address, algorithm="sha256").hexdigest()[:32]
 
 
+@dataclass(frozen=True, slots=True)
+class EntryKey:
+    """Idempotency key of an entry: without it, nobody knows a worker whose first answer was lost.
+
+    Attributes:
+        code: the resume code of the participation.
+        is_used: whether an earlier try may have stored it.
+    """
+
+    code: str = field(default_factory=resume_code)
+    is_used: bool = False
+
+
 @transaction.atomic
 def consent(
     study: Study,
@@ -51,6 +65,7 @@ def consent(
     known: Session | None,
     arrival: Arrival | None,
     address: str = "",
+    key: EntryKey | None = None,
 ) -> Participation:
     """Record that someone agreed to take part, creating the worker at their first study.
 
@@ -65,11 +80,15 @@ def consent(
         known: the session of their browser, if it has one.
         arrival: how they came; None: by the plain link.
         address: of the network that they came from.
+        key: of the request, by which a second try finds what the first one stored.
 
     Raises:
         EntryRefusedError: the study is not open or not for this worker, they began or ended the work in
             another browser, or somebody else is paid for what their link names.
     """
+    key = key or EntryKey()
+    if key.is_used and (stored := Participation.objects.filter(study=study, resume_code=key.code).first()):
+        return stored
     if study.state != Study.State.OPEN:
         raise refusals.not_taking(study)
     arrival = arrival or Arrival("", "")
@@ -89,7 +108,12 @@ def consent(
             raise refusals.started_elsewhere()
         own.delete()
     return _create_participation(
-        arrival, worker=worker, study=study, consent=version, address=hash_address(address, study)
+        arrival,
+        worker=worker,
+        study=study,
+        consent=version,
+        address=hash_address(address, study),
+        resume_code=key.code,
     )
 
 

@@ -5,6 +5,7 @@ nothing: messengers fetch it for a preview, browsers ahead of a click, panels to
 """
 
 from django.core.signing import BadSignature, Signer
+from django.db import transaction
 from django.db.models import F
 
 from turnwise.crowd.models import VisitCount
@@ -22,6 +23,7 @@ def visit_ticket(study: Study, saw: str) -> str:
     return Signer(salt=_SALT).sign(f"{study.pk}:{saw}")
 
 
+@transaction.atomic
 def count_visit(study: Study, sent: str) -> bool:
     """Count one visit.
 

@@ -14,6 +14,7 @@ from turnwise.crowd.languages import language_of_questions
 from turnwise.crowd.worker_task import work_of
 from turnwise.judging.queue import training
 from turnwise.judging.queue.training import MarkedExample
+from turnwise.live.repeating import once
 from turnwise.studies.models import Study
 
 
@@ -28,7 +29,8 @@ def practise(request: HttpRequest, study: Study) -> HttpResponse:
         return _passed(request, study)
     marked: Sequence[MarkedExample] = ()
     if request.method == "POST":
-        marked = training.mark_attempt(participation, _submitted_answers(request.POST, examples))
+        given = _submitted_answers(request.POST, examples)
+        marked = once(request, lambda: training.mark_attempt(participation, given))
         if not any(each.wrong for each in marked):
             return _passed(request, study)
         training.is_due(participation)  # refuses whoever has no try left
