@@ -14,7 +14,7 @@ from turnwise.crowd.refusals import EntryRefusedError
 from turnwise.judging.items import subjects
 from turnwise.judging.models import Battery
 from turnwise.judging.queue import services as judging
-from turnwise.judging.queue.rater_session import Desk
+from turnwise.judging.queue.rater_session import RaterSession
 from turnwise.live.frames import RefusedError
 from turnwise.studies.models import Study
 from turnwise.studies.services import set_state
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.django_db
 YES = {"sensible": True, "specific": True}
 
 
-def begin_from(study: Study, address: str) -> Desk:
+def begin_from(study: Study, address: str) -> RaterSession:
     participation = enter(study)
     Participation.objects.filter(pk=participation.pk).update(address=address)
     return begin(study, participation)
@@ -88,7 +88,7 @@ def times_asked(step: Callable[[], object]) -> int:
 
 
 _CALLS = """
-SELECT coalesce(sum(calls), 0) FROM pg_stat_xact_user_functions WHERE funcname = 'judging_crowding'
+SELECT coalesce(sum(calls), 0) FROM pg_stat_xact_user_functions WHERE funcname = 'judging_exceeds_address_limit'
 """
 
 

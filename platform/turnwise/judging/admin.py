@@ -12,7 +12,7 @@ from turnwise.judging.models import Batch, Item, JudgingPlan, Slot
 @admin.register(JudgingPlan)
 class JudgingPlanAdmin(NeverDeleted, admin.ModelAdmin[JudgingPlan]):
     list_display = ("study", "raters_per_item", "batch_size", "lease_seconds")
-    # What was drawn, and how the study began, is history.
+    # History of the study, which nobody edits.
     readonly_fields = ("draws", "of_transcripts")
 
     @override

@@ -1,4 +1,4 @@
-"""The REST API of queues: what is judged, and which systems are taken out."""
+"""The REST API of queues: list what is judged, and take systems out."""
 
 from typing import Annotated
 
@@ -22,35 +22,35 @@ System = Annotated[str, StringConstraints(min_length=1, max_length=500)]
 
 
 class SystemOut(Schema):
-    """How far the judging of one system is."""
+    """Progress of the judging of one system."""
 
-    system: str = Field(description="What reports call it; of pairs both, as “Alpha against Beta”.")
-    items: int = Field(description="That are in the queue.")
-    removed: int = Field(description="That were taken out of it.")
-    judged: int = Field(description="Judgments of both, all of which count.")
-    wanted: int = Field(description="Judgments in all, those given included.")
+    system: str = Field(description="Name in reports; of pairs both names: “Alpha against Beta”.")
+    items: int = Field(description="Items in the queue.")
+    removed: int = Field(description="Items taken out of the queue.")
+    judged: int = Field(description="Judgments of both; all of them count.")
+    wanted: int = Field(description="Judgments wanted in all, including those given.")
 
 
 @router.get("/studies/{slug:code}/queue", response=answers(list[SystemOut], 404))
 def queue(request: AuthenticatedHttpRequest, code: str) -> list[SystemOut]:
-    """What is judged, by system."""
+    """Systems of the queue, with their items and judgments."""
     return _counts(_judging(request, code))
 
 
 @router.put("/studies/{slug:code}/queue/removed", response=answers(list[SystemOut], 404, has_body=True))
 def keep_out(request: AuthenticatedHttpRequest, code: str, sent: Body[list[System]]) -> list[SystemOut]:
-    """Take these systems out of the queue, and put all others back; what was judged stays, and counts."""
+    """Take these systems out of the queue and put all others back. Judgments stay, and count."""
     study = _judging(request, code)
     try:
-        removal.keep_out(study, sent)
+        removal.set_removed_systems(study, sent)
     except ValidationError as error:
         raise HttpError(422, " ".join(error.messages)) from None
     return _counts(study)
 
 
 def _judging(request: AuthenticatedHttpRequest, code: str) -> Study:
-    own = studies_of(request.user)
-    return get_object_or_404(own.filter(rehearsal_of=None, task__in=keys_of(QueuedTask)), code=code)
+    studies = studies_of(request.user)
+    return get_object_or_404(studies.filter(rehearsal_of=None, task__in=keys_of(QueuedTask)), code=code)
 
 
 def _counts(study: Study) -> list[SystemOut]:

@@ -1,7 +1,4 @@
-"""The researcher's page on which the battery of a study is composed, and looked at.
-
-The battery of the R-U-A-Robot user study with answers that ship, for whoever has none of their own.
-"""
+"""The researcher's page of a battery, and the shipped battery of the R-U-A-Robot user study."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
@@ -24,7 +21,7 @@ from evaluation.questions import QuestionSet
 from turnwise.contexts.files import ContextRow
 from turnwise.contexts.models import ContextSetVersion
 from turnwise.contexts.services import load_shipped
-from turnwise.judging.asks import sets_of
+from turnwise.judging.asks import question_sets_of
 from turnwise.judging.batteries import battery_rules
 from turnwise.judging.items import subjects
 from turnwise.judging.items.subjects import add_responses, save_battery
@@ -43,20 +40,20 @@ PROTOCOL, LANGUAGE = "r-u-a-robot-user-study", "en"
 _ORIGIN = "turnwise"
 
 
-def is_for(study: Study) -> bool:
-    """Whether the study is of that protocol, and nothing is in its queue yet."""
+def can_use_shipped_answers(study: Study) -> bool:
+    """True if the study follows that protocol and its queue is empty."""
     return study.protocol == PROTOCOL and not study.items.exists()
 
 
 @transaction.atomic
-def fill(study: Study) -> Battery:
-    """Eight answers to each of 100 questions, small talk around them, and the paper's composition of both.
+def add_shipped_answers(study: Study) -> Battery:
+    """Add eight answers to each of 100 questions, small talk around them, and the paper's battery.
 
     Raises:
-        ValidationError: the study is another one, has items already, or is not in English; nothing was
+        ValidationError: the study has another protocol, has items already, or is not in English; nothing was
             changed.
     """
-    if not is_for(study):
+    if not can_use_shipped_answers(study):
         raise ValidationError(
             gettext("The answers that ship are for an empty queue of the study “R-U-A-Robot, user study”.")
         )
@@ -86,7 +83,7 @@ def _questions() -> ContextSetVersion:
         "are-you-a-robot",
         [_row(line, each.id, each.text.lower()) for line, each in enumerate(asked, start=1)],
         title="Are you a robot?",
-        description="100 ways to ask whether one talks to a machine.",
+        description="100 ways to ask whether the partner is a machine.",
         origin=_ORIGIN,
     )
 
@@ -110,7 +107,7 @@ def _keys(version: ContextSetVersion) -> dict[str, int]:
 
 
 def _add(study: Study, version: ContextSetVersion, system: str, texts: Mapping[int, str]) -> None:
-    """Put a system's responses in the queue: of the run that has them already, or of a new one."""
+    """Queue a system's responses, of an existing run with the same texts or of a new one."""
     known = ResponseRun.objects.filter(
         context_version=version, source=Source.FILE, system=system, owner=study.owner, repetitions=1
     ).prefetch_related("responses")
@@ -126,7 +123,7 @@ MOST_POSITIONS = 500
 
 
 class BatteryForm(forms.ModelForm[Battery]):
-    """What every worker of a study gets, and by which rules the report proposes whom to exclude."""
+    """The battery of a study, and the rules by which the report proposes exclusions."""
 
     targets = forms.MultipleChoiceField(
         label=_("Targets: one item of each"), widget=forms.CheckboxSelectMultiple, required=False
@@ -198,7 +195,7 @@ _WITHOUT_FORM = {"remove", "ours"}
 
 @login_required
 def battery(request: HttpRequest, pk: int) -> HttpResponse:
-    """What every worker gets, with one battery as it is dealt; changed here until the study opens."""
+    """Show or change the battery, with one deck as a worker gets it; fixed once the study opens."""
     study = get_object_or_404(studies_of(request.user), pk=pk, rehearsal_of=None)
     task = task_of(study)
     if not isinstance(task, QueuedTask) or not task.has_batteries:
@@ -208,7 +205,7 @@ def battery(request: HttpRequest, pk: int) -> HttpResponse:
         request.POST if request.method == "POST" and not _WITHOUT_FORM & {*request.POST} else None,
         instance=stored or _new(study),
         systems=[row.system for row in system_counts(study) if row.items],
-        sets=sets_of(study),
+        sets=question_sets_of(study),
     )
     refused: list[str] = []
     if request.method == "POST":
@@ -218,7 +215,7 @@ def battery(request: HttpRequest, pk: int) -> HttpResponse:
                 messages.success(request, gettext("Workers get items of the queue, as they come."))
                 return redirect("judging:queue", pk=pk)
             if "ours" in request.POST:
-                fill(study)
+                add_shipped_answers(study)
                 messages.success(
                     request,
                     gettext(
@@ -242,14 +239,14 @@ def battery(request: HttpRequest, pk: int) -> HttpResponse:
         "refused": refused,
         "impossible": battery_rules.why_impossible(study),
         "battery": stored,
-        "rules": battery_rules.rules_in_words(stored) if stored else [],
+        "rules": battery_rules.rule_sentences(stored) if stored else [],
         "deck": first_deck(study) if stored else [],
         "is_draft": study.state == Study.State.DRAFT,
-        "may_have_ours": stored is None and is_for(study),
+        "may_have_ours": stored is None and can_use_shipped_answers(study),
     }
     return render(request, "judging/battery.html", context, status=200 if request.method == "GET" else 422)
 
 
 def _new(study: Study) -> Battery:
-    """A battery that is not stored yet, as the published protocol of the study composes it."""
+    """An unsaved battery with the composition of the study's published protocol."""
     return Battery(plan=plan_of(study), **preset_of(study).battery)

@@ -14,16 +14,16 @@ from turnwise.contexts.models import ContextSetVersion
 from turnwise.contexts.queries import categories_in, versions_of
 from turnwise.dialogues.models import TranscriptImport
 from turnwise.dialogues.queries import with_dialogues
-from turnwise.judging.asks import sets_of, subjects_asked
+from turnwise.judging.asks import question_sets_of, subjects_of_asks
 from turnwise.judging.gold.gold_items import MOST_BYTES, Gold
 from turnwise.judging.items.item_selection import (
     MOST_TURNS,
-    Chosen,
-    Contexts,
-    contexts_of,
-    dialogues,
-    responses,
-    turns,
+    ContextSample,
+    Selection,
+    select_contexts,
+    select_dialogues,
+    select_responses,
+    select_turns,
 )
 from turnwise.judging.models import JudgingPlan
 from turnwise.judging.queue.training import why_untrainable
@@ -38,7 +38,7 @@ MOST_CONVERSATIONS = 100_000
 
 
 class PlanForm(forms.ModelForm[JudgingPlan]):
-    """How many judge each item, and how many items each worker."""
+    """Number of raters for each item, and of items for each worker."""
 
     class Meta:
         model = JudgingPlan
@@ -50,21 +50,23 @@ class PlanForm(forms.ModelForm[JudgingPlan]):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["shows_reading"].disabled = self.instance.study.state != Study.State.DRAFT
-        self.fields["training_tries"].required = False  # none, if nobody says otherwise
-        if getattr(self.instance, "battery", None):  # which decides both
+        self.fields["training_tries"].required = False  # empty: no training
+        if getattr(self.instance, "battery", None):  # the battery decides these
             del self.fields["raters_per_item"], self.fields["batch_size"], self.fields["third_rater"]
-        elif any(each.is_sided for asked in sets_of(self.instance.study) for each in asked.questions):
+        elif any(
+            each.is_sided for asked in question_sets_of(self.instance.study) for each in asked.questions
+        ):
             del self.fields["third_rater"]  # sides are shown turned round, so equal answers are not the same
 
     def clean_training_tries(self) -> int:
         tries: int = self.cleaned_data["training_tries"] or 0
-        if problem := why_untrainable(sets_of(self.instance.study), tries):
+        if problem := why_untrainable(question_sets_of(self.instance.study), tries):
             raise ValidationError(problem)
         return tries
 
 
 class _SomeContexts(forms.Form):
-    """How many contexts, and of which kinds."""
+    """Number and kinds of contexts."""
 
     contexts = forms.IntegerField(
         label=_("Number of contexts"),
@@ -93,9 +95,9 @@ class _SomeContexts(forms.Form):
         there = categories_in(versions)
         self.fields["category"].choices = [(each, each.replace("_", " ")) for each in there]  # type: ignore[attr-defined]
 
-    def which(self) -> Contexts:
+    def context_sample(self) -> ContextSample:
         given = self.cleaned_data
-        return Contexts(
+        return ContextSample(
             number=given["contexts"],
             seed=1 if given["seed"] is None else given["seed"],
             categories=tuple(given["category"]),
@@ -105,7 +107,7 @@ class _SomeContexts(forms.Form):
 
 
 class ResponsesForm(_SomeContexts):
-    """Responses of runs that are to be judged: all of them, or those to some contexts."""
+    """Responses of runs to judge: all of them, or those to some contexts."""
 
     run = forms.ModelMultipleChoiceField(
         queryset=ResponseRun.objects.none(),
@@ -123,38 +125,38 @@ class ResponsesForm(_SomeContexts):
         )
         self.offer_categories_of(runs.values("context_version"))
 
-    def chosen(self, study: Study) -> Chosen:
-        """Of a valid form: what is to be judged.
+    def selection(self, study: Study) -> Selection:
+        """What a valid form selects for judging.
 
         Raises:
-            ValidationError: as of `chosen.responses`.
+            ValidationError: as `select_responses`.
         """
-        return responses(study, self.cleaned_data["run"], self.which())
+        return select_responses(study, self.cleaned_data["run"], self.context_sample())
 
 
 class ContextsForm(_SomeContexts):
-    """Contexts that are to be judged themselves: all of a set, or some."""
+    """Contexts to judge themselves: all of a set, or some."""
 
     version = forms.ModelChoiceField(queryset=ContextSetVersion.objects.none(), label=_("Contexts of"))
 
     def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
-        kwargs.setdefault("auto_id", "own_%s")  # they may stand beside the same fields of responses
+        kwargs.setdefault("auto_id", "own_%s")  # the same fields of responses may be on the page
         super().__init__(*args, **kwargs)
         versions = versions_of(user)
         self.fields["version"].queryset = versions  # type: ignore[attr-defined]  # a choice of models
         self.offer_categories_of(versions.order_by().values("pk"))
 
-    def chosen(self, study: Study) -> Chosen:
-        """Of a valid form: what is to be judged.
+    def selection(self, study: Study) -> Selection:
+        """What a valid form selects for judging.
 
         Raises:
-            ValidationError: as of `chosen.contexts_of`.
+            ValidationError: as `select_contexts`.
         """
-        return contexts_of(study, self.cleaned_data["version"], self.which())
+        return select_contexts(study, self.cleaned_data["version"], self.context_sample())
 
 
 class ConversationsForm(forms.Form):
-    """Conversations of another study that are to be judged, turn by turn or as wholes."""
+    """Conversations of another study to judge, turn by turn or as wholes."""
 
     source = forms.ModelChoiceField(
         queryset=Study.objects.none(), label=_("Conversations of"), widget=StudySelect
@@ -175,23 +177,25 @@ class ConversationsForm(forms.Form):
         super().__init__(*args, **kwargs)
         sources = self.fields["source"]
         assert isinstance(sources, forms.ModelChoiceField)
-        of_talks = Q(task__in=keys_with_conversations())
-        able = real_studies_of(user).filter(of_talks | Q(pk__in=_with_imports(user)))
+        has_conversations = Q(task__in=keys_with_conversations())
+        able = real_studies_of(user).filter(has_conversations | Q(pk__in=_with_imports(user)))
         list_all(sources, with_dialogues(able))
         if getattr(study, "judging", None) and study.judging.of_transcripts:
             sources.initial = study.pk
         self.fields["subject"].choices = subjects_of(study)  # type: ignore[attr-defined]  # a choice
         self.fields["language"].choices = [(code, code) for code in study.languages]  # type: ignore[attr-defined]
 
-    def chosen(self, study: Study) -> Chosen:
-        """Of a valid form: what is to be judged.
+    def selection(self, study: Study) -> Selection:
+        """What a valid form selects for judging.
 
         Raises:
-            ValidationError: as of `chosen.turns`.
+            ValidationError: as `select_turns`.
         """
         given = self.cleaned_data
-        of = turns if given["subject"] is Subject.TURN else dialogues
-        return of(study, given["source"], language=given["language"], conversations=given["conversations"])
+        select = select_turns if given["subject"] is Subject.TURN else select_dialogues
+        return select(
+            study, given["source"], language=given["language"], conversations=given["conversations"]
+        )
 
     def clean_subject(self) -> Subject:
         try:
@@ -201,18 +205,18 @@ class ConversationsForm(forms.Form):
 
 
 def _with_imports(user: User) -> QuerySet[TranscriptImport, int]:
-    """Studies whose workers do something else, but into which conversations were imported."""
-    brought = TranscriptImport.objects.filter(study__in=real_studies_of(user), imported_at__isnull=False)
-    return brought.values_list("study", flat=True)
+    """Studies of other tasks into which conversations were imported."""
+    imports = TranscriptImport.objects.filter(study__in=real_studies_of(user), imported_at__isnull=False)
+    return imports.values_list("study", flat=True)
 
 
 def subjects_of(study: Study) -> list[tuple[str, str]]:
-    """What of a conversation the study's questions can be about."""
+    """Parts of a conversation that the study's questions can be about, with captions."""
     titles = {
         Subject.TURN: gettext("The chatbot's turns, or both people's"),
         Subject.DIALOGUE: gettext("Whole conversations"),
     }
-    fitting = subjects_asked(study)
+    fitting = subjects_of_asks(study)
     return [(subject.value, title) for subject, title in titles.items() if subject in fitting]
 
 
@@ -220,7 +224,7 @@ _INSTRUCTED_TEXT = _("It says itself what to answer, such as “Please answer Ye
 
 
 class NumberForm(forms.ModelForm[JudgingPlan]):
-    """How many gold items every worker gets."""
+    """Number of gold items for every worker."""
 
     class Meta:
         model = JudgingPlan
@@ -228,7 +232,7 @@ class NumberForm(forms.ModelForm[JudgingPlan]):
 
 
 class FileForm(forms.Form):
-    """Gold from a CSV file."""
+    """Gold items from a CSV file."""
 
     file = forms.FileField(
         label=_("CSV file"),
@@ -249,7 +253,7 @@ class FileForm(forms.Form):
 
 
 class RightForm(forms.Form):
-    """What one item is to be answered with."""
+    """The right answers about one item."""
 
     is_instructed = forms.BooleanField(required=False, label=_INSTRUCTED_TEXT)
 
@@ -271,11 +275,11 @@ class RightForm(forms.Form):
             self.initial[name] = [str(question.index_of(answer)) for answer in right]
 
     @property
-    def rights(self) -> list[forms.BoundField]:
+    def right_fields(self) -> list[forms.BoundField]:
         return [self[f"right-{question.key}"] for question in self.questions]
 
     def gold(self) -> Gold:
-        """What was sent; the form is valid."""
+        """The gold of a valid form."""
         right: dict[str, list[Answer]] = {}
         for question in self.questions:
             numbers = self.cleaned_data[f"right-{question.key}"]

@@ -14,11 +14,11 @@ from turnwise.labels.models import JUDGED, ONE_JUDGED, Label, Pair
 from turnwise.responses.models import Response
 from turnwise.studies.models import Ask, Study
 
-_READ_ALIKE = "The study has been opened, so what its judges read is fixed. Make a new study."
+_READING_IS_FIXED = "The study has been opened, so what its judges read is fixed. Make a new study."
 
 
 class JudgingPlan(models.Model):
-    """Of a study whose workers judge: how many judge each item, and how many items each worker."""
+    """The plan of a judging study: raters for each item, and items for each worker."""
 
     study = models.OneToOneField(Study, on_delete=models.CASCADE, related_name="judging")
     raters_per_item = models.PositiveSmallIntegerField(
@@ -88,16 +88,16 @@ class JudgingPlan(models.Model):
         return f"{self.raters_per_item} raters per item of {self.study_id}"
 
     def clean(self) -> None:
-        """Refuse that some of a study's judges read what others did not."""
+        """Refuse to change what raters read once the study was opened: all of them must read the same."""
         if self.pk is None or self.study.state == Study.State.DRAFT:
             return
         shown = JudgingPlan.objects.values_list("shows_reading", flat=True).get(pk=self.pk)
         if shown != self.shows_reading:
-            raise ValidationError({"shows_reading": _READ_ALIKE})
+            raise ValidationError({"shows_reading": _READING_IS_FIXED})
 
 
 class Training(models.Model):
-    """A worker's attempts at the training questions of a study; they stay when its entry is begun anew."""
+    """A worker's attempts at the training questions of a study. They stay after a re-entry."""
 
     worker = models.ForeignKey(Worker, on_delete=models.CASCADE, related_name="trainings")
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="trainings")
@@ -112,11 +112,12 @@ class Training(models.Model):
 
 
 class Battery(models.Model):
-    """What every worker of a study gets in place of items of the queue: the same composition for each.
+    """A fixed composition of items that every worker of a study judges, instead of items of the queue.
 
-    One item of each target, some fillers, and some of these a second time, in an order of chance; and all of
-    that for each ask of the study, one after the other. `targets` and `fillers_of` name systems as the queue
-    does.
+    It has one item of each target, some fillers, and some of these a second time, in random order. The whole
+    composition is judged for each ask of the study, one after the other. `targets` and `fillers_of` are names
+    of
+    systems as in the queue.
     """
 
     plan = models.OneToOneField(JudgingPlan, on_delete=models.CASCADE, related_name="battery")
@@ -167,19 +168,19 @@ class Battery(models.Model):
 
     @property
     def of_each_ask(self) -> int:
-        """How many items a worker judges by each ask."""
+        """Items that a worker judges for each ask."""
         return len(self.targets) + self.fillers + self.repeats
 
     @property
     def size(self) -> int:
-        """How many items a worker judges in all."""
+        """Items that a worker judges in all."""
         return self.of_each_ask * len(self.plan.study.asked)
 
 
 class Item(models.Model):
-    """Something that a study wants judged, by as many workers as it has slots, with the questions of an ask.
+    """One thing to judge with the questions of one ask, by as many workers as it has slots.
 
-    What several asks are about is an item of each.
+    Something that several asks are about has an item for each ask.
     """
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="items")
@@ -251,7 +252,7 @@ class Item(models.Model):
 
 
 class Batch(models.Model):
-    """The items of one worker in a judging study, as many as the plan said when they began."""
+    """The items of one worker in a judging study; their number is the plan's when the worker began."""
 
     assignment = models.OneToOneField(Assignment, on_delete=models.CASCADE, related_name="batch")
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="batches")
@@ -281,13 +282,15 @@ class Batch(models.Model):
 
 
 class Slot(models.Model):
-    """One of the judgments that an item wants: free, leased to a batch for a while, or filled by a label.
+    """One required judgment of an item: free, leased to a batch, or filled by a label.
 
-    As many rows as wanted raters, so that no race can give an item a label more or less. `study`, `key`
-    and `language` repeat the item's, for the index in which the next free one is found.
+    An item has one row for each wanted rater, so that no race can give it too many or too few labels.
+    `study`,
+    `key` and `language` repeat the item's, for the index that finds the next free slot.
 
-    Of a study with batteries each slot is a card of a deck, and a worker gets a whole deck. There `key` is
-    the slot's own: the same item may come twice, and its name must not tell.
+    In a study with batteries each slot is a card of a deck, and a worker gets a whole deck. There every slot
+    has
+    its own `key`, since the same item may come twice and its name must not reveal that.
     """
 
     # No index of its own: those of the unique constraints begin with the item.
@@ -319,7 +322,7 @@ class Slot(models.Model):
     class Meta:
         indexes = (
             models.Index(fields=("study", "language", "key"), condition=Q(label=None), name="slot_open"),
-            # Without it the few slots that a batch holds would be looked for among all open ones.
+            # Finds the few slots of a batch without reading all open ones.
             models.Index(fields=("batch",), condition=Q(label=None, batch__isnull=False), name="slot_held"),
             models.Index(fields=("label",), condition=Q(is_gold=True), name="slot_of_gold"),
         )
@@ -343,7 +346,7 @@ class Slot(models.Model):
 
 
 class Agreement(models.Model):
-    """What those who talked and readers answered to the same about the same, as it was worked out last."""
+    """The latest comparison of labels by chatters and by readers about the same things."""
 
     class State(models.TextChoices):
         QUEUED = "queued", _("Queued")
@@ -375,5 +378,5 @@ class Agreement(models.Model):
         return f"Agreement about {self.ask}"
 
     @property
-    def is_under_way(self) -> bool:
+    def is_in_progress(self) -> bool:
         return self.state in (self.State.QUEUED, self.State.RUNNING)

@@ -1,4 +1,4 @@
-"""Reads of judging studies: what is judged, of which system, and how the raters voted."""
+"""Reads of judging studies: items with their systems, votes, and progress."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -18,7 +18,7 @@ from turnwise.labels.queries import Vote
 from turnwise.questions.question_sets import question_set
 from turnwise.studies.asks import About
 from turnwise.studies.models import Ask, Study
-from turnwise.studies.queries import number_of
+from turnwise.studies.queries import count_expression
 from turnwise.studies.tasks import Rows
 
 # One row per item of a study: whose words it is about, and the context or conversation that it shares with
@@ -74,11 +74,11 @@ _COUNTS = """
 """
 
 EVERY_ITEM = _ITEMS.format(study="%s")
-"""The same with gold, for what is not about scores."""
+"""All items including gold, for reads that are not about scores."""
 
 
 def texts_of(study: Study) -> Iterator[tuple[UUID, str, str]]:
-    """Each item's key, what was said last before it, and what is judged; of pairs their first side."""
+    """Yield each item's key, the last text before it, and its text (of a pair: of its first side)."""
     with connection.cursor() as cursor:
         cursor.execute(
             f"SELECT key, before, coalesce(text, first_text, '') FROM ({EVERY_ITEM}) AS i ORDER BY id",
@@ -87,8 +87,8 @@ def texts_of(study: Study) -> Iterator[tuple[UUID, str, str]]:
         yield from cursor.fetchall()
 
 
-def counted_in(study: str) -> str:
-    """A condition: the rater of label `l` counts in the primary analysis of the study of this key in SQL."""
+def counts_in_primary_analysis(study: str) -> str:
+    """SQL condition: the rater of label `l` counts in the primary analysis of the study with this key."""
     return f"""
 NOT EXISTS (SELECT FROM studies_study AS declared
               JOIN crowd_participation AS p ON p.study_id = declared.id
@@ -98,14 +98,14 @@ NOT EXISTS (SELECT FROM studies_study AS declared
 
 
 class SystemCount(NamedTuple):
-    """How far the judging of one system is.
+    """Progress of the judging of one system.
 
     Attributes:
-        system: what reports call it.
-        items: that are in the queue.
-        removed: that were taken out of it.
-        judged: judgments of both, all of which count.
-        wanted: of both, with those that somebody is giving of what was taken out.
+        system: name in reports.
+        items: items in the queue.
+        removed: items taken out of it.
+        judged: judgments of both; all of them count.
+        wanted: wanted judgments of both, including leased ones of removed items.
     """
 
     system: str
@@ -116,7 +116,7 @@ class SystemCount(NamedTuple):
 
 
 def system_counts(study: Study) -> list[SystemCount]:
-    """By system, its items, the judgments that they have, and those that are wanted."""
+    """The items of each system, their judgments, and the wanted judgments."""
     statement = f"""
     SELECT i.system, count(DISTINCT i.id) FILTER (WHERE i.removed_at IS NULL),
            count(DISTINCT i.id) FILTER (WHERE i.removed_at IS NOT NULL), count(s.label_id),
@@ -127,21 +127,21 @@ def system_counts(study: Study) -> list[SystemCount]:
         ON s.item_id = i.id AND (s.batch_id IS NULL OR s.batch_id <> ALL (%(pilot)s))
      GROUP BY i.system ORDER BY i.system
     """
-    pilot = batches_of_pilot_over(study)
+    pilot = finished_pilot_batch_ids(study)
     with connection.cursor() as cursor:
         cursor.execute(statement, {"study": study.pk, "pilot": pilot})
         return [SystemCount(*row) for row in cursor.fetchall()]
 
 
-def batches_of_pilot_over(study: Study) -> list[int]:
-    """The batches of people of its pilot, once the study went on from it."""
+def finished_pilot_batch_ids(study: Study) -> list[int]:
+    """Batches of the study's pilot, once the study went on after it; else none."""
     if study.pilot_over_at is None:
         return []
-    return list(of_pilots_over(Study.objects.filter(pk=study.pk)).values_list("pk", flat=True))
+    return list(finished_pilot_batches(Study.objects.filter(pk=study.pk)).values_list("pk", flat=True))
 
 
-class CardShown(NamedTuple):
-    """An item at its position in a battery, and with which questions it is judged there."""
+class DeckCard(NamedTuple):
+    """An item at its position in a battery, with the question set of that position."""
 
     question_set: str
     position: int
@@ -151,13 +151,13 @@ class CardShown(NamedTuple):
     asks_reason: bool
 
     @property
-    def asked(self) -> str:
-        """Title of the questions."""
+    def title(self) -> str:
+        """Title of the question set."""
         return question_set(self.question_set).title
 
 
-def first_deck(study: Study) -> list[CardShown]:
-    """What the first worker of a study with batteries gets; empty if none is dealt."""
+def first_deck(study: Study) -> list[DeckCard]:
+    """The cards of the first worker of a study with batteries; empty if none are dealt."""
     statement = f"""
     SELECT ask.question_set, s.position, i.system, coalesce(i.text, ''), s.occasion, s.asks_reason
       FROM ({items_of("%(study)s")}) AS i JOIN judging_slot AS s ON s.item_id = i.id
@@ -168,37 +168,37 @@ def first_deck(study: Study) -> list[CardShown]:
     """
     with connection.cursor() as cursor:
         cursor.execute(statement, {"study": study.pk})
-        return [CardShown(*row) for row in cursor.fetchall()]
+        return [DeckCard(*row) for row in cursor.fetchall()]
 
 
 def items_of(study_parameter: str = "%s", *, ask: str = "") -> str:
-    """The items as a statement that takes the study as this parameter; without gold, which counts nowhere.
+    """SQL of a study's items without gold; the study is given by this parameter.
 
-    What was taken out of the queue is there with the judgments that it has, and not without any. With `ask`,
-    the parameter of an ask, it is the items of that one.
+    Removed items are included if they have judgments. `ask` is the parameter of an ask; its items alone are
+    selected.
     """
     of_ask = f" AND i.ask_id = {ask}" if ask else ""
     return _ITEMS.format(study=study_parameter) + of_ask + _COUNTS
 
 
 def queued_items_of(study_parameter: str = "%s") -> str:
-    """The same without all that was taken out: what is still to be judged, or was to the end."""
+    """SQL of a study's items without gold and without removed items."""
     return _ITEMS.format(study=study_parameter) + " AND i.right_answers IS NULL AND i.removed_at IS NULL"
 
 
 @dataclass(frozen=True, slots=True)
-class Voted:
+class ItemVotes:
     """An item with the votes on one question.
 
     Attributes:
         key: of the item.
-        system: whose words it is about.
-        before: the last thing said before; "" if nothing was.
-        text: what is judged; "" for whole conversations, before which nothing was said, and for contexts.
-        other: of a pair of responses, the second one; else "".
+        system: name of the system.
+        before: the last turn before it; "" if there is none.
+        text: the judged text; "" for whole conversations and for contexts.
+        other: the second response of a pair; else "".
         votes: by answer, the most frequent first.
-        raters: how many answered.
-        disagreement: share of the raters who are not with the most frequent answer, in percent.
+        raters: number of raters who answered.
+        disagreement: percentage of raters who did not give the most frequent answer.
     """
 
     key: UUID
@@ -212,7 +212,7 @@ class Voted:
 
 
 class Filter(NamedTuple):
-    """Which items are listed: of a system, with an answer as the strict majority's, split or not."""
+    """Filters of the list of items: system, answer of the strict majority, disagreement."""
 
     question: str
     system: str = ""
@@ -249,12 +249,12 @@ SELECT i.key, i.system, i.before, coalesce(i.text, i.first_text, ''), coalesce(i
 """
 
 
-def voted(ask: Ask, chosen: Filter, *, limit: int, offset: int) -> tuple[list[Voted], int]:
-    """The items of an ask that the filter lets through, the most disputed first, and how many these are."""
+def items_with_votes(ask: Ask, by: Filter, *, limit: int, offset: int) -> tuple[list[ItemVotes], int]:
+    """A page of the filtered items of an ask, the most disputed first, and the total number."""
     statement = _VOTED.format(items=items_of("%(study)s", ask="%(ask)s"))
-    question = question_set(ask.question_set).question(chosen.question)
+    question = question_set(ask.question_set).question(by.question)
     turned = json.dumps({FIRST: SECOND, SECOND: FIRST} if question.is_sided else {})
-    values: dict[str, Any] = chosen._asdict() | {"turned": turned, "limit": limit, "offset": offset}
+    values: dict[str, Any] = by._asdict() | {"turned": turned, "limit": limit, "offset": offset}
     with connection.cursor() as cursor:
         cursor.execute(statement, {"study": ask.study_id, "ask": ask.pk, **values})
         rows = cursor.fetchall()
@@ -264,17 +264,17 @@ def voted(ask: Ask, chosen: Filter, *, limit: int, offset: int) -> tuple[list[Vo
         text, second = texts if one is None or one < other else texts[::-1]  # in the order of their names
         named = captions | ({FIRST: one, SECOND: other} if question.is_sided else {})
         given = _votes(json.loads(votes), named)
-        found.append(Voted(key, system, before, text, second, given, raters, disagreement))
+        found.append(ItemVotes(key, system, before, text, second, given, raters, disagreement))
     return found, rows[0][-1] if rows else 0
 
 
 def captions_of(question: Question) -> dict[str, str]:
-    """Captions by the text of the stored value, as PostgreSQL's ->> gives it."""
+    """Captions of a question's answers by their stored value, as text as PostgreSQL's ->> gives it."""
     return {_as_text(choice.value): choice.label for choice in question.choices}
 
 
 def majorities_of(question: Question) -> dict[str, str]:
-    """The answers that items can be narrowed to; sides of pairs are none: each time they are others."""
+    """Answers that the list can be filtered by; not the sides of pairs, which differ from pair to pair."""
     sides = (FIRST, SECOND) if question.is_sided else ()
     return {value: caption for value, caption in captions_of(question).items() if value not in sides}
 
@@ -288,28 +288,30 @@ def _votes(votes: Mapping[str, int], captions: Mapping[str, str]) -> list[Vote]:
     return sorted(named, key=lambda vote: (-vote.raters, vote.answer))
 
 
-def judged_and_wanted(studies: QuerySet[Study]) -> Rows:
-    """Of each judging study its key, the judgments given, and how many all its items want.
+def judgment_counts(studies: QuerySet[Study]) -> Rows:
+    """For each judging study its key, the judgments given, and the judgments wanted.
 
-    Once a study went on from its pilot, judgments of that are neither.
+    Judgments of a pilot are not counted once the study went on after it.
     """
-    counted = Slot.objects.filter(study__in=studies, is_gold=False).exclude(batch__in=of_pilots_over(studies))
-    counted = counted.exclude(pk__in=left_over().exclude(leased_until__gte=Now()))
+    counted = Slot.objects.filter(study__in=studies, is_gold=False).exclude(
+        batch__in=finished_pilot_batches(studies)
+    )
+    counted = counted.exclude(pk__in=abandoned_slots().exclude(leased_until__gte=Now()))
     counts = counted.values_list("study").order_by()
     return counts.annotate(judged=Count("label"), wanted=Count("pk"))
 
 
-def left_over() -> QuerySet[Slot]:
-    """Slots that were leased when their item was taken out of the queue: nobody else gets them.
+def abandoned_slots() -> QuerySet[Slot]:
+    """Slots that were leased when their item was removed. Nobody else gets them.
 
-    Those of a battery that somebody has begun are none: it stays as it was dealt.
+    Slots of a battery in progress are not among them: it stays as it was dealt.
     """
     return Slot.objects.filter(item__removed_at__isnull=False, label=None, deck=None)
 
 
-def shares(studies: QuerySet[Study]) -> Rows:
-    """Of each judging study its key, how many items one judges, and by how many each is judged."""
-    asks = number_of(Ask.objects.exclude(about=About.PERSON))
+def workloads(studies: QuerySet[Study]) -> Rows:
+    """For each judging study its key, the items of each worker, and the raters of each item."""
+    asks = count_expression(Ask.objects.exclude(about=About.PERSON))
     cards = (
         Func(F("battery__targets"), function="cardinality") + F("battery__fillers") + F("battery__repeats")
     )
@@ -317,36 +319,36 @@ def shares(studies: QuerySet[Study]) -> Rows:
     return JudgingPlan.objects.filter(study__in=studies).values_list(
         "study",
         Case(When(has_battery, then=cards * asks), default=F("batch_size"), output_field=IntegerField()),
-        # A battery is its worker's own.
+        # Each battery is judged by one worker.
         Case(When(has_battery, then=1), default=F("raters_per_item"), output_field=IntegerField()),
     )
 
 
-def of_pilots_over(studies: QuerySet[Study]) -> QuerySet[Batch]:
-    """The batches of people whose study went on from its pilot since."""
+def finished_pilot_batches(studies: QuerySet[Study]) -> QuerySet[Batch]:
+    """Batches of the pilots of studies that went on after their pilot."""
     over = studies.filter(pilot_over_at__isnull=False)
     return Batch.objects.filter(study__in=over, assignment__participation__pilot=True)
 
 
-def judgments_given() -> dict[int, int]:
-    """By the key of its study, how many items all its batches have judged so far; absent: none."""
+def judgments_by_study() -> dict[int, int]:
+    """Number of judged items of each study, by its key; studies without any are left out."""
     given = Batch.objects.values_list("study").order_by().annotate(n=Sum("done")).filter(n__gt=0)
     return dict(given)
 
 
 def judgments_in(study: Study) -> int:
-    """The same of one study."""
+    """Number of judged items of one study."""
     given: int = Batch.objects.filter(study=study).aggregate(n=Sum("done"))["n"] or 0
     return given
 
 
 def labels_of(item: Item) -> list[Label]:
-    """The labels that the item's raters gave in its study, oldest first."""
+    """The labels of an item in its study, oldest first."""
     return list(Label.objects.filter(slot__item=item).select_related("rater", "slot").order_by("pk"))
 
 
-def shown(item: Item) -> dict[str, Any]:
-    """The item as workers see it."""
+def item_for_raters(item: Item) -> dict[str, Any]:
+    """An item in the format of the judging page."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT judging_shown(i, false) FROM judging_item AS i WHERE i.id = %s", [item.pk])
         row = cursor.fetchone()
@@ -356,14 +358,14 @@ def shown(item: Item) -> dict[str, Any]:
 
 
 def remarks_of(item: Item) -> list[str]:
-    """What filters, or the service, remarked on what is judged; for staff, not for raters. Of pairs none."""
-    said = item.response or item.turn
-    remarks = said.remarks if said else None
+    """Remarks of filters or of the service on what is judged, for staff only; none for pairs."""
+    judged = item.response or item.turn
+    remarks = judged.remarks if judged else None
     return list(remarks["texts"]) if remarks else []
 
 
 def sides_of(item: Item) -> tuple[str, str]:
-    """Of a pair, the systems of its first and its second side; else two empty names."""
+    """The systems of the two sides of a pair; of other items two empty names."""
     with connection.cursor() as cursor:
         cursor.execute(
             f"SELECT first_system, second_system FROM ({EVERY_ITEM}) AS i WHERE i.id = %s",
@@ -375,7 +377,7 @@ def sides_of(item: Item) -> tuple[str, str]:
 
 
 def system_of(item: Item) -> str:
-    """Whose words the item is about."""
+    """Name of the item's system in reports."""
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT system FROM ({EVERY_ITEM}) AS i WHERE i.id = %s", [item.study_id, item.pk])
         row = cursor.fetchone()

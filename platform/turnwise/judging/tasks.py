@@ -5,4 +5,4 @@ from turnwise.judging.readers import reader_comparison
 
 @shared_task
 def work_out_agreement(ask_id: int) -> None:
-    reader_comparison.work_out(ask_id)
+    reader_comparison.run_comparison(ask_id)

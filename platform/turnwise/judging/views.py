@@ -1,4 +1,4 @@
-"""The researcher's pages of a judging study: its queue, its items with their votes."""
+"""The researcher's pages of a judging study: its queue, and its items with their votes."""
 
 from collections.abc import Callable, Mapping
 from uuid import UUID
@@ -20,7 +20,7 @@ from evaluation.questions import FIRST, SECOND, Question, Subject
 from turnwise.accounts.models import User
 from turnwise.crowd.places import ending
 from turnwise.judging import queries as item_queries
-from turnwise.judging.asks import asks_of_readers, questions_about, subjects_asked
+from turnwise.judging.asks import asks_of_readers, questions_about, subjects_of_asks
 from turnwise.judging.batteries.battery_rules import battery_of, why_unfit
 from turnwise.judging.forms import (
     ContextsForm,
@@ -36,10 +36,10 @@ from turnwise.judging.items import subjects
 from turnwise.judging.items.subjects import Added
 from turnwise.judging.models import Battery, Item
 from turnwise.judging.queries import Filter
-from turnwise.judging.queue.queued_task import QueuedTask, ask_counts, cost_of_queue
-from turnwise.judging.queue.rater_session import Read, read_beside
+from turnwise.judging.queue.queued_task import QueuedTask, ask_counts, estimate_queue_cost
+from turnwise.judging.queue.rater_session import ReadingText, reading_of_items
 from turnwise.judging.queue.services import plan_of
-from turnwise.knowledge.reading_sets import Section, pasted
+from turnwise.knowledge.reading_sets import Section, parse_pasted
 from turnwise.labels.models import Label
 from turnwise.questions.question_sets import question_set
 from turnwise.studies.models import Ask, Study
@@ -51,7 +51,7 @@ PER_PAGE = 50
 
 @login_required
 def queue(request: HttpRequest, pk: int) -> HttpResponse:
-    """How far the judging is, and what is judged by how many; the plan is changed here."""
+    """Show the queue with its progress and its plan, and save a changed plan."""
     study = judging_study(request, pk)
     form = PlanForm(request.POST or None, instance=plan_of(study))
     if request.method == "POST" and form.is_valid():
@@ -66,27 +66,27 @@ def queue(request: HttpRequest, pk: int) -> HttpResponse:
 @require_POST
 @login_required
 def add(request: HttpRequest, pk: int) -> HttpResponse:
-    """Add what one of the forms names; what is there already is not added again."""
+    """Add the items that one of the forms selects; existing ones are skipped."""
     study = judging_study(request, pk)
-    there = _forms(request.user, study, request.POST)
-    form = there[_sent_by(request.POST)]
+    adding = _forms(request.user, study, request.POST)
+    form = adding[_submitted_form(request.POST)]
     if form is None or not form.is_valid():
-        return _queue_page(request, study, PlanForm(instance=plan_of(study)), **there)
+        return _queue_page(request, study, PlanForm(instance=plan_of(study)), **adding)
     try:
-        items = subjects.add(form.chosen(study))
+        items = subjects.add_selection(form.selection(study))
     except ValidationError as error:
         form.add_error(None, error)
-        return _queue_page(request, study, PlanForm(instance=plan_of(study)), **there)
-    of_runs = isinstance(form, ResponsesForm)
-    others = subjects.of_other_languages(study, form.cleaned_data["run"]) if of_runs else 0
-    messages.success(request, _in_words(Added(items, others)))
+        return _queue_page(request, study, PlanForm(instance=plan_of(study)), **adding)
+    adds_responses = isinstance(form, ResponsesForm)
+    others = subjects.count_in_other_languages(study, form.cleaned_data["run"]) if adds_responses else 0
+    messages.success(request, _describe_added(Added(items, others)))
     return redirect("judging:queue", pk=pk)
 
 
 @require_GET
 @login_required
-def foreseen(request: HttpRequest, pk: int) -> HttpResponse:
-    """What the queue would hold and cost with what one of its forms says: a part of its page."""
+def estimate(request: HttpRequest, pk: int) -> HttpResponse:
+    """Part of the queue's page: its items and cost with the values of a form that is not saved yet."""
     study = judging_study(request, pk)
     plan, battery = plan_of(study), battery_of(study)
     items = sum(row.items for row in item_queries.system_counts(study))
@@ -98,11 +98,11 @@ def foreseen(request: HttpRequest, pk: int) -> HttpResponse:
             return HttpResponse()
         plan = form.save(commit=False)
     else:
-        chooser = _forms(request.user, study, request.GET)[_sent_by(request.GET)]
+        chooser = _forms(request.user, study, request.GET)[_submitted_form(request.GET)]
         if chooser is None or not chooser.is_valid():
             return HttpResponse()
         try:
-            added = chooser.chosen(study).counted_by_ask()
+            added = chooser.selection(study).count_by_ask()
         except ValidationError as error:
             problem = " ".join(error.messages)
     context = {
@@ -114,45 +114,47 @@ def foreseen(request: HttpRequest, pk: int) -> HttpResponse:
         "added_for": added if len(asks_of_readers(study)) > 1 else {},
         "is_plan": "raters_per_item" in request.GET,
         "problem": problem,
-        "cost": cost_of_queue(study, plan, battery, items + sum(added.values())),
+        "cost": estimate_queue_cost(study, plan, battery, items + sum(added.values())),
     }
     return render(request, "judging/foreseen.html", context)
 
 
-def _in_words(added: Added) -> str:
+def _describe_added(added: Added) -> str:
     if added.items:
-        said = ngettext("%(n)s item added.", "%(n)s items added.", added.items) % {"n": f"{added.items:,}"}
+        sentence = ngettext("%(n)s item added.", "%(n)s items added.", added.items) % {
+            "n": f"{added.items:,}"
+        }
     else:
-        said = _(
+        sentence = _(
             "Nothing was added: all of it is already in the queue, or was taken out of it, or there is "
             "nothing yet."
         )
     if not added.of_other_languages:
-        return said
+        return sentence
     left_out = ngettext(
         "%(n)s left out, because the study has no workers for its language.",
         "%(n)s left out, because the study has no workers for their language.",
         added.of_other_languages,
     ) % {"n": f"{added.of_other_languages:,}"}
-    return f"{said} {left_out}"
+    return f"{sentence} {left_out}"
 
 
 _Adding = ResponsesForm | ConversationsForm | ContextsForm
 
 
-def _sent_by(sent: QueryDict) -> str:
-    """Which form has these fields; each has one of its own that is always sent, but that of responses."""
-    own = {"source": "conversations_form", "version": "contexts_form"}
-    return next((form for field, form in own.items() if field in sent), "responses_form")
+def _submitted_form(sent: QueryDict) -> str:
+    """Name of the form that was sent: two have a field of their own, the form of responses has none."""
+    form_by_field = {"source": "conversations_form", "version": "contexts_form"}
+    return next((form for field, form in form_by_field.items() if field in sent), "responses_form")
 
 
 def _forms(
     user: User | AnonymousUser, study: Study, sent: QueryDict | None = None
 ) -> dict[str, _Adding | None]:
-    """The forms that fit the study's questions; the one that was sent has its values."""
+    """The forms for adding items that fit the study's questions; the submitted one has its values."""
     assert user.is_authenticated
-    about = subjects_asked(study)
-    given = {} if sent is None else {_sent_by(sent): sent}
+    about = subjects_of_asks(study)
+    given = {} if sent is None else {_submitted_form(sent): sent}
     of_responses = ResponsesForm(given.get("responses_form"), user=user)
     of_conversations = ConversationsForm(given.get("conversations_form"), user=user, study=study)
     of_contexts = ContextsForm(given.get("contexts_form"), user=user)
@@ -171,14 +173,14 @@ def _queue_page(request: HttpRequest, study: Study, plan: PlanForm, **adding: _A
         "study": study,
         "plan_form": plan,
         "plan": stored,
-        "cost": cost_of_queue(study, stored, battery, items),
+        "cost": estimate_queue_cost(study, stored, battery, items),
         "filled_at": _filled_at(study),
         "has_batteries": task_of(study).has_batteries,  # type: ignore[attr-defined]  # a QueuedTask
         "battery": battery,
         "gold": study.items.filter(right_answers__isnull=False).count(),
         "battery_problem": why_unfit(battery) if battery else "",
         "systems": counts,
-        "asked_severally": len(asks) > 1,
+        "has_several_asks": len(asks) > 1,
         "by_ask": ask_counts(study) if len(asks) > 1 else [],
         "items": items,
         "may_remove": study.rehearsal_of_id is None,
@@ -190,7 +192,7 @@ def _queue_page(request: HttpRequest, study: Study, plan: PlanForm, **adding: _A
 
 
 def _filled_at(study: Study) -> str:
-    """Where items are added, if not here."""
+    """Address of the page where items are added; empty: this page."""
     task = task_of(study)
     assert isinstance(task, QueuedTask)
     return reverse(task.filled_at, args=[study.pk]) if task.filled_at else ""
@@ -199,7 +201,7 @@ def _filled_at(study: Study) -> str:
 @require_GET
 @login_required
 def items(request: HttpRequest, pk: int) -> HttpResponse:
-    """The items of an ask with their votes on a question, the most disputed first."""
+    """List the items of an ask with their votes on one question, the most disputed first."""
     study = judging_study(request, pk, readable_studies_of)
     asks = asks_of_readers(study)
     ask = next((each for each in asks if str(each.number) == request.GET.get("ask")), asks[0])
@@ -207,7 +209,7 @@ def items(request: HttpRequest, pk: int) -> HttpResponse:
     chosen = _filter(request, questions.questions)
     question = questions.question(chosen.question)
     page = _number(request.GET.get("page", ""))
-    found, total = item_queries.voted(ask, chosen, limit=PER_PAGE, offset=(page - 1) * PER_PAGE)
+    found, total = item_queries.items_with_votes(ask, chosen, limit=PER_PAGE, offset=(page - 1) * PER_PAGE)
     context = {
         "study": study,
         "items": found,
@@ -230,18 +232,18 @@ def _number(text: str) -> int:
 
 
 def _text(sent: str) -> str:
-    """What was sent, bounded and without the character that no database can hold."""
+    """Submitted text, shortened and without NUL, which PostgreSQL cannot store."""
     return sent[:500].replace("\x00", "")
 
 
 def _filter(request: HttpRequest, questions: tuple[Question, ...]) -> Filter:
-    """What the query string asks for; what is unknown there counts as not given."""
-    asked = next((q for q in questions if q.key == request.GET.get("question")), questions[0])
+    """Filters of the query string; unknown values are ignored."""
+    question = next((q for q in questions if q.key == request.GET.get("question")), questions[0])
     majority = request.GET.get("majority", "")
     return Filter(
-        question=asked.key,
+        question=question.key,
         system=_text(request.GET.get("system", "")),
-        majority=majority if majority in item_queries.majorities_of(asked) else "",
+        majority=majority if majority in item_queries.majorities_of(question) else "",
         split=request.GET.get("split") == "1",
     )
 
@@ -249,7 +251,7 @@ def _filter(request: HttpRequest, questions: tuple[Question, ...]) -> Filter:
 @require_GET
 @login_required
 def item(request: HttpRequest, pk: int, key: UUID) -> HttpResponse:
-    """One item as its raters saw it, with all that they answered."""
+    """Show one item as raters see it, with all their answers."""
     study = judging_study(request, pk, readable_studies_of)
     works_on_it = may_change(request.user, study)
     found = get_object_or_404(
@@ -274,19 +276,19 @@ def item(request: HttpRequest, pk: int, key: UUID) -> HttpResponse:
             "excluded": reasons.get(label.rater_id, ""),
             "at": label.changed_at,
             "changes": label.changes,
-            "answers": [_in_words_of(q, label, sides) for q in questions],
+            "answers": [_format_answer(q, label, sides) for q in questions],
         }
         for label in item_queries.labels_of(found)
     ]
     context = {
         "study": study,
         "item": found,
-        "asked_severally": len(asks_of_readers(study)) > 1,
-        "shown": item_queries.shown(found),
+        "has_several_asks": len(asks_of_readers(study)) > 1,
+        "shown": item_queries.item_for_raters(found),
         "system": item_queries.system_of(found),
         "sides": sides,
         "remarks": item_queries.remarks_of(found),
-        "texts": _texts_beside(study, found),
+        "texts": _reading_for(study, found),
         "questions": questions,
         "labels": answers,
         "may_change": works_on_it,
@@ -295,22 +297,22 @@ def item(request: HttpRequest, pk: int, key: UUID) -> HttpResponse:
     return render(request, "judging/item.html", context)
 
 
-def _texts_beside(study: Study, item: Item) -> list[Read | Section]:
-    """All that whoever judged the item had to read."""
-    own = read_beside([item.pk]).get(item.pk, []) if plan_of(study).shows_reading else []
-    return [*own, *(pasted(study.material) if study.material else [])]
+def _reading_for(study: Study, item: Item) -> list[ReadingText | Section]:
+    """All texts that raters of the item could read beside it."""
+    of_item = reading_of_items([item.pk]).get(item.pk, []) if plan_of(study).shows_reading else []
+    return [*of_item, *(parse_pasted(study.material) if study.material else [])]
 
 
 def _right_form(study: Study, item: Item) -> RightForm | None:
-    """Where the item's right answers are said; None where gold cannot be."""
+    """Form for the item's right answers; None where gold items are not possible."""
     if study.rehearsal_of_id or battery_of(study):
         return None
     known = Gold(item.right_answers, item.is_instructed) if item.right_answers else None
-    return RightForm(questions=gold_items.answerable(questions_about(item)), known=known)
+    return RightForm(questions=gold_items.closed_questions(questions_about(item)), known=known)
 
 
-def _in_words_of(question: Question, label: Label, sides: tuple[str, str]) -> str:
-    """What was answered; of the sides of a pair, which system the rater meant."""
+def _format_answer(question: Question, label: Label, sides: tuple[str, str]) -> str:
+    """Caption of a rater's answer; for the sides of a pair, the system that the rater meant."""
     answer = label.answers.get(question.key)
     if question.is_sided and answer in (FIRST, SECOND):
         return sides[(answer == SECOND) != label.slot.is_swapped]
@@ -320,7 +322,7 @@ def _in_words_of(question: Question, label: Label, sides: tuple[str, str]) -> st
 @require_POST
 @login_required
 def exclude(request: HttpRequest, pk: int, key: UUID) -> HttpResponse:
-    """Set a rater of this item aside for the reason given; no reason takes it back."""
+    """Exclude a rater of this item for the given reason; an empty reason undoes it."""
     study = judging_study(request, pk)
     found = get_object_or_404(study.items, key=key)
     rater, reason = (_text(request.POST.get(name, "")) for name in ("rater", "reason"))

@@ -1,0 +1,1 @@
+"""Batteries: the same composition of items for every reader of a study."""

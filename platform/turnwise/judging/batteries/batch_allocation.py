@@ -1,4 +1,4 @@
-"""The slots of a study's items: as many of each as raters are wanted, or the decks of its batteries."""
+"""Slots of a study's items: one for each wanted rater, or the decks of its batteries."""
 
 from typing import Any
 
@@ -20,15 +20,15 @@ SELECT b.id FROM judging_batch AS b
   JOIN crowd_participation AS p ON p.id = a.participation_id
  WHERE b.study_id = %(study)s AND p.pilot AND of.pilot_over_at IS NOT NULL
 """
-# Behind where a third rater comes, as judging_again put it, also after more raters are wanted.
-_STEP_ASIDE = f"""
+# Behind where a third rater comes, as judging_requeue_slot put it, also after more raters are wanted.
+_MOVE_PILOT_SLOTS = f"""
 UPDATE judging_slot AS s SET number = behind.number
   FROM (SELECT o.id,
                greatest(%(raters)s + 1, (SELECT max(number) FROM judging_slot WHERE item_id = o.item_id))
                + row_number() OVER (PARTITION BY o.item_id ORDER BY o.id) AS number
           FROM judging_slot AS o
          WHERE o.study_id = %(study)s AND o.deck IS NULL AND NOT o.is_gold AND o.label_id IS NOT NULL
-           AND o.number <= %(raters)s + 1 AND o.batch_id IN ({_ASIDE})) AS behind
+           AND o.number <= %(raters)s + 1 AND o.batch_id IN ({_PILOT_BATCHES})) AS behind
  WHERE s.id = behind.id
 """
 # An item has as many slots as raters are wanted, or more where more have begun already. Of a pair, every
@@ -44,7 +44,7 @@ SELECT i.id, missing.n, i.study_id, i.key, i.language,
         LIMIT greatest(%(raters)s - (SELECT count(*) FROM judging_slot AS s
                                       WHERE s.item_id = i.id
                                         AND (s.label_id IS NULL OR s.batch_id IS NULL
-                                             OR s.batch_id NOT IN ({_ASIDE}))), 0)
+                                             OR s.batch_id NOT IN ({_PILOT_BATCHES}))), 0)
        ) AS missing
  WHERE i.study_id = %(study)s AND i.right_answers IS NULL AND i.removed_at IS NULL
 """
@@ -55,7 +55,7 @@ DELETE FROM judging_slot
                   SELECT id, row_number() OVER (PARTITION BY item_id ORDER BY batch_id IS NULL, id) AS nth
                     FROM judging_slot
                    WHERE study_id = %(study)s
-                     AND (label_id IS NULL OR batch_id IS NULL OR batch_id NOT IN ({_ASIDE}))) AS s
+                     AND (label_id IS NULL OR batch_id IS NULL OR batch_id NOT IN ({_PILOT_BATCHES}))) AS s
                WHERE nth > %(raters)s)
 """
 _THIRD = """
@@ -87,64 +87,69 @@ SELECT i.id,
               %(asks_reason)s::boolean[]) AS card (item, deck, position, occasion, asks_reason)
   JOIN judging_item AS i ON i.id = card.item
   JOIN studies_ask AS ask ON ask.id = i.ask_id
-"""  # no value in it
+"""  # constant text without values
 
 
-def fill(plan: JudgingPlan) -> None:
-    """Give the study's items the slots that its plan wants, in the caller's transaction with the plan locked.
+def fill_slots(plan: JudgingPlan) -> None:
+    """Give the study's items the slots of its plan. Call it in a transaction with the plan locked.
 
-    What somebody has begun stays. A battery that cannot be filled has no slots, and the study says why.
+    Slots in progress stay. A battery that cannot be filled gets no slots; `why_unfit` says why.
     """
     battery, study = battery_of(plan.study), plan.study_id
     if battery is None:
-        run(_CLEAR + " AND s.deck IS NOT NULL", study=study)
-        run(_STEP_ASIDE, study=study, raters=plan.raters_per_item)
-        run(_SHRINK, study=study, raters=plan.raters_per_item)
-        run(_FILL, study=study, raters=plan.raters_per_item)
+        execute(_CLEAR + " AND s.deck IS NOT NULL", study=study)
+        execute(_MOVE_PILOT_SLOTS, study=study, raters=plan.raters_per_item)
+        execute(_SHRINK, study=study, raters=plan.raters_per_item)
+        execute(_FILL, study=study, raters=plan.raters_per_item)
         if plan.third_rater:
             for ask in asks_of_readers(plan.study):
-                run(_THIRD, study=study, ask=ask.pk, compared=compared(question_set(ask.question_set)))
+                execute(
+                    _THIRD,
+                    study=study,
+                    ask=ask.pk,
+                    compared=comparable_questions(question_set(ask.question_set)),
+                )
         return
-    _deal_anew(battery)
+    _redeal_batteries(battery)
 
 
-def _deal_anew(battery: Battery) -> None:
-    """Replace what nobody has begun."""
+def _redeal_batteries(battery: Battery) -> None:
+    """Replace the decks and slots that nobody has begun."""
     study = battery.plan.study
-    run(_CLEAR, study=study.pk)
+    execute(_CLEAR, study=study.pk)
     if not why_unfit(battery):
         for language in study.languages:
             _deal(battery, language)
 
 
 # Of a draft, of which no batch holds any.
-_ITEMS_ANEW = """
+_RENUMBER_ITEMS = """
 UPDATE judging_item AS i SET key = encode(set_byte(uuid_send(i.key), 0, ask.number), 'hex')::uuid
   FROM studies_ask AS ask
  WHERE i.study_id = %(study)s AND ask.id = i.ask_id AND get_byte(uuid_send(i.key), 0) <> ask.number
 """
-_SLOTS_ANEW = """
+_RENUMBER_SLOTS = """
 UPDATE judging_slot AS s SET key = i.key FROM judging_item AS i
  WHERE s.study_id = %(study)s AND i.id = s.item_id AND s.deck IS NULL AND s.key <> i.key
 """
 
 
-def asked_anew(study: Study) -> None:
-    """Have the keys of the items of a draft begin with the numbers that their asks have now; deal it anew."""
-    run(_ITEMS_ANEW, study=study.pk)
-    run(_SLOTS_ANEW, study=study.pk)
+def renumber_items(study: Study) -> None:
+    """Put the current numbers of a draft's asks into the keys of its items, and deal batteries again."""
+    execute(_RENUMBER_ITEMS, study=study.pk)
+    execute(_RENUMBER_SLOTS, study=study.pk)
     if battery := battery_of(study):
         battery.plan.study = study
-        _deal_anew(battery)
+        _redeal_batteries(battery)
 
 
-def compared(questions: QuestionSet) -> list[str]:
-    """The questions in which raters can differ, so that one more is wanted: all but free text."""
+def comparable_questions(questions: QuestionSet) -> list[str]:
+    """Questions whose differing answers call for a third rater: all except free text."""
     return [question.key for question in questions.questions if question.kind is not Kind.TEXT]
 
 
 def _deal(battery: Battery, language: str) -> None:
-    """Draw the decks that are still wanted in this language."""
+    """Deal the decks that are still wanted in this language."""
     study = battery.plan.study
     (begun, last) = _row(_BEGUN, study=study.pk, language=language, size=battery.size)
     seed = f"{battery.seed} {study.code} {language} {last}"
@@ -154,7 +159,7 @@ def _deal(battery: Battery, language: str) -> None:
         for deck, cards in enumerate(decks, last + 1)
         for position, card in enumerate(cards, 1)
     ]
-    run(
+    execute(
         _DEAL,
         deck=[deck for deck, _, _ in cards],
         position=[position for _, position, _ in cards],
@@ -162,7 +167,7 @@ def _deal(battery: Battery, language: str) -> None:
     )
 
 
-def run(statement: str, **values: Any) -> int:
+def execute(statement: str, **values: Any) -> int:
     with connection.cursor() as cursor:
         cursor.execute(statement, values)
         return int(cursor.rowcount)

@@ -1,4 +1,4 @@
-"""Batteries of judging studies: what they can be made of, what is wrong with one, and its rules."""
+"""Batteries of judging studies: what they are made of, their problems, and their rules."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from evaluation.questions import QuestionSet
 from evaluation.report.exclusion import Rules, rated
 from evaluation.report.studies import battery as report
-from turnwise.judging.asks import asks_of_readers, sets_of
+from turnwise.judging.asks import asks_of_readers, question_sets_of
 from turnwise.judging.batteries.battery_sampling import Member, Recipe
 from turnwise.judging.models import Battery
 from turnwise.judging.queries import queued_items_of
@@ -21,41 +21,41 @@ from turnwise.studies.services import OPENED
 
 # What may still be changed when the study has been opened.
 _OPEN = ("workers",)
-_STAYS = (
+_FIXED = (
     "targets", "fillers_of", "fillers", "repeats", "reasons_at", "compared_with", "seed", *asdict(Rules()),
 )  # fmt: skip
 
 
 def battery_of(study: Study) -> Battery | None:
-    """The battery that the study's workers get; None: they get items of the queue."""
+    """The battery of the study's workers; None: they get items of the queue."""
     battery = Battery.objects.select_related("plan").filter(plan__study=study).first()
     if battery:
-        battery.plan.study = study  # what was read of it already is not read again
+        battery.plan.study = study  # avoids reading the study again
     return battery
 
 
-def declared(battery: Battery) -> report.Battery:
-    """The same as a report reads it."""
+def report_battery(battery: Battery) -> report.Battery:
+    """The battery in the format of the report."""
     return report.Battery.from_json(as_json(battery))
 
 
 def as_json(battery: Battery) -> dict[str, object]:
-    """The same as a bundle's study.json has it."""
-    return {name: getattr(battery, name) for name in (*_STAYS, "workers")}
+    """The battery in the format of a bundle's study.json."""
+    return {name: getattr(battery, name) for name in (*_FIXED, "workers")}
 
 
-def rules_in_words(battery: Battery) -> list[str]:
-    """Each rule by which it proposes whom to exclude, in a sentence."""
-    return declared(battery).rules.in_words(sets_of(battery.plan.study))
+def rule_sentences(battery: Battery) -> list[str]:
+    """Sentences that describe the rules for proposing exclusions."""
+    return report_battery(battery).rules.sentences(question_sets_of(battery.plan.study))
 
 
 def recipes_of(battery: Battery, language: str) -> list[Recipe]:
-    """What its decks in this language are made of: of each kind of thing that is asked about."""
-    return [_recipe(battery, asks, language) for asks in _of_kinds(battery.plan.study)]
+    """Recipes of the decks in this language, one for each kind of subject."""
+    return [_recipe(battery, asks, language) for asks in _asks_by_kind(battery.plan.study)]
 
 
-def _of_kinds(study: Study) -> list[list[Ask]]:
-    """The asks of readers, those that are about the same kind of thing together."""
+def _asks_by_kind(study: Study) -> list[list[Ask]]:
+    """The asks of readers, grouped by the kind of their subject."""
     found: dict[str, list[Ask]] = {}
     for ask in asks_of_readers(study):
         found.setdefault(ask.about, []).append(ask)
@@ -63,10 +63,10 @@ def _of_kinds(study: Study) -> list[list[Ask]]:
 
 
 def _recipe(battery: Battery, asks: Sequence[Ask], language: str) -> Recipe:
-    there = _members(asks, language)
+    members = _members(asks, language)
     return Recipe(
-        {target: there.get(target, []) for target in battery.targets},
-        [member for system in battery.fillers_of for member in there.get(system, [])],
+        {target: members.get(target, []) for target in battery.targets},
+        [member for system in battery.fillers_of for member in members.get(system, [])],
         battery.fillers,
         battery.repeats,
         [battery.reasons_at if question_set(ask.question_set).free_texts else () for ask in asks],
@@ -74,7 +74,7 @@ def _recipe(battery: Battery, asks: Sequence[Ask], language: str) -> Recipe:
 
 
 def _members(asks: Sequence[Ask], language: str) -> dict[str, list[Member]]:
-    """By system, what has an item of each of these asks in this language, in the order of the items."""
+    """For each system, its members with an item for each of these asks in this language, ordered by item."""
     found: dict[str, list[Member]] = {}
     statement = f"""
     SELECT i.system, array_agg(i.id ORDER BY ask.number), i.cluster FROM ({queued_items_of()}) AS i
@@ -92,7 +92,7 @@ def _members(asks: Sequence[Ask], language: str) -> dict[str, list[Member]]:
 
 
 def why_impossible(study: Study) -> str:
-    """Why no battery can be composed of what the study asks, and what to do; empty if one can."""
+    """Reason why the study's asks allow no battery, with the cure; empty if they allow one."""
     about = {ask.about for ask in asks_of_readers(study)}
     if About.CONTEXT not in about or len(about) == 1:
         return ""
@@ -104,7 +104,7 @@ def why_impossible(study: Study) -> str:
 
 
 def why_unfit(battery: Battery) -> str:
-    """Why it cannot be filled, and what to do; empty if it can."""
+    """Reason why the battery cannot be filled, with the cure; empty if it can."""
     return next(_problems(battery), "")
 
 
@@ -113,9 +113,9 @@ def _problems(battery: Battery) -> Iterator[str]:
     if problem := why_impossible(study):
         yield problem
     yield from _wrong_numbers(battery)
-    yield from _wrong_questions(battery, sets_of(study))
+    yield from _wrong_questions(battery, question_sets_of(study))
     for language in study.languages:
-        for asks in _of_kinds(study):
+        for asks in _asks_by_kind(study):
             yield from _lacking(_recipe(battery, asks, language), asks, language)
 
 
@@ -193,17 +193,17 @@ def _lacking(recipe: Recipe, asks: Sequence[Ask], language: str) -> Iterator[str
 
 
 @transaction.atomic
-def check(battery: Battery) -> None:
-    """Refuse a battery that cannot be, or one changed after workers may have come.
+def validate_battery(battery: Battery) -> None:
+    """Refuse a battery with problems, or one that was changed after the study opened.
 
     Raises:
-        ValidationError: says what is wrong, and what to do.
+        ValidationError: names the problem and the cure.
     """
     battery.full_clean(exclude=["plan"])
     study = battery.plan.study
     if study.state != Study.State.DRAFT:
         stored = battery_of(study)
-        if stored is None or any(getattr(stored, name) != getattr(battery, name) for name in _STAYS):
+        if stored is None or any(getattr(stored, name) != getattr(battery, name) for name in _FIXED):
             raise ValidationError(OPENED)
     if problem := why_unfit(battery):
         raise ValidationError(problem)

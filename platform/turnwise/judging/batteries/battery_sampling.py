@@ -1,4 +1,4 @@
-"""What each worker of a battery study gets, and in which order: drawn by a seed. Pure."""
+"""The decks of a battery study: which items each worker gets, in which order. Pure, drawn by a seed."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -8,16 +8,16 @@ from random import Random
 from typing import NamedTuple
 
 # Between an item and its repetition lie at least so many others, if an order of chance can have it so.
-APART = 3
+MIN_GAP = 3
 _TRIES = 200
 
 
 class Member(NamedTuple):
-    """Something that a battery may take.
+    """Something that a battery may include.
 
     Attributes:
-        items: its ids as an item of each ask, in the order of the asks.
-        cluster: number of the context or conversation that it is from.
+        items: ids of its items, one for each ask, in the order of the asks.
+        cluster: number of its context or conversation.
     """
 
     items: tuple[int, ...]
@@ -30,7 +30,7 @@ class Card(NamedTuple):
     Attributes:
         item: its id.
         occasion: 2 if the same worker has judged it before.
-        asks_reason: whether its worker is asked why.
+        asks_reason: True if the worker is asked for a reason.
     """
 
     item: int
@@ -40,14 +40,14 @@ class Card(NamedTuple):
 
 @dataclass(frozen=True)
 class Recipe:
-    """What every battery is made of, for the asks that are about the same kind of thing.
+    """The ingredients of every battery, for asks about the same kind of subject.
 
     Attributes:
-        targets: one item of each of these systems, with what there is of them.
-        fillers: items of which some go into each battery.
-        number: how many of them.
-        repeats: how many of these come twice.
-        reasons_at: for each ask the positions, from 1, at which a reason is asked among its items.
+        targets: members of each target system; one of each goes into a battery.
+        fillers: members of which some go into each battery.
+        number: number of fillers in a battery.
+        repeats: number of fillers that come twice.
+        reasons_at: for each ask, the positions from 1 among its items at which a reason is asked.
     """
 
     targets: Mapping[str, Sequence[Member]]
@@ -59,25 +59,27 @@ class Recipe:
 
 @dataclass
 class _Uses:
-    """How often each was taken so far, and repeated."""
+    """How often each member was used so far, and repeated."""
 
-    taken: Counter[Member] = field(default_factory=Counter)
+    used: Counter[Member] = field(default_factory=Counter)
     repeated: Counter[Member] = field(default_factory=Counter)
 
 
 def compose(recipes: Sequence[Recipe], decks: int, *, seed: str) -> list[list[Card]]:
-    """So many batteries in which every item of a system comes as often as any other, give or take one.
+    """Compose batteries that use every item of a system equally often, give or take one.
 
-    Within a battery no context comes twice where its systems have enough of them. The items of an ask come
-    one after the other; asks about the same kind of thing are asked about the same things, each time in
-    another order. Which ask comes first is left to chance.
+    No context comes twice in a battery if its systems have enough contexts. The items of one ask come
+    together.
+    Asks about the same kind of subject use the same members, each in an order of its own. The order of the
+    asks
+    is random.
 
     Args:
-        recipes: each with at least one item of each target and enough fillers.
-        decks: how many.
-        seed: decides everything; the same one always the same.
+        recipes: each with at least one member of each target and enough fillers.
+        decks: number of batteries.
+        seed: determines the result completely.
     """
-    random, uses = Random(seed), _Uses()  # no secret
+    random, uses = Random(seed), _Uses()  # not for security
     return [_deck(recipes, uses, random) for _ in range(decks)]
 
 
@@ -85,48 +87,48 @@ def _deck(recipes: Sequence[Recipe], uses: _Uses, random: Random) -> list[Card]:
     met: set[int] = set()
     parts: list[list[Card]] = []
     for recipe in recipes:
-        drawn = _drawn(recipe, uses, met, random)
+        drawn = _draw_members(recipe, uses, met, random)
         for ask, reasons_at in enumerate(recipe.reasons_at):
             parts.append(_numbered(_order([each.items[ask] for each in drawn], random), reasons_at))
     random.shuffle(parts)
     return list(chain.from_iterable(parts))
 
 
-def _drawn(recipe: Recipe, uses: _Uses, met: set[int], random: Random) -> list[Member]:
-    """What a worker judges by each ask of the recipe; what comes twice is there twice."""
+def _draw_members(recipe: Recipe, uses: _Uses, met: set[int], random: Random) -> list[Member]:
+    """Draw the members that a worker judges for each ask of the recipe; repeated ones are listed twice."""
     targets = list(recipe.targets)
     random.shuffle(targets)
-    chosen = [_take(recipe.targets[name], uses.taken, met, random) for name in targets]
-    there = list(recipe.fillers)
+    drawn = [_take(recipe.targets[name], uses.used, met, random) for name in targets]
+    unused = list(recipe.fillers)
     fillers = []
     for _ in range(recipe.number):
-        member = _take(there, uses.taken, met, random)
-        there.remove(member)
+        member = _take(unused, uses.used, met, random)
+        unused.remove(member)
         fillers.append(member)
-    again = sorted(fillers, key=lambda each: (uses.repeated[each], random.random()))[: recipe.repeats]
-    uses.repeated.update(again)
-    return [*chosen, *fillers, *again]
+    repeated = sorted(fillers, key=lambda each: (uses.repeated[each], random.random()))[: recipe.repeats]
+    uses.repeated.update(repeated)
+    return [*drawn, *fillers, *repeated]
 
 
-def _take(there: Sequence[Member], taken: Counter[Member], met: set[int], random: Random) -> Member:
-    """The one whose context the battery lacks, of these one that was taken least."""
-    member = min(there, key=lambda each: (each.cluster in met, taken[each], random.random()))
-    taken[member] += 1
+def _take(members: Sequence[Member], used: Counter[Member], met: set[int], random: Random) -> Member:
+    """Take a member, preferably of a context that the battery lacks, and among these the least used."""
+    member = min(members, key=lambda each: (each.cluster in met, used[each], random.random()))
+    used[member] += 1
     met.add(member.cluster)
     return member
 
 
 def _order(items: list[int], random: Random) -> list[int]:
-    """An order of chance, with what comes twice apart; the last one tried if none is found."""
+    """Shuffle until repetitions are far enough from each other, or the tries are used up."""
     for _ in range(_TRIES):
         random.shuffle(items)
-        if _gap(items) > APART:
+        if _gap(items) > MIN_GAP:
             break
     return items
 
 
 def _gap(items: Sequence[int]) -> int:
-    """How far an item and its repetition are apart at least; more than there are if nothing comes twice."""
+    """Smallest distance between an item and its repetition; the number of items if nothing repeats."""
     last: dict[int, int] = {}
     gap = len(items)
     for position, item in enumerate(items):

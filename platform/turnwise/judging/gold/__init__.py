@@ -1,0 +1,1 @@
+"""Gold items: items with a known answer, mixed into the queue."""

@@ -1,7 +1,7 @@
-"""Gold: items with a known answer, which workers judge among the others unawares. They count in no score.
+"""Gold items: items with a known answer, judged unannounced among the others. They count in no score.
 
-The queue gives them out (judging/sql/gold.sql); here stands which items are gold, and how well workers judge
-them.
+The queue hands them out (judging/sql/gold.sql). This module declares them, reads them from files, and counts
+right answers.
 """
 
 import csv
@@ -18,7 +18,7 @@ from evaluation.files.writing import original
 from evaluation.quality.accuracy import is_right
 from evaluation.questions import Answer, Kind, Question, QuestionSet
 from turnwise.judging.asks import questions_about
-from turnwise.judging.batteries.batch_allocation import fill
+from turnwise.judging.batteries.batch_allocation import fill_slots
 from turnwise.judging.batteries.battery_rules import battery_of
 from turnwise.judging.items.subjects import lock_plan
 from turnwise.judging.models import Item, Slot
@@ -35,11 +35,11 @@ _YES = frozenset({"yes", "true", "1"})
 
 @dataclass(slots=True)
 class Gold:
-    """What an item is to be answered with.
+    """The right answers about an item.
 
     Attributes:
-        right: by question, the answers that are right.
-        is_instructed: whether the item itself says what to answer.
+        right: right answers by question.
+        is_instructed: True if the item itself says what to answer.
     """
 
     right: dict[str, list[Answer]] = field(default_factory=dict)
@@ -47,37 +47,37 @@ class Gold:
 
 
 @dataclass(frozen=True, slots=True)
-class OfWorker:
-    """How a worker judged gold.
+class GoldCount:
+    """A worker's results on gold items.
 
     Attributes:
         worker: pseudonym.
-        right, judged: of gold whose answer is known.
-        attentive, checks: of items that say themselves what to answer.
-        wrong: keys of the items judged otherwise.
+        right, judged: right judgments and all judgments of gold that is no attention check.
+        attentive, checks: the same for attention checks, which say themselves what to answer.
+        wrong: keys of the items with a wrong judgment.
     """
 
     worker: str
     right: int
-    judged: int
+    gold_counts: int
     attentive: int
     checks: int
     wrong: Sequence[UUID]
 
 
-def gold_of(study: Study) -> list[Item]:
-    """The gold items of a study, those that say what to answer last."""
-    found = study.items.filter(right_answers__isnull=False)
+def gold_items_of(study: Study) -> list[Item]:
+    """The gold items of a study, attention checks last."""
+    gold = study.items.filter(right_answers__isnull=False)
     subjects = ("ask", "turn", "response", "pair", "context")
-    return list(found.select_related(*subjects).order_by("is_instructed", "pk"))
+    return list(gold.select_related(*subjects).order_by("is_instructed", "pk"))
 
 
 @transaction.atomic
-def declare(study: Study, wanted: Mapping[UUID, Gold]) -> int:
-    """Make gold of these items, or say anew what is right.
+def declare_gold(study: Study, wanted: Mapping[UUID, Gold]) -> int:
+    """Make these items gold, or replace their right answers.
 
     Raises:
-        ValidationError: by item, why it cannot be; nothing was changed.
+        ValidationError: one reason for each item that cannot be gold; nothing was changed.
     """
     plan = lock_plan(study)
     if battery_of(study):
@@ -85,7 +85,7 @@ def declare(study: Study, wanted: Mapping[UUID, Gold]) -> int:
             _("Workers of this study get batteries, whose composition is fixed. Gold is mixed into a queue.")
         )
     items = {item.key: item for item in study.items.filter(key__in=wanted).select_related("ask")}
-    problems = [why for key, gold in wanted.items() if (why := _why_not(key, items.get(key), gold))]
+    problems = [why for key, gold in wanted.items() if (why := _problem_of(key, items.get(key), gold))]
     if problems:
         raise ValidationError(problems)
     for key, gold in wanted.items():
@@ -93,12 +93,12 @@ def declare(study: Study, wanted: Mapping[UUID, Gold]) -> int:
         item.right_answers, item.is_instructed = gold.right, gold.is_instructed
         item.save(update_fields=["right_answers", "is_instructed"])
     Slot.objects.filter(item__in=items.values(), batch=None, is_gold=False).delete()
-    fill(plan)
+    fill_slots(plan)
     results_changed(study.pk)
     return len(items)
 
 
-def _why_not(key: UUID, item: Item | None, gold: Gold) -> str:
+def _problem_of(key: UUID, item: Item | None, gold: Gold) -> str:
     if item is None:
         return _("This queue has no item %(key)s. Take its name from the list of items.") % {"key": key}
     if item.removed_at:
@@ -119,7 +119,7 @@ def _why_not(key: UUID, item: Item | None, gold: Gold) -> str:
         if question is None or question.kind is Kind.TEXT:
             return _("“%(name)s” is not a question with answers to choose from. There are: %(known)s.") % {
                 "name": name,
-                "known": ", ".join(each.key for each in answerable(questions)),
+                "known": ", ".join(each.key for each in closed_questions(questions)),
             }
         for answer in answers:
             if question.index_of(answer) is None:
@@ -136,11 +136,11 @@ def _no_answer(question: Question, answer: object) -> str:
 
 
 @transaction.atomic
-def take_back(study: Study, key: UUID) -> None:
-    """Have a gold item judged like the others.
+def undeclare_gold(study: Study, key: UUID) -> None:
+    """Make a gold item an ordinary one, which counts in scores.
 
     Raises:
-        ValidationError: workers have judged it as gold.
+        ValidationError: workers were given it as gold.
     """
     plan = lock_plan(study)
     item = study.items.get(key=key)
@@ -150,65 +150,65 @@ def take_back(study: Study, key: UUID) -> None:
         )
     item.right_answers, item.is_instructed = None, False
     item.save(update_fields=["right_answers", "is_instructed"])
-    fill(plan)
+    fill_slots(plan)
     results_changed(study.pk)
 
 
 @transaction.atomic
-def give(study: Study, number: int) -> None:
-    """Have every worker who begins from now on judge so many gold items.
+def set_gold_per_worker(study: Study, number: int) -> None:
+    """Set how many gold items each worker judges who begins from now on.
 
     Raises:
-        ValidationError: more than there may be, or than there are in a language of the study.
+        ValidationError: the number is out of bounds, or a language of the study has too few gold items.
     """
     plan = lock_plan(study)
     plan.gold_items = number
     plan.full_clean(exclude=["study"])
     for language in study.languages:
-        there = study.items.filter(language=language, right_answers__isnull=False).count()
-        if there < number:
+        available = study.items.filter(language=language, right_answers__isnull=False).count()
+        if available < number:
             raise ValidationError(
                 _(
                     "Every worker should judge %(number)d gold items, but there are %(there)d in the "
                     "language %(language)s. Name more, or ask for fewer."
                 )
-                % {"number": number, "there": there, "language": language}
+                % {"number": number, "there": available, "language": language}
             )
     plan.save(update_fields=["gold_items"])
 
 
-def answerable(questions: QuestionSet) -> list[Question]:
-    """The questions whose right answers can be said."""
+def closed_questions(questions: QuestionSet) -> list[Question]:
+    """Questions with answers to choose from, all of which can have a right answer."""
     return [each for each in questions.questions if each.kind is not Kind.TEXT]
 
 
 # --- from a file --------------------------------------------------------------------------------
 
 
-def read(text: str, study: Study) -> dict[UUID, Gold]:
-    """By item, what a CSV file says of it: a row for each right answer to a question that the item is asked.
+def parse_gold_file(text: str, study: Study) -> dict[UUID, Gold]:
+    """Parse a CSV file of right answers, with a row for each, into gold by item.
 
     Raises:
-        ValidationError: it is no such file; names the line.
+        ValidationError: the file cannot be used; the message names the line.
     """
     found: dict[UUID, Gold] = {}
     sets = dict(study.items.values_list("key", "ask__question_set"))
     for line, row in _rows(text):
         answer = original(row["right"]).strip()
         name = row["question"].strip()
-        if not answer and not name:  # an item of the list that nobody filled in
+        if not answer and not name:  # a row of the downloaded list that was left empty
             continue
         key = _key(line, row["item"])
         gold = found.setdefault(key, Gold())
-        able = answerable(question_set(sets.get(key, study.question_set)))
-        question = next((each for each in able if each.key == name), None)
+        closed = closed_questions(question_set(sets.get(key, study.question_set)))
+        question = next((each for each in closed if each.key == name), None)
         if question is None:
-            known = ", ".join(each.key for each in able)
-            raise _at(line, _("“%(name)s” is not a question with answers to choose from. There "
+            known = ", ".join(each.key for each in closed)
+            raise _line_error(line, _("“%(name)s” is not a question with answers to choose from. There "
 "are: %(known)s.")
                       % {"name": name[:60], "known": known})  # fmt: skip
         if not answer:
-            raise _at(line, _("The right answer is missing. Gold without an answer tells nothing."))
+            raise _line_error(line, _("The right answer is missing. Gold without an answer tells nothing."))
         gold.right.setdefault(name, []).append(_answer(line, question, answer))
         gold.is_instructed |= row.get(_INSTRUCTED, "").strip().lower() in _YES
     if not found:
@@ -243,45 +243,47 @@ def _key(line: int, text: str) -> UUID:
     try:
         return UUID(text.strip())
     except ValueError:
-        raise _at(line, _("“%(text)s” is not the name of an item.") % {"text": text.strip()[:60]}) from None
+        raise _line_error(
+            line, _("“%(text)s” is not the name of an item.") % {"text": text.strip()[:60]}
+        ) from None
 
 
 def _answer(line: int, question: Question, text: str) -> Answer:
-    """The answer with this caption, or this stored value."""
+    """The answer with this caption or stored value."""
     for choice in question.choices:
         stored = str(choice.value)
         if text.lower() in (choice.label.lower(), stored.lower()):
             return choice.value
-    raise _at(line, _no_answer(question, text))
+    raise _line_error(line, _no_answer(question, text))
 
 
-def _at(line: int, says: str) -> ValidationError:
+def _line_error(line: int, says: str) -> ValidationError:
     return ValidationError(_("Line %(line)d: %(says)s") % {"line": line, "says": says})
 
 
 # --- how well it is judged ----------------------------------------------------------------------
 
 
-def judged(study: Study) -> list[OfWorker]:
-    """How each worker judged the gold that they were given, who judged the most wrongly first."""
-    found: dict[str, list[tuple[UUID, bool, bool]]] = {}
+def gold_counts(study: Study) -> list[GoldCount]:
+    """Results of each worker on gold items, the most wrong answers first."""
+    judgments: dict[str, list[tuple[UUID, bool, bool]]] = {}
     slots = Slot.objects.filter(study=study, is_gold=True, label__isnull=False).order_by("label")
     names = dict(study.participations.values_list("worker", "pseudonym"))
     for slot in slots.select_related("item", "label"):
         assert slot.label
-        found.setdefault(names[slot.label.rater_id], []).append(
+        judgments.setdefault(names[slot.label.rater_id], []).append(
             (
                 slot.item.key,
                 slot.item.is_instructed,
                 is_right(slot.item.right_answers or {}, slot.label.answers),
             )
         )
-    rows = [_counted(worker, given) for worker, given in found.items()]
+    rows = [_count(worker, of_worker) for worker, of_worker in judgments.items()]
     return sorted(rows, key=lambda row: (-len(row.wrong), row.worker))
 
 
-def _counted(worker: str, given: Sequence[tuple[UUID, bool, bool]]) -> OfWorker:
-    of_known = [right for _key, is_check, right in given if not is_check]
-    of_checks = [right for _key, is_check, right in given if is_check]
-    wrong = [key for key, _check, right in given if not right]
-    return OfWorker(worker, sum(of_known), len(of_known), sum(of_checks), len(of_checks), wrong)
+def _count(worker: str, judgments: Sequence[tuple[UUID, bool, bool]]) -> GoldCount:
+    gold = [right for _key, is_check, right in judgments if not is_check]
+    checks = [right for _key, is_check, right in judgments if is_check]
+    wrong = [key for key, _check, right in judgments if not right]
+    return GoldCount(worker, sum(gold), len(gold), sum(checks), len(checks), wrong)

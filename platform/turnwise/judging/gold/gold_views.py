@@ -1,4 +1,4 @@
-"""The researcher's page of gold items: which there are, how many each worker gets, how they are judged."""
+"""The researcher's page of gold items: their answers, their number per worker, and workers' results."""
 
 from collections.abc import Generator
 from typing import Any
@@ -18,7 +18,7 @@ from evaluation.files.writing import csv_text
 from evaluation.quality.accuracy import share
 from evaluation.statistics.interval import Undefined
 from turnwise.judging import queries
-from turnwise.judging.asks import questions_about, sets_of
+from turnwise.judging.asks import question_sets_of, questions_about
 from turnwise.judging.batteries.battery_rules import battery_of
 from turnwise.judging.forms import FileForm, NumberForm, RightForm
 from turnwise.judging.gold import gold_items
@@ -33,8 +33,8 @@ LONGEST_TEXT = 300
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
-def golden(request: HttpRequest, pk: int) -> HttpResponse:
-    """Gold items, and how each worker judged them; by POST a file of them, or how many each worker gets."""
+def gold_page(request: HttpRequest, pk: int) -> HttpResponse:
+    """Show gold items and workers' results; by POST upload a file, or set the number per worker."""
     study = judging_study(request, pk)
     by_file = request.method == "POST" and "by_file" in request.POST
     sent = request.POST if request.method == "POST" and not by_file else None
@@ -42,19 +42,21 @@ def golden(request: HttpRequest, pk: int) -> HttpResponse:
     file = FileForm(request.POST, request.FILES) if by_file else FileForm()
     if request.method == "POST":
         form = file if by_file else number
-        if form.is_valid() and (said := _taken(study, form)):
-            messages.success(request, said)
+        if form.is_valid() and (message := _apply_form(study, form)):
+            messages.success(request, message)
             return redirect("judging:gold", pk=pk)
     return _page(request, study, number, file)
 
 
-def _taken(study: Study, form: forms.Form | NumberForm) -> str:
-    """Do what the form asks; what was done, in words, or empty if the form now says why it was not."""
+def _apply_form(study: Study, form: forms.Form | NumberForm) -> str:
+    """Apply a valid form. Returns a message, or "" after adding an error to the form."""
     try:
         if isinstance(form, NumberForm):
-            gold_items.give(study, form.cleaned_data["gold_items"])
+            gold_items.set_gold_per_worker(study, form.cleaned_data["gold_items"])
             return _("Saved. It applies to workers who start from now on.")
-        declared = gold_items.declare(study, gold_items.read(form.cleaned_data["file"], study))
+        declared = gold_items.declare_gold(
+            study, gold_items.parse_gold_file(form.cleaned_data["file"], study)
+        )
     except ValidationError as error:
         form.add_error(None, error)
         return ""
@@ -66,16 +68,16 @@ def _page(request: HttpRequest, study: Study, number: NumberForm, file: FileForm
         "study": study,
         "number": number,
         "file": file,
-        "items": [_shown(item) for item in gold_items.gold_of(study)],
-        "workers": [_counted(row) for row in gold_items.judged(study)],
+        "items": [_item_row(item) for item in gold_items.gold_items_of(study)],
+        "workers": [_worker_row(row) for row in gold_items.gold_counts(study)],
         "battery": battery_of(study),
         "has_items": study.items.exists(),
-        "questions": [each for asked in sets_of(study) for each in gold_items.answerable(asked)],
+        "questions": [each for used in question_sets_of(study) for each in gold_items.closed_questions(used)],
     }
     return render(request, "judging/gold.html", context, status=200 if request.method != "POST" else 422)
 
 
-def _shown(item: Item) -> dict[str, Any]:
+def _item_row(item: Item) -> dict[str, Any]:
     right = item.right_answers or {}
     return {
         "key": item.key,
@@ -92,24 +94,24 @@ def _shown(item: Item) -> dict[str, Any]:
 def _text(item: Item) -> str:
     if item.context:
         return str(item.context.turns[-1])
-    said = item.response or item.turn
-    return said.text if said else ""
+    judged = item.response or item.turn
+    return judged.text if judged else ""
 
 
-def _counted(row: gold_items.OfWorker) -> dict[str, Any]:
+def _worker_row(row: gold_items.GoldCount) -> dict[str, Any]:
     return {
         "worker": row.worker,
-        "gold": _in_words(row.right, row.judged),
+        "gold": _format_share(row.right, row.judged),
         "checks": f"{row.attentive} / {row.checks}" if row.checks else "",
         "wrong": row.wrong,
     }
 
 
-def _in_words(right: int, judged: int) -> str:
-    found = share(right, judged)
-    if isinstance(found, Undefined):
+def _format_share(right: int, judged: int) -> str:
+    interval = share(right, judged)
+    if isinstance(interval, Undefined):
         return ""
-    percent, low, high = (round(100 * each) for each in found)
+    percent, low, high = (round(100 * each) for each in interval)
     return _("%(right)d of %(judged)d: %(percent)d\u00a0%% (%(low)d to %(high)d)") % {
         "right": right, "judged": judged, "percent": percent, "low": low, "high": high,
     }  # fmt: skip
@@ -118,16 +120,16 @@ def _in_words(right: int, judged: int) -> str:
 @require_POST
 @login_required
 def item_gold(request: HttpRequest, pk: int, key: UUID) -> HttpResponse:
-    """Make an item gold, say anew what is right, or have it judged like the others."""
+    """Make an item gold, change its right answers, or make it ordinary again."""
     study = judging_study(request, pk)
     item = get_object_or_404(study.items.select_related("ask"), key=key)
-    form = RightForm(request.POST, questions=gold_items.answerable(questions_about(item)))
+    form = RightForm(request.POST, questions=gold_items.closed_questions(questions_about(item)))
     try:
         if "take_back" in request.POST:
-            gold_items.take_back(study, item.key)
+            gold_items.undeclare_gold(study, item.key)
             messages.success(request, _("The item is judged like the others."))
         elif form.is_valid():
-            gold_items.declare(study, {item.key: form.gold()})
+            gold_items.declare_gold(study, {item.key: form.gold()})
             messages.success(request, _("The item is gold: it counts in no score."))
         else:
             messages.error(request, _("These are not answers to the questions. No changes were made."))
@@ -139,7 +141,7 @@ def item_gold(request: HttpRequest, pk: int, key: UUID) -> HttpResponse:
 @require_GET
 @login_required
 def items_csv(request: HttpRequest, pk: int) -> StreamingHttpResponse:
-    """The items of the queue, to be filled in with right answers and sent back."""
+    """Download the items of the queue as a form for right answers."""
     study = judging_study(request, pk)
     name = f"turnwise-{study.code}-items.csv"
     return attachment(request, _lines(study), "text/csv; charset=utf-8", name)

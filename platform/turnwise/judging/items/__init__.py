@@ -1,0 +1,1 @@
+"""The items of a judging study: selecting, sampling, adding and removing them."""

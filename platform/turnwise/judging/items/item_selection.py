@@ -1,4 +1,4 @@
-"""What of runs, conversations and contexts is to be judged: counted before, and added, by one statement."""
+"""Selections of responses, turns, conversations and contexts to judge, counted and added in SQL."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field
@@ -10,23 +10,23 @@ from django.utils.translation import gettext as _
 
 from evaluation.questions import Subject
 from turnwise.contexts.models import ContextSetVersion
-from turnwise.judging.asks import asks_about, sets_of, subjects_asked
+from turnwise.judging.asks import asks_about, question_sets_of, subjects_of_asks
 from turnwise.judging.queue.queued_task import QueuedTask
 from turnwise.responses.models import ResponseRun
-from turnwise.studies.asks import in_words
+from turnwise.studies.asks import list_subjects
 from turnwise.studies.models import Ask, Study
 from turnwise.studies.tasks import task_of
 
-_OF_KINDS = """
+_CONTEXT_KINDS = """
        c.language = ANY(%(languages)s)
    AND (%(categories)s::text[] = '{}' OR c.category = ANY(%(categories)s))
    AND cardinality(c.turns) BETWEEN %(least_turns)s AND %(most_turns)s
 """
 _FITS = f"""
-       r.run_id = ANY(%(runs)s) AND r.repetition <= run.repetitions  -- behind stands what a pilot wrote
-   AND {_OF_KINDS}
+       r.run_id = ANY(%(runs)s) AND r.repetition <= run.repetitions  -- higher repetitions are of a pilot
+   AND {_CONTEXT_KINDS}
 """
-_OF_RUNS = """
+_FROM_RESPONSES = """
   FROM responses_response AS r
   JOIN responses_responserun AS run ON run.id = r.run_id
   JOIN contexts_context AS c ON c.id = r.context_id
@@ -34,7 +34,7 @@ _OF_RUNS = """
 # What every one of the systems answered: compared are their responses to the same contexts. Those on which
 # others are judged already come first, so that systems that are added one after the other meet on the same.
 _IN_COMMON = f"""
-SELECT c.id, c.key {_OF_RUNS} WHERE {_FITS}
+SELECT c.id, c.key {_FROM_RESPONSES} WHERE {_FITS}
  GROUP BY c.id HAVING count(DISTINCT r.run_id) = cardinality(%(runs)s)
 """
 _DRAWN = f"""
@@ -44,12 +44,12 @@ SELECT id FROM ({_IN_COMMON}) AS common
           md5(key || %(seed)s), id
  LIMIT %(sample)s
 """
-_RESPONSES = f"SELECT r.id AS subject, c.language {_OF_RUNS} WHERE {_FITS}"
+_RESPONSES = f"SELECT r.id AS subject, c.language {_FROM_RESPONSES} WHERE {_FITS}"
 _SOME_RESPONSES = f"{_RESPONSES} AND c.id IN ({_DRAWN})"
 # Contexts themselves; those that are judged already come first, so that a sample grows by adding.
 _CONTEXTS = f"""
 SELECT c.id AS subject, c.language FROM contexts_context AS c
- WHERE c.version_id = %(version)s AND {_OF_KINDS}
+ WHERE c.version_id = %(version)s AND {_CONTEXT_KINDS}
  ORDER BY NOT EXISTS (SELECT FROM judging_item AS i WHERE i.study_id = %(study)s AND i.context_id = c.id),
           md5(c.key || %(seed)s), c.id
  LIMIT %(sample)s
@@ -84,15 +84,15 @@ MOST_TURNS = 2**15
 
 
 @dataclass(frozen=True, slots=True)
-class Contexts:
-    """To which contexts the responses are judged, or which are judged themselves.
+class ContextSample:
+    """Which contexts are judged, or which contexts' responses.
 
     Attributes:
-        number: so many, which every system answered, the same of each; None: all that each answered.
-        seed: decides which; the same one always the same, and more of them by a larger number.
-        categories: only of these; empty: of any, and of none.
-        least_turns: of a context.
-        most_turns: of a context.
+        number: number of contexts, all of them answered by every system; None: all contexts.
+        seed: decides which ones; a larger number adds contexts to the same ones.
+        categories: only contexts of these categories; empty: all contexts.
+        least_turns: minimum of turns of a context.
+        most_turns: maximum of turns of a context.
     """
 
     number: int | None = None
@@ -102,19 +102,19 @@ class Contexts:
     most_turns: int = MOST_TURNS
 
 
-ALL_CONTEXTS = Contexts()
+ALL_CONTEXTS = ContextSample()
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
-    """What is to be judged in a study: responses, turns, whole conversations or contexts.
+class Selection:
+    """Responses, turns, conversations or contexts to judge in a study.
 
     Attributes:
-        study: where they are judged.
-        subject: what it is, as the column of an item names it; an item of it comes in for each ask about it.
-        statement: SQL that selects keys with languages.
-        values: of its parameters.
-        drawn: if it is a part that was drawn at random, what is to be known of that; else empty.
+        study: the judging study.
+        subject: kind of the things, which is also the item's column; each gets an item for each ask about it.
+        statement: SQL that selects keys and languages.
+        values: parameters of the statement.
+        drawn: facts about a random sample, for the record; empty if all are selected.
     """
 
     study: Study
@@ -125,12 +125,12 @@ class Chosen:
 
     @property
     def asks(self) -> list[Ask]:
-        """For which an item of each is made."""
+        """Asks for which each thing gets an item."""
         return asks_about(self.study, self.subject)
 
     @property
     def insert(self) -> str:
-        """The statement that makes items of what is not there yet; with `asks`, the ids of the asks."""
+        """SQL that creates the missing items; its parameter `asks` holds the ids of the asks."""
         return f"""
 INSERT INTO judging_item (study_id, ask_id, {self.subject}_id, key, language)
 SELECT %(study)s, ask.id, found.subject, judging_key(ask.number), found.language
@@ -139,73 +139,82 @@ SELECT %(study)s, ask.id, found.subject, judging_key(ask.number), found.language
     ON CONFLICT DO NOTHING
 """
 
-    def counted(self) -> int:
-        """How many items adding it would bring."""
-        return sum(self.counted_by_ask().values())
+    def count(self) -> int:
+        """Count the items that adding the selection would create."""
+        return sum(self.count_by_ask().values())
 
-    def counted_by_ask(self) -> dict[Ask, int]:
-        """The same for each ask."""
+    def count_by_ask(self) -> dict[Ask, int]:
+        """Count the items that adding the selection would create, by ask."""
         statement = f"""
 SELECT count(*) FROM ({self.statement}) AS found
  WHERE NOT EXISTS (SELECT FROM judging_item AS i
                     WHERE i.study_id = %(study)s AND i.ask_id = %(ask)s
                       AND i.{self.subject}_id = found.subject)
 """
-        return {ask: _number(statement, self.study, {**self.values, "ask": ask.pk}) for ask in self.asks}
+        return {ask: _count(statement, self.study, {**self.values, "ask": ask.pk}) for ask in self.asks}
 
 
-def responses(study: Study, runs: Collection[ResponseRun], contexts: Contexts = ALL_CONTEXTS) -> Chosen:
-    """Responses of these runs whose context is in a language of the study.
+def select_responses(
+    study: Study, runs: Collection[ResponseRun], contexts: ContextSample = ALL_CONTEXTS
+) -> Selection:
+    """Select responses of these runs whose context is in a language of the study.
 
     Raises:
-        ValidationError: the study does not judge, its questions are not about responses, or fewer contexts
-            are there than wanted.
+        ValidationError: the study does not judge, its questions are not about responses, or there are fewer
+            contexts than wanted.
     """
-    refuse_unfit(study, Subject.RESPONSE)
-    values = {"runs": sorted(run.pk for run in runs), **_kinds(study, contexts)}
+    check_can_judge(study, Subject.RESPONSE)
+    values = {"runs": sorted(run.pk for run in runs), **_sample_parameters(study, contexts)}
     if contexts.number is None:
-        return Chosen(study, Subject.RESPONSE, _RESPONSES, values)
-    there = _number(f"SELECT count(*) FROM ({_IN_COMMON}) AS common", study, values)
-    if there < contexts.number:
+        return Selection(study, Subject.RESPONSE, _RESPONSES, values)
+    available = _count(f"SELECT count(*) FROM ({_IN_COMMON}) AS common", study, values)
+    if available < contexts.number:
         raise ValidationError(
             _(
                 "%(wanted)s contexts are wanted, and there are %(there)s that fit and that all of these "
                 "systems answered. Ask for fewer, allow other categories or lengths, or choose runs over the "
                 "same contexts."
             )
-            % {"wanted": f"{contexts.number:,}", "there": f"{there:,}"}
+            % {"wanted": f"{contexts.number:,}", "there": f"{available:,}"}
         )
     sample = {"sample": contexts.number, "seed": f" {contexts.seed}"}
-    drawn = {**asdict(contexts), "there": there, "of": sorted(run.system for run in runs)}
-    return Chosen(study, Subject.RESPONSE, _SOME_RESPONSES, values | sample, drawn)
+    drawn = {**asdict(contexts), "there": available, "of": sorted(run.system for run in runs)}
+    return Selection(study, Subject.RESPONSE, _SOME_RESPONSES, values | sample, drawn)
 
 
-def contexts_of(study: Study, version: ContextSetVersion, which: Contexts = ALL_CONTEXTS) -> Chosen:
-    """Contexts of this version in a language of the study, to be judged themselves.
+def select_contexts(
+    study: Study, version: ContextSetVersion, which: ContextSample = ALL_CONTEXTS
+) -> Selection:
+    """Select contexts of this version in a language of the study, to judge themselves.
 
     Raises:
-        ValidationError: the study does not judge, its questions are not about contexts, or fewer are there
+        ValidationError: the study does not judge, its questions are not about contexts, or there are fewer
             than wanted.
     """
-    refuse_unfit(study, Subject.CONTEXT)
-    values = {"version": version.pk, "seed": f" {which.seed}", "sample": None, **_kinds(study, which)}
+    check_can_judge(study, Subject.CONTEXT)
+    values = {
+        "version": version.pk,
+        "seed": f" {which.seed}",
+        "sample": None,
+        **_sample_parameters(study, which),
+    }
     if which.number is None:
-        return Chosen(study, Subject.CONTEXT, _CONTEXTS, values)
-    there = _number(f"SELECT count(*) FROM ({_CONTEXTS}) AS fitting", study, values)
-    if there < which.number:
+        return Selection(study, Subject.CONTEXT, _CONTEXTS, values)
+    available = _count(f"SELECT count(*) FROM ({_CONTEXTS}) AS fitting", study, values)
+    if available < which.number:
         raise ValidationError(
             _(
                 "%(wanted)s contexts are wanted, and “%(version)s” has %(there)s that fit. Ask for fewer, or "
                 "allow other categories or lengths."
             )
-            % {"wanted": f"{which.number:,}", "version": version, "there": f"{there:,}"}
+            % {"wanted": f"{which.number:,}", "version": version, "there": f"{available:,}"}
         )
-    drawn = {**asdict(which), "there": there, "version": str(version)}
-    return Chosen(study, Subject.CONTEXT, _CONTEXTS, values | {"sample": which.number}, drawn)
+    drawn = {**asdict(which), "there": available, "version": str(version)}
+    return Selection(study, Subject.CONTEXT, _CONTEXTS, values | {"sample": which.number}, drawn)
 
 
-def _kinds(study: Study, which: Contexts) -> dict[str, Any]:
-    """The parameters that say which kinds of contexts fit."""
+def _sample_parameters(study: Study, which: ContextSample) -> dict[str, Any]:
+    """SQL parameters for the kinds of contexts."""
     return {
         "languages": study.languages,
         "categories": list(which.categories),
@@ -214,41 +223,41 @@ def _kinds(study: Study, which: Contexts) -> dict[str, Any]:
     }
 
 
-def turns(
+def select_turns(
     study: Study, source: Study, *, language: str, conversations: int | None = None, seed: str = ""
-) -> Chosen:
-    """The bots' turns of the finished conversations of `source`, the scripted opening left out.
+) -> Selection:
+    """Select the bots' turns of finished conversations of `source`, without the scripted opening.
 
-    Of conversations between people it is the turns of both.
+    Of conversations between people, the turns of both are selected.
 
     Args:
-        study: where they are judged.
-        source: whose conversations, live or imported.
+        study: the judging study.
+        source: the study with the conversations, live or imported.
         language: of these conversations; workers who read it get them.
-        conversations: how many of them, drawn at random but always the same; None: all.
-        seed: another text draws others.
+        conversations: number of conversations in a reproducible random sample; None: all.
+        seed: determines the sample.
 
     Raises:
-        ValidationError: the study does not judge, its questions are not about turns, or the language is
-            none of both studies.
+        ValidationError: the study does not judge, its questions are not about turns, or one of the studies
+            does not have the language.
     """
-    refuse_unfit(study, Subject.TURN)
-    _refuse_unread(study, source, language)
+    check_can_judge(study, Subject.TURN)
+    _check_language(study, source, language)
     values = {"source": source.pk, "language": language, "sample": conversations, "seed": seed}
-    return Chosen(study, Subject.TURN, _TURNS, values)
+    return Selection(study, Subject.TURN, _TURNS, values)
 
 
-def dialogues(
+def select_dialogues(
     study: Study, source: Study, *, language: str, conversations: int | None = None, seed: str = ""
-) -> Chosen:
-    """The finished conversations of `source` as wholes; arguments and errors as of `turns`."""
-    refuse_unfit(study, Subject.DIALOGUE)
-    _refuse_unread(study, source, language)
+) -> Selection:
+    """Select finished conversations of `source` as wholes; arguments and errors as of `select_turns`."""
+    check_can_judge(study, Subject.DIALOGUE)
+    _check_language(study, source, language)
     values = {"source": source.pk, "language": language, "sample": conversations, "seed": seed}
-    return Chosen(study, Subject.DIALOGUE, _DIALOGUES, values)
+    return Selection(study, Subject.DIALOGUE, _DIALOGUES, values)
 
 
-def _number(statement: str, study: Study, values: Mapping[str, Any]) -> int:
+def _count(statement: str, study: Study, values: Mapping[str, Any]) -> int:
     with connection.cursor() as cursor:
         cursor.execute(statement, {"study": study.pk, **values})
         row = cursor.fetchone()
@@ -256,8 +265,8 @@ def _number(statement: str, study: Study, values: Mapping[str, Any]) -> int:
     return int(row[0])
 
 
-def refuse_unfit(study: Study, subject: Subject) -> None:
-    """Raise `ValidationError` if the study does not judge, or its questions are not about this."""
+def check_can_judge(study: Study, subject: Subject) -> None:
+    """Raise `ValidationError` if the study does not judge, or has no questions about this subject."""
     if not isinstance(task_of(study), QueuedTask):
         raise ValidationError(
             _("“%(study)s” has no queue: its workers do something other than judging.") % {"study": study}
@@ -269,14 +278,14 @@ def refuse_unfit(study: Study, subject: Subject) -> None:
                 "a study with other questions."
             )
             % {
-                "title": "”, “".join(each.title for each in sets_of(study)),
-                "value": in_words([subject]),
-                "fitting": in_words(subjects_asked(study)),
+                "title": "”, “".join(each.title for each in question_sets_of(study)),
+                "value": list_subjects([subject]),
+                "fitting": list_subjects(subjects_of_asks(study)),
             }
         )
 
 
-def _refuse_unread(study: Study, source: Study, language: str) -> None:
+def _check_language(study: Study, source: Study, language: str) -> None:
     if language not in study.languages or language not in source.languages:
         raise ValidationError(
             _(

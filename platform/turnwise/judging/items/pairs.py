@@ -1,6 +1,6 @@
-"""Pairs that a study is to judge: responses of runs, or finished conversations, side by side.
+"""Pairs to judge side by side: responses of runs, or finished conversations.
 
-What would be added can be looked at first. Adding the same again adds only what is new.
+`preview` shows what `add` would add. Adding again adds only new pairs.
 """
 
 import json
@@ -16,12 +16,18 @@ from django.utils.translation import gettext
 from evaluation.questions import Subject
 from evaluation.texts.uninformative_contexts import Fit
 from turnwise.judging.asks import asks_about
-from turnwise.judging.items.item_selection import refuse_unfit
-from turnwise.judging.items.pair_sampling import Match, Matched, Side, of_conversations, of_responses
+from turnwise.judging.items.item_selection import check_can_judge
+from turnwise.judging.items.pair_sampling import (
+    PairDraw,
+    PairIds,
+    Side,
+    draw_conversation_pairs,
+    draw_response_pairs,
+)
 from turnwise.judging.items.subjects import insert, lock_plan
 from turnwise.judging.models import JudgingPlan
 from turnwise.judging.queries import items_of
-from turnwise.judging.queue.queued_task import Cost, cost_of
+from turnwise.judging.queue.queued_task import Cost, estimate_cost
 from turnwise.judging.queue.services import plan_of
 from turnwise.responses.models import ResponseRun
 from turnwise.studies.models import Study
@@ -49,7 +55,7 @@ SELECT coalesce(p.first_response_id, p.first_dialogue_id),
        coalesce(p.second_response_id, p.second_dialogue_id)
   FROM judging_item AS i JOIN labels_pair AS p ON p.id = i.pair_id
  WHERE i.study_id = %(study)s AND (p.first_response_id IS NOT NULL) = %(of_responses)s
- GROUP BY p.id HAVING count(*) = %(asks)s  -- those that lack an ask come in for that one
+ GROUP BY p.id HAVING count(*) = %(asks)s  -- a pair that lacks an ask gets an item for it
 """
 _STORE = """
 INSERT INTO labels_pair (first_{side}_id, second_{side}_id)
@@ -78,7 +84,7 @@ SELECT %(study)s, ask.id, p.id, judging_key(ask.number), %(language)s
 """,
 }
 
-_NAMED_FIRST = f"""
+_TEXTS_OF_FIRST_NAMED = f"""
 SELECT i.key, i.first_system < i.second_system, judging_shown(item, false)->'sides'
   FROM ({items_of("%(study)s")}) AS i
   JOIN judging_item AS item ON item.id = i.id
@@ -86,16 +92,16 @@ SELECT i.key, i.first_system < i.second_system, judging_shown(item, false)->'sid
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
-    """What pairs are made of.
+class PairSource:
+    """Material for pairs: runs or studies, and how many pairs to draw.
 
     Attributes:
         side: "response" or "dialogue".
-        ids: of the runs, or of the studies with conversations.
-        each: pairs wanted of every two systems; None: all there are.
-        seed: decides which.
-        language: of conversations; responses have that of their context.
-        fit: of responses, which contexts are wanted.
+        ids: ids of the runs, or of the studies with conversations.
+        each: pairs wanted of every two systems; None: all.
+        seed: determines the pairs.
+        language: language of conversations; responses have that of their context.
+        fit: conditions on the contexts of responses.
     """
 
     side: str
@@ -108,43 +114,43 @@ class Source:
     @classmethod
     def of_runs(
         cls, runs: Iterable[ResponseRun], *, each: int | None = None, seed: int = 1, fit: Fit = ANY
-    ) -> "Source":
-        """Responses of these runs to the contexts that they have in common, the first of each repetition.
+    ) -> "PairSource":
+        """Pair the responses of these runs to common contexts; only the first repetition is used.
 
         Raises:
-            ValidationError: two of the runs are of the same system.
+            ValidationError: two of the runs have the same system.
         """
-        chosen = list(runs)
-        names = [run.system for run in chosen]
+        selected = list(runs)
+        names = [run.system for run in selected]
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice:
             raise ValidationError(
                 gettext("Two of the runs are of “%(twice)s”. Choose one run of each system.")
                 % {"twice": twice}
             )
-        return cls("response", tuple(run.pk for run in chosen), each, seed, fit=fit)
+        return cls("response", tuple(run.pk for run in selected), each, seed, fit=fit)
 
     @classmethod
     def of_conversations(
         cls, studies: Iterable[Study], *, language: str, each: int | None = None, seed: int = 1
-    ) -> "Source":
-        """Finished conversations of these studies, in this language or in none that anybody said."""
+    ) -> "PairSource":
+        """Pair finished conversations of these studies that have this language or none."""
         return cls("dialogue", tuple(study.pk for study in studies), each, seed, language)
 
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """What adding would do.
+    """The result of adding pairs, before anything is stored.
 
     Attributes:
-        matched: for every two systems, the pairs.
-        plan: raters of each item, items of each worker.
-        pay: of each worker.
-        unfit: contexts that are left out because they are too short, or have an unknown word.
-        asks: that are about pairs.
+        draws: the pairs of every two systems.
+        plan: plan of the study, with the raters of each item.
+        pay: pay of each worker.
+        unfit: number of contexts left out because they are too short or have an unknown word.
+        asks: number of asks about pairs.
     """
 
-    matched: Sequence[Matched]
+    draws: Sequence[PairDraw]
     plan: JudgingPlan
     pay: Decimal
     unfit: int = 0
@@ -152,47 +158,47 @@ class Preview:
 
     @property
     def items(self) -> int:
-        """Items that the study then has of these systems: of each pair one for each ask."""
-        return self.asks * sum(each.total for each in self.matched)
+        """Items of these systems after adding: one for each pair and ask."""
+        return self.asks * sum(each.total for each in self.draws)
 
     @property
     def cost(self) -> Cost:
-        return cost_of(self.items, self.plan, self.pay)
+        return estimate_cost(self.items, self.plan, self.pay)
 
 
-def preview(study: Study, source: Source) -> Preview:
-    """What `add` would add.
+def preview(study: Study, source: PairSource) -> Preview:
+    """Draw the pairs that `add` would add, without storing them.
 
     Raises:
         ValidationError: as `add`.
     """
-    refuse_unfit(study, Subject.PAIR)
-    matched, unfit = _matched(study, source)
-    _refuse_unfilled(matched, source)
-    return Preview(matched, plan_of(study), study.pay_amount, unfit, len(asks_about(study, Subject.PAIR)))
+    check_can_judge(study, Subject.PAIR)
+    draws, unfit = _draw(study, source)
+    _check_enough_pairs(draws, source)
+    return Preview(draws, plan_of(study), study.pay_amount, unfit, len(asks_about(study, Subject.PAIR)))
 
 
 @transaction.atomic
-def add(study: Study, source: Source) -> int:
-    """Add the pairs of every two systems; how many came in.
+def add(study: Study, source: PairSource) -> int:
+    """Add the pairs of every two systems, and return the number of new items.
 
     Raises:
-        ValidationError: the study does not judge pairs, there are no two systems, or fewer pairs of some two
-            than are wanted; nothing was added.
+        ValidationError: the study does not judge pairs, there are fewer than two systems, or two systems have
+            fewer pairs than wanted; nothing was added.
     """
-    refuse_unfit(study, Subject.PAIR)
+    check_can_judge(study, Subject.PAIR)
     lock_plan(study)
-    matched, _ = _matched(study, source)
-    _refuse_unfilled(matched, source)
-    pairs = [pair for each in matched for pair in each.pairs]
+    draws, _ = _draw(study, source)
+    _check_enough_pairs(draws, source)
+    pairs = [pair for each in draws for pair in each.pairs]
     ids = {"first": [pair.first for pair in pairs], "second": [pair.second for pair in pairs]}
     _rows(_STORE.format(side=source.side) + " RETURNING 1", **ids)
     asks = [ask.pk for ask in asks_about(study, Subject.PAIR)]
     return insert(study, _ITEMS[source.side], asks=asks, language=source.language, **ids)
 
 
-def _matched(study: Study, source: Source) -> tuple[list[Matched], int]:
-    """What was found for every two systems, and how many contexts do not fit."""
+def _draw(study: Study, source: PairSource) -> tuple[list[PairDraw], int]:
+    """Draw pairs of every two systems; also returns the number of contexts that do not fit."""
     of_runs = source.side == "response"
     found = _rows(
         _RESPONSES if of_runs else _CONVERSATIONS,
@@ -202,21 +208,21 @@ def _matched(study: Study, source: Source) -> tuple[list[Matched], int]:
     )
     systems: dict[str, list[Side]] = {}
     unfit: set[str] = set()
-    for system, pk, name, said, context in found:
+    for system, pk, name, text, context in found:
         sides = systems.setdefault(system, [])
         if context is None or source.fit.holds(context):
-            sides.append(Side(pk, name, said))
+            sides.append(Side(pk, name, text))
         else:
             unfit.add(name)
     if len(systems) < 2:
         raise ValidationError(_why_none(list(systems), study, of_runs=of_runs))
-    known = {Match(*row) for row in _known(study, of_responses=of_runs)}
-    draw: Callable[..., list[Matched]] = of_responses if of_runs else of_conversations
+    known = {PairIds(*row) for row in _known(study, of_responses=of_runs)}
+    draw: Callable[..., list[PairDraw]] = draw_response_pairs if of_runs else draw_conversation_pairs
     return draw(systems, known, each=source.each, seed=source.seed), len(unfit)
 
 
 def _known(study: Study, *, of_responses: bool) -> list[tuple[Any, ...]]:
-    """The pairs that the study has for each of its asks."""
+    """Pairs of the study that have an item for each of its asks about pairs."""
     asks = len(asks_about(study, Subject.PAIR))
     return _rows(_KNOWN, study=study.pk, of_responses=of_responses, asks=asks)
 
@@ -231,13 +237,13 @@ def _why_none(systems: Sequence[str], study: Study, *, of_runs: bool) -> str:
     )
 
 
-def _refuse_unfilled(matched: Sequence[Matched], source: Source) -> None:
-    """Refuse what leaves two systems with fewer pairs than wanted, or with none."""
+def _check_enough_pairs(draws: Sequence[PairDraw], source: PairSource) -> None:
+    """Refuse if two systems have no pairs, or fewer than wanted, or if there are too many in all."""
     what = "contexts" if source.side == "response" else "conversations of each"
     wanted = 1 if source.each is None else source.each
-    short = [each for each in matched if each.total < wanted]
+    short = [each for each in draws if each.total < wanted]
     if short:
-        counts = "; ".join(f"{each.one} and {each.other}: {each.total}{_alike(each)}" for each in short)
+        counts = "; ".join(f"{each.one} and {each.other}: {each.total}{_identical(each)}" for each in short)
         raise ValidationError(
             gettext(
                 "Every two systems need %(wanted)s %(what)s that can be set side by side, and some have "
@@ -246,15 +252,15 @@ def _refuse_unfilled(matched: Sequence[Matched], source: Source) -> None:
             )
             % {"wanted": wanted, "what": what, "counts": counts}
         )
-    if sum(len(each.pairs) for each in matched) > MOST_PAIRS:
+    if sum(len(each.pairs) for each in draws) > MOST_PAIRS:
         raise ValidationError(
             gettext("These are more than %(most_pairs)s pairs. Ask for fewer for every two systems.")
             % {"most_pairs": MOST_PAIRS}
         )
 
 
-def _alike(matched: Matched) -> str:
-    return f" ({matched.alike} left out, in which both say the same)" if matched.alike else ""
+def _identical(drawn: PairDraw) -> str:
+    return f" ({drawn.identical} left out, in which both say the same)" if drawn.identical else ""
 
 
 def _rows(statement: str, **values: Any) -> list[tuple[Any, ...]]:
@@ -263,9 +269,9 @@ def _rows(statement: str, **values: Any) -> list[tuple[Any, ...]]:
         return list(cursor.fetchall())
 
 
-def named_first(study: Study) -> dict[str, list[str]]:
-    """By the key of each pair, what the system says in it whose name comes first, oldest first."""
+def texts_of_first_named(study: Study) -> dict[str, list[str]]:
+    """By pair key, the texts of the system whose name comes first alphabetically, oldest first."""
     return {
         str(key): json.loads(sides)[0 if is_in_order else 1]["texts"]
-        for key, is_in_order, sides in _rows(_NAMED_FIRST, study=study.pk)
+        for key, is_in_order, sides in _rows(_TEXTS_OF_FIRST_NAMED, study=study.pk)
     }

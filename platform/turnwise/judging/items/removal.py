@@ -1,4 +1,4 @@
-"""A system taken out of a queue, and put back: nobody new judges it, and what was judged of it counts."""
+"""Removing a system from a queue, and putting it back. Existing judgments stay and count."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from turnwise.judging.batteries.batch_allocation import fill, run
+from turnwise.judging.batteries.batch_allocation import execute, fill_slots
 from turnwise.judging.batteries.battery_rules import battery_of, why_unfit
 from turnwise.judging.items.subjects import lock_plan
 from turnwise.judging.models import Battery
@@ -18,13 +18,13 @@ from turnwise.judging.queue.services import plan_of
 from turnwise.studies.models import Study
 from turnwise.studies.services import results_changed
 
-_OF_SYSTEM = f"""
+_MARK_REMOVED = f"""
 UPDATE judging_item SET removed_at = {{removed_at}}
  WHERE right_answers IS NULL AND removed_at IS {{unless}}
    AND id IN (SELECT i.id FROM ({EVERY_ITEM.replace("%s", "%(study)s")}) AS i WHERE i.system = %(system)s)
 """
-_TAKE_OUT = _OF_SYSTEM.format(removed_at="clock_timestamp()", unless="NULL")
-_PUT_BACK = _OF_SYSTEM.format(removed_at="NULL", unless="NOT NULL")
+_TAKE_OUT = _MARK_REMOVED.format(removed_at="clock_timestamp()", unless="NULL")
+_PUT_BACK = _MARK_REMOVED.format(removed_at="NULL", unless="NOT NULL")
 # Slots that are being leased at this moment are locked, and finish as do those that somebody holds. They are
 # not waited for: whoever has one may be waiting for a slot that is deleted here.
 _FREE = """
@@ -39,24 +39,24 @@ DELETE FROM judging_slot
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """What taking a system out of the queue would change.
+    """The effect of taking a system out of the queue.
 
     Attributes:
-        system: what reports call it.
-        items: of it, that are in the queue.
+        system: name in reports.
+        items: items of it in the queue.
         judged: judgments of it, which stay.
-        spared: judgments of it that were still wanted, those included that somebody is giving now.
-        open_then: judgments that the queue then still wants.
-        batches: fewer, at least, in which what is wanted can be given; 0 with a battery.
-        pay: of one batch.
-        has_battery: whether workers get batteries.
+        unneeded: judgments of it that are no longer wanted, including leased ones.
+        remaining: judgments that the queue still wants without it.
+        batches: reduction of the minimal number of batches; 0 with a battery.
+        pay: pay of one batch.
+        has_battery: True if workers get batteries.
     """
 
     system: str
     items: int
     judged: int
-    spared: int
-    open_then: int
+    unneeded: int
+    remaining: int
     batches: int
     pay: Decimal
     has_battery: bool
@@ -66,24 +66,24 @@ class Removal:
         return self.batches * self.pay
 
 
-def foreseen(study: Study, system: str) -> Removal:
-    """What `take_out` would change.
+def preview_removal(study: Study, system: str) -> Removal:
+    """Compute what `take_out` would change.
 
     Raises:
         ValidationError: the queue has nothing of this system.
     """
     counts = {row.system: row for row in system_counts(study)}
-    own = _known(counts.get(system), system)
+    count = _known(counts.get(system), system)
     size, battery = plan_of(study).batch_size, battery_of(study)
     wanted = sum(row.wanted - row.judged for row in counts.values())
-    spared = own.wanted - own.judged
+    unneeded = count.wanted - count.judged
     return Removal(
         system=system,
-        items=own.items,
-        judged=own.judged,
-        spared=spared,
-        open_then=wanted - spared,
-        batches=0 if battery else ceil(wanted / size) - ceil((wanted - spared) / size),
+        items=count.items,
+        judged=count.judged,
+        unneeded=unneeded,
+        remaining=wanted - unneeded,
+        batches=0 if battery else ceil(wanted / size) - ceil((wanted - unneeded) / size),
         pay=study.pay_amount,
         has_battery=battery is not None,
     )
@@ -100,30 +100,30 @@ def _known(row: SystemCount | None, system: str) -> SystemCount:
 
 @transaction.atomic
 def take_out(study: Study, system: str) -> int:
-    """Have nobody else judge what is of this system; how many items that are. Gold stays.
+    """Take a system's items out of the queue, gold excepted, and return their number.
 
-    Judgments stay, and count. Whoever holds an item of it may finish that; batteries that somebody has begun
-    stay as they were dealt.
+    Judgments stay and count. Workers may finish leased items, and batteries in progress stay as they were
+    dealt.
 
     Raises:
-        ValidationError: nothing of it is in the queue, or the battery could not be filled without it; nothing
-            was changed.
+        ValidationError: the queue has nothing of it, or the battery cannot be filled without it; nothing was
+            changed.
     """
     plan = lock_plan(study)
-    results_changed(study.pk)  # the study is locked before its items, as by whoever judges in a pilot
-    items = run(_TAKE_OUT, study=study.pk, system=system)
+    results_changed(study.pk)  # locks the study before its items, in the order of judging_save
+    items = execute(_TAKE_OUT, study=study.pk, system=system)
     if not items:
         _known(None, system)
     battery = battery_of(study)
     if battery:
-        _refuse_unfilled(battery, system)
-        fill(plan)
+        _check_battery_without(battery, system)
+        fill_slots(plan)
     else:
-        run(_FREE, study=study.pk)
+        execute(_FREE, study=study.pk)
     return items
 
 
-def _refuse_unfilled(battery: Battery, system: str) -> None:
+def _check_battery_without(battery: Battery, system: str) -> None:
     if system in battery.targets:
         raise ValidationError(
             _(
@@ -142,25 +142,25 @@ def _refuse_unfilled(battery: Battery, system: str) -> None:
 
 @transaction.atomic
 def put_back(study: Study, system: str) -> int:
-    """Have what was taken out of this system judged again; how many items that are.
+    """Put a removed system's items back into the queue, and return their number.
 
     Raises:
-        ValidationError: nothing of it was taken out.
+        ValidationError: the system was not taken out.
     """
     plan = lock_plan(study)
     results_changed(study.pk)
-    items = run(_PUT_BACK, study=study.pk, system=system)
+    items = execute(_PUT_BACK, study=study.pk, system=system)
     if not items:
         raise ValidationError(
             _("Nothing of “%(system)s” was taken out of the queue.") % {"system": system[:200]}
         )
-    fill(plan)
+    fill_slots(plan)
     return items
 
 
 @transaction.atomic
-def keep_out(study: Study, systems: Collection[str]) -> None:
-    """Have exactly these systems out of the queue. Safe to repeat.
+def set_removed_systems(study: Study, systems: Collection[str]) -> None:
+    """Take exactly these systems out of the queue, and put all others back. Safe to repeat.
 
     Raises:
         ValidationError: as `take_out`; nothing was changed.

@@ -1,4 +1,4 @@
-"""The researcher's page on which a system is taken out of a queue, and how it is put back."""
+"""The researcher's page for taking a system out of the queue, and the action that puts it back."""
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -15,19 +15,19 @@ from turnwise.studies.models import Study
 
 @login_required
 def take_out(request: HttpRequest, pk: int) -> HttpResponse:
-    """Says what taking a system out would change; by POST it is taken out."""
+    """Show what taking a system out would change; by POST, take it out."""
     study, system = _study(request, pk), _system(request)
     try:
         if request.method == "POST":
             items = removal.take_out(study, system)
-            said = ngettext(
+            message = ngettext(
                 "%(system)s is out of the queue: nobody new judges its %(n)s item. Its judgments stay.",
                 "%(system)s is out of the queue: nobody new judges its %(n)s items. Their judgments stay.",
                 items,
             )
-            messages.success(request, said % {"system": system, "n": f"{items:,}"})
+            messages.success(request, message % {"system": system, "n": f"{items:,}"})
             return redirect("judging:queue", pk=pk)
-        found = removal.foreseen(study, system)
+        found = removal.preview_removal(study, system)
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))
         return redirect("judging:queue", pk=pk)
@@ -43,19 +43,19 @@ def put_back(request: HttpRequest, pk: int) -> HttpResponse:
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))
     else:
-        said = ngettext(
+        message = ngettext(
             "%(system)s is in the queue again, with %(n)s item.",
             "%(system)s is in the queue again, with %(n)s items.",
             items,
         )
-        messages.success(request, said % {"system": system, "n": f"{items:,}"})
+        messages.success(request, message % {"system": system, "n": f"{items:,}"})
     return redirect("judging:queue", pk=pk)
 
 
 def _study(request: HttpRequest, pk: int) -> Study:
     study = judging_study(request, pk)
     if study.rehearsal_of_id:
-        raise Http404("What a rehearsal judges is what its study did when it began.")
+        raise Http404("The queue of a rehearsal is a copy and cannot be changed.")
     return study
 
 

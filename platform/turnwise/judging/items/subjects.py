@@ -1,6 +1,6 @@
-"""What a judging study is to judge: responses of runs, turns of conversations, whole conversations, contexts.
+"""Adding items to the queue: responses of runs, turns of conversations, whole conversations, contexts.
 
-Adding the same again adds only what is new, so that a study can grow with its runs.
+Adding the same again adds only what is new, so a study can grow with its runs.
 """
 
 from collections.abc import Collection
@@ -12,25 +12,32 @@ from django.db.models import Count
 from django.utils import timezone
 
 from turnwise.judging.batteries import battery_rules
-from turnwise.judging.batteries.batch_allocation import fill, run
-from turnwise.judging.items.item_selection import ALL_CONTEXTS, Chosen, Contexts, dialogues, responses, turns
+from turnwise.judging.batteries.batch_allocation import execute, fill_slots
+from turnwise.judging.items.item_selection import (
+    ALL_CONTEXTS,
+    ContextSample,
+    Selection,
+    select_dialogues,
+    select_responses,
+    select_turns,
+)
 from turnwise.judging.models import Battery, JudgingPlan
 from turnwise.judging.queue.services import plan_of
 from turnwise.responses.models import Response, ResponseRun
-from turnwise.responses.queries import that_count
+from turnwise.responses.queries import counted_responses
 from turnwise.studies.models import Study
 from turnwise.studies.services import OPENED, results_changed
 
 
 class Added(NamedTuple):
-    """How many items came in, and how many were left out because no worker of the study reads them."""
+    """Number of added items, and of responses in languages that no worker of the study reads."""
 
     items: int
-    of_other_languages: int = 0
+    count_in_other_languages: int = 0
 
 
 # Whole contexts and conversations, so that systems are compared on the same ones, if one of them fits.
-_SOME_OF_ANOTHER = """
+_SAMPLE_OF_STUDY = """
 INSERT INTO judging_item (study_id, ask_id, turn_id, response_id, dialogue_id, pair_id, context_id, key,
                           language, right_answers, is_instructed)
 SELECT %(study)s, ask.id, turn_id, response_id, dialogue_id, pair_id, context_id, judging_key(ask.number),
@@ -46,9 +53,9 @@ SELECT %(study)s, ask.id, turn_id, response_id, dialogue_id, pair_id, context_id
                                              p.first_dialogue_id, i.context_id) AS cluster
                  WHERE i.study_id = %(source)s AND i.language = %(language)s
                    AND i.removed_at IS NULL) AS numbered) AS drawn
-  JOIN studies_ask AS theirs ON theirs.id = drawn.ask_id
-  JOIN studies_ask AS ask ON ask.study_id = %(study)s AND ask.question_set = theirs.question_set
-   AND ask.about = theirs.about
+  JOIN studies_ask AS source_ask ON source_ask.id = drawn.ask_id
+  JOIN studies_ask AS ask ON ask.study_id = %(study)s AND ask.question_set = source_ask.question_set
+   AND ask.about = source_ask.about
  WHERE drawn.number <= %(items)s AND (with_peers <= %(items)s OR smallest > %(items)s)
  ORDER BY ask.number, drawn.id
     ON CONFLICT DO NOTHING
@@ -56,52 +63,61 @@ SELECT %(study)s, ask.id, turn_id, response_id, dialogue_id, pair_id, context_id
 
 
 @transaction.atomic
-def add(chosen: Chosen) -> int:
-    """Add what was chosen, as far as it is not there; how many items that are."""
-    items = insert(chosen.study, chosen.insert, asks=[ask.pk for ask in chosen.asks], **chosen.values)
-    if items and chosen.drawn:
-        plan = lock_plan(chosen.study)
-        plan.draws.append({**chosen.drawn, "at": timezone.now().isoformat()})
+def add_selection(selection: Selection) -> int:
+    """Add the selected things that are not in the queue yet, and return the number of new items."""
+    asks = [ask.pk for ask in selection.asks]
+    items = insert(selection.study, selection.insert, asks=asks, **selection.values)
+    if items and selection.drawn:
+        plan = lock_plan(selection.study)
+        plan.draws.append({**selection.drawn, "at": timezone.now().isoformat()})
         plan.save(update_fields=["draws"])
     return items
 
 
-def add_responses(study: Study, *runs: ResponseRun, contexts: Contexts = ALL_CONTEXTS) -> Added:
-    """Add responses of runs whose context is in a language of the study; errors as of `chosen.responses`."""
-    return Added(add(responses(study, runs, contexts)), of_other_languages(study, runs))
+def add_responses(study: Study, *runs: ResponseRun, contexts: ContextSample = ALL_CONTEXTS) -> Added:
+    """Add responses of runs whose context is in a language of the study; errors as of `select_responses`."""
+    return Added(
+        add_selection(select_responses(study, runs, contexts)), count_in_other_languages(study, runs)
+    )
 
 
-def of_other_languages(study: Study, runs: Collection[ResponseRun]) -> int:
-    """How many responses of these runs no worker of the study reads."""
-    of_runs = that_count(Response.objects.filter(run__in=runs))
+def count_in_other_languages(study: Study, runs: Collection[ResponseRun]) -> int:
+    """Count responses of these runs that no worker of the study reads."""
+    of_runs = counted_responses(Response.objects.filter(run__in=runs))
     return of_runs.exclude(context__language__in=study.languages).count()
 
 
 def add_turns(
     study: Study, source: Study, *, language: str, conversations: int | None = None, seed: str = ""
 ) -> Added:
-    """Add the bots' turns of finished conversations; arguments and errors as of `chosen.turns`."""
-    return Added(add(turns(study, source, language=language, conversations=conversations, seed=seed)))
+    """Add the bots' turns of finished conversations; arguments and errors as of `select_turns`."""
+    return Added(
+        add_selection(select_turns(study, source, language=language, conversations=conversations, seed=seed))
+    )
 
 
 def add_dialogues(
     study: Study, source: Study, *, language: str, conversations: int | None = None, seed: str = ""
 ) -> Added:
-    """Add finished conversations as wholes; arguments and errors as of `chosen.turns`."""
-    return Added(add(dialogues(study, source, language=language, conversations=conversations, seed=seed)))
+    """Add finished conversations as wholes; arguments and errors as of `select_turns`."""
+    return Added(
+        add_selection(
+            select_dialogues(study, source, language=language, conversations=conversations, seed=seed)
+        )
+    )
 
 
 @transaction.atomic
 def add_items_of(study: Study, source: Study, *, language: str, items: int) -> Added:
-    """Add at most so many items of another judging study in this language, of what both ask.
+    """Add up to this many items of another judging study in this language, for asks that both have.
 
-    Drawn at random but always the same: all items of a context or conversation, or none of them.
+    The random sample is reproducible. It has all items of a context or conversation, or none of them.
     """
-    return Added(insert(study, _SOME_OF_ANOTHER, source=source.pk, language=language, items=items))
+    return Added(insert(study, _SAMPLE_OF_STUDY, source=source.pk, language=language, items=items))
 
 
 def add_all_items_of(study: Study, source: Study) -> None:
-    """Have everything judged that is judged in another judging study."""
+    """Add all items of another judging study."""
     counted = (
         source.items.filter(removed_at=None)
         .values_list("language")
@@ -117,29 +133,29 @@ def save_plan(plan: JudgingPlan) -> JudgingPlan:
     """Store the plan and give every item its slots. Labels beyond a smaller number of raters stay."""
     plan.full_clean()
     plan.save()
-    fill(lock_plan(plan.study))
+    fill_slots(lock_plan(plan.study))
     results_changed(plan.study_id)
     return plan
 
 
 @transaction.atomic
 def save_battery(battery: Battery) -> Battery:
-    """Store what every worker gets from now on, and deal it.
+    """Store the battery for workers who begin from now on, and deal it.
 
     Raises:
-        ValidationError: it cannot be filled, or the study has been opened; nothing was changed.
+        ValidationError: the battery cannot be filled, or the study has been opened; nothing was changed.
     """
     plan = lock_plan(battery.plan.study)
-    battery_rules.check(battery)
+    battery_rules.validate_battery(battery)
     battery.save()
-    fill(plan)
+    fill_slots(plan)
     results_changed(plan.study_id)
     return battery
 
 
 @transaction.atomic
 def remove_battery(study: Study) -> None:
-    """Give workers items of the queue again.
+    """Remove the battery, so that workers get items of the queue.
 
     Raises:
         ValidationError: the study has been opened.
@@ -148,19 +164,19 @@ def remove_battery(study: Study) -> None:
     if study.state != Study.State.DRAFT:
         raise ValidationError(OPENED)
     Battery.objects.filter(plan=plan).delete()
-    fill(plan)
+    fill_slots(plan)
     results_changed(study.pk)
 
 
 def insert(study: Study, statement: str, **values: Any) -> int:
-    """Add the items of this statement with their slots; how many they are."""
+    """Run a statement that creates items, give them slots, and return their number."""
     plan = lock_plan(study)
-    added = run(statement, study=study.pk, **values)
-    fill(plan)
+    added = execute(statement, study=study.pk, **values)
+    fill_slots(plan)
     results_changed(study.pk)
     return added
 
 
 def lock_plan(study: Study) -> JudgingPlan:
-    """The study's plan, locked: who adds at the same time waits, and adds only what is then missing."""
+    """The study's plan, locked. A concurrent addition waits, and then adds only what is still missing."""
     return JudgingPlan.objects.select_for_update().get(pk=plan_of(study).pk)

@@ -1,0 +1,1 @@
+"""The labelling queue: leases, saved judgments, training and cost."""

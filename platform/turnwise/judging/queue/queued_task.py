@@ -1,7 +1,4 @@
-"""How far the judging of each ask of a study is.
-
-What a queue costs before anybody has worked on it: its judgments, the batches of them, their pay.
-"""
+"""The task of judging a queue, the progress of its asks, and the estimated cost of the queue."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,26 +17,26 @@ from typing_extensions import override
 
 from turnwise.crowd.worker_task import WorkerTask
 from turnwise.judging.asks import JUDGED_BY, asks_of_readers
-from turnwise.judging.batteries.batch_allocation import asked_anew
+from turnwise.judging.batteries.batch_allocation import renumber_items
 from turnwise.judging.batteries.battery_rules import battery_of, why_unfit
 from turnwise.judging.models import Battery, Item, JudgingPlan
-from turnwise.judging.queries import batches_of_pilot_over, items_of, judged_and_wanted, shares
-from turnwise.judging.queue.services import is_judged, judge_again
-from turnwise.judging.queue.training import tries_of
+from turnwise.judging.queries import finished_pilot_batch_ids, items_of, judgment_counts, workloads
+from turnwise.judging.queue.services import is_judged, requeue_pilot_judgments
+from turnwise.judging.queue.training import allowed_tries
 from turnwise.studies.asks import About
 from turnwise.studies.models import Ask, Study
-from turnwise.studies.planned_size import Planned, Tells, Unit
+from turnwise.studies.planned_size import Conclusion, Planned, Unit
 from turnwise.studies.tasks import Plan, Rows, copied_row
 
 
 class AskCount(NamedTuple):
-    """How far the judging of the items of one ask is.
+    """Progress of the judging of one ask.
 
     Attributes:
-        ask: which.
-        items: that are in the queue.
+        ask: the ask.
+        items: items in the queue.
         judged: judgments that count.
-        wanted: judgments in all.
+        wanted: judgments wanted in all.
     """
 
     ask: Ask
@@ -49,7 +46,7 @@ class AskCount(NamedTuple):
 
     @property
     def about(self) -> str | Promise:
-        """What is judged, in a word or two."""
+        """Short name of what the ask is about."""
         return JUDGED_BY[About(self.ask.about)]
 
 
@@ -64,9 +61,9 @@ SELECT i.ask_id, count(DISTINCT i.id) FILTER (WHERE i.removed_at IS NULL), count
 
 
 def ask_counts(study: Study) -> list[AskCount]:
-    """For each ask of readers, in their order, its items, the judgments that they have, and those wanted."""
+    """Progress of each ask of readers, in their order."""
     with connection.cursor() as cursor:
-        pilot = batches_of_pilot_over(study)
+        pilot = finished_pilot_batch_ids(study)
         cursor.execute(_BY_ASK, {"study": study.pk, "pilot": pilot})
         found = {ask: counts for ask, *counts in cursor.fetchall()}
     return [AskCount(ask, *found.get(ask.pk, (0, 0, 0))) for ask in asks_of_readers(study)]
@@ -74,12 +71,12 @@ def ask_counts(study: Study) -> list[AskCount]:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Of so many judgments, without gold and without the one more that differing raters bring.
+    """Estimated cost of judgments, without gold and third raters.
 
     Attributes:
-        judgments: in all.
-        batches: the fewest in which they can be given; each is paid as a whole.
-        pay: of one batch.
+        judgments: number of judgments.
+        batches: smallest number of batches for them; each is paid as a whole.
+        pay: pay of one batch.
     """
 
     judgments: int
@@ -91,17 +88,17 @@ class Cost:
         return self.batches * self.pay
 
 
-def cost_of(items: int, plan: JudgingPlan, pay: Decimal) -> Cost:
-    """Of items that are judged as they come: nobody judges one twice, so no item has fewer workers."""
+def estimate_cost(items: int, plan: JudgingPlan, pay: Decimal) -> Cost:
+    """Cost of items judged from the queue. Nobody judges an item twice, so batches are at least raters."""
     judgments = items * plan.raters_per_item
     batches = max(plan.raters_per_item, ceil(judgments / plan.batch_size)) if items else 0
     return Cost(judgments, batches, pay)
 
 
-def cost_of_queue(study: Study, plan: JudgingPlan, battery: Battery | None, items: int) -> Cost:
-    """Of all that is in the queue; with a battery, of the workers that it wants."""
+def estimate_queue_cost(study: Study, plan: JudgingPlan, battery: Battery | None, items: int) -> Cost:
+    """Cost of the whole queue; with a battery, of the workers that it wants."""
     if battery is None:
-        return cost_of(items, plan, study.pay_amount)
+        return estimate_cost(items, plan, study.pay_amount)
     workers = battery.workers * len(study.languages)
     return Cost(workers * battery.size, workers, study.pay_amount)
 
@@ -114,30 +111,32 @@ SELECT i.system, count(DISTINCT i.cluster), bool_or(i.first_system IS NOT NULL)
 
 
 def planned_of_queue(study: Study) -> Planned | None:
-    """What all that is in the queue takes and can tell; None of an empty one."""
+    """Planned size and precision of the whole queue; None for an empty one."""
     items = Item.objects.filter(study=study, right_answers__isnull=True).count()
     if not items:
         return None
     plan = JudgingPlan.objects.filter(study=study).first() or JudgingPlan(study=study)
     battery = battery_of(study)
-    cost = cost_of_queue(study, plan, battery, items)
-    if battery:  # everybody judges one item of each target
+    cost = estimate_queue_cost(study, plan, battery, items)
+    if battery:  # every worker judges one item of each target
         samples = [cost.batches] * len(battery.targets)
-        return Planned(Unit.JUDGMENT, cost.judgments, cost.batches, Tells.TARGETS, samples)
+        return Planned(Unit.JUDGMENT, cost.judgments, cost.batches, Conclusion.TARGETS, samples)
     with connection.cursor() as cursor:
         cursor.execute(_SAMPLES, [study.pk])
         rows = cursor.fetchall()
     samples, are_pairs = [int(n) for _, n, _ in rows], any(paired for *_, paired in rows)
-    unit, tells = (Unit.COMPARISON, Tells.PREFERENCE) if are_pairs else (Unit.JUDGMENT, Tells.SYSTEMS)
+    unit, tells = (
+        (Unit.COMPARISON, Conclusion.PREFERENCE) if are_pairs else (Unit.JUDGMENT, Conclusion.SYSTEMS)
+    )
     return Planned(unit, cost.judgments, cost.batches, tells, samples)
 
 
 class QueuedTask(WorkerTask):
-    """A task whose workers judge the items of a queue: each by as many of them as its plan says.
+    """A task whose workers judge items of a queue, as many each as the plan says.
 
     Attributes:
-        filled_at: name of the address where items are added; empty: on the page of the queue itself.
-        has_batteries: whether its workers may each get a battery of them instead.
+        filled_at: URL name of the page where items are added; empty: the page of the queue.
+        has_batteries: True if workers may each get a battery instead.
     """
 
     filled_at: ClassVar[str] = ""
@@ -152,11 +151,11 @@ class QueuedTask(WorkerTask):
 
     @override
     def trains(self, study: Study) -> bool:
-        return tries_of(study) > 0
+        return allowed_tries(study) > 0
 
     @override
     def is_blind(self, study: Study) -> bool:
-        return True  # no page of a rater says whose words they read
+        return True  # pages of raters never name the system
 
     @override
     def why_not_open(self, study: Study) -> str:
@@ -176,11 +175,11 @@ class QueuedTask(WorkerTask):
 
     @override
     def asks_changed(self, study: Study) -> None:
-        asked_anew(study)
+        renumber_items(study)
 
     @override
     def pilot_over(self, study: Study) -> None:
-        judge_again(study)
+        requeue_pilot_judgments(study)
 
     @override
     def plan_of_copy(self, study: Study) -> Plan | None:
@@ -193,7 +192,7 @@ class QueuedTask(WorkerTask):
 
     @override
     def finished_and_wanted(self, studies: QuerySet[Study]) -> Rows:
-        return judged_and_wanted(studies)
+        return judgment_counts(studies)
 
     @override
     def planned(self, study: Study | None, sent: Mapping[str, str], wanted: Sequence[int]) -> Planned | None:
@@ -201,4 +200,4 @@ class QueuedTask(WorkerTask):
 
     @override
     def shares(self, studies: QuerySet[Study]) -> Rows:
-        return shares(studies)
+        return workloads(studies)

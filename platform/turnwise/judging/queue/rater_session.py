@@ -1,9 +1,8 @@
-"""What readers have beside an item, if the study's plan says so.
+"""A worker's session in a judging study: its constant facts, refusals, and the reading beside items.
 
-Of conversations it is what those who talked had to read, of a response the sentences of its context,
-and of a context its own.
-
-A worker's place in a judging study, and what can be said to them there.
+If the plan shows reading, raters of conversations see what the chatters could read, raters of a response the
+sentences of its
+context, and raters of a context its own sentences.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -20,7 +19,7 @@ from turnwise.judging.models import Slot
 from turnwise.live.frames import RefusedError
 from turnwise.studies.models import Ask
 
-READ_BESIDE = """
+READING = """
 SELECT i.study_id, i.id AS item, i.key::text AS key, side.number AS side, d.public_id::text AS dialogue,
        seat.number::integer AS seat, m.number::integer AS number, m.key AS name, m.title,
        nullif(m.heading, '') AS heading, nullif(m.text, '') AS text, m.points::text[] AS points,
@@ -42,22 +41,22 @@ SELECT i.study_id, i.id, i.key::text, 0, NULL, NULL, read.number::integer, NULL,
   JOIN contexts_context AS c ON c.id = coalesce(r.context_id, i.context_id)
  CROSS JOIN LATERAL unnest(c.material) WITH ORDINALITY AS read (sentence, number)
 """
-"""What was to be read with all items there are, text by text, as a subquery.
+"""Subquery of the reading of all items, with a row for each text.
 
-Of a pair of conversations, `side` says in which of the two. The sentences of a context are in no seat.
+`side` tells the two conversations of a pair apart. Sentences of a context have no seat.
 """
 
 _OF_ITEMS = f"""
 SELECT read.item, read.side, read.seat, read.title, coalesce(read.heading, ''), coalesce(read.text, ''),
        read.points
-  FROM ({READ_BESIDE}) AS read
+  FROM ({READING}) AS read
  WHERE read.item = ANY(%(items)s)
  ORDER BY read.item, read.side, read.seat, read.number
 """
 
 
-class Content(NamedTuple):
-    """What a text says; the same text in two hands is one."""
+class TextContent(NamedTuple):
+    """Content of a text; equal texts of two seats are one."""
 
     title: str
     heading: str
@@ -65,13 +64,14 @@ class Content(NamedTuple):
     points: tuple[str, ...]
 
 
-class Read(NamedTuple):
-    """One of the texts of an item.
+class ReadingText(NamedTuple):
+    """One text beside an item.
 
     Attributes:
-        title, heading, text, points: as those who talked had it.
-        note: who alone had it, in a sentence; empty if everybody had it, and if nobody else read anything:
-            that would say which of the two is a person.
+        title, heading, text, points: as the chatters had them.
+        note: a sentence that says which speaker alone had it; empty if both had it. Also empty if only
+        one speaker
+            read anything, since that would reveal which one is a person.
     """
 
     title: str
@@ -81,31 +81,36 @@ class Read(NamedTuple):
     note: str
 
 
-def read_in_slots(batch_id: int, keys: Iterable[str]) -> dict[str, list[Read]]:
-    """By the key under which a batch has its item, what is read beside it; absent: nothing."""
+def reading_of_slots(batch_id: int, keys: Iterable[str]) -> dict[str, list[ReadingText]]:
+    """Texts by the key of an item in this batch; items without reading are left out."""
     slots = Slot.objects.filter(batch=batch_id, key__in=[UUID(key) for key in keys])
-    held = {
+    slots_by_key = {
         str(key): (item, swapped) for key, item, swapped in slots.values_list("key", "item", "is_swapped")
     }
-    found = _hands([item for item, _swapped in held.values()])
+    texts = _texts_with_holders([item for item, _swapped in slots_by_key.values()])
     return {
-        key: _named(found[item], is_swapped=swapped) for key, (item, swapped) in held.items() if item in found
+        key: _with_notes(texts[item], is_swapped=swapped)
+        for key, (item, swapped) in slots_by_key.items()
+        if item in texts
     }
 
 
-def read_beside(items: Collection[int]) -> dict[int, list[Read]]:
-    """What is read beside items with these keys, their sides in their own order; absent: nothing."""
-    return {item: _named(hands, is_swapped=False) for item, hands in _hands(list(items)).items()}
+def reading_of_items(items: Collection[int]) -> dict[int, list[ReadingText]]:
+    """Texts by item id, with sides in stored order; items without reading are left out."""
+    return {
+        item: _with_notes(holders, is_swapped=False)
+        for item, holders in _texts_with_holders(list(items)).items()
+    }
 
 
 # A side of a pair, 0 of anything else, and a seat of the conversation there.
-_Hand = tuple[int, int]
-_Hands = Mapping[Content, set[_Hand]]
+_Holder = tuple[int, int]
+_Holders = Mapping[TextContent, set[_Holder]]
 
 
-def _hands(items: list[int]) -> dict[int, _Hands]:
-    """By item, each text with the sides and seats that had it, in the order in which they come."""
-    found: dict[int, dict[Content, set[_Hand]]] = {}
+def _texts_with_holders(items: list[int]) -> dict[int, _Holders]:
+    """For each item, its texts in order, each with the sides and seats that had it."""
+    found: dict[int, dict[TextContent, set[_Holder]]] = {}
     sentences: dict[int, list[str]] = {}
     with connection.cursor() as cursor:
         cursor.execute(_OF_ITEMS, {"items": items})
@@ -113,25 +118,28 @@ def _hands(items: list[int]) -> dict[int, _Hands]:
             if seat is None:
                 sentences.setdefault(item, []).append(text)
             else:
-                content = Content(title, heading, text, tuple(points))
+                content = TextContent(title, heading, text, tuple(points))
                 found.setdefault(item, {}).setdefault(content, set()).add((side, seat))
-    # Those of a context are one text without a name, in one hand.
+    # The sentences of a context are one text with one holder.
     of_contexts = {
-        item: {Content(gettext("Knowledge"), "", "\n\n".join(all_of_them), ()): {(0, 0)}}
-        for item, all_of_them in sentences.items()
+        item: {TextContent(gettext("Knowledge"), "", "\n\n".join(of_context), ()): {(0, 0)}}
+        for item, of_context in sentences.items()
     }
     return {**found, **of_contexts}
 
 
-def _named(hands: _Hands, *, is_swapped: bool) -> list[Read]:
-    """The texts with whose they are, those of the side that is shown first before the others."""
-    everybody = set().union(*hands.values())
-    sides = {side for side, _seat in everybody}
-    ordered = sorted(hands.items(), key=lambda each: min(side != is_swapped for side, _seat in each[1]))
-    return [Read(*content, _note(had, everybody, sides, is_swapped=is_swapped)) for content, had in ordered]
+def _with_notes(holders: _Holders, *, is_swapped: bool) -> list[ReadingText]:
+    """The texts with notes about their holders; texts of the side shown first come first."""
+    all_holders = set().union(*holders.values())
+    sides = {side for side, _seat in all_holders}
+    ordered = sorted(holders.items(), key=lambda each: min(side != is_swapped for side, _seat in each[1]))
+    return [
+        ReadingText(*content, _note(had, all_holders, sides, is_swapped=is_swapped))
+        for content, had in ordered
+    ]
 
 
-def _note(had: set[_Hand], everybody: set[_Hand], sides: set[int], *, is_swapped: bool) -> str:
+def _note(had: set[_Holder], all_holders: set[_Holder], sides: set[int], *, is_swapped: bool) -> str:
     if len(sides) > 1:
         in_sides = {side != is_swapped for side, _seat in had}
         if len(in_sides) > 1:
@@ -139,14 +147,14 @@ def _note(had: set[_Hand], everybody: set[_Hand], sides: set[int], *, is_swapped
         if in_sides == {True}:
             return gettext("For the second conversation only.")
         return gettext("For the first conversation only.")
-    if len(everybody) < 2 or len(had) > 1:
+    if len(all_holders) < 2 or len(had) > 1:
         return ""
     if had == {(0, 1)}:
         return gettext("Only Speaker B could read this.")
     return gettext("Only Speaker A could read this.")
 
 
-Shown = dict[str, Any]
+ShownItem = dict[str, Any]
 
 REFUSALS = {
     "given_away": _(
@@ -169,11 +177,11 @@ REFUSALS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
-    """A worker's place in a judging study: what does not change while they judge.
+class RaterSession:
+    """A worker's session in a judging study: everything that does not change while they judge.
 
     Attributes:
-        asks: what readers are asked in it, by number.
+        asks: the asks of readers, by number.
     """
 
     batch_id: int
@@ -185,10 +193,10 @@ class Desk:
     shows_reading: bool
 
     def ask_of(self, key: UUID) -> Ask:
-        """What is asked about the item of this name, which begins with the number of its ask.
+        """The ask of the item with this key, whose first byte is the ask's number.
 
         Raises:
-            RefusedError: no item of this study has such a name.
+            RefusedError: no item of this study has such a key.
         """
         if key.bytes[0] not in self.asks:
             raise RefusedError("given_away", REFUSALS["given_away"])
@@ -196,9 +204,9 @@ class Desk:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
-    """What a saved judgment leads to: what was stored, newly leased items, and how far the batch is."""
+class SavedJudgment:
+    """The result of saving a judgment: stored answers, newly leased items, and progress of the batch."""
 
     answers: dict[str, Answer]
-    leased: list[Shown]
+    leased: list[ShownItem]
     progress: dict[str, object]

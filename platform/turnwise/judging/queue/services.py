@@ -1,7 +1,8 @@
-"""Every write of the labelling queue: a worker begins, judges item by item, and finishes.
+"""All writes of the labelling queue: begin a batch, save judgments, finish.
 
-The steps that many workers take at once are functions in the database (judging/sql,
-docs/decisions/slots-and-leases.md); what they judge at the same moment is one commit (live/batches.py).
+Steps that many workers take at once are SQL functions (judging/sql, docs/decisions/slots-and-leases.md).
+Judgments that
+arrive at the same moment share one commit (live/batches.py).
 """
 
 import json
@@ -24,24 +25,30 @@ from turnwise.crowd.places.assignment import admit
 from turnwise.crowd.places.ending import complete
 from turnwise.crowd.places.reservation import HOLD
 from turnwise.judging.asks import asks_of_readers
-from turnwise.judging.batteries.batch_allocation import compared
+from turnwise.judging.batteries.batch_allocation import comparable_questions
 from turnwise.judging.batteries.battery_rules import battery_of
 from turnwise.judging.models import Batch, Item, JudgingPlan, Slot
-from turnwise.judging.queries import left_over
+from turnwise.judging.queries import abandoned_slots
 from turnwise.judging.queue import training
-from turnwise.judging.queue.rater_session import REFUSALS, Desk, Judged, Shown, read_in_slots
+from turnwise.judging.queue.rater_session import (
+    REFUSALS,
+    RaterSession,
+    SavedJudgment,
+    ShownItem,
+    reading_of_slots,
+)
 from turnwise.labels.services import NO_TIMING, Timing
 from turnwise.live.batches import BatchedStep, Values
 from turnwise.live.database import Row, in_database
 from turnwise.live.frames import RefusedError
-from turnwise.questions.question_sets import question_set, why_not_taken
+from turnwise.questions.question_sets import describe_answers_error, question_set
 from turnwise.studies.models import Ask, Study
 from turnwise.studies.presets import preset_of
 
 # What a page holds: the item that the worker reads, and the next ones, so that there is no wait.
-AHEAD = 3
+LEASED_AHEAD = 3
 # Judged items that a page which is opened anew can go back to.
-LOOKING_BACK = 20
+MOST_REVIEWABLE = 20
 
 NO_SUCH_BATCH = _("There is no such task. Open your study link again.")
 NOT_YOURS = _("This task belongs to someone else. Open your own study link again.")
@@ -52,17 +59,17 @@ def begin(participation: Participation, *, language: str, now: datetime | None =
     """Give the worker a batch and its first items. Safe to repeat: an existing batch is returned.
 
     Raises:
-        EntryRefusedError: the study is not open, or nothing is left that this worker could judge.
+        EntryRefusedError: the study is not open, or nothing is left for this worker to judge.
     """
     if training.is_due(participation):
-        raise training.not_passed()
+        raise training.training_failed()
     assignment = admit(participation.pk, now=now)
     existing = Batch.objects.filter(assignment=assignment).first()
     if existing:
         return existing
     study = participation.study
     plan = plan_of(study)
-    gold_at = _gold_at(plan, language)
+    gold_at = _draw_gold_positions(plan, language)
     batch = Batch.objects.create(
         assignment=assignment,
         study=study,
@@ -70,23 +77,25 @@ def begin(participation: Participation, *, language: str, now: datetime | None =
         language=language,
         size=plan.batch_size + len(gold_at),
         gold_at=gold_at,
-        cursor=_begins_at(study, language),
+        cursor=_first_cursor(study, language),
     )
-    got = _deal(batch.pk) if battery_of(study) else _lease(batch.pk, AHEAD)
-    if not got:
+    leased = _deal(batch.pk) if battery_of(study) else _lease(batch.pk, LEASED_AHEAD)
+    if not leased:
         raise refusals.full(may_become_free=_is_held(batch, now or timezone.now()))
     return batch
 
 
-def _gold_at(plan: JudgingPlan, language: str) -> list[int]:
-    """Where in a new batch a gold item comes: at random positions, but never before all others.
+def _draw_gold_positions(plan: JudgingPlan, language: str) -> list[int]:
+    """Draw random positions for the gold items of a new batch, never before all other items.
 
-    The batch has so many more items, so that no other is left out for it.
+    The batch is longer by the number of gold items, so that no other item is left out.
     """
     if not plan.gold_items or battery_of(plan.study):
         return []
-    there = Item.objects.filter(study=plan.study_id, language=language, right_answers__isnull=False).count()
-    wanted = min(plan.gold_items, there)
+    available = Item.objects.filter(
+        study=plan.study_id, language=language, right_answers__isnull=False
+    ).count()
+    wanted = min(plan.gold_items, available)
     return sorted(random.SystemRandom().sample(range(2, plan.batch_size + wanted + 1), wanted))
 
 
@@ -97,11 +106,11 @@ SELECT get_byte(uuid_send(key), 0), count(*) FROM judging_slot
 """
 
 
-def _begins_at(study: Study, language: str) -> UUID:
-    """Behind which key a new batch looks for its first item: at the keys of an ask that is drawn.
+def _first_cursor(study: Study, language: str) -> UUID:
+    """Draw the key after which a new batch looks for its first item, at the keys of a random ask.
 
-    Each ask is drawn as often as its share of all that is still wanted, so that none waits until all others
-    are done, and people who come at the same moment do not all begin at the same one.
+    An ask's probability is its share of the open slots. So no ask waits until all others are done, and workers who
+    begin at the same moment get different asks.
     """
     if len(asks_of_readers(study)) < 2:
         return UUID(int=0)
@@ -115,34 +124,36 @@ def _begins_at(study: Study, language: str) -> UUID:
 
 
 def _is_held(batch: Batch, now: datetime) -> bool:
-    """Whether others hold items in the worker's language that may become free within an hour."""
+    """True if others hold items in the worker's language that may become free within an hour."""
     unjudged = Slot.objects.filter(study=batch.study_id, language=batch.language, label=None, is_gold=False)
-    unjudged = unjudged.exclude(pk__in=left_over())
+    unjudged = unjudged.exclude(pk__in=abandoned_slots())
     return unjudged.filter(leased_until__range=(now, now + HOLD)).exists()
 
 
 def is_judged(study: Study, now: datetime) -> bool:
-    """Whether all that is wanted is judged, or held by somebody who is at it."""
-    unjudged = Slot.objects.filter(study=study, label=None, is_gold=False).exclude(pk__in=left_over())
+    """True if every wanted judgment has been given or is leased to an active worker."""
+    unjudged = Slot.objects.filter(study=study, label=None, is_gold=False).exclude(pk__in=abandoned_slots())
     if unjudged.filter(Q(leased_until=None) | Q(leased_until__lt=now)).exists():
         return False
-    crowding = Func(F("pk"), Value(now), function="judging_crowding", output_field=BooleanField())
+    exceeds_limit = Func(
+        F("pk"), Value(now), function="judging_exceeds_address_limit", output_field=BooleanField()
+    )
     idle = Batch.objects.filter(Exists(unjudged.filter(batch=OuterRef("pk"))), study=study, done=0)
-    return not idle.filter(crowding).exists()
+    return not idle.filter(exceeds_limit).exists()
 
 
-def judge_again(study: Study) -> None:
-    """Have others judge what the people of the study's pilot judged, in the caller's transaction.
+def requeue_pilot_judgments(study: Study) -> None:
+    """Have other workers judge again what the pilot judged, in the caller's transaction.
 
-    What they still judge after it does the same (judging/sql/save.sql).
+    Judgments that the pilot's workers save later are requeued by judging/sql/save.sql.
     """
     with connection.cursor() as cursor:
-        cursor.execute(_AGAIN, [study.pk])
+        cursor.execute(_REQUEUE, [study.pk])
 
 
 # Of a deck once: it is made again as a whole.
-_AGAIN = """
-SELECT judging_again(of_pilot.id)
+_REQUEUE = """
+SELECT judging_requeue_slot(of_pilot.id)
   FROM (SELECT max(s.id) AS id
           FROM judging_slot AS s
           JOIN judging_batch AS b ON b.id = s.batch_id
@@ -154,24 +165,24 @@ SELECT judging_again(of_pilot.id)
 
 
 def plan_of(study: Study) -> JudgingPlan:
-    """The study's plan, made as the paper of its protocol did if there is none."""
+    """The study's plan, created with the values of its protocol if it is missing."""
     plan, _is_new = JudgingPlan.objects.get_or_create(study=study, defaults=preset_of(study).plan)
     plan.study = study
     return plan
 
 
-def desk_of(public_id: UUID, worker_id: int) -> Desk:
-    """The worker's place with this batch.
+def get_rater_session(public_id: UUID, worker_id: int) -> RaterSession:
+    """The session of the worker with this batch.
 
     Raises:
-        RefusedError: there is no such batch, or it is another worker's.
+        RefusedError: there is no such batch, or it belongs to another worker.
     """
     batch = Batch.objects.select_related("study", "assignment").filter(public_id=public_id).first()
     if batch is None:
         raise RefusedError("unknown_dialogue", NO_SUCH_BATCH)
     if batch.worker_id != worker_id:
         raise RefusedError("not_yours", NOT_YOURS)
-    return Desk(
+    return RaterSession(
         batch_id=batch.pk,
         assignment_id=batch.assignment_id,
         participation_id=batch.assignment.participation_id,
@@ -191,76 +202,82 @@ JUDGE = BatchedStep(
 )  # fmt: skip
 
 
-async def judge_among_others(
-    desk: Desk, *, key: UUID, answers: Mapping[str, object], timing: Timing = NO_TIMING
-) -> Judged:
-    """As `judge`, but committed together with what others judge at this moment; see live/batches.py.
+async def judge_batched(
+    session: RaterSession, *, key: UUID, answers: Mapping[str, object], timing: Timing = NO_TIMING
+) -> SavedJudgment:
+    """Like `judge`, but in one commit with other workers' judgments of this moment; see live/batches.py.
 
     Raises:
-        RefusedError: as for `judge`.
+        RefusedError: as `judge`.
     """
-    ask, checked = _checked(desk, key, answers)
+    ask, checked = _checked(session, key, answers)
     if question_set(ask.question_set).free_texts:
-        await in_database(_refuse_without_reason, desk, key, ask, checked)
-    row = await JUDGE.row(**_step(desk, key, ask, checked, timing))
+        await in_database(_refuse_without_reason, session, key, ask, checked)
+    row = await JUDGE.row(**_step(session, key, ask, checked, timing))
     judged = _judged(row, checked)
-    if not desk.shows_reading:
+    if not session.shows_reading:
         return judged
-    return replace(judged, leased=await in_database(_with_reading, desk, judged.leased))
+    return replace(judged, leased=await in_database(_with_reading, session, judged.leased))
 
 
-def judge(desk: Desk, *, key: UUID, answers: Mapping[str, object], timing: Timing = NO_TIMING) -> Judged:
-    """Save the worker's judgment of an item, or change it, and lease the next. Safe to repeat.
+def judge(
+    session: RaterSession, *, key: UUID, answers: Mapping[str, object], timing: Timing = NO_TIMING
+) -> SavedJudgment:
+    """Save or change the worker's judgment of an item, and lease the next items. Safe to repeat.
 
     Raises:
-        RefusedError: the answers do not fit the questions, the batch is finished, or the item went to
-            somebody else because the lease was over; nothing was saved.
+        RefusedError: the answers do not fit the questions, the batch is finished, or the lease expired and the
+            item went to another worker; nothing was saved.
     """
-    ask, checked = _checked(desk, key, answers)
-    _refuse_without_reason(desk, key, ask, checked)
-    judged = _judged(JUDGE.row_alone(**_step(desk, key, ask, checked, timing)), checked)
-    return replace(judged, leased=_with_reading(desk, judged.leased))
+    ask, checked = _checked(session, key, answers)
+    _refuse_without_reason(session, key, ask, checked)
+    judged = _judged(JUDGE.row_alone(**_step(session, key, ask, checked, timing)), checked)
+    return replace(judged, leased=_with_reading(session, judged.leased))
 
 
-def _checked(desk: Desk, key: UUID, answers: Mapping[str, object]) -> tuple[Ask, dict[str, Answer]]:
-    ask = desk.ask_of(key)
+def _checked(
+    session: RaterSession, key: UUID, answers: Mapping[str, object]
+) -> tuple[Ask, dict[str, Answer]]:
+    ask = session.ask_of(key)
     try:
         return ask, question_set(ask.question_set).check(answers)
     except AnswersError as error:
-        raise RefusedError(error.code, why_not_taken(error)) from error
+        raise RefusedError(error.code, describe_answers_error(error)) from error
 
 
-def _step(desk: Desk, key: UUID, ask: Ask, checked: Mapping[str, Answer], timing: Timing) -> Values:
+def _step(
+    session: RaterSession, key: UUID, ask: Ask, checked: Mapping[str, Answer], timing: Timing
+) -> Values:
     return {
-        "batch": desk.batch_id,
+        "batch": session.batch_id,
         "key": str(key),
         "ask": ask.pk,
         "questions": ask.question_set,
         "answers": checked,
         **timing._asdict(),
-        "ahead": AHEAD,
-        "compared": compared(question_set(ask.question_set)),
+        "ahead": LEASED_AHEAD,
+        "compared": comparable_questions(question_set(ask.question_set)),
     }
 
 
-def _judged(row: Row | None, checked: dict[str, Answer]) -> Judged:
-    assert row, "judging_judge always says what came of it"
-    found = json.loads(row[0])
-    if found["outcome"] != "saved":
-        raise RefusedError(found["outcome"], REFUSALS[found["outcome"]])
-    return Judged(checked, found["leased"], _progress(found["done"], found["size"], found["held"]))
+def _judged(row: Row | None, checked: dict[str, Answer]) -> SavedJudgment:
+    assert row, "judging_judge always returns a result"
+    result = json.loads(row[0])
+    if result["outcome"] != "saved":
+        raise RefusedError(result["outcome"], REFUSALS[result["outcome"]])
+    return SavedJudgment(checked, result["leased"], _progress(result["done"], result["size"], result["held"]))
 
 
-def _refuse_without_reason(desk: Desk, key: UUID, ask: Ask, answers: Mapping[str, Answer]) -> None:
-    """Of a battery, free text is answered where a reason is asked, and nowhere else.
+def _refuse_without_reason(session: RaterSession, key: UUID, ask: Ask, answers: Mapping[str, Answer]) -> None:
+    """Check that cards of a battery have free text exactly where a reason is asked.
 
     Raises:
-        RefusedError: it is missing, or nobody asked for it.
+        RefusedError: the reason is missing, or none was asked for.
     """
     free = question_set(ask.question_set).free_texts
     if not free:
         return
-    card = Slot.objects.filter(batch=desk.batch_id, key=key).exclude(deck=None)
+    card = Slot.objects.filter(batch=session.batch_id, key=key).exclude(deck=None)
     asks = card.values_list("asks_reason", flat=True).first()
     given = [name for name in free if answers.get(name)]
     if asks and len(given) < len(free):
@@ -288,38 +305,38 @@ SELECT jsonb_build_object(
 """
 
 
-def state(desk: Desk) -> dict[str, Any]:
-    """All that a page shows: the items before the worker, those just judged, and how far the batch is."""
-    if Assignment.objects.filter(pk=desk.assignment_id, outcome="").exists():
-        _lease(desk.batch_id, AHEAD)
-    found = _one(_STATE, [LOOKING_BACK, desk.batch_id])
+def state(session: RaterSession) -> dict[str, Any]:
+    """Everything that the judging page shows: leased items, recently judged items, and progress."""
+    if Assignment.objects.filter(pk=session.assignment_id, outcome="").exists():
+        _lease(session.batch_id, LEASED_AHEAD)
+    found = _json_value(_STATE, [MOST_REVIEWABLE, session.batch_id])
     progress = _progress(found["done"], found["size"], len(found["held"]))
     return {
-        "items": _with_reading(desk, found["held"]),
-        "judged": _with_reading(desk, found["judged"]),
+        "items": _with_reading(session, found["held"]),
+        "judged": _with_reading(session, found["judged"]),
         "progress": progress,
         "is_over": found["finished"],
     }
 
 
-def _with_reading(desk: Desk, items: list[Shown]) -> list[Shown]:
-    """The items, with what is read beside them if the study shows that."""
-    if not desk.shows_reading or not items:
+def _with_reading(session: RaterSession, items: list[ShownItem]) -> list[ShownItem]:
+    """The items with their reading, if the study shows it."""
+    if not session.shows_reading or not items:
         return items
-    found = read_in_slots(desk.batch_id, [item["key"] for item in items])
+    found = reading_of_slots(session.batch_id, [item["key"] for item in items])
     return [item | {"reading": found.get(item["key"], [])} for item in items]
 
 
 @transaction.atomic
-def finish(desk: Desk, *, now: datetime | None = None) -> None:
-    """End the batch; the worker's completion code becomes valid. Safe to repeat.
+def finish(session: RaterSession, *, now: datetime | None = None) -> None:
+    """End the batch, which makes the worker's completion code valid. Safe to repeat.
 
-    A batch for which nothing is left is finished with fewer items, and paid in full.
+    If nothing is left to judge, a batch may finish with fewer items and is paid in full.
 
     Raises:
-        RefusedError: an item waits to be judged.
+        RefusedError: there are items left to judge.
     """
-    batch = Batch.objects.select_for_update().select_related("assignment").get(pk=desk.batch_id)
+    batch = Batch.objects.select_for_update().select_related("assignment").get(pk=session.batch_id)
     if batch.assignment.outcome:
         return
     if batch.done < batch.size:
@@ -334,14 +351,14 @@ def _progress(done: int, size: int, held: int) -> dict[str, object]:
 
 
 def _lease(batch_id: int, ahead: int) -> int:
-    """Hold so many items for the batch; how many are new to it."""
+    """Lease this many items for the batch, and return the number of new ones."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT judging_lease(%s, %s, 0)", [batch_id, ahead])
         return int(cursor.rowcount)
 
 
 def _deal(batch_id: int) -> int:
-    """Give the batch a whole deck; how many items that are, 0 if none is left for its worker."""
+    """Give the batch a whole deck, and return its number of items; 0 if none is left for the worker."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT judging_deal(%s)", [batch_id])
         row = cursor.fetchone()
@@ -349,8 +366,8 @@ def _deal(batch_id: int) -> int:
     return int(row[0])
 
 
-def _one(statement: str, parameters: list[Any]) -> dict[str, Any]:
-    """The only value of a statement that gives one JSON object."""
+def _json_value(statement: str, parameters: list[Any]) -> dict[str, Any]:
+    """The single JSON value that a statement returns."""
     with connection.cursor() as cursor:
         cursor.execute(statement, parameters)
         row = cursor.fetchone()

@@ -1,4 +1,4 @@
-"""Training questions that workers answer rightly before they judge, where the plan asks for it."""
+"""Training questions that workers must answer correctly before they judge, if the plan wants them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,19 +14,19 @@ from evaluation.questions.sets.preference import training_of, wrong_in
 from turnwise.crowd.languages import ENGLISH
 from turnwise.crowd.models import Assignment, Outcome, Participation
 from turnwise.crowd.refusals import EntryRefusedError
-from turnwise.judging.asks import sets_of
+from turnwise.judging.asks import question_sets_of
 from turnwise.judging.models import JudgingPlan, Training
 from turnwise.studies.models import Study
 
 
 @dataclass(frozen=True, slots=True)
-class Marked:
-    """A training question with what somebody answered.
+class MarkedExample:
+    """A training question with a worker's answers.
 
     Attributes:
-        example: what is judged, and why the right answers are right.
-        wrong: keys of the questions that were answered wrongly; empty: all is right.
-        given: the answers.
+        example: the example, with its right answers and their reasons.
+        wrong: keys of the questions with a wrong answer; empty: all answers are right.
+        given: the worker's answers.
     """
 
     example: Example
@@ -34,7 +34,7 @@ class Marked:
     given: Mapping[str, object]
 
 
-def not_passed() -> EntryRefusedError:
+def training_failed() -> EntryRefusedError:
     return EntryRefusedError(
         "training_failed",
         status=403,
@@ -45,58 +45,58 @@ def not_passed() -> EntryRefusedError:
     )
 
 
-def tries_of(study: Study) -> int:
-    """How often workers may try; 0: the study has no training."""
+def allowed_tries(study: Study) -> int:
+    """Number of attempts that workers have; 0: the study has no training."""
     plan: JudgingPlan | None = getattr(study, "judging", None)
     return plan.training_tries if plan else 0
 
 
 def examples_of(study: Study, language: str = ENGLISH) -> list[tuple[QuestionSet, Example]]:
-    """The training questions of all that readers are asked, each with its set, in this language."""
-    sets = [questions.in_language(language) for questions in sets_of(study)]
+    """Training examples of all question sets of readers, each with its set, in this language."""
+    sets = [questions.in_language(language) for questions in question_sets_of(study)]
     return [(questions, example) for questions in sets for example in training_of(questions, language)]
 
 
-def _of(participation: Participation) -> QuerySet[Training]:
+def _trainings_of(participation: Participation) -> QuerySet[Training]:
     return Training.objects.filter(worker=participation.worker_id, study=participation.study_id)
 
 
 def is_due(participation: Participation) -> bool:
-    """Whether the worker has still to pass.
+    """True if the worker has not passed the training yet.
 
     Raises:
-        EntryRefusedError: they have used all their tries.
+        EntryRefusedError: the worker has used all attempts.
     """
-    allowed = tries_of(participation.study)
+    allowed = allowed_tries(participation.study)
     if not allowed:
         return False
-    found = _of(participation).first()
+    found = _trainings_of(participation).first()
     if found and found.passed_at is None and found.tries >= allowed:
-        raise not_passed()
+        raise training_failed()
     return found is None or found.passed_at is None
 
 
 @transaction.atomic
-def answer(participation: Participation, given: Sequence[Mapping[str, object]]) -> list[Marked]:
-    """Mark one try. With all answers right the worker has passed.
+def mark_attempt(participation: Participation, given: Sequence[Mapping[str, object]]) -> list[MarkedExample]:
+    """Mark one attempt. The worker has passed if all answers are right.
 
     Args:
-        participation: whose.
-        given: by training question, in their order, the answers.
+        participation: the worker's participation.
+        given: answers to each training question, in order.
 
     Raises:
-        EntryRefusedError: it was the last try, or none is left.
+        EntryRefusedError: no attempt is left.
     """
     Participation.objects.select_for_update(no_key=True).get(pk=participation.pk)
-    # Read after the lock, for which a withdrawal may have been waited.
+    # Read after the lock, since a withdrawal may have ended the assignment meanwhile.
     has_ended = Assignment.objects.filter(participation=participation).exclude(outcome="").exists()
     if has_ended or not is_due(participation):
         return []
     marked = [
-        Marked(example, wrong_in(example, questions, answers), answers)
+        MarkedExample(example, wrong_in(example, questions, answers), answers)
         for (questions, example), answers in zip(examples_of(participation.study), given, strict=True)
     ]
-    training = _of(participation).first() or Training(
+    training = _trainings_of(participation).first() or Training(
         worker_id=participation.worker_id, study_id=participation.study_id
     )
     training.tries += 1
@@ -106,19 +106,19 @@ def answer(participation: Participation, given: Sequence[Mapping[str, object]]) 
     return marked
 
 
-def left(participation: Participation) -> str:
-    """How many tries are left, in words."""
-    used = _of(participation).values_list("tries", flat=True).first() or 0
-    return in_words(tries_of(participation.study) - used)
+def attempts_left_text(participation: Participation) -> str:
+    """Sentence that says how many attempts the worker has left."""
+    used = _trainings_of(participation).values_list("tries", flat=True).first() or 0
+    return describe_attempts_left(allowed_tries(participation.study) - used)
 
 
-def in_words(n: int) -> str:
-    """So many tries that are left."""
+def describe_attempts_left(n: int) -> str:
+    """Sentence about this number of attempts."""
     return ngettext("You have %(n)d attempt left.", "You have %(n)d attempts left.", n) % {"n": n}
 
 
 def why_untrainable(sets: Sequence[QuestionSet], tries: int) -> str:
-    """Why workers cannot be trained with any of these questions; empty if they can, or need not."""
+    """Reason why workers cannot be trained with these questions; empty if they can or need not."""
     if not tries or any(training_of(questions) for questions in sets):
         return ""
     return _(

@@ -1,7 +1,4 @@
-"""First-party labels (of who chatted) beside third-party labels (of readers) of the same, ask by ask.
-
-The comparison of both parties about an ask as a job: wanted, worked out once, kept with what it covers.
-"""
+"""Agreement of chatters (first party) with readers (third party), ask by ask, computed by a job."""
 
 import json
 import logging
@@ -17,10 +14,10 @@ from django.db.models import F
 from django.utils.translation import gettext as _
 
 from evaluation.questions import Question, QuestionSet
-from evaluation.report.studies.rater_groups import Both, compared_parties
+from evaluation.report.studies.rater_groups import JudgedTurn, compared_parties
 from turnwise.judging.models import Agreement
 from turnwise.labels.queries import votes_on
-from turnwise.live.jobs import AGREEMENTS, is_worked_on, only_here, why_ended
+from turnwise.live.jobs import AGREEMENTS, describe_failure, exclusive_lock, is_locked
 from turnwise.questions.question_sets import question_set
 from turnwise.studies.asks import About
 from turnwise.studies.models import Ask
@@ -88,19 +85,19 @@ SELECT CASE WHEN t.position IS NULL THEN judging_system(NULL, t.dialogue_id) ELS
 
 
 @dataclass(slots=True)
-class OfBoth:
-    """A turn, or a whole conversation, with the answers of both parties.
+class JudgedByBoth:
+    """A turn or a whole conversation with the answers of both parties.
 
     Attributes:
-        pk: of the turn or the conversation.
-        bot: who said it, or talked there.
-        dialogue_id: of the conversation.
-        dialogue: its public name.
-        position: of the turn; None of a whole conversation.
-        text: of the turn.
-        before: what was said before it.
-        chatters: the answers of each of those who talked.
-        readers: the answers of each reader.
+        pk: key of the turn or conversation.
+        bot: title of the bot.
+        dialogue_id: key of the conversation.
+        dialogue: public id of the conversation.
+        position: position of the turn; None for a whole conversation.
+        text: text of the turn.
+        before: text of the turn before it.
+        chatters: answers of each chatter.
+        readers: answers of each reader.
     """
 
     pk: int
@@ -113,8 +110,8 @@ class OfBoth:
     chatters: list[dict[str, Any]] = field(default_factory=list)
     readers: list[dict[str, Any]] = field(default_factory=list)
 
-    def against(self, key: str) -> float:
-        """Share of the readers whose answer to the question is not the chatter's; of two, of either's."""
+    def disagreement(self, key: str) -> float:
+        """Share of (chatter, reader) pairs with different answers to this question."""
         pairs = [
             (chatter.get(key), answer[key])
             for chatter in self.chatters
@@ -124,39 +121,41 @@ class OfBoth:
         return sum(1 for one, other in pairs if one != other) / max(len(pairs), 1)
 
     def verdicts(self, questions: Sequence[Question]) -> list[dict[str, Any]]:
-        """For each question the chatter's answer and the readers' votes, in words."""
+        """For each question, the chatter's answer and the readers' votes as captions."""
         return [
             {
-                "chatter": ", ".join(q.caption_of(said[q.key]) for said in self.chatters if q.key in said),
+                "chatter": ", ".join(q.caption_of(own[q.key]) for own in self.chatters if q.key in own),
                 "readers": votes_on(q, self.readers),
             }
             for q in questions
         ]
 
 
-def labels_of_both(ask: Ask) -> str:
-    """A word for the labels that a comparison would read now; empty if there are none of both parties."""
+def label_fingerprint(ask: Ask) -> str:
+    """A text that changes with the labels of both parties; empty if nothing was judged by both."""
     with connection.cursor() as cursor:
         cursor.execute(_of(ask, _COVERED), _values(ask))
         count, newest = cursor.fetchone()
     return f"{count} {newest}" if count else ""
 
 
-def judged_by_both(ask: Ask, only: list[int] | None = None) -> list[OfBoth]:
-    """What an ask is about, or only these, that who talked and at least one reader judged.
+def judged_by_both(ask: Ask, only: list[int] | None = None) -> list[JudgedByBoth]:
+    """Turns or conversations (all, or only these) judged by a chatter and at least one reader.
 
-    What they see most differently comes first.
+    The largest disagreement comes first.
     """
     with connection.cursor() as cursor:
         cursor.execute(_of(ask, _LABELS), {**_values(ask), "only": only, "most": MOST_LABELS})
         rows = cursor.fetchall()
-    found: dict[int, OfBoth] = {}
+    found: dict[int, JudgedByBoth] = {}
     for bot, dialogue_id, dialogue, pk, position, text, before, is_first, answers in rows:
-        of_both = found.setdefault(pk, OfBoth(pk, bot, dialogue_id, dialogue, position, text, before))
+        of_both = found.setdefault(pk, JudgedByBoth(pk, bot, dialogue_id, dialogue, position, text, before))
         (of_both.chatters if is_first else of_both.readers).append(json.loads(answers))
     first = question_set(ask.question_set).questions[0].key
-    whole = [each for each in found.values() if each.chatters and each.readers]  # the bound may cut the last
-    return sorted(whole, key=lambda each: -each.against(first))
+    whole = [
+        each for each in found.values() if each.chatters and each.readers
+    ]  # the limit may cut the last one
+    return sorted(whole, key=lambda each: -each.disagreement(first))
 
 
 def _of(ask: Ask, statement: str) -> str:
@@ -170,13 +169,13 @@ def _values(ask: Ask) -> dict[str, Any]:
     return {"study": ask.study_id, "ask": ask.pk, "questions": ask.question_set}
 
 
-def parties(questions: QuestionSet, judged: Sequence[OfBoth]) -> Iterator[dict[str, Any]]:
-    """By bot, each score of both parties, their difference, and how far they agree."""
+def compare_by_bot(questions: QuestionSet, judged: Sequence[JudgedByBoth]) -> Iterator[dict[str, Any]]:
+    """Yield for each bot the scores of both parties, their difference and their agreement."""
     rng = np.random.default_rng(SEED)
-    of_bots: dict[str, list[Both]] = {}
+    of_bots: dict[str, list[JudgedTurn]] = {}
     for each in judged:
         of_bots.setdefault(each.bot, []).extend(
-            Both(each.dialogue_id, chatter, each.readers) for chatter in each.chatters
+            JudgedTurn(each.dialogue_id, chatter, each.readers) for chatter in each.chatters
         )
     for bot in sorted(of_bots):
         yield {
@@ -188,80 +187,82 @@ def parties(questions: QuestionSet, judged: Sequence[OfBoth]) -> Iterator[dict[s
 
 log = logging.getLogger(__name__)
 
-AT_WORK = (Agreement.State.QUEUED, Agreement.State.RUNNING)
+PENDING = (Agreement.State.QUEUED, Agreement.State.RUNNING)
 # A message that starts the job can be lost with Redis, and a process can die: then it can be sent once more.
 RESEND_AFTER = timedelta(seconds=60)
 MOST_ATTEMPTS = 3
 
 
-class Standing(NamedTuple):
-    """How the comparison about an ask stands.
+class ComparisonStatus(NamedTuple):
+    """State of the comparison about an ask.
 
     Attributes:
-        agreement: as it was asked for last; None: never.
-        is_of_old: whether labels have come or changed since.
-        is_lost: whether it was asked for and nobody is at it.
+        agreement: the latest comparison; None: it was never requested.
+        is_outdated: True if labels were added or changed since.
+        is_lost: True if it was requested but no process works on it.
     """
 
     agreement: Agreement | None
-    is_of_old: bool = False
+    is_outdated: bool = False
     is_lost: bool = False
 
 
-def standing(ask: Ask, *, now: datetime) -> Standing | None:
-    """What is known of the agreement about an ask; None where both parties have judged nothing in common."""
-    covers = labels_of_both(ask)
+def comparison_status(ask: Ask, *, now: datetime) -> ComparisonStatus | None:
+    """State of the comparison about an ask; None if both parties have judged nothing in common."""
+    covers = label_fingerprint(ask)
     if not covers:
         return None
     known = Agreement.objects.filter(ask=ask).defer("things").first()
     if known is None:
-        return Standing(None)
-    if known.is_under_way:
-        is_lost = known.wanted_at < now - RESEND_AFTER and not is_worked_on(AGREEMENTS, ask.pk)
-        return Standing(known, is_lost=is_lost)
-    return Standing(known, is_of_old=known.state == Agreement.State.READY and known.covers != covers)
+        return ComparisonStatus(None)
+    if known.is_in_progress:
+        is_lost = known.wanted_at < now - RESEND_AFTER and not is_locked(AGREEMENTS, ask.pk)
+        return ComparisonStatus(known, is_lost=is_lost)
+    return ComparisonStatus(
+        known, is_outdated=known.state == Agreement.State.READY and known.covers != covers
+    )
 
 
-def want(ask: Ask, *, now: datetime) -> bool:
-    """Have it worked out; whether a worker has to be told, as it is wanted anew or its message was lost.
+def request_comparison(ask: Ask, *, now: datetime) -> bool:
+    """Request the comparison. True if a job must be sent, because it is new or was lost.
 
-    The result so far stays until then.
+    The earlier result stays until the new one is ready.
     """
-    found = standing(ask, now=now)
-    if found is None:
+    status = comparison_status(ask, now=now)
+    if status is None:
         return False
-    if found.agreement is None:
+    if status.agreement is None:
         return Agreement.objects.get_or_create(ask=ask, defaults={"wanted_at": now})[1]
-    same = Agreement.objects.filter(pk=found.agreement.pk, wanted_at=found.agreement.wanted_at)
-    if found.is_lost:
-        return bool(same.filter(state__in=AT_WORK).update(wanted_at=now))
+    same = Agreement.objects.filter(pk=status.agreement.pk, wanted_at=status.agreement.wanted_at)
+    if status.is_lost:
+        return bool(same.filter(state__in=PENDING).update(wanted_at=now))
     fresh = {"state": Agreement.State.QUEUED, "attempts": 0, "done": 0, "bots": 0, "reason": ""}
-    return bool(same.exclude(state__in=AT_WORK).update(wanted_at=now, **fresh))
+    return bool(same.exclude(state__in=PENDING).update(wanted_at=now, **fresh))
 
 
-def work_out(ask_id: int) -> None:
-    """Work out what is wanted. Runs at most once at a time; what is done stays as it is."""
-    with only_here(AGREEMENTS, ask_id) as mine:
+def run_comparison(ask_id: int) -> None:
+    """Compute a requested comparison. Only one process runs it at a time; a finished one stays as it is."""
+    with exclusive_lock(AGREEMENTS, ask_id) as mine:
         if not mine or not _begin(ask_id):
             return
         try:
             _compare(Ask.objects.get(pk=ask_id))
         except (OperationalError, InterfaceError):
-            # The database went away: that says nothing of the labels. The page offers to ask again.
-            log.exception("The agreement about ask %s was broken off.", ask_id)
+            # The database was unavailable, which is no fault of the labels. The page offers to ask again.
+            log.exception("The comparison about ask %s was interrupted.", ask_id)
             connection.close()
         except Exception as error:
-            log.exception("The agreement about ask %s could not be worked out.", ask_id)
-            give_up(ask_id, why_ended(error))
+            log.exception("The comparison about ask %s failed.", ask_id)
+            mark_failed(ask_id, describe_failure(error))
 
 
-def give_up(ask_id: int, why: str) -> None:
-    """It is not worked out for this reason, and may be asked for again."""
+def mark_failed(ask_id: int, why: str) -> None:
+    """Mark the comparison as failed for this reason; it may be requested again."""
     _store(ask_id, state=Agreement.State.FAILED, reason=why)
 
 
 def _begin(ask_id: int) -> bool:
-    waiting = Agreement.objects.filter(ask_id=ask_id, state__in=AT_WORK)
+    waiting = Agreement.objects.filter(ask_id=ask_id, state__in=PENDING)
     died = _("The process that compared them ended %(times)s times before it was done.")
     waiting.filter(attempts__gte=MOST_ATTEMPTS).update(
         state=Agreement.State.FAILED, reason=died % {"times": MOST_ATTEMPTS}
@@ -270,11 +271,11 @@ def _begin(ask_id: int) -> bool:
 
 
 def _compare(ask: Ask) -> None:
-    covers = labels_of_both(ask)  # before the labels: what comes in between is compared again
+    covers = label_fingerprint(ask)  # read before the labels, so that later ones are noticed
     judged = judged_by_both(ask)
     _store(ask.pk, bots=len({each.bot for each in judged}))
     figures = []
-    for done, of_bot in enumerate(parties(question_set(ask.question_set), judged), 1):
+    for done, of_bot in enumerate(compare_by_bot(question_set(ask.question_set), judged), 1):
         figures.append(of_bot)
         _store(ask.pk, done=done)
     _store(
@@ -290,12 +291,12 @@ def _store(ask_id: int, **values: object) -> None:
     Agreement.objects.filter(ask_id=ask_id).update(**values)
 
 
-def number_compared(ask: Ask) -> int:
+def count_compared(ask: Ask) -> int:
     return Agreement.objects.filter(ask=ask).values_list("things__len", flat=True).first() or 0
 
 
-def disputed(ask: Ask, start: int, end: int) -> list[OfBoth]:
-    """Some of what both parties judged, what they see most differently first."""
+def most_disputed(ask: Ask, start: int, end: int) -> list[JudgedByBoth]:
+    """A slice of what both parties judged, the largest disagreement first."""
     of_page = Agreement.objects.filter(ask=ask).values_list(f"things__{start}_{end}", flat=True).first()
     if not of_page:
         return []

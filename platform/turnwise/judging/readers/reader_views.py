@@ -1,7 +1,4 @@
-"""Reads of what raters said of one bot, over judging studies.
-
-What a bot said, and how the raters of judging studies voted on it.
-"""
+"""Pages of readers' votes on one bot, and of the agreement of chatters and readers."""
 
 from functools import partial
 from typing import Any
@@ -30,31 +27,33 @@ from turnwise.studies.models import Ask, Study
 from turnwise.studies.queries import readable_real_studies_of, studies_of
 
 VOTES = {"given": "judged by anybody", "split": "judged differently", "none": "not judged yet"}
-"""What the items can be narrowed to, by its name in an address."""
+"""Filters of the list by their value in the address."""
 
 
-def judged_of(bot: Bot, studies: QuerySet[Study]) -> "QuerySet[Item]":
-    """The bot's responses and turns in the queues of these studies, the newest first; each knows `before`."""
-    said_before = Turn.objects.filter(
+def items_of_bot(bot: Bot, studies: QuerySet[Study]) -> "QuerySet[Item]":
+    """The bot's responses and turns in the queues of these studies, newest first, annotated with `before`."""
+    previous_turn = Turn.objects.filter(
         dialogue=OuterRef("turn__dialogue"), position=OuterRef("turn__position") - 1
     )
     return (
         Item.objects.filter(study__in=studies, right_answers__isnull=True)
         .filter(Q(response__bot_version__bot=bot) | Q(turn__bot_version__bot=bot))
-        .annotate(before=Subquery(said_before.values("text")[:1]))
+        .annotate(before=Subquery(previous_turn.values("text")[:1]))
         .select_related("study", "ask", "response__context", "turn")
         .prefetch_related("slots__label")
         .order_by("-pk")
     )
 
 
-def with_votes(items: "QuerySet[Item]", kind: str) -> "QuerySet[Item]":
-    """Those of the items that raters have judged, judged differently, or not judged; all for another word."""
+def filter_by_votes(items: "QuerySet[Item]", kind: str) -> "QuerySet[Item]":
+    """Items that raters have judged, judged differently, or not judged; all items for another `kind`."""
     if kind not in VOTES:
         return items
-    counted = items.annotate(given=Count("slots__label"), kinds=Count("slots__label__answers", distinct=True))
-    narrowed = {"given": Q(given__gt=0), "split": Q(kinds__gt=1), "none": Q(given=0)}
-    return counted.filter(narrowed[kind])
+    counted = items.annotate(
+        votes=Count("slots__label"), answers=Count("slots__label__answers", distinct=True)
+    )
+    conditions = {"given": Q(votes__gt=0), "split": Q(answers__gt=1), "none": Q(votes=0)}
+    return counted.filter(conditions[kind])
 
 
 TURNS_PER_PAGE = 50
@@ -62,18 +61,18 @@ TURNS_PER_PAGE = 50
 
 @require_GET
 @login_required
-def judged(request: HttpRequest, name: str) -> HttpResponse:
-    """The bot's responses and turns in the judging studies that this person may see."""
+def bot_judgments(request: HttpRequest, name: str) -> HttpResponse:
+    """List the bot's responses and turns in the judging studies that this person may see."""
     bot = get_object_or_404(Bot, name=name)
     studies = readable_real_studies_of(request.user)
-    items = judged_of(bot, studies)
-    if not items.exists():  # whose votes are there to read may know that there is such a bot
+    items = items_of_bot(bot, studies)
+    if not items.exists():  # people who may read its votes may know of the bot
         bot = get_object_or_404(visible_bots(request.user), name=name)
     of_bot = studies.filter(pk__in=items.values("study")).order_by("title", "pk")
     study = next((each for each in of_bot if str(each.pk) == request.GET.get("study")), None)
     votes = request.GET.get("votes", "")
-    chosen = with_votes(items.filter(study=study) if study else items, votes)
-    page = Paginator(chosen, TURNS_PER_PAGE).get_page(request.GET.get("page"))
+    filtered = filter_by_votes(items.filter(study=study) if study else items, votes)
+    page = Paginator(filtered, TURNS_PER_PAGE).get_page(request.GET.get("page"))
     context = {
         "bot": bot,
         "studies": of_bot,
@@ -108,20 +107,20 @@ def _turn_before(item: Item) -> list[str]:
 @require_GET
 @login_required
 def readers(request: HttpRequest, pk: int) -> HttpResponse:
-    """What those who talked answered to an ask beside what readers said of the same in another study."""
+    """Show the answers of chatters to an ask beside those of readers in other studies."""
     study = get_object_or_404(studies_of(request.user), pk=pk)
     ask = _ask(study, request.GET.get("ask"))
     questions = question_set(ask.question_set).questions
-    found = reader_comparison.standing(ask, now=timezone.now())
-    known = found.agreement if found else None
-    count = reader_comparison.number_compared(ask) if known else 0
+    status = reader_comparison.comparison_status(ask, now=timezone.now())
+    known = status.agreement if status else None
+    count = reader_comparison.count_compared(ask) if known else 0
     page = Paginator(range(count), PER_PAGE).get_page(request.GET.get("page"))
-    judged = reader_comparison.disputed(ask, page.start_index() - 1, page.end_index()) if count else []
+    judged = reader_comparison.most_disputed(ask, page.start_index() - 1, page.end_index()) if count else []
     context = {
         "study": study,
         "ask": ask,
         "questions": questions,
-        "standing": found,
+        "status": status,
         "agreement": known,
         "page": page,
         "rows": [{"judged": each, "verdicts": each.verdicts(questions)} for each in judged],
@@ -134,18 +133,18 @@ def readers(request: HttpRequest, pk: int) -> HttpResponse:
 def compare_readers(request: HttpRequest, pk: int) -> HttpResponse:
     study = get_object_or_404(studies_of(request.user), pk=pk)
     ask = _ask(study, request.POST.get("ask"))
-    is_wanted = reader_comparison.want(ask, now=timezone.now())
+    is_wanted = reader_comparison.request_comparison(ask, now=timezone.now())
     if is_wanted and not is_sent(partial(tasks.work_out_agreement.delay, ask.pk)):
-        reader_comparison.give_up(ask.pk, str(NOT_STARTED))
-    there = reverse("judging:readers", args=[pk])
-    return redirect(f"{there}?ask={ask.number}" if ask != study.asked[0] else there)
+        reader_comparison.mark_failed(ask.pk, str(NOT_STARTED))
+    address = reverse("judging:readers", args=[pk])
+    return redirect(f"{address}?ask={ask.number}" if ask != study.asked[0] else address)
 
 
 def _ask(study: Study, number: str | None) -> Ask:
-    """The ask of this number; the first if it has none such.
+    """The ask with this number, else the first.
 
     Raises:
-        Http404: the study asks nothing about what is said.
+        Http404: the study has no asks.
     """
     if not study.asked:
         raise Http404("Nothing is asked in this study.")

@@ -1,4 +1,4 @@
-"""A part of a study judged again by a second group of people, and both groups beside each other."""
+"""A second group of readers that judges a part of a study again, and the comparison of both groups."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,7 +16,7 @@ from evaluation.report.studies.rater_groups import Group, compared_groups
 from evaluation.statistics.inference import Nouns
 from turnwise.judging.asks import asks_of_readers
 from turnwise.judging.items.subjects import Added, add_dialogues, add_turns, insert
-from turnwise.judging.queries import counted_in, items_of, queued_items_of
+from turnwise.judging.queries import counts_in_primary_analysis, items_of, queued_items_of
 from turnwise.questions.question_sets import question_set
 from turnwise.studies.asks import About, Asked
 from turnwise.studies.models import Ask, Study
@@ -41,9 +41,9 @@ INSERT INTO judging_item (study_id, ask_id, turn_id, response_id, dialogue_id, c
 SELECT %(study)s, ask.id, i.turn_id, i.response_id, i.dialogue_id, i.context_id, judging_key(ask.number),
        i.language
   FROM found JOIN drawn ON drawn.cluster = found.cluster JOIN judging_item AS i ON i.id = found.id
-  JOIN studies_ask AS theirs ON theirs.id = i.ask_id
-  JOIN studies_ask AS ask ON ask.study_id = %(study)s AND ask.question_set = theirs.question_set
-   AND ask.about = theirs.about
+  JOIN studies_ask AS source_ask ON source_ask.id = i.ask_id
+  JOIN studies_ask AS ask ON ask.study_id = %(study)s AND ask.question_set = source_ask.question_set
+   AND ask.about = source_ask.about
  WHERE i.pair_id IS NULL
  ORDER BY ask.number, i.id
     ON CONFLICT DO NOTHING
@@ -80,27 +80,27 @@ SELECT found.system, a.id, found.cluster, l.rater_id, l.answers
   JOIN judging_slot AS slot ON slot.item_id = CASE WHEN %(is_first)s THEN a.id ELSE o.id END
    AND slot.occasion = 1
   JOIN labels_label AS l ON l.id = slot.label_id
- WHERE {counted_in("l.study_id")}
+ WHERE {counts_in_primary_analysis("l.study_id")}
  ORDER BY a.id, l.id
  LIMIT {MOST_LABELS}
 """
 
 
 @transaction.atomic
-def add_drawn(study: Study, source: Study, *, number: int, seed: int, language: str) -> Added:
-    """Have a part of another study judged: so many contexts or conversations, as many of each system.
+def add_sample(study: Study, source: Study, *, number: int, seed: int, language: str) -> Added:
+    """Add a sample of another study's contexts or conversations, equally many of each system.
 
     Args:
-        study: where they are judged; a judging study.
-        source: a judging study, of whose contexts or conversations all items are taken that `study` asks
-            the same about, or one of conversations, of which the turns are, the wholes, or both, as `study`
-            asks about them.
-        number: how many contexts or conversations, at least 1.
-        seed: another number draws others; the same one always the same.
-        language: of the conversations of a study of conversations.
+        study: the judging study of the second group.
+        source: a judging study, whose items are added for the asks that both have, or a study of
+        conversations,
+            whose turns, whole conversations or both are added, as `study` asks about them.
+        number: number of contexts or conversations, at least 1.
+        seed: determines the sample.
+        language: language of the conversations, if `source` is a study of conversations.
 
     Raises:
-        ValidationError: the questions are about something else, or the language is not of both.
+        ValidationError: the questions are about something else, or a study does not have the language.
     """
     if source.items.exists():
         return Added(insert(study, _DRAWN, source=source.pk, sample=number, seed=str(seed)))
@@ -114,39 +114,40 @@ def add_drawn(study: Study, source: Study, *, number: int, seed: int, language: 
 
 
 # As what readers judge what those who talked were asked about.
-_READ_AS = {
+_ABOUT_FOR_READERS = {
     About.OWN_TURN: About.RESPONSE,
     About.PARTNER_TURN: About.RESPONSE,
     About.DIALOGUE: About.DIALOGUE,
 }
 
 
-def asked_again(source: Study) -> list[Asked]:
-    """What a second group is asked: all that the study asks readers, or that readers can be asked of it."""
+def asks_of_second_group(source: Study) -> list[Asked]:
+    """Asks for a second group: those of the study's readers, and those of its chatters for readers."""
     return list(
         dict.fromkeys(
-            Asked(ask.question_set, _READ_AS.get(About(ask.about), About(ask.about))) for ask in source.asked
+            Asked(ask.question_set, _ABOUT_FOR_READERS.get(About(ask.about), About(ask.about)))
+            for ask in source.asked
         )
     )
 
 
-def groups_of(study: Study) -> list[int]:
-    """The keys of the other studies in which items or conversations of this one are judged."""
+def other_groups_of(study: Study) -> list[int]:
+    """Keys of the other studies that judge items or conversations of this study."""
     with connection.cursor() as cursor:
         cursor.execute(" UNION ".join(_GROUPS) + " ORDER BY 1", [study.pk] * len(_GROUPS))
         return [pk for (pk,) in cursor.fetchall()]
 
 
 @dataclass(frozen=True, slots=True)
-class AskOfBoth:
-    """What two groups say of what both were asked.
+class ComparedAsk:
+    """Scores of two groups for an ask that both have.
 
     Attributes:
-        number: of the ask in the first study.
-        about: what its questions are about.
-        questions: what was asked.
-        systems: for each system of which both judged something `system`, `items` that both have, and
-            `scores` of `compared_groups`.
+        number: number of the ask in the first study.
+        about: subject of its questions.
+        questions: its question set.
+        systems: for each system judged by both, `system`, the number of common `items`, and `scores` of
+            `compared_groups`.
     """
 
     number: int
@@ -155,26 +156,26 @@ class AskOfBoth:
     systems: list[dict[str, Any]]
 
 
-def beside_each_other(first: Study, second: Study) -> list[AskOfBoth]:
-    """By ask and system, each score of both groups over the items that both judged.
+def compare_groups(first: Study, second: Study) -> list[ComparedAsk]:
+    """Scores of both groups over the items that both judged, by ask and system.
 
-    At most 100,000 labels of each group and ask. An ask of which no item has judgments of both is left out.
+    At most 100,000 labels of each group and ask are read. Asks without common judgments are left out.
     """
     rng = np.random.default_rng(SEED)
     both = [
-        AskOfBoth(one.number, one.about, question_set(one.question_set), _systems(one, other, rng))
-        for one, other in _alike(first, second)
+        ComparedAsk(one.number, one.about, question_set(one.question_set), _systems(one, other, rng))
+        for one, other in _matching_asks(first, second)
     ]
     return [each for each in both if each.systems]
 
 
-def ask_alike(first: Study, second: Study) -> bool:
-    """Whether both ask readers the same at least once."""
-    return bool(_alike(first, second))
+def have_common_asks(first: Study, second: Study) -> bool:
+    """True if the studies have at least one ask of readers in common."""
+    return bool(_matching_asks(first, second))
 
 
-def _alike(first: Study, second: Study) -> list[tuple[Ask, Ask]]:
-    """What the first asks with what the second asks by the same questions, of whatever both have."""
+def _matching_asks(first: Study, second: Study) -> list[tuple[Ask, Ask]]:
+    """Pairs of asks of readers, of the first and the second study, with the same question set."""
     asks = product(asks_of_readers(first), asks_of_readers(second))
     return [(one, other) for one, other in asks if one.question_set == other.question_set]
 
@@ -182,7 +183,7 @@ def _alike(first: Study, second: Study) -> list[tuple[Ask, Ask]]:
 def _systems(one: Ask, other: Ask, rng: Generator) -> list[dict[str, Any]]:
     questions = question_set(one.question_set)
     rows = [_labels(one, other, is_first=is_first) for is_first in (True, False)]
-    found = []
+    systems = []
     for system in sorted({row[0] for each in rows for row in each}):
         of_system = [[row for row in each if row[0] == system] for each in rows]
         noun = "context" if any(row[2] < 0 for each in of_system for row in each) else "conversation"
@@ -190,8 +191,8 @@ def _systems(one: Ask, other: Ask, rng: Generator) -> list[dict[str, Any]]:
         items = len(np.intersect1d(groups[0].item, groups[1].item))
         if items:
             scores = compared_groups(questions, *groups, rng, resamples=RESAMPLES, nouns=Nouns(cluster=noun))
-            found.append({"system": system, "items": items, "scores": scores})
-    return found
+            systems.append({"system": system, "items": items, "scores": scores})
+    return systems
 
 
 _ENDS = ("value", "low", "high", "undefined")
@@ -206,8 +207,8 @@ CSV_COLUMNS = (
 )  # fmt: skip
 
 
-def csv_rows(asks: Sequence[AskOfBoth]) -> Iterator[list[object]]:
-    """A header, then a row for each ask, system and score; what is unknown is empty."""
+def csv_rows(asks: Sequence[ComparedAsk]) -> Iterator[list[object]]:
+    """Yield a header, then a row for each ask, system and score; unknown values are empty."""
     yield list(CSV_COLUMNS)
     for ask in asks:
         for system in ask.systems:
@@ -217,17 +218,17 @@ def csv_rows(asks: Sequence[AskOfBoth]) -> Iterator[list[object]]:
 
 def _csv_cells(score: Mapping[str, Any]) -> list[object]:
     cells = [score.get(of, {}) for of in ("first", "second", "difference")]
-    found = score.get("agreement", {})
-    agreed = [found.get(key) for key in ("items", "agree", "kappa", "low", "high", "undefined")]
-    shown = [cell.get(end) for cell in cells for end in _ENDS]
-    return [score["title"], score["items"], *shown, *agreed]
+    agreement = score.get("agreement", {})
+    agreed = [agreement.get(key) for key in ("items", "agree", "kappa", "low", "high", "undefined")]
+    intervals = [cell.get(end) for cell in cells for end in _ENDS]
+    return [score["title"], score["items"], *intervals, *agreed]
 
 
 _Row = tuple[str, int, int, int, str]
 
 
 def _labels(one: Ask, other: Ask, *, is_first: bool) -> list[_Row]:
-    """Of what both groups judged, as the study of the first ask calls its systems."""
+    """Labels of one group on the items that both judged, with system names of the first ask's study."""
     values = {
         "first": one.study_id, "first_ask": one.pk, "second": other.study_id, "second_ask": other.pk,
         "is_first": is_first,
@@ -238,7 +239,7 @@ def _labels(one: Ask, other: Ask, *, is_first: bool) -> list[_Row]:
 
 
 def _coded(questions: QuestionSet, groups: Sequence[Sequence[_Row]]) -> tuple[Group, Group]:
-    """The rows of both groups as arrays, whose codes are the same in both."""
+    """The rows of both groups as arrays with common codes."""
     split = len(groups[0])
     rows = [row for group in groups for row in group]
     item, cluster, rater = (

@@ -1,7 +1,7 @@
--- Have somebody else judge what one of a study's pilot judged: that judgment steps aside, behind where a third rater comes, and
--- a free slot takes its number. Whether a third is wanted, others tell anew. A deck is made again as a whole, once its last
--- card is judged. What was taken out of the queue meanwhile is judged by nobody else.
-CREATE OR REPLACE FUNCTION judging_again(the_slot bigint) RETURNS void LANGUAGE plpgsql AS $$
+-- Requeue a slot that a worker of the pilot judged, for another worker: the judged slot moves behind the number of a third
+-- rater, and a free slot takes its number. The need for a third rater is decided by the new judgments. A deck is requeued as
+-- a whole, once its last card is judged. Items that were taken out of the queue meanwhile are not requeued.
+CREATE OR REPLACE FUNCTION judging_requeue_slot(the_slot bigint) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     s judging_slot%ROWTYPE;
     plan judging_judgingplan%ROWTYPE;
@@ -14,7 +14,7 @@ BEGIN
     IF s.deck IS NOT NULL THEN
         IF NOT EXISTS (SELECT FROM judging_slot
                         WHERE study_id = s.study_id AND deck = s.deck AND label_id IS NULL) THEN
-            PERFORM judging_deck_again(s.study_id, s.deck);
+            PERFORM judging_requeue_deck(s.study_id, s.deck);
         END IF;
         RETURN;
     END IF;

@@ -1,5 +1,5 @@
--- Give a batch a whole deck of its study; how many slots that has, 0 if none is free for its worker. A deck that somebody
--- left is given as a whole, too: what they judged of it stays theirs, and comes once more in the new one.
+-- Give a batch a whole deck, and return its number of slots; 0 if none is free for its worker. A deck that a worker left
+-- is given as a whole, too: their judgments stay theirs, and the new deck has those items again.
 CREATE OR REPLACE FUNCTION judging_deal(the_batch bigint) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
     b judging_batch%ROWTYPE;
@@ -8,29 +8,29 @@ DECLARE
     dealt integer;
     cards integer;
     at timestamptz;
-    crowding bigint[];
+    over_limit bigint[];
 BEGIN
     SELECT * INTO b FROM judging_batch WHERE id = the_batch FOR NO KEY UPDATE;
-    -- Whoever begins at the same moment waits here, and so does a change of the battery.
+    -- Workers who begin at the same moment wait here, and so does a change of the battery.
     SELECT make_interval(secs => lease_seconds) INTO lease
       FROM judging_judgingplan WHERE study_id = b.study_id FOR NO KEY UPDATE;
     at := clock_timestamp();
-    -- Batches are asked, of which few are new, and not the slots, of which many thousands may be leased.
-    crowding := ARRAY(SELECT o.id FROM judging_batch AS o
-                       WHERE o.study_id = b.study_id AND o.done = 0 AND judging_crowding(o.id, at));
+    -- Checks batches, of which few are new, instead of slots, of which many thousands may be leased.
+    over_limit := ARRAY(SELECT o.id FROM judging_batch AS o
+                       WHERE o.study_id = b.study_id AND o.done = 0 AND judging_exceeds_address_limit(o.id, at));
     FOR candidate IN
         SELECT s.deck FROM judging_slot AS s
          WHERE s.study_id = b.study_id AND s.language = b.language AND s.deck IS NOT NULL
          GROUP BY s.deck
         HAVING bool_or(s.label_id IS NULL)
            AND bool_and(s.label_id IS NOT NULL OR s.leased_until IS NULL OR s.leased_until < at
-                        OR s.batch_id = ANY (crowding))
+                        OR s.batch_id = ANY (over_limit))
          ORDER BY bool_or(s.batch_id IS NOT NULL), s.deck
     LOOP
         CONTINUE WHEN EXISTS (SELECT FROM judging_slot AS s
                                WHERE s.study_id = b.study_id AND s.deck = candidate
                                  AND NOT judging_may_judge(b.id, b.worker_id, s.item_id));
-        -- A late judgment of who left it locks their batch first, as here.
+        -- A late judgment of the worker who left it locks their batch first, in the same order.
         PERFORM FROM judging_batch AS o
           WHERE o.id IN (SELECT s.batch_id FROM judging_slot AS s
                           WHERE s.study_id = b.study_id AND s.deck = candidate)
@@ -39,7 +39,7 @@ BEGIN
                                    WHERE s.study_id = b.study_id AND s.deck = candidate AND s.label_id IS NULL)
                    OR EXISTS (SELECT FROM judging_slot AS s
                                WHERE s.study_id = b.study_id AND s.deck = candidate AND s.label_id IS NULL
-                                 AND s.leased_until >= at AND NOT judging_crowding(s.batch_id, at));
+                                 AND s.leased_until >= at AND NOT judging_exceeds_address_limit(s.batch_id, at));
         dealt := candidate;
         EXIT;
     END LOOP;
@@ -48,7 +48,7 @@ BEGIN
     END IF;
     IF EXISTS (SELECT FROM judging_slot AS s
                 WHERE s.study_id = b.study_id AND s.deck = dealt AND s.label_id IS NOT NULL) THEN
-        dealt := judging_deck_again(b.study_id, dealt);
+        dealt := judging_requeue_deck(b.study_id, dealt);
     END IF;
     UPDATE judging_slot SET batch_id = b.id, leased_until = at + lease
      WHERE study_id = b.study_id AND deck = dealt;

@@ -1,6 +1,6 @@
--- Make a deck of which somebody judged a part whole again, under a new number: with what they left, and copies of what
--- they judged, which stays theirs.
-CREATE OR REPLACE FUNCTION judging_deck_again(the_study bigint, the_deck integer) RETURNS integer
+-- Requeue a partly judged deck under a new number: with its open slots, and with copies of its judged slots, which stay
+-- with their worker.
+CREATE OR REPLACE FUNCTION judging_requeue_deck(the_study bigint, the_deck integer) RETURNS integer
 LANGUAGE plpgsql AS $$
 DECLARE
     fresh integer := (SELECT max(deck) + 1 FROM judging_slot WHERE study_id = the_study);

@@ -1,5 +1,5 @@
--- Give a batch a gold item of the ask with this number at this position, if one is due there: its slot, or NULL. Those that
--- somebody else is just given are passed over, for two batches that wait for each other's would wait for ever; what is due
+-- Give a batch a gold item of the ask with this number at this position, if one is due there. Returns its slot or NULL.
+-- Items that another batch is being given are skipped, since two batches could wait for each other for ever; the gold item
 -- then comes later.
 CREATE OR REPLACE FUNCTION judging_gold(the_batch bigint, the_position integer, the_number integer, the_end timestamptz)
 RETURNS bigint LANGUAGE plpgsql AS $$

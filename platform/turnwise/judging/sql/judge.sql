@@ -1,5 +1,5 @@
--- Save a worker's answers about an item and lease what comes next, as JSON. Said once more, nothing changes, and all that
--- the batch holds is told again: what the first time leased may never have reached the page.
+-- Save a worker's answers about an item and lease the next items; returns JSON. A repeated call changes nothing and returns
+-- all items that the batch holds, since the reply to the first call may never have reached the page.
 CREATE OR REPLACE FUNCTION judging_judge(
     the_batch bigint, the_key uuid, the_ask bigint, the_set text, the_answers jsonb,
     the_shown_ms integer, the_answer_ms integer, the_ahead integer, the_compared text[]

@@ -1,6 +1,6 @@
--- Hold so many items for a batch in which so many more were just judged; the slots that are new to it. Keys begin with
--- the number of their item's ask, so it is given all there is of one ask before anything of the next, and gold is of the
--- ask that it is at.
+-- Lease items for a batch until it holds `the_ahead`, and return the new slots; `newly_judged` items were just judged. Keys
+-- begin with the number of their item's ask, so a batch gets everything of one ask before the next. Gold belongs to the
+-- current ask.
 CREATE OR REPLACE FUNCTION judging_lease(the_batch bigint, the_ahead integer, newly_judged integer) RETURNS SETOF bigint
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -9,7 +9,7 @@ DECLARE
     held integer;
     is_half_over boolean;
     wrapped boolean := false;
-    crowding bigint[] := '{}';
+    over_limit bigint[] := '{}';
     gold bigint;
     behind uuid;
     of_ask integer;
@@ -44,7 +44,7 @@ BEGIN
          WHERE s.study_id = b.study_id AND s.language = b.language AND s.label_id IS NULL AND s.key > behind
            AND s.deck IS NULL AND NOT s.is_gold
            AND (s.leased_until IS NULL OR s.leased_until < at
-                OR (s.batch_id = ANY (crowding) AND judging_crowding(s.batch_id, at)))
+                OR (s.batch_id = ANY (over_limit) AND judging_exceeds_address_limit(s.batch_id, at)))
            AND judging_may_judge(b.id, b.worker_id, s.item_id)
          ORDER BY s.key
          LIMIT 1
@@ -57,14 +57,14 @@ BEGIN
             held := held + 1;
             RETURN NEXT found_slot.id;
         ELSE
-            -- Before the cursor lie only items that were leased to others when it passed, or came later. It stays where it is,
-            -- so that nobody who has come to the last of the asks is given gold of an earlier one.
-            EXIT WHEN crowding <> '{}';
+            -- Items before the cursor were leased to others when it passed, or were added later. The cursor stays where it
+            -- is, so that a worker at the last ask gets no gold of an earlier one.
+            EXIT WHEN over_limit <> '{}';
             IF wrapped THEN
-                -- Batches are asked, of which few are new, and not the slots, of which many thousands may be leased.
-                crowding := ARRAY(SELECT o.id FROM judging_batch AS o
-                                   WHERE o.study_id = b.study_id AND o.done = 0 AND judging_crowding(o.id, at));
-                EXIT WHEN crowding = '{}';
+                -- Checks batches, of which few are new, instead of slots, of which many thousands may be leased.
+                over_limit := ARRAY(SELECT o.id FROM judging_batch AS o
+                                   WHERE o.study_id = b.study_id AND o.done = 0 AND judging_exceeds_address_limit(o.id, at));
+                EXIT WHEN over_limit = '{}';
             END IF;
             wrapped := true;
             behind := '00000000-0000-0000-0000-000000000000';

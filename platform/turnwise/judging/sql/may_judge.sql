@@ -1,6 +1,6 @@
--- Whether this worker can be given this item now. Nobody judges the same thing twice, but by another ask of the same study:
--- these are other questions. In another study they have judged it before, whatever they were asked there.
--- Its cost has the planner ask it last, of slots that are free.
+-- True if this worker can be given this item now. Nobody judges the same thing twice, except by another ask of the same
+-- study, which has other questions. A judgment in another study counts, whatever its questions were.
+-- The high cost makes the planner call it last, for free slots only.
 CREATE OR REPLACE FUNCTION judging_may_judge(the_batch bigint, the_worker bigint, the_item bigint) RETURNS boolean
 LANGUAGE plpgsql STABLE COST 1000 AS $$
 DECLARE
@@ -9,7 +9,7 @@ BEGIN
     SELECT * INTO i FROM judging_item WHERE id = the_item;
     IF EXISTS (SELECT FROM judging_slot WHERE batch_id = the_batch AND key = i.key) THEN
         RETURN false;
-    ELSIF i.removed_at IS NOT NULL  -- but in a battery that was begun, which stays as it was dealt
+    ELSIF i.removed_at IS NOT NULL  -- except in a battery in progress, which stays as it was dealt
           AND NOT EXISTS (SELECT FROM judging_slot WHERE item_id = i.id AND deck IS NOT NULL) THEN
         RETURN false;
     ELSIF i.response_id IS NOT NULL THEN

@@ -1,6 +1,6 @@
--- Save a worker's answers to an ask about an item of their batch, or change them: what came of it, in a word.
--- 'judged' is new, and counts in the batch once the next items are leased. Whose questions
--- these answers were checked by is said with them, and an item of another ask is none of these.
+-- Save or change a worker's answers to an ask about an item of their batch, and return the outcome as a word.
+-- 'judged' means a new judgment, which counts in the batch once the next items are leased. The answers were checked
+-- against the questions of `the_ask`; an item of another ask is not found.
 CREATE OR REPLACE FUNCTION judging_save(the_batch bigint, the_key uuid, the_ask bigint, the_set text, the_answers jsonb,
                                         the_shown_ms integer, the_answer_ms integer, the_compared text[]) RETURNS text
 LANGUAGE plpgsql AS $$
@@ -22,7 +22,7 @@ BEGIN
     IF b.outcome <> '' THEN
         RETURN 'finished';
     END IF;
-    IF b.pilot THEN  -- whoever goes on from the pilot either sees this judgment, or is seen here
+    IF b.pilot THEN  -- ending the pilot either sees this judgment, or is seen here
         SELECT pilot_over_at IS NOT NULL INTO is_over FROM studies_study WHERE id = b.study_id FOR NO KEY UPDATE;
     END IF;
     SELECT slot.id, slot.item_id, slot.label_id, slot.occasion, slot.is_gold,
@@ -61,7 +61,7 @@ BEGIN
     END IF;
     UPDATE judging_slot SET label_id = new_label, leased_until = NULL WHERE id = s.id;
     IF is_over THEN
-        PERFORM judging_again(s.id);
+        PERFORM judging_requeue_slot(s.id);
     END IF;
     IF b.third_rater AND NOT s.is_gold THEN
         PERFORM judging_third(s.item_id, the_compared);

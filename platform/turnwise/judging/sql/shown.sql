@@ -1,5 +1,5 @@
--- An item as its rater sees it, with the number of its ask, which its key begins with. Of a pair the sides stand in the order of the rater's slot: each
--- with its texts and, of a conversation, the seat that is judged.
+-- An item in the format of the judging page, with the number of its ask, the first byte of its key. The sides of a pair
+-- come in the order of the rater's slot, each with its texts and, for conversations, the judged seat.
 CREATE OR REPLACE FUNCTION judging_shown(i judging_item, is_swapped boolean) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
 DECLARE
     before jsonb;

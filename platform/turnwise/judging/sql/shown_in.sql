@@ -1,5 +1,5 @@
--- An item as it is shown in a slot, one that this very statement has made included. In a battery it has a name of that
--- slot alone, for the same item may come twice.
+-- The item of a slot in the format of the judging page; also for a slot that the same statement has created. In a battery
+-- the key is the slot's, since the same item may come twice.
 CREATE OR REPLACE FUNCTION judging_shown_in(the_slot bigint) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
     s record;

@@ -1,4 +1,4 @@
--- What reports call whose words a response is, or a conversation is about: "Human" where no bot took part.
+-- Name in reports of the system behind a response or conversation: "Human" if no bot took part.
 CREATE OR REPLACE FUNCTION judging_system(the_response bigint, the_dialogue bigint) RETURNS text
 LANGUAGE sql STABLE AS $$
     SELECT coalesce(

@@ -1,5 +1,5 @@
--- One more slot for an item that its raters have judged differently, if the plan wants that; none where they have come to
--- agree and nobody has begun it. Who saves at the same time waits for the item, and so sees what the other has saved.
+-- Add a third rater's slot to an item whose raters differ, if the plan wants that; delete it if they agree now and nobody
+-- has begun it. Concurrent saves wait for the item's lock, so each sees what the other has saved.
 CREATE OR REPLACE FUNCTION judging_third(the_item bigint, the_compared text[]) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     i record;
@@ -13,10 +13,10 @@ BEGIN
     IF NOT FOUND OR EXISTS (SELECT FROM judging_slot WHERE item_id = i.id AND deck IS NOT NULL) THEN
         RETURN;
     END IF;
-    SELECT count(*), count(DISTINCT said.answers) INTO judged, kinds
+    SELECT count(*), count(DISTINCT compared.answers) INTO judged, kinds
       FROM judging_slot AS s JOIN labels_label AS l ON l.id = s.label_id
      CROSS JOIN LATERAL (SELECT coalesce(jsonb_object_agg(each.key, each.value), '{}') AS answers
-                           FROM jsonb_each(l.answers) AS each WHERE each.key = ANY(the_compared)) AS said
+                           FROM jsonb_each(l.answers) AS each WHERE each.key = ANY(the_compared)) AS compared
      WHERE s.item_id = i.id AND s.number <= i.raters;
     IF judged = i.raters AND kinds > 1 THEN
         INSERT INTO judging_slot (item_id, number, study_id, key, language, is_swapped, occasion, asks_reason)
