@@ -20,7 +20,7 @@ from chatbots.hosting.resident import Resident, leave
 from chatbots.registry import REGISTRY
 
 TOOLS = {name: name for name in ("hierarchical", "identity", "meena")} | {"topical-chat": "knowledge"}
-"""Commands of packages of `chatbots/`: the package has `main(arguments) -> int` in its module `cli`."""
+"""Commands whose package in `chatbots/` has `main(arguments) -> int` in its module `cli`."""
 
 LONGEST_DEADLINE = 86_400
 
@@ -31,20 +31,20 @@ class UsageError(Exception):
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        """One line instead of argparse's two."""
+        """Exit with one line of error instead of argparse's two."""
         self.exit(2, f"chatbots: {message}. See {self.prog} --help\n")
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run one command.
+    """Run one command of `python -m chatbots`.
 
     Args:
-        arguments: what follows `python -m chatbots`.
+        arguments: all words after `python -m chatbots`.
 
     Returns:
         The exit status: 0, or 2 after one line of error on the standard error stream.
     """
-    os.environ.setdefault(local_files.VARIABLE, "/")  # whoever is at this terminal reads what they may
+    os.environ.setdefault(local_files.VARIABLE, "/")  # the user's own account limits reading
     if arguments and arguments[0] in installed_tools():
         cli = importlib.import_module(f"chatbots.{TOOLS[arguments[0]]}.cli")
         return int(cli.main(list(arguments[1:])))
@@ -65,7 +65,7 @@ def _show_tracebacks(wanted: bool) -> None:
 
 
 def installed_tools() -> list[str]:
-    """The members of `TOOLS` that are present; does not import them."""
+    """List the members of `TOOLS` that are installed, without importing them."""
     return [tool for tool, package in TOOLS.items() if find_spec(f"chatbots.{package}")]
 
 
@@ -182,7 +182,7 @@ def _typed_lines() -> Iterable[str]:
 
 
 def _resident(options: argparse.Namespace) -> Resident:
-    """The bot, loaded: its deadline is for replies alone."""
+    """Load the bot; the deadline applies to its replies alone."""
     settings = _settings(options.configuration)
     REGISTRY.configuration(options.name, settings)
     if not 0 < options.deadline <= LONGEST_DEADLINE:

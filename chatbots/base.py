@@ -1,4 +1,7 @@
-"""The contract of a bot: a batch of dialogues in, one response each out, nothing remembered in between."""
+"""The contract of a bot.
+
+A bot gets a batch of dialogues, returns one response for each, and keeps no state between calls.
+"""
 
 import hashlib
 import inspect
@@ -17,7 +20,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 
 class Speaker(StrEnum):
-    """Who said a turn, seen from the bot that is to answer."""
+    """The author of a turn, from the point of view of the bot that will answer."""
 
     HUMAN = "human"
     """The partner: a person, or another bot in self-play."""
@@ -30,8 +33,8 @@ class Turn:
     """One utterance.
 
     Attributes:
-        speaker: who said it.
-        text: what was said. May be empty or contain only emoji; bots must bear both.
+        speaker: its author.
+        text: its text. May be empty or only emoji; bots must accept both.
     """
 
     speaker: Speaker
@@ -40,11 +43,11 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """Something that a bot is to have read before it talks.
+    """A text that a bot should know before it talks.
 
     Attributes:
-        text: what was read.
-        title: what it is called; may be empty.
+        text: its words.
+        title: its title; may be empty.
     """
 
     text: str
@@ -53,7 +56,7 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """How a bot that samples and ranks is to draw one reply, whatever its configuration says.
+    """How a bot that samples and ranks must draw one reply; overrides its configuration.
 
     Attributes:
         samples: responses drawn, N, at least 1.
@@ -64,7 +67,7 @@ class Drawing:
     temperature: float
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be drawn.
+        """Refuse numbers out of range.
 
         Raises:
             ValueError: a number out of its range.
@@ -77,21 +80,20 @@ class Drawing:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What a bot answers: the dialogue so far.
+    """The dialogue so far, to which a bot responds.
 
     Attributes:
         turns: oldest first, at least one; the last is the turn to answer. Two turns in a row may have the
-            same speaker. Unbounded in number: a bot drops the oldest turns that it has no room for.
+            same speaker. There may be any number: a bot drops the oldest turns that do not fit.
         seed: fixes the randomness of a reply. The same bot given the same context and seed gives the same
             response, if it can. None leaves the bot free. One seed may serve a whole dialogue: bots mix in
             the number of turns where it matters.
-        dialogue: names the dialogue that the turns are of, so that an adapter can find the session that a
-            service keeps for it; opaque, the same for all turns of one dialogue. None if the context stands
-            alone. It must not change what is answered: a bot that does not know it starts from the turns.
-        material: what the bot's seat has to read beside the conversation, in its order; usually nothing. A
-            bot that can use no knowledge ignores it.
-        drawing: how the reply is to be drawn; None as the bot is configured. Asked of a `Bot` that `draws`;
-            any other ignores it.
+        dialogue: opaque identifier of the dialogue, the same for all its turns, by which an adapter finds the
+            service's session. None if the context stands alone. It must not change the response: a bot that
+            does not know the dialogue starts from the turns.
+        material: texts for the bot's seat to read, in order; usually none. A bot without knowledge ignores
+            them.
+        drawing: how to draw the reply; None: as the bot is configured. Only a `Bot` that `draws` follows it.
     """
 
     turns: tuple[Turn, ...]
@@ -114,7 +116,7 @@ class Context:
         """Build a context whose speakers alternate and whose last turn is the human's.
 
         Args:
-            texts: what was said, oldest first, at least one.
+            texts: the turns, oldest first, at least one.
             seed: as in the class.
 
         Raises:
@@ -128,11 +130,11 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One of the responses that a bot weighed.
+    """One of the responses among which a bot chose.
 
     Attributes:
-        text: the response it would have been. May be empty.
-        score: what the bot ranks by, higher is better; the unit is the adapter's own, finite.
+        text: the possible response. May be empty.
+        score: what the bot ranks by, higher is better; finite, in a unit of the adapter's choice.
     """
 
     text: str
@@ -150,21 +152,22 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """What a bot says.
+    """A bot's answer to a context.
 
     Attributes:
-        text: the turn. Hosting refuses one that is empty once control characters and outer spaces are gone,
-            and cuts it after `chatbots.hosting.response_checks.MAX_RESPONSE_CHARS`.
-        candidates: what it was chosen from, best first, at most `MAX_CANDIDATES`; empty if the bot has none.
+        text: the turn. Hosting refuses it if it is empty without control characters and outer spaces, and
+            cuts it after `chatbots.hosting.response_checks.MAX_RESPONSE_CHARS`.
+        candidates: the responses it was chosen from, best first, at most `MAX_CANDIDATES`; empty if the bot
+            has none.
         tokens: how many tokens were generated for `text`; None if the bot does not count.
-        remarks: what a reader of the transcript should know of how it came about, as in "repetition-filter:
+        remarks: how the response came about, for readers of the transcript, as in "repetition-filter:
             the first candidate repeats an earlier turn"; usually empty. At most `MAX_REMARKS` are kept, each
             up to `MAX_REMARK_CHARS`.
-        fallback: whether `text` is a prepared sentence, said because nothing that the bot said of its own
-            could be; reports count these.
-        ruled_out: texts among the candidates to which a filter objected: no filter around it says them.
-        least_seconds: hosting hands the response over no sooner than this after the request, or after nine
-            tenths of its deadline if those are shorter; the caller waits, the bot does not. At least 0.
+        fallback: True if `text` is a prepared sentence because none of the bot's candidates was allowed;
+            reports count these.
+        ruled_out: texts of candidates that a filter rejected; outer filters do not use them.
+        least_seconds: hosting delivers the response no sooner than this after the request, or after nine
+            tenths of the deadline if that is less; only the caller waits, not the bot. At least 0.
     """
 
     text: str
@@ -176,7 +179,7 @@ class Response:
     ruled_out: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
-        """Refuse what is not text or no time, where the mistake was made.
+        """Refuse a text or a time of the wrong type or range, so that the error points at the bot.
 
         Raises:
             TypeError: `text` is not a string.
@@ -190,10 +193,10 @@ class Response:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """What stands in the place of a response if one context of a batch failed and the others did not.
+    """The result of one context that failed while others of its batch succeeded.
 
     Attributes:
-        error: what went wrong; the caller sees its last line.
+        error: its cause; the caller sees the last line.
     """
 
     error: Exception
@@ -203,8 +206,7 @@ class BotConfiguration(BaseModel):
     """Settings of a bot. Frozen; an unknown setting is an error. Declare secrets as `pydantic.SecretStr`.
 
     Attributes:
-        first: the settings that most who register such a bot look at, by name, beside those that it cannot do
-            without. Forms fold the others.
+        first: names of the settings that forms show first, with the required ones; forms fold the others.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -212,7 +214,7 @@ class BotConfiguration(BaseModel):
 
 
 def _known_device(name: str) -> str:
-    """Refuse what is no device of PyTorch. Whether the machine has it turns out where the bot is loaded."""
+    """Refuse a name that is no PyTorch device. Loading the bot shows whether this machine has it."""
     if not re.fullmatch(r"cpu|(cuda|mps|xpu|hpu)(:(0|[1-9]\d?))?", name):
         raise ValueError("give cpu, cuda, one of several GPUs such as cuda:1, or mps, xpu or hpu")
     return name
@@ -223,60 +225,60 @@ Device = Annotated[
     AfterValidator(_known_device),
     Field(description="Where the model computes: cpu, cuda, or one GPU such as cuda:1."),
 ]
-"""The setting of every bot whose model may run on a GPU."""
+"""Type of the setting of bots whose model may run on a GPU."""
 
 
 class Answering(ABC):
-    """Contexts that a bot is answering, each as far as it has come. Used by one thread."""
+    """Contexts that a bot is answering step by step. Used by one thread."""
 
     @property
     @abstractmethod
     def room(self) -> int:
-        """How many contexts can join now."""
+        """Number of contexts that can join now."""
 
     @abstractmethod
     def admit(self, contexts: Sequence[Context]) -> Sequence[int]:
-        """Let contexts join.
+        """Add contexts.
 
         Args:
             contexts: at least one, at most `room`.
 
         Returns:
-            A key for each, by which `step` tells its end.
+            A key for each, under which `step` returns its result.
         """
 
     @abstractmethod
     def step(self) -> dict[int, Response | Failure]:
-        """Go one step on with every context.
+        """Advance every context by one step.
 
         Returns:
-            What is done now, by key; a key comes once. Takes a moment, not a whole reply.
+            Finished results by key, each once. Takes a moment, not as long as a whole reply.
         """
 
-    def cancel(self, keys: Collection[int]) -> None:  # noqa: B027 - a bot that cannot stop goes on
-        """Stop answering contexts that are under way and whose callers have left.
+    def cancel(self, keys: Collection[int]) -> None:  # noqa: B027 - a bot may be unable to stop
+        """Stop answering contexts whose callers have left.
 
-        Unless overridden, they are answered to the end, and hosting drops what `step` returns for them.
+        Unless overridden, the bot answers them to the end, and hosting drops the results.
         """
 
 
 class Kind(StrEnum):
-    """What a bot is, for lists."""
+    """The kind of a bot, by which lists are grouped."""
 
     SERVICE = "service"
     MODEL = "model"
     CLASSIC = "classic"
     WRAPPER = "wrapper"
     PERSON = "person"
-    """Somebody answers in its place: it is never loaded, and `respond` refuses."""
+    """A person answers in the bot's place: it is never loaded, and `respond` refuses."""
 
 
 class Bot(ABC):
     """A chatbot, loaded and ready. Subclasses go into `chatbots/bots/`, one file each, under `@register`.
 
-    One thread at a time uses an instance, which serves many dialogues: all that a response depends on is in
-    its `Context`. Load weights in `__init__`, which hosting calls on the bot's own thread, and import heavy
-    libraries there too. The first line of the class docstring is what people see in lists.
+    One thread at a time uses an instance, which serves many dialogues: a response depends on its `Context`
+    alone. Load weights in `__init__`, which hosting calls on the bot's own thread, and import heavy libraries
+    there too. Lists show the first line of the class docstring.
     """
 
     name: ClassVar[str] = "unregistered"
@@ -286,10 +288,10 @@ class Bot(ABC):
     """Nest a subclass of `BotConfiguration` of this name in the bot to give it settings."""
 
     listed_as: ClassVar[Kind] = Kind.MODEL
-    """Under what lists show it."""
+    """The group in which lists show the bot."""
 
     inner_setting: ClassVar[str] = ""
-    """Setting with the bot inside this one, or the list of them: `chatbots.wrapping.InnerBot`."""
+    """Name of the setting that holds the inner bot (`chatbots.wrapping.InnerBot`) or a list of them."""
 
     libraries: ClassVar[tuple[str, ...]] = ()
     """Distributions (as named on PyPI) whose version can change what this bot says."""
@@ -304,26 +306,26 @@ class Bot(ABC):
 
     @classmethod
     def memory_needed(cls, configuration: BotConfiguration) -> int | None:
-        """Memory in bytes that the bot will take once loaded with this configuration.
+        """Estimate the bytes of memory that the bot takes once loaded with this configuration.
 
-        Hosting refuses to load a bot that does not fit, by this or by what it measured the last time: by
-        whichever is more. Override where it is known, as from the size of the weights.
+        Hosting refuses to load a bot that does not fit, by the larger of this and its last measurement.
+        Override it if the size is known, for instance from the weights.
         """
         return None
 
     @classmethod
     def draws(cls, configuration: BotConfiguration) -> bool:
-        """Whether the bot samples and ranks with this configuration, and follows `Context.drawing`."""
+        """True if the bot samples and ranks with this configuration, and follows `Context.drawing`."""
         return False
 
     @property
     def max_batch(self) -> int:
-        """Most contexts that `respond` takes at once, at least 1. Override with a number or a property."""
+        """Largest number of contexts that `respond` takes at once, at least 1. Override it."""
         return 1
 
     @property
     def max_wait(self) -> float:
-        """Longest time in seconds that a request waits for others to fill its batch; 0 waits for none."""
+        """Longest time in seconds that a request waits for others to fill its batch; 0: no wait."""
         return 0.0
 
     @abstractmethod
@@ -334,24 +336,24 @@ class Bot(ABC):
             contexts: between 1 and `max_batch`, of different dialogues, in no particular order.
 
         Returns:
-            One response per context, in the same order, or a `Failure` for one that failed alone. A context
-            gets what it would have got alone.
+            One response per context, in the same order, or a `Failure` for a context that failed alone. A
+            context gets the same response as it would without the others.
 
         Raises:
-            Exception: any. A batch that raises is asked again one context at a time, so that only the guilty
+            Exception: any. Hosting repeats a batch that raises one context at a time, so that only the faulty
                 context fails; its caller sees the last line of the error.
         """
 
     def answering(self) -> Answering | None:
-        """Begin to answer contexts that join one another while it goes on, with nothing to answer yet.
+        """Start answering contexts that can join while others are being answered; empty at first.
 
         Returns:
-            None, unless overridden, as of a bot that takes whole batches: hosting then calls `respond`.
+            None unless overridden: the bot takes whole batches, and hosting calls `respond`.
         """
         return None
 
     def fingerprint(self) -> Mapping[str, object]:
-        """Everything that decides what this bot says, to tell one version from another.
+        """Collect everything that decides the bot's replies, to tell one version from another.
 
         Returns:
             JSON-able and the same in every process: `adapter` (the registered name), `code` (SHA-256 of the
@@ -369,11 +371,11 @@ class Bot(ABC):
         }
 
     def close(self) -> None:  # noqa: B027 - most bots hold nothing to release
-        """Release memory, files and connections. Called once, on the thread that used the bot."""
+        """Release memory, files and connections. Called once, on the bot's thread."""
 
 
 def seed_of(context: Context) -> int:
-    """The context's seed with the number of turns mixed in, so that one may serve a whole dialogue.
+    """Mix the number of turns into the context's seed, so that one seed may serve a whole dialogue.
 
     Returns:
         A number in [0, 2**64); a random one if the context has no seed.
@@ -385,7 +387,7 @@ def seed_of(context: Context) -> int:
 
 
 def source_hash(bot: type[Bot]) -> str:
-    """SHA-256, in hexadecimal, of the source files of a bot's class and of its bases below `Bot`.
+    """Hash (SHA-256, hexadecimal) the source files of a bot's class and of its bases below `Bot`.
 
     Returns:
         The hash, or "unknown" for a class that was not read from a file.

@@ -1,7 +1,7 @@
 """Bots that let contexts join while they are answering others.
 
-A bot that takes whole batches keeps whoever comes a moment later waiting until the longest reply of the batch
-is done. One that decodes step by step need not: it takes newcomers between two steps.
+A bot that takes whole batches makes a later request wait until the longest reply of the batch is done. A bot
+that decodes step by step can take new requests between two steps.
 """
 
 from abc import abstractmethod
@@ -11,18 +11,18 @@ from chatbots.base import Answering, Bot, Context, Failure, Response
 
 
 class ContinuousBot(Bot):
-    """A bot that hosting keeps answering, with newcomers joining between two steps.
+    """A bot that decodes step by step and takes new contexts between two steps.
 
-    An error in `admit` or `step` ends the whole of what is being answered; each context of it is then asked
-    again alone, so that only the guilty one fails. Wrappers around it take newcomers as it does.
+    An error in `admit` or `step` ends all replies in progress; hosting then repeats each context alone, so
+    that only the faulty one fails. Wrappers around it take new contexts as it does.
     """
 
     @abstractmethod
     def answering(self) -> Answering:
-        """Begin with nothing to answer."""
+        """Start without contexts."""
 
     def respond(self, contexts: Sequence[Context]) -> Sequence[Response | Failure]:
-        """As of every bot: all contexts together, the next joining as soon as there is room."""
+        """Answer all contexts together; further ones join as soon as there is capacity."""
         answering = self.answering()
         number_of: dict[int, int] = {}
         done: dict[int, Response | Failure] = {}

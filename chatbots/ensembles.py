@@ -1,7 +1,8 @@
-"""Bots made of several others, which are loaded with them and asked side by side, each on its own thread.
+"""Bots made of several others.
 
-A member that fails, is late or rests is left out of the turn, and the remark says so; the turn fails only if
-nobody has a reply. The first remark of a turn names the member that spoke.
+The members are loaded together and asked in parallel, each on its own thread. A member that fails, is late or
+is in backoff is left out of the turn, and the remark says so; the turn fails only if no member replies. The
+first remark of a turn names the member whose reply was used.
 """
 
 import asyncio
@@ -27,11 +28,11 @@ MOST_MEMBERS = 8
 AT_ONCE = 64
 """Dialogues that are answered at the same time."""
 STEP_SECONDS = 0.02
-"""Newcomers join no later than this."""
+"""Longest time until new contexts join."""
 
 
 class EnsembleConfiguration(BotConfiguration):
-    """Which bots, and how long they are waited for."""
+    """The members, and how long to wait for their replies."""
 
     bots: tuple[InnerBot, ...] = Field(
         min_length=2,
@@ -49,15 +50,15 @@ class EnsembleConfiguration(BotConfiguration):
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """What a member replied."""
+class MemberReply:
+    """The reply of a member."""
 
     label: str
     response: Response
 
 
 @dataclass(frozen=True, slots=True)
-class Silent:
+class MemberFailure:
     """A member that gave no reply, and why."""
 
     label: str
@@ -110,7 +111,7 @@ class EnsembleBot(ContinuousBot):
 
     @classmethod
     def memory_needed(cls, configuration: BotConfiguration) -> int | None:
-        """Of all members together, as far as they tell."""
+        """Add up the members' memory, as far as they can estimate it."""
         assert isinstance(configuration, EnsembleConfiguration)
         told = [
             REGISTRY.bot_class(each.adapter).memory_needed(each.configuration) for each in configuration.bots
@@ -119,47 +120,49 @@ class EnsembleBot(ContinuousBot):
 
     @property
     def max_batch(self) -> int:
-        """As many as are answered at the same time."""
+        """Number of dialogues that are answered at the same time."""
         return AT_ONCE
 
     @abstractmethod
     async def answered(self, context: Context) -> Response:
-        """The reply to one context.
+        """Reply to one context.
 
         Raises:
             ChatbotError: there is none.
         """
 
-    async def asked(self, labels: Iterable[str], context: Context) -> tuple[list[Said], list[Silent]]:
-        """What these members reply, asked at the same time, in the order of the labels."""
+    async def ask_members(
+        self, labels: Iterable[str], context: Context
+    ) -> tuple[list[MemberReply], list[MemberFailure]]:
+        """Ask these members at the same time; returns replies and failures in the order of the labels."""
         outcomes = await asyncio.gather(*[self._ask(label, context) for label in labels])
-        said = [each for each in outcomes if isinstance(each, Said)]
-        return said, [each for each in outcomes if isinstance(each, Silent)]
+        said = [each for each in outcomes if isinstance(each, MemberReply)]
+        return said, [each for each in outcomes if isinstance(each, MemberFailure)]
 
-    async def _ask(self, label: str, context: Context) -> Said | Silent:
+    async def _ask(self, label: str, context: Context) -> MemberReply | MemberFailure:
         try:
-            return Said(label, await self._members[label].respond(context))
+            return MemberReply(label, await self._members[label].respond(context))
         except HostingError as error:
-            return Silent(label, str(error))
+            return MemberFailure(label, str(error))
 
-    def told(self, spoke: Said, why: str, silent: Sequence[Silent]) -> Response:
-        """The member's response, with who spoke and why, and who did not, before its own remarks."""
+    def announced(self, spoke: MemberReply, why: str, silent: Sequence[MemberFailure]) -> Response:
+        """Add remarks to a member's response: its name and why, failed members, its own remarks."""
         own = [f"{self.name}: {spoke.label} spoke ({why})"]
         own += [f"{self.name}: {each.label} gave no reply: {each.why}" for each in silent]
         inner = [f"{spoke.label}: {remark}" for remark in spoke.response.remarks]
         return replace(spoke.response, remarks=tuple((own + inner)[:MAX_REMARKS]))
 
-    def nobody(self, silent: Sequence[Silent]) -> NobodyAnsweredError:
-        """The error of a turn to which no member has a reply."""
+    def no_answer_error(self, silent: Sequence[MemberFailure]) -> NobodyAnsweredError:
+        """Create the error for a turn to which no member replied."""
         why = "; ".join(each.why for each in silent)
         return NobodyAnsweredError(f"None of the bots of '{self.name}' gave a reply. {why}")
 
     def answering(self) -> Answering:
-        """Every dialogue by itself: a slow one holds up no other."""
+        """Answer every dialogue by itself: a slow one delays no other."""
         return _Asking(self)
 
     def fingerprint(self) -> Mapping[str, object]:
-        """As of every bot, and those of the members."""
+        """Return the fingerprint of every bot, with those of the members."""
         return {**super().fingerprint(), "bots": [self._fingerprints[label] for label in self.labels]}
 
     def close(self) -> None:
@@ -200,7 +203,7 @@ class _Asking(Answering):
         for task in tasks:
             task.cancel()
             del self._asked[task]
-        if tasks:  # the members learn of it only while the loop runs
+        if tasks:  # cancellation reaches the members only while the loop runs
             self._ensemble.runner.run(_ended(tasks))
 
     async def _next(self) -> set[asyncio.Task[Response]]:
@@ -221,14 +224,14 @@ def _outcome(task: "asyncio.Task[Response]") -> Response | Failure:
     return Failure(error if isinstance(error, Exception) else RuntimeError(last_line(error)))
 
 
-def ranked(response: Response, candidates: Sequence[Candidate], said: Sequence[Said]) -> Response:
-    """A member's response with the replies of all as its candidates, and what their filters ruled out."""
+def ranked(response: Response, candidates: Sequence[Candidate], said: Sequence[MemberReply]) -> Response:
+    """Return a member's response with all replies as candidates and all texts their filters rejected."""
     ruled_out = frozenset[str]().union(*[each.response.ruled_out for each in said])
     return replace(response, candidates=tuple(candidates), ruled_out=ruled_out)
 
 
 def labels_of(bots: Sequence[InnerBot]) -> list[str]:
-    """What remarks and rules call each bot: its name, and a number from the second of that name on."""
+    """Label each bot for remarks and rules: its name, with a number from the second of that name on."""
     met: Counter[str] = Counter()
     labels = []
     for bot in bots:
@@ -238,5 +241,5 @@ def labels_of(bots: Sequence[InnerBot]) -> list[str]:
 
 
 def labels_among(data: Mapping[str, Any]) -> list[str]:
-    """The labels of the bots of a configuration that is being checked; none if those are wrong."""
+    """Labels of the bots in a configuration under validation; empty if the bots are invalid."""
     return labels_of(data.get("bots") or ())

@@ -1,4 +1,4 @@
-"""What can go wrong with a bot, as classes that callers tell apart."""
+"""Errors of bots, as classes that callers tell apart."""
 
 import traceback
 from collections.abc import Sequence
@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 
 class ChatbotError(Exception):
-    """Base of the errors of bots, whose messages people read as they are, on pages and over the API."""
+    """Base of the errors of bots; pages and the API show the messages unchanged."""
 
 
 class UnknownBotError(ChatbotError):
-    """No bot is registered under the name asked for."""
+    """No bot is registered under the requested name."""
 
 
 class DuplicateBotError(ChatbotError):
@@ -26,8 +26,8 @@ class Problem:
 
     Attributes:
         field: dotted path of the setting, as in `replies.0`.
-        value: what was given, shortened; "(hidden)" for a secret, "(nothing)" if it is missing.
-        cure: what to give instead.
+        value: the wrong value, shortened; "(hidden)" for a secret, "(nothing)" if it is missing.
+        cure: an instruction how to correct it.
     """
 
     field: str
@@ -39,7 +39,7 @@ class Problem:
 
 
 class ConfigurationError(ChatbotError):
-    """A bot's configuration is not valid; `problems` has one entry per wrong setting, for a form to place."""
+    """A bot's configuration is not valid; `problems` has one entry per wrong setting, for a form to show."""
 
     def __init__(self, bot: str, problems: Sequence[Problem]) -> None:
         self.bot = bot
@@ -48,27 +48,27 @@ class ConfigurationError(ChatbotError):
 
 
 class HostingError(ChatbotError):
-    """Base of the ways in which a resident bot does not answer a request."""
+    """Base of the errors with which a resident bot ends a request."""
 
 
 class BotBusyError(HostingError):
     """The bot takes no request now: its queue is full or it is stuck. Nothing was started; try later."""
 
 
-class BotRestingError(BotBusyError):
-    """The bot has failed several times in a row and is left alone for a while."""
+class CircuitOpenError(BotBusyError):
+    """The circuit breaker is open: the bot failed several times in a row and is not asked for a while."""
 
 
 class BotLateError(HostingError):
-    """The answer did not come before the deadline. If it still comes it is thrown away."""
+    """The response did not come before the deadline. A later one is thrown away."""
 
 
 class BotFailedError(HostingError):
-    """The bot could not be loaded, raised an error, answered nothing usable, or was closed."""
+    """The bot could not be loaded, raised an error, returned nothing usable, or was closed."""
 
 
 class BotSilentError(BotFailedError):
-    """The bot answered, but said nothing that can be seen."""
+    """The bot answered, but its text has no visible character."""
 
 
 class BotNotHostedError(HostingError):
@@ -76,23 +76,23 @@ class BotNotHostedError(HostingError):
 
 
 class BotHostGoneError(BotNotHostedError):
-    """The process that had the bot loaded has ended without saying so. Another one may be on its way."""
+    """The process that had the bot loaded ended without notice. Another one may be starting."""
 
 
 class LineLostError(HostingError):
-    """The line to the process that has the bot broke while it was asked; it may be asked again."""
+    """The connection to the bot's process broke during a request; the request may be repeated."""
 
 
 class OperatorAwayError(ChatbotError):
-    """A person answers in the bot's place, and nobody is there who could."""
+    """A person answers in the bot's place, and no operator is present."""
 
 
 class OperatorLateError(ChatbotError):
-    """A person answers in the bot's place, and has not done so in the time for which people are to wait."""
+    """A person answers in the bot's place, and did not reply within the configured time."""
 
 
 class NobodyAnsweredError(ChatbotError):
-    """None of the bots inside an ensemble gave a reply; the message says why each did not."""
+    """No member of an ensemble gave a reply; the message gives each member's reason."""
 
 
 class ServiceError(ChatbotError):
@@ -100,7 +100,7 @@ class ServiceError(ChatbotError):
 
 
 class ForbiddenAddressError(ChatbotError):
-    """A service has an address that nobody allowed; the message says which and what an admin can do."""
+    """A service has a forbidden address; the message says which one and what an admin can do."""
 
 
 class BotMemoryError(ChatbotError):
@@ -108,7 +108,7 @@ class BotMemoryError(ChatbotError):
 
 
 def last_line(error: BaseException) -> str:
-    """The error as a traceback ends, or one of ours as it is: on one line, at most 500 characters."""
+    """Return an error as one line of at most 500 characters; a `ChatbotError` without its class name."""
     own = str(error) if isinstance(error, ChatbotError) else ""
     said = own or "".join(traceback.format_exception_only(error))
     return " ".join(said.split())[:500]

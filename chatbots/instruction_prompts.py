@@ -1,6 +1,7 @@
-"""A context as the messages of instruction models: roles system, user and assistant.
+"""Prompts of instruction models.
 
-What a bot has read, in the system prompt of an instruction model.
+A context becomes messages with the roles system, user and assistant; the bot's reading material is added to
+the system prompt.
 """
 
 from collections.abc import Iterable, Sequence
@@ -12,22 +13,22 @@ from chatbots.base import Context, Passage, Speaker, Turn
 
 
 class Message(TypedDict):
-    """One message, as chat completions and chat templates take it."""
+    """One message in the form of chat completions and chat templates."""
 
     role: str
     content: str
 
 
 def messages_of(turns: Sequence[Turn], system: str = "") -> list[Message]:
-    """The turns as they are: the bot is the assistant, its partner the user; the system prompt first."""
+    """Convert turns to messages: the system prompt, then the bot as assistant and its partner as user."""
     return _with_system(system, map(_message, turns))
 
 
 def alternating_messages_of(turns: Sequence[Turn], system: str = "") -> list[Message]:
-    """The same for models that insist on user and assistant in turns, the user first.
+    """Convert turns for models that require user and assistant in turns, the user first.
 
-    An opening of the bot is left out, turns of one speaker in a row become one of several lines. Where the
-    bot alone has spoken, its last turn counts as its partner's.
+    An opening of the bot is left out; consecutive turns of one speaker become one of several lines. If only
+    the bot has spoken, its last turn counts as its partner's.
     """
     messages: list[Message] = []
     for turn in turns:
@@ -42,7 +43,7 @@ def alternating_messages_of(turns: Sequence[Turn], system: str = "") -> list[Mes
 
 
 def newest_turns(context: Context, most: int | None) -> tuple[Turn, ...]:
-    """The last `most` turns, at least one; all of them if `most` is None."""
+    """Return the last `most` turns, at least one; all of them if `most` is None."""
     return context.turns if most is None else context.turns[-most:]
 
 
@@ -62,7 +63,7 @@ TEMPLATE = (
 
 
 def material_field() -> Any:
-    """The setting that says how it is put."""
+    """Create the setting for the wording of the material in the prompt."""
     return Field(
         TEMPLATE,
         max_length=20_000,
@@ -75,7 +76,7 @@ def material_field() -> Any:
 
 
 def sentences_field(most: int | None) -> Any:
-    """The setting that says how much of it is put."""
+    """Create the setting for the number of sentences of material in the prompt."""
     return Field(
         most,
         ge=1,
@@ -85,7 +86,7 @@ def sentences_field(most: int | None) -> Any:
 
 
 def has_place(template: str) -> str:
-    """Refuse a template without a place for what was read.
+    """Refuse a template without a placeholder for the material.
 
     Raises:
         ValueError: there is none.
@@ -96,7 +97,7 @@ def has_place(template: str) -> str:
 
 
 def with_material(system: str, context: Context, template: str, sentences: int | None) -> str:
-    """The system prompt, and after it what was read.
+    """Append the material to the system prompt.
 
     Args:
         system: the prompt; may be empty.
@@ -115,7 +116,7 @@ def _whole(material: Sequence[Passage]) -> str:
 
 
 def _nearest(context: Context, most: int) -> str:
-    """The sentences nearest to the last turn, as they stand; if too few share a word, the first ones too."""
+    """Select the sentences nearest to the last turn; if too few share a word, add the first ones."""
     from chatbots.knowledge.oracle import (
         Ranker,  # brings scipy, which most bots do not need
         sentences_of,

@@ -1,15 +1,12 @@
-"""Which folders of this machine may hold models: those that an admin names, and what must be in them.
+"""Files of this machine that bots may use.
 
-Whoever registers a bot makes this machine read files. Without a rule, errors would tell them which files
-there are, and whose.
+Models: only folders that an admin names, with a check of their contents. Anyone who registers a bot makes
+this machine read files; without a rule, errors would tell them which files exist and whose they are. Hashes
+of files serve fingerprints.
 
-Hashes of files, for fingerprints.
-
-A lab's own code: the folders of TURNWISE_BOT_PATH.
-
-Their modules are imported as parts of the package `turnwise_lab`, so that a file named like a module of
-Python hides nothing; among themselves they import with a dot (`from .shared import …`). Only what an admin
-put there is imported: settings that researchers write can name it, and nothing else of this machine.
+A lab's own code: the folders of TURNWISE_BOT_PATH. Their modules are imported as parts of the package
+`turnwise_lab`, so that a file named like a module of Python hides nothing; they import each other with a dot
+(`from .shared import …`). Settings can name only code that an admin put there, nothing else of this machine.
 """
 
 import hashlib
@@ -28,18 +25,18 @@ VARIABLE = "TURNWISE_MODEL_FOLDERS"
 
 
 def allowed_folders() -> list[Path]:
-    """The folders of TURNWISE_MODEL_FOLDERS, separated as in PATH."""
+    """List the folders of TURNWISE_MODEL_FOLDERS, separated as in PATH."""
     named = os.environ.get("TURNWISE_MODEL_FOLDERS", "").split(os.pathsep)
     return [Path(each).resolve() for each in named if each.startswith("/")]
 
 
 def allowed_path(written: str) -> Path:
-    """The path of a model, links followed, if it is below a folder that an admin names.
+    """Resolve the path of a model, links followed, if it is below a folder that an admin names.
 
-    Looks at nothing outside of these, and says the same whatever is there.
+    Reads nothing outside these folders; its error is the same whether or not a file exists there.
 
     Raises:
-        ValueError: it is not.
+        ValueError: it is not below one.
     """
     if not written.startswith("~"):
         try:
@@ -52,12 +49,13 @@ def allowed_path(written: str) -> Path:
 
 
 def trained_model(written: str, *, guide: str, shipped: Path | None = None) -> str:
-    """The folder of a model that was trained here.
+    """Resolve the folder of a model that was trained with this package.
 
     Args:
         written: the folder, as a setting names it.
-        guide: the page of the manual that says how one is trained.
-        shipped: a folder that needs no admin's leave, because it comes with Turnwise.
+        guide: the page of the manual that explains training.
+        shipped: a folder of Turnwise itself,
+            which needs no admin's permission.
 
     Raises:
         ValueError: it is not below a folder that an admin names, or holds no model.
@@ -69,7 +67,7 @@ def trained_model(written: str, *, guide: str, shipped: Path | None = None) -> s
 
 
 def hash_of(paths: Sequence[Path]) -> str:
-    """SHA-256, in hexadecimal, of the files' contents in that order."""
+    """Hash (SHA-256, hexadecimal) the files' contents in that order."""
     digest = hashlib.sha256()
     for path in paths:
         with path.open("rb") as file:
@@ -81,18 +79,18 @@ PACKAGE = "turnwise_lab"
 
 
 def folders() -> list[Path]:
-    """The folders of TURNWISE_BOT_PATH, in its order; separated as those of PATH are."""
+    """List the folders of TURNWISE_BOT_PATH, in its order; separated as in PATH."""
     return [Path(part) for part in os.environ.get("TURNWISE_BOT_PATH", "").split(os.pathsep) if part]
 
 
 def missing_folders() -> dict[str, str]:
-    """What TURNWISE_BOT_PATH names although there is no such folder: the part → what to do."""
+    """Map each folder of TURNWISE_BOT_PATH that does not exist to an instruction."""
     cure = "there is no such folder. Create it, or fix TURNWISE_BOT_PATH"
     return {f"TURNWISE_BOT_PATH={folder}": cure for folder in folders() if not folder.is_dir()}
 
 
 def module_names() -> list[str]:
-    """Names under which the lab's modules are imported; those that begin with an underscore are left out."""
+    """List the import names of the lab's modules; those that begin with an underscore are left out."""
     paths = _package().__path__
     return [
         f"{PACKAGE}.{module.name}"
@@ -102,14 +100,15 @@ def module_names() -> list[str]:
 
 
 def lab_object(path: str) -> Any:
-    """A class, a function or a module of the lab.
+    """Import a class, a function or a module of the lab.
 
     Args:
         path: `module` or `module:name`, relative to a folder of TURNWISE_BOT_PATH.
 
     Raises:
-        ValueError: there is none; says why and what to do.
-        Exception: whatever the module raises while it is imported.
+        ValueError: there is none; the message says why and what to do.
+        Exception: any error that the
+            module raises while it is imported.
     """
     module_name, _, name = path.partition(":")
     module = _module(module_name)
@@ -124,7 +123,7 @@ def lab_object(path: str) -> Any:
 
 
 def check_path(path: str) -> str:
-    """Refuse a path that leads to nothing of the lab, before it is stored.
+    """Refuse a path that leads to no code of the lab, before it is stored.
 
     Returns:
         The path, unchanged.
@@ -136,7 +135,7 @@ def check_path(path: str) -> str:
         lab_object(path)
     except ValueError:
         raise
-    except Exception as error:  # whatever the lab's code raises
+    except Exception as error:  # the lab's code may raise anything
         raise ValueError(f"its module cannot be imported: {last_line(error)}. Fix it") from None
     return path
 
@@ -161,7 +160,7 @@ def _module(name: str) -> ModuleType:
 
 
 def _package() -> ModuleType:
-    """The package whose parts are the modules of the folders as they are now."""
+    """Create or return the package whose parts are the modules of the folders as they are now."""
     package = sys.modules.setdefault(PACKAGE, ModuleType(PACKAGE))
     package.__path__ = [str(folder) for folder in folders()]
     return package

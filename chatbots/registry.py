@@ -1,10 +1,9 @@
-"""Bots by name: `@register` puts a class in, `create_bot` loads one.
+"""Bots by name: `@register` adds a class, `create_bot` loads one.
 
-Found without being listed anywhere: every module of `chatbots/bots/`, every module of the folders in
+Modules are found without being listed: every module of `chatbots/bots/` and of the folders in
 TURNWISE_BOT_PATH, and every entry point of the group `turnwise.chatbots` of installed packages (its value is
-the module that registers the bot). They are imported when a name is first looked up.
-
-Whether settings can be stored as they are, told before anything is.
+the module that registers the bot). They are imported at the first look-up of a name. Settings that cannot be
+stored are refused before they are used.
 """
 
 import difflib
@@ -41,14 +40,14 @@ MOST_CHARS = 500_000
 """Longest configuration, in characters of its JSON."""
 
 DEEPEST = 40
-"""So many objects and lists may stand inside each other, as do the settings of bots around bots."""
+"""Deepest nesting of objects and lists in a configuration; bots around bots nest their settings."""
 
 # PostgreSQL holds neither null characters nor halves of surrogate pairs.
 _UNFIT = re.compile("[\x00\ud800-\udfff]")
 
 
 def unstorable(settings: Mapping[str, Any]) -> list[Problem]:
-    """Why these settings cannot be stored: characters, numbers, depth, length. Shows no value whole."""
+    """List why these settings cannot be stored: characters, numbers, depth, length. Shows no value whole."""
     problems = list(_unfit(settings, ()))
     if not problems and (length := len(json.dumps(settings, default=str))) > MOST_CHARS:
         cure = f"is too long. Shorten the settings to {MOST_CHARS:,} characters"
@@ -81,14 +80,14 @@ BotClass = TypeVar("BotClass", bound=type[Bot])
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """What is known of a bot before it is loaded.
+    """A bot's description before it is loaded.
 
     Attributes:
         name: the registered name.
         summary: first line of the class docstring.
         origin: module and class.
         schema: JSON Schema of the configuration, for forms and API documentation.
-        kind: under what lists show it.
+        kind: the group in which lists show it.
         first: the settings that a form shows before the others.
     """
 
@@ -100,7 +99,7 @@ class Description:
     first: frozenset[str]
 
 
-# What to give instead of a value that pydantic refuses, by its type of error, with the limits in it.
+# Instructions for values that pydantic refuses, by type of error; braces hold the limits.
 _WANTED = {
     "greater_than_equal": "give {ge} or more",
     "greater_than": "give more than {gt}",
@@ -123,11 +122,11 @@ _WANTED = {
 
 
 class Registry:
-    """A dictionary of bot classes that explains itself.
+    """A dictionary of bot classes with helpful errors.
 
     Args:
-        discover: imports the modules that register bots; called once, at the first look-up. Returns what
-            could not be imported: origin → last line of the error.
+        discover: imports the modules that register bots; called once, at the first look-up. Returns failed
+            imports: origin → last line of the error.
     """
 
     def __init__(self, discover: Callable[[], Mapping[str, str]] = dict) -> None:
@@ -141,8 +140,8 @@ class Registry:
         """Register the decorated class.
 
         Args:
-            name: lower-case letters, digits, hyphens and underscores, a letter first; what studies, files
-                and people call the bot from now on.
+            name: lower-case letters, digits, hyphens and underscores, a letter first; studies and files refer
+                to the bot by it.
 
         Raises:
             ValueError: the name has other characters.
@@ -164,16 +163,16 @@ class Registry:
         return add
 
     def registered_names(self) -> list[str]:
-        """Every registered name, sorted."""
+        """List every registered name, sorted."""
         self._discover_once()
         return sorted(self._classes)
 
     def broken_modules(self) -> Mapping[str, str]:
-        """What should have registered a bot but could not be imported: origin → last line of the error."""
+        """Map modules of bots that failed to import: origin → last line of the error."""
         return self._discover_once()
 
     def bot_class(self, name: str) -> type[Bot]:
-        """The class registered as `name`.
+        """Return the class registered as `name`.
 
         Raises:
             UnknownBotError: there is none; the message suggests and lists names.
@@ -185,7 +184,7 @@ class Registry:
             raise UnknownBotError(self._unknown(name)) from None
 
     def describe(self, name: str) -> Description:
-        """What is known of the bot `name` before it is loaded.
+        """Describe the bot `name` without loading it.
 
         Raises:
             UnknownBotError: there is no such bot.
@@ -230,14 +229,14 @@ class Registry:
         Raises:
             UnknownBotError: there is no such bot.
             ConfigurationError: the settings are not valid.
-            Exception: whatever the bot raises while it loads.
+            Exception: any error that the bot raises while it loads.
         """
         return self.bot_class(name)(self.configuration(name, settings or {}))
 
     def _discover_once(self) -> Mapping[str, str]:
         with self._discovery:
             if self._broken is None:
-                self._broken = {}  # a module that looks a name up while it is imported must not start over
+                self._broken = {}  # a look-up during an import must not restart discovery
                 self._broken = self._discover()
             return self._broken
 
@@ -259,7 +258,7 @@ def discover_bots() -> dict[str, str]:
     """Import the modules of `chatbots/bots/`, those of the lab and the entry points of `turnwise.chatbots`.
 
     Returns:
-        What could not be imported: origin → last line of the error. One broken file does not hide the others.
+        Failed imports: origin → last line of the error. One broken file does not hide the others.
     """
     package = importlib.import_module("chatbots.bots")
     modules = [f"chatbots.bots.{module.name}" for module in pkgutil.iter_modules(package.__path__)]
@@ -286,7 +285,7 @@ def _origin(bot: type[Bot]) -> str:
 
 
 def _problems(model: type[BaseModel], details: ErrorDetails) -> list[Problem]:
-    """What one error of pydantic says; several problems where a bot inside this bot has several."""
+    """Convert one error of pydantic to problems; an inner bot may have several."""
     inner: Sequence[Problem] = details.get("ctx", {}).get("problems", ())
     place = [*map(str, details["loc"])]
     if inner:
@@ -306,7 +305,7 @@ def _problem(model: type[BaseModel], place: list[str], details: ErrorDetails) ->
 
 
 def _cure(details: ErrorDetails) -> str:
-    """What to give instead: pydantic's own words where they come from a check of the bot."""
+    """Say what to give instead, in pydantic's words if a check of the bot raised the error."""
     wanted = _WANTED.get(details["type"])
     if wanted is None:
         return details["msg"].removeprefix("Value error, ")
@@ -314,12 +313,12 @@ def _cure(details: ErrorDetails) -> str:
 
 
 def _plain(value: object) -> object:
-    """3 for 3.0, as people write it."""
+    """Return 3 for 3.0, as people write it."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _model_of(model: type[BaseModel], place: list[str]) -> type[BaseModel]:
-    """The model whose field is meant, one of those inside `model` where the path has several parts."""
+    """Find the model that has the field: one inside `model` if the path has several parts."""
     for name in place[:-1]:
         field = model.model_fields.get(name)
         if field and isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
@@ -328,14 +327,14 @@ def _model_of(model: type[BaseModel], place: list[str]) -> type[BaseModel]:
 
 
 def _is_secret(model: type[BaseModel], place: list[str]) -> bool:
-    """Whether the value is a secret, or a whole that may hold one."""
+    """True if the value is a secret, or an object that may hold one."""
     if not place:
         return True
     return "Secret" in str(_field(model, place).annotation)
 
 
 def _field(model: type[BaseModel], place: list[str]) -> FieldInfo:
-    """What the model says of the field that is meant; of one that it does not know, nothing."""
+    """Return the model's declaration of the field; None for an unknown field."""
     known = _model_of(model, place).model_fields.get(place[-1]) or model.model_fields.get(place[0])
     return known or FieldInfo()
 
@@ -347,7 +346,7 @@ def _unknown_setting(model: type[BaseModel], field: str) -> str:
 
 
 def _shortened(value: object) -> str:
-    """A value as an error shows it; of a list and the like, how much is in it."""
+    """Shorten a value for an error message; a collection is shown by its size."""
     if isinstance(value, list | tuple | dict):
         return f"{len(value)} {'entry' if len(value) == 1 else 'entries'}"
     text = repr(_plain(value))

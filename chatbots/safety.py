@@ -1,4 +1,4 @@
-"""Which texts must not be said or learned. A lab can put its own classifier in the place of the default."""
+"""Classifiers of texts that must not be said or learnt. A lab can replace the default by its own."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from unicodedata import normalize
 
 
 class SafetyClassifier(Protocol):
-    """Tells unsafe texts; anything with this method will do."""
+    """Finds unsafe texts; any class with this method can be used."""
 
     def unsafe(self, texts: Sequence[str]) -> list[bool]:
-        """For each text, whether it must not be used."""
+        """For each text, True if it must not be used."""
         ...
 
 
@@ -24,7 +24,7 @@ class AllowEverything:
         return [False] * len(texts)
 
 
-# What people say of themselves and others; the classifier has seen these words mostly in insults.
+# Words with which people describe themselves; the classifier has seen them mostly in insults.
 _PEOPLE = (
     r"(?:gays?|lesbians?|bisexuals?|trans(?:gender(?:ed)?)?|queers?|homosexuals?|blacks?|whites?|asians?"
     r"|arabs?|africans?|mexicans?|jew(?:s|ish)?|muslims?|christians?|hindus?|immigrants?|refugees?|wom[ae]n"
@@ -63,13 +63,13 @@ _DANGER = re.compile(
 
 
 class ProfanityCheck:
-    """The linear classifier of alt-profanity-check, with rules for what its words do not tell.
+    """The linear classifier of alt-profanity-check, with rules for meanings that single words do not show.
 
-    The classifier was trained on English posts and comments, and knows words, not meaning. Words that people
-    describe themselves with are hidden from it; instructions for weapons, drugs and self-harm and calls
-    against groups of people, which it lets pass, are found by patterns. Neither knows irony or context. Its
-    weights are pickles inside the installed distribution, which the package manager checks like the code
-    beside them; none is read from elsewhere.
+    The classifier was trained on English posts and comments, and knows words, not meaning. Words with which
+    people describe themselves are hidden from it. Patterns find instructions for weapons, drugs and self-harm
+    and calls against groups of people, which it misses. Neither understands irony or context. Its weights are
+    pickles inside the installed distribution, which the package manager checks like code; no other pickles
+    are read.
 
     Args:
         threshold: probability of being offensive from which a text is unsafe, in (0, 1].
@@ -89,7 +89,7 @@ class ProfanityCheck:
         self._probabilities = predict_prob
 
     def unsafe(self, texts: Sequence[str]) -> list[bool]:
-        """Whether a rule finds each text, or its probability of being offensive reaches the threshold."""
+        """True for texts that match a rule or reach the threshold of offensiveness."""
         if not texts:
             return []
         flat = [" ".join(normalize("NFKC", text).lower().split()) for text in texts]

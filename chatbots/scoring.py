@@ -1,4 +1,4 @@
-"""Scorers: which of several replies to one context is the best. Higher is better."""
+"""Scorers rank several replies to one context. Higher is better."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -8,7 +8,7 @@ from evaluation.texts.similarity import f1
 
 
 class Scorer(Protocol):
-    """Judges replies. A class of a lab with this method is one."""
+    """Judges replies. A lab can use any class with this method."""
 
     def scores(self, turns: Sequence[str], replies: Sequence[str]) -> Sequence[float]:
         """A finite number for each reply to these turns, oldest first; at least one of each."""
@@ -32,7 +32,7 @@ class Likelihood:
         self._model, self._tokenizer = load_checkpoint(Path(__file__).parent / "meena" / "pretrained")
 
     def scores(self, turns: Sequence[str], replies: Sequence[str]) -> list[float]:
-        """As of the class; a reply that is too long for the model is judged by its beginning."""
+        """Score each reply; a reply that is too long for the model is judged by its beginning."""
         import torch
 
         from chatbots.meena.corpus.shards import Pair
@@ -51,10 +51,10 @@ class Likelihood:
 
 
 class Overlap:
-    """F1 of the words of each reply and of the turn that it answers: how much it takes up what was said."""
+    """F1 between the words of each reply and of the turn it answers: how much it takes up from that turn."""
 
     def scores(self, turns: Sequence[str], replies: Sequence[str]) -> list[float]:
-        """As of the class, from 0 to 1."""
+        """Score each reply, from 0 to 1."""
         return [f1(reply, turns[-1:]) for reply in replies]
 
 

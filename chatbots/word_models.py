@@ -1,4 +1,4 @@
-"""Bots that reply with a model of words that was trained here, such as `hierarchical` and `topical-chat`."""
+"""Bots that reply with a word-level model trained with this package: `hierarchical`, `topical-chat`."""
 
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping
@@ -10,7 +10,7 @@ from chatbots.local_files import hash_of
 
 CHATBOTS = Path(__file__).parent
 SHARED = [CHATBOTS / "training" / name for name in ("decoding.py", "vocabulary.py")]
-"""Code outside a model's own package that decides what its bots reply."""
+"""Code outside a model's own package that affects its bots' replies."""
 MODEL_FILES = ("config.json", "model.safetensors", "vocabulary.json")
 
 
@@ -18,9 +18,10 @@ class ModelReply(Protocol):
     """A reply of a model.
 
     Attributes:
-        text: of the reply.
-        words: how many were written for it, the end included.
-        candidates: all that were found, with their log-likelihood per word, best first.
+        text: its text.
+        words: number of generated words, the end included.
+        candidates: all
+            replies found, with their log-likelihood per word, best first.
     """
 
     @property
@@ -34,7 +35,7 @@ class ModelReply(Protocol):
 
 
 def responses_of(replies: Iterable[ModelReply]) -> list[Response]:
-    """The replies of a model as responses of a bot."""
+    """Convert a model's replies to responses of a bot."""
     return [
         Response(reply.text, tuple(Candidate(*each) for each in reply.candidates), reply.words)
         for reply in replies
@@ -44,8 +45,7 @@ def responses_of(replies: Iterable[ModelReply]) -> list[Response]:
 class WordModelBot(Bot):
     """A bot whose model is a folder with weights, configuration and vocabulary.
 
-    Its settings have at least `batch`, dialogues that are answered together, and `beam`, replies that are
-    followed at once in each.
+    Its settings have at least `batch`, the dialogues answered together, and `beam`, the width of the beam.
 
     Attributes:
         package: folder of `chatbots/` with the model's code.
@@ -57,28 +57,28 @@ class WordModelBot(Bot):
     @classmethod
     @abstractmethod
     def folder(cls, configuration: BotConfiguration) -> Path:
-        """The folder of the model."""
+        """Return the folder of the model."""
 
     @classmethod
     @abstractmethod
     def size(cls, folder: Path) -> tuple[int, int]:
-        """Parameters of the model in a folder, and words of its vocabulary."""
+        """Count the parameters of the model in a folder, and the words of its vocabulary."""
 
     @classmethod
     def memory_needed(cls, configuration: Any) -> int | None:
-        """Size in memory of the weights, and of the scores of all replies that are followed at once."""
+        """Bytes of the weights, and of the scores of all replies in the beams."""
         parameters, words = cls.size(cls.folder(configuration))
         scores: int = 3 * configuration.batch * configuration.beam * words
         return 4 * (parameters + scores)
 
     @property
     def max_batch(self) -> int:
-        """As configured."""
+        """The configured batch size."""
         batch: int = self.configuration.batch
         return batch
 
     def fingerprint(self) -> Mapping[str, object]:
-        """As of every bot, and the hashes of the model's code, weights and vocabulary."""
+        """Return the fingerprint of every bot, with hashes of the model's code, weights and vocabulary."""
         folder = self.folder(self.configuration)
         return {
             **super().fingerprint(),

@@ -25,10 +25,10 @@ from chatbots.registry import REGISTRY
 
 
 def _checked(settings: Any, info: ValidationInfo) -> BotConfiguration:
-    """The settings as the inner bot's own configuration, so that its errors and its secrets stay its own."""
+    """Validate the settings as the inner bot's configuration; errors and secrets stay the inner bot's."""
     adapter = info.data.get("adapter")
     if adapter is None:
-        return BotConfiguration()  # told as an error of `adapter`
+        return BotConfiguration()  # reported as an error of `adapter`
     if not isinstance(settings, Mapping):
         raise ValueError("is not an object of settings. Write {} for none")
     try:
@@ -40,8 +40,8 @@ def _checked(settings: Any, info: ValidationInfo) -> BotConfiguration:
 class InnerBot(BotConfiguration):
     """A bot inside another.
 
-    Where bots are registered, `registered` and `revision` say which one it is: adapter and configuration are
-    then filled in from there before they are checked, and left out of all that is written down.
+    On a platform with registered bots, `registered` and `revision` identify the bot: the platform fills in
+    adapter and configuration before validation, and serialised settings leave them out.
     """
 
     adapter: str = Field(
@@ -55,7 +55,7 @@ class InnerBot(BotConfiguration):
 
     @property
     def label(self) -> str:
-        """What remarks call it."""
+        """The name that remarks use."""
         return self.registered or self.adapter
 
     @model_serializer(mode="wrap")
@@ -75,7 +75,7 @@ class InnerBot(BotConfiguration):
 
 
 class WrapperConfiguration(BotConfiguration):
-    """Which bot is wrapped."""
+    """The wrapped bot."""
 
     bot: InnerBot = Field(
         title="Bot inside",
@@ -85,11 +85,11 @@ class WrapperConfiguration(BotConfiguration):
 
 
 class WrapperBot(Bot):
-    """A bot around another; batches, waits, takes newcomers and closes as that one does.
+    """A bot around another; takes its batches, waiting time, joining contexts and closing from that bot.
 
     Subclasses override `revised` to change a response, and `instead` to answer in the bot's place. Each
-    dialogue's response is revised by itself as soon as it is there; one that cannot be fails alone. A
-    subclass that overrides `respond` is asked for whole batches.
+    response is revised as soon as it is complete; an error in `revised` fails that context alone. A subclass
+    that overrides `respond` gets whole batches.
     """
 
     listed_as = Kind.WRAPPER
@@ -101,37 +101,37 @@ class WrapperBot(Bot):
         """Load the bot inside.
 
         Raises:
-            Exception: whatever it raises.
+            Exception: any error of the inner bot.
         """
         super().__init__(configuration)
         self.inner = REGISTRY.bot_class(configuration.bot.adapter)(configuration.bot.configuration)
 
     @classmethod
     def memory_needed(cls, configuration: BotConfiguration) -> int | None:
-        """Of the bot inside."""
+        """Return the memory of the inner bot."""
         assert isinstance(configuration, WrapperConfiguration)
         inner = configuration.bot
         return REGISTRY.bot_class(inner.adapter).memory_needed(inner.configuration)
 
     @classmethod
     def draws(cls, configuration: BotConfiguration) -> bool:
-        """Whether the bot inside does."""
+        """True if the inner bot samples and ranks."""
         assert isinstance(configuration, WrapperConfiguration)
         inner = configuration.bot
         return REGISTRY.bot_class(inner.adapter).draws(inner.configuration)
 
     @property
     def max_batch(self) -> int:
-        """Of the bot inside."""
+        """Batch size of the inner bot."""
         return self.inner.max_batch
 
     @property
     def max_wait(self) -> float:
-        """Of the bot inside."""
+        """Waiting time of the inner bot."""
         return self.inner.max_wait
 
     def respond(self, contexts: Sequence[Context]) -> list[Response | Failure]:
-        """What is said instead of the bot inside, or what it says, revised; its failures as they are."""
+        """Answer from `instead`, else by the inner bot's response, revised; its failures pass unchanged."""
         first = enumerate(self.decided(contexts))
         done = {number: outcome for number, outcome in first if outcome is not None}
         if left := [number for number in range(len(contexts)) if number not in done]:
@@ -141,22 +141,22 @@ class WrapperBot(Bot):
         return [done[number] for number in range(len(contexts))]
 
     def answering(self) -> Answering | None:
-        """As that of the bot inside, each of its responses revised when it is done."""
+        """Answer as the inner bot does; each response is revised when it is done."""
         if type(self).respond is not WrapperBot.respond:
             return None
         inner = self.inner.answering()
         return None if inner is None else _Revising(self, inner)
 
     def instead(self, contexts: Sequence[Context]) -> Sequence[Response | None]:
-        """For each context, what to say without asking the bot inside; None to ask it."""
+        """For each context, a response that replaces the inner bot's; None to ask the inner bot."""
         return [None] * len(contexts)
 
     def revised(self, context: Context, response: Response) -> Response:
-        """The response to say instead; the same one if nothing is to be changed."""
+        """Return the response to give; the same object if nothing changes."""
         return response
 
     def decided(self, contexts: Sequence[Context]) -> list[Response | Failure | None]:
-        """`instead`, with a `Failure` for a context for which that raises an error."""
+        """Call `instead`; a context for which it raises an error gets a `Failure`."""
         try:
             return list(self.instead(contexts))
         except Exception as error:
@@ -165,20 +165,20 @@ class WrapperBot(Bot):
             return [outcome for context in contexts for outcome in self.decided([context])]
 
     def concluded(self, context: Context, outcome: Response | Failure) -> Response | Failure:
-        """An outcome of the bot inside as this bot hands it over."""
+        """Revise an outcome of the inner bot; an error becomes a `Failure`."""
         if not isinstance(outcome, Response):
             return outcome
         try:
             return self.revised(context, outcome)
-        except Exception as error:  # of a lab's classifier, say: the others' replies go on
+        except Exception as error:  # such as an error of a lab's classifier: other replies must not fail
             return Failure(error)
 
     def remark(self, what: str) -> str:
-        """A remark for `Response.remarks` that says whose it is."""
+        """Create a remark for `Response.remarks` that names this wrapper."""
         return f"{self.name}: {what}"
 
     def fingerprint(self) -> Mapping[str, object]:
-        """As of every bot, and that of the bot inside."""
+        """Return the fingerprint of every bot, with that of the inner bot."""
         return {**super().fingerprint(), "bot": self.inner.fingerprint()}
 
     def close(self) -> None:
@@ -231,25 +231,25 @@ class _Revising(Answering):
 
 
 class CandidateFilter(WrapperBot):
-    """Says another candidate where there is an objection to the first, and a fallback where there is to all.
+    """Replaces a rejected response by the best allowed candidate, or by a fallback if all are rejected.
 
-    What was done stands in the response's remarks; its candidates stay as they were. A filter around this one
-    says none of those that this one objects to.
+    The remarks say what was done; the candidates stay unchanged. An outer filter uses none of the texts that
+    this one rejects.
     """
 
     fault: ClassVar[str]
-    """What is the matter with a text that is objected to, for the remark: "is unsafe"."""
+    """The reason for rejecting a text, for the remark: "is unsafe"."""
 
     @abstractmethod
     def objections(self, context: Context, texts: Sequence[str]) -> list[bool]:
-        """For each text, whether it must not be the reply to this context."""
+        """For each text, True if it must not be the reply to this context."""
 
     @abstractmethod
     def fallback(self, context: Context, response: Response) -> str | None:
-        """What is said if there is an objection to everything; None for what the bot said, all the same."""
+        """The text to use if all are rejected; None to keep the bot's response all the same."""
 
     def revised(self, context: Context, response: Response) -> Response:
-        """The first text to which neither this filter nor one inside objects."""
+        """Choose the first text that neither this filter nor an inner one rejects."""
         texts = [response.text, *(candidate.text for candidate in response.candidates)]
         objections = self.objections(context, texts)
         objected = {text for text, is_objected in zip(texts, objections, strict=True) if is_objected}
@@ -258,12 +258,14 @@ class CandidateFilter(WrapperBot):
             return response
         allowed = (text for text in texts if text not in response.ruled_out and not is_blank(text))
         if (text := next(allowed, None)) is not None:
-            return self._said(response, text, f"the first candidate {self.fault}; said another")
+            return self._replaced(response, text, f"the first candidate {self.fault}; said another")
         if (text := self.fallback(context, response)) is not None:
-            return self._said(response, text, f"every candidate {self.fault}; said a fallback", fallback=True)
+            return self._replaced(
+                response, text, f"every candidate {self.fault}; said a fallback", fallback=True
+            )
         did = f"every candidate {self.fault}, and so does every fallback; said the first anyway"
         return replace(response, remarks=(*response.remarks, self.remark(did)))
 
-    def _said(self, response: Response, text: str, did: str, *, fallback: bool = False) -> Response:
+    def _replaced(self, response: Response, text: str, did: str, *, fallback: bool = False) -> Response:
         remarks = (*response.remarks, self.remark(did))
         return replace(response, text=text, tokens=None, remarks=remarks, fallback=fallback)

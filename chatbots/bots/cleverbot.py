@@ -28,7 +28,7 @@ class CleverbotBot(ServiceBot):
     """
 
     class Configuration(ServiceConfiguration):
-        """How Cleverbot is asked."""
+        """The settings of a request to Cleverbot."""
 
         address: ServiceURL = Field(
             OFFICIAL,
@@ -64,11 +64,11 @@ class CleverbotBot(ServiceBot):
 
     @property
     def url(self) -> str:
-        """As configured."""
+        """The configured address."""
         return self.configuration.address
 
     async def reply(self, context: Context) -> Response:
-        """Cleverbot's output; its token is kept for the next turn of the dialogue."""
+        """Return Cleverbot's output, and keep its token for the next turn of the dialogue."""
         request = Request(self.url, "GET", query=self._query(context))
         answer = object_of(await self.client.exchange(request), request)
         text = text_of(answer.get("output"), request, "output")

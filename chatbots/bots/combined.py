@@ -1,9 +1,4 @@
-"""A bot that asks several others and says the best reply by a scorer.
-
-A bot that asks several others and says the reply that is most like the others.
-
-A bot that hands each turn to one of several, by rules about what the partner said last.
-"""
+"""Bots that combine several others: best of several by a scorer, a vote, and a router with rules."""
 
 import inspect
 from collections.abc import Mapping, Sequence
@@ -15,7 +10,7 @@ from pydantic import AfterValidator, Field, ValidationInfo, field_validator
 
 from chatbots import scoring
 from chatbots.base import Candidate, Context, Response
-from chatbots.ensembles import EnsembleBot, EnsembleConfiguration, Said, labels_among, ranked
+from chatbots.ensembles import EnsembleBot, EnsembleConfiguration, MemberReply, labels_among, ranked
 from chatbots.local_files import check_path, hash_of, lab_object
 from chatbots.registry import register
 from evaluation.texts.repetition import repeats, words
@@ -23,13 +18,13 @@ from evaluation.texts.similarity import f1
 
 
 def check_scorer(name: str) -> str:
-    """Refuse a name that is neither of a scorer that ships nor of one of the lab.
+    """Refuse a name that is neither a shipped scorer nor a class of the lab.
 
     Returns:
         The name, unchanged.
 
     Raises:
-        ValueError: it is neither.
+        ValueError: the name is neither.
     """
     if name in scoring.SCORERS:
         return name
@@ -49,7 +44,7 @@ class BestOfSeveralBot(EnsembleBot):
     """
 
     class Configuration(EnsembleConfiguration):
-        """Which bots, and what is best."""
+        """The members, and the scorer."""
 
         first = frozenset({"scorer"})
         scorer: Annotated[str, AfterValidator(check_scorer)] = Field(
@@ -64,7 +59,7 @@ class BestOfSeveralBot(EnsembleBot):
 
     @property
     def libraries(self) -> tuple[str, ...]:  # type: ignore[override]
-        """The model's, where it is used."""
+        """Libraries of the Meena model, if it is the scorer."""
         return ("torch", "sentencepiece") if self.configuration.scorer == "likelihood" else ()
 
     def __init__(self, configuration: Configuration) -> None:
@@ -79,10 +74,10 @@ class BestOfSeveralBot(EnsembleBot):
         super().__init__(configuration)
 
     async def answered(self, context: Context) -> Response:
-        """The best reply; the others are its candidates."""
-        said, silent = await self.asked(self.labels, context)
+        """Return the best reply; the others are its candidates."""
+        said, silent = await self.ask_members(self.labels, context)
         if not said:
-            raise self.nobody(silent)
+            raise self.no_answer_error(silent)
         turns = [turn.text for turn in context.turns]
         scores = [float(score) for score in self._scorer.scores(turns, [each.response.text for each in said])]
         if len(scores) != len(said):
@@ -91,8 +86,8 @@ class BestOfSeveralBot(EnsembleBot):
             )
         repeated = [repeats(each.response.text, turns) for each in said]
         order = sorted(range(len(said)), key=lambda nth: (repeated[nth], -scores[nth]))
-        why = ", ".join(_shown(said[nth], scores[nth], repeated[nth]) for nth in order)
-        response = self.told(said[order[0]], f"{self._title}: {why}", silent)
+        why = ", ".join(_scored_label(said[nth], scores[nth], repeated[nth]) for nth in order)
+        response = self.announced(said[order[0]], f"{self._title}: {why}", silent)
         return ranked(response, [Candidate(said[nth].response.text, scores[nth]) for nth in order], said)
 
     _names: ClassVar[dict[str, str]] = {"likelihood": "log-likelihood per token", "overlap": "overlap"}
@@ -102,12 +97,12 @@ class BestOfSeveralBot(EnsembleBot):
         return self._names.get(self.configuration.scorer, "score")
 
     def fingerprint(self) -> Mapping[str, object]:
-        """As of every ensemble, and the hash of the scorer's file."""
+        """Return the fingerprint of every ensemble, with the hash of the scorer's file."""
         source = Path(inspect.getfile(type(self._scorer)))
         return {**super().fingerprint(), "scorer_code": hash_of([source])}
 
 
-def _shown(said: Said, score: float, repeats: bool) -> str:
+def _scored_label(said: MemberReply, score: float, repeats: bool) -> str:
     return f"{said.label} {score:.2f}{' but repeats' if repeats else ''}"
 
 
@@ -122,19 +117,19 @@ class VoteBot(EnsembleBot):
     """
 
     async def answered(self, context: Context) -> Response:
-        """The most central reply; the others are its candidates."""
-        said, silent = await self.asked(self.labels, context)
+        """Return the most central reply; the others are its candidates."""
+        said, silent = await self.ask_members(self.labels, context)
         if not said:
-            raise self.nobody(silent)
+            raise self.no_answer_error(silent)
         scores = centralities([each.response.text for each in said])
         order = sorted(range(len(said)), key=lambda nth: -scores[nth])
         why = ", ".join(f"{said[nth].label} {scores[nth]:.2f}" for nth in order)
-        response = self.told(said[order[0]], f"mean F1 with the others: {why}", silent)
+        response = self.announced(said[order[0]], f"mean F1 with the others: {why}", silent)
         return ranked(response, [Candidate(said[nth].response.text, scores[nth]) for nth in order], said)
 
 
 def centralities(texts: list[str]) -> list[float]:
-    """The mean F1 of words of each text with all others; 0 of one that is alone."""
+    """Compute each text's mean F1 of words with all others; 0 for a single text."""
     others = len(texts) - 1
     return [
         sum(f1(text, [other]) for at, other in enumerate(texts) if at != nth) / others if others else 0.0
@@ -148,25 +143,25 @@ LISTS = {
     "@thanks": ("thanks", "thank you"),
     "@feeling": ("sad", "happy", "angry", "lonely", "afraid", "worried", "tired", "stressed", "upset"),
 }
-"""Words that rules may name together."""
+"""Word lists that rules may name by @."""
 QUESTION = "@question"
-"""Any turn that ends in a question mark."""
+"""Name of the rule for any turn that ends in a question mark."""
 _QUESTION_MARKS = ("?", "\N{FULLWIDTH QUESTION MARK}", "\N{ARABIC QUESTION MARK}")
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Which words lead to which bot."""
+    """A rule that sends turns with certain words to a bot."""
 
     phrases: tuple[str, ...]
     bot: str
 
     @classmethod
     def read(cls, line: str) -> Self:
-        """A rule as people write it, `WORDS, WORDS: BOT`.
+        """Parse a rule in the form `WORDS, WORDS: BOT`.
 
         Raises:
-            ValueError: it is something else.
+            ValueError: the line has another form.
         """
         before, colon, bot = line.rpartition(":")
         phrases = tuple(part.strip() for part in before.split(",") if part.strip())
@@ -181,7 +176,7 @@ class Rule:
         return cls(phrases, bot.strip())
 
     def met_by(self, text: str) -> str | None:
-        """The word, or words in a row, of this rule that stand in a text; None if none does."""
+        """Return the rule's first word or phrase that occurs in a text; None if none does."""
         said = words(text)
         for phrase in self.phrases:
             if phrase == QUESTION:
@@ -206,7 +201,7 @@ class RouterBot(EnsembleBot):
     """
 
     class Configuration(EnsembleConfiguration):
-        """Which bots, and when each is asked."""
+        """The members, and the rules that choose among them."""
 
         first = frozenset({"rules", "otherwise"})
         rules: tuple[str, ...] = Field(
@@ -246,19 +241,19 @@ class RouterBot(EnsembleBot):
         self._otherwise = configuration.otherwise or self.labels[0]
 
     async def answered(self, context: Context) -> Response:
-        """What the bot for this turn says, or the one that stands in for it."""
-        label, why = self.chosen(context.turns[-1].text)
-        said, silent = await self.asked([label], context)
+        """Return the reply of the chosen bot, or of its substitute if that fails."""
+        label, why = self.routed_to(context.turns[-1].text)
+        said, silent = await self.ask_members([label], context)
         if not said:
             others = [each for each in (self._otherwise, *self.labels) if each != label]
-            said, also = await self.asked(others[:1], context)
+            said, also = await self.ask_members(others[:1], context)
             silent, why = [*silent, *also], f"in place of {label}"
         if not said:
-            raise self.nobody(silent)
-        return self.told(said[0], why, silent)
+            raise self.no_answer_error(silent)
+        return self.announced(said[0], why, silent)
 
-    def chosen(self, text: str) -> tuple[str, str]:
-        """The bot for a turn, and why."""
+    def routed_to(self, text: str) -> tuple[str, str]:
+        """Choose the bot for a turn, with the reason."""
         for rule in self._rules:
             if met := rule.met_by(text):
                 return rule.bot, f"rule: {met}"

@@ -20,7 +20,7 @@ from chatbots.services.bot import ServiceBot, ServiceConfiguration, ServiceURL, 
 from chatbots.services.client import Request
 
 SECONDS_FOR_ENDS = 1.0
-"""Most that the replies of a batch may be held up by ending other sessions."""
+"""Longest delay of a batch's replies caused by ending other sessions."""
 SECONDS_FOR_GOODBYE = 5.0
 _DIALPORT_TIME = timezone(timedelta(hours=-4))
 
@@ -29,13 +29,13 @@ _DIALPORT_TIME = timezone(timedelta(hours=-4))
 class DialCrowdBot(ServiceBot):
     """A dialogue system that speaks the interface of DialPort and DialCrowd.
 
-    The system keeps a session per dialogue. Where it has none that knows the turns so far, as after a restart
-    or for a context that stands alone, a session is begun and the partner's turns are told to it in order;
-    what it answers to those is not used.
+    The system keeps a session per dialogue. If no session knows the turns so far, as after a restart or for a
+    context that stands alone, a new session gets the partner's turns in order; its replies to these are not
+    used.
     """
 
     class Configuration(ServiceConfiguration):
-        """Where the system is, and how long its sessions are kept."""
+        """The system's address, and the lifetime of its sessions."""
 
         base_url: ServiceURL = Field(
             title="Base URL",
@@ -62,18 +62,18 @@ class DialCrowdBot(ServiceBot):
 
     @property
     def url(self) -> str:
-        """Without the slash at its end."""
+        """The configured address without a slash at its end."""
         return self.configuration.base_url.rstrip("/")
 
     async def replies(self, contexts: Sequence[Context]) -> list[Response | Failure]:
-        """Of all contexts at once; sessions that are over are ended meanwhile."""
+        """Answer all contexts at once; sessions that are over are ended at the same time."""
         responses, _ = await asyncio.gather(
             super().replies(contexts), self._end(self._sessions.drop_over(), SECONDS_FOR_ENDS)
         )
         return responses
 
     async def reply(self, context: Context) -> Response:
-        """What the system says next in the session of the dialogue.
+        """Return the system's next turn in the session of the dialogue.
 
         Raises:
             ServiceError: it took longer than `timeout`, replay included, or did not answer as agreed.
@@ -100,7 +100,7 @@ class DialCrowdBot(ServiceBot):
         return Response(text)
 
     async def _begin(self, session: str, context: Context) -> None:
-        """Begin a session and tell it the partner's turns before the last."""
+        """Begin a session and send it the partner's turns before the last."""
         await self._ask(self._request("init", session))
         for turn in context.turns[:-1]:
             if turn.speaker is Speaker.HUMAN:
@@ -114,7 +114,7 @@ class DialCrowdBot(ServiceBot):
         await self._end(self._sessions.drop_all(), SECONDS_FOR_GOODBYE)
 
     async def _end(self, sessions: Sequence[str], seconds: float) -> None:
-        """Tell the system that these are over; whether it hears it changes nothing."""
+        """Tell the system that these sessions are over; errors are ignored."""
         if self.configuration.sends_end:
             with suppress(TimeoutError):
                 async with asyncio.timeout(seconds):
@@ -134,6 +134,6 @@ class DialCrowdBot(ServiceBot):
 
 
 def time_stamp(moment: datetime) -> str:
-    """A time as DialPort writes it, in its time zone (UTC-4), to the millisecond."""
+    """Format a time as DialPort does: in its time zone (UTC-4), to the millisecond."""
     local = moment.astimezone(_DIALPORT_TIME)
     return f"{local:%Y-%m-%dT%H-%M-%S}.{local.microsecond // 1000:03d}"

@@ -21,8 +21,8 @@ class ElizaBot(Bot):
 
     The rules and the table of reflections ("my" → "your") are NLTK's. The matching is our own: NLTK's draws
     from the global random generator, and hangs or fails on a turn with a percent sign. Here the seed of the
-    context decides, an answer that the dialogue has had comes again only when all are used up, and of a turn
-    only the last sentence is answered.
+    context decides, an answer is repeated in a dialogue only when all are used up, and only the last sentence
+    of a turn is answered.
 
     Source: Weizenbaum 1966, doi:10.1145/365153.365168; NLTK, `nltk/chat/eliza.py`.
     """
@@ -55,12 +55,12 @@ class ElizaBot(Bot):
         said = {turn.text for turn in context.turns if turn.speaker is Speaker.BOT}
         answers = self._answers(_last_sentence(context.turns[-1].text))
         fresh = [answer for answer in answers if answer not in said]
-        # The number of turns is mixed in so that one seed for a whole dialogue does not always pick alike.
+        # The number of turns is mixed in so that one seed for a whole dialogue does not always pick the same.
         seed = None if context.seed is None else f"{context.seed} {len(context.turns)}"
         return random.Random(seed).choice(fresh or answers)
 
     def _answers(self, sentence: str) -> list[str]:
-        """Every answer of the first rule that has one."""
+        """All answers of the first rule that has one for the sentence."""
         ways = (list(self._filled(rule, sentence)) for rule in self._rules)
         return next(answers for answers in ways if answers)  # the last rule fits everything
 
@@ -73,7 +73,7 @@ class ElizaBot(Bot):
                     yield _tidied(_WILDCARD.sub(lambda wildcard: parts[int(wildcard[1])], template))
 
     def _reflect(self, words: str) -> str:
-        """The words from the other side: "my mother" → "your mother"; empty if there is no word."""
+        """Turn the words to the listener's view: "my mother" → "your mother"; empty without words."""
         bare = words.strip(" .,!?;:-")
         if not re.search(r"\w", bare):
             return ""
@@ -81,7 +81,7 @@ class ElizaBot(Bot):
 
 
 def _nltk_table(module: str, name: str) -> Any:
-    """A constant of `nltk.chat`, read from the source: importing NLTK takes 0.7 s and 100 MB of memory."""
+    """Read a constant of `nltk.chat` from the source: importing NLTK takes 0.7 s and 100 MB of memory."""
     package = find_spec("nltk")
     if package is None or package.origin is None:
         raise ModuleNotFoundError(
@@ -96,7 +96,7 @@ def _nltk_table(module: str, name: str) -> Any:
 
 
 def _last_sentence(text: str) -> str:
-    """The last sentence that has a word, on one line, with straight apostrophes and no closing full stop."""
+    """The last sentence with a word, on one line, with straight apostrophes and no closing full stop."""
     line = " ".join(text.replace("\u2019", "'").split())
     sentences = [part for part in re.split(r"(?<=[.!?])\s+", line) if re.search(r"\w", part)]
     return (sentences or [line])[-1].rstrip(".! ")

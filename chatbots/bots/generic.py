@@ -32,8 +32,8 @@ _COMPLEMENT = (
     "(?:not?|nothing|cold|hot|warm|good|nice|fine|ok|okay|true|raining|snowing|very|so|too|just|even|really)"
 )
 
-# What stands at the beginning of a clause is kept apart from what stands anywhere in it: a search tries every
-# position, and few clauses hold a word without which it cannot succeed.
+# Patterns for the beginning of a clause are separate from those for any place in it: a search tries every
+# position, and few clauses hold a word that it needs.
 _ASKS_WHAT = re.compile(
     f"{_CLAUSE}(?:"
     r"what\b(?! (?:an?|i|we|he|she|they)\b)(?! you \w+ (?:is|was)\b)"
@@ -62,7 +62,7 @@ _EMBEDS = re.compile(
     r"(?:what|who|whom|whose|which|where|when|why|how)\b"
     r"|\bwants? to know (?:if|whether)\b"
 )
-# These and the Chinese forms exclaim where an exclamation mark follows: "Boy, is it hot!"
+# With an exclamation mark, these and the Chinese forms are exclamations: "Boy, is it hot!"
 _ASKS_WHETHER = re.compile(
     rf"^(?!so {_AUXILIARY} \w+(?: now| too)?$){_CLAUSE[1:]}(?:"
     rf"(?:is|are|does|did) (?!{_COMPLEMENT}\b)\w"
@@ -78,7 +78,7 @@ _WONDERS = re.compile(
 _TAG = re.compile(r"\w+ [^,]*, *(?:right|correct|huh|eh|innit|or not|or what|oder|nicht wahr)$")
 _INTERJECTION = re.compile(r"^why, +(?=\w+[ '])|^(?:boy|gosh),? +(?:is|was|are|am|do|did)\b.*")
 _PAUSE = re.compile("[,:、]")
-# Without one of these there is nothing to find: for `_EMBEDS`, and beside "how" and "wonder" for `_WONDERS`.
+# `_EMBEDS` needs one of these words; `_WONDERS` one of these, "how" or "wonder".
 _BEFORE_EMBEDDED = ("tell", "show", "explain", "remind", "guess", "to know")
 _LAST_WORDS = (
     "u", "ya", "yourself", "yours", "i", "we", "they", "he", "she", "one", "body", "people",
@@ -95,8 +95,8 @@ _GERMAN = re.compile(
     rf"(?:das|der|die|ein|eine|jemand|dein|deine|{_DU})\b)"
 )
 _UND_DU = re.compile(r"\bund (?:du|dir|ihnen|selbst)$")
-# A final particle; or, unless it is only told of, verb-not-verb, "or", or a question word that neither is
-# denied nor means "any".
+# A final particle; or, unless reported, verb-not-verb, "or", or a question word that is neither negated nor
+# means "any".
 _CHINESE = re.compile(
     r"(?:[吗嗎]|[你您他她那]呢|(?<![那这多什怎])么|[了过]没有?|真的假的)[啊呀]?(?: ?哈+)?$"
     r"|^(?!.*(?:(?<!想)知道|不懂|想想|记不住|不管|无论|说不清|我[^你]*忘了|(?<!请)问(?!题|一下|[什怎哪谁啥]))|看你)"
@@ -136,12 +136,12 @@ class GenericBot(Bot):
     max_batch = 64
 
     def respond(self, contexts: Sequence[Context]) -> list[Response]:
-        """One of the two answers for the last turn of each context."""
+        """Give one of the two answers to the last turn of each context."""
         return [Response(_answer(context.turns[-1].text)) for context in contexts]
 
 
 def is_question(text: str) -> bool:
-    """Whether a turn asks something, by the rule of `GenericBot`."""
+    """True if a turn asks something, by the rule of `GenericBot`."""
     if ("?" in text or not text.isascii()) and _is_marked(text):
         return True
     plain = unicodedata.normalize("NFKC", text).lower().replace("\u2019", "'")
@@ -154,7 +154,7 @@ def _is_marked(text: str) -> bool:
 
 
 def _asks(sentence: str, *, exclaimed: bool) -> bool:
-    if "," in sentence and _TAG.search(sentence):  # without one the pattern is slow to find nothing
+    if "," in sentence and _TAG.search(sentence):  # without a comma the pattern is slow and never matches
         return True
     clauses = [clause.strip(" \"'*") for clause in _PAUSE.split(_INTERJECTION.sub("", sentence))]
     forms = [_asks_what]

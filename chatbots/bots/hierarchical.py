@@ -1,4 +1,4 @@
-"""HRED, VHRED, VHCR and their EI variants: any trained one by its folder, and the small pair that ships."""
+"""Bots with HRED, VHRED, VHCR and their EI variants: trained ones by their folder, and the shipped pair."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,11 +12,11 @@ from chatbots.registry import register
 from chatbots.word_models import CHATBOTS, WordModelBot, responses_of
 
 SHIPPED = CHATBOTS / "hierarchical" / "pretrained"
-"""Where the models of this repository are, a folder each."""
+"""Folder of the models in this repository, one folder each."""
 
 
 class DecodingConfiguration(BotConfiguration):
-    """How replies are found."""
+    """Settings of the search for a reply."""
 
     choose: Literal["best", "drawn", "sampled"] = Field(
         "best",
@@ -35,7 +35,7 @@ class DecodingConfiguration(BotConfiguration):
 
 
 class HierarchicalConfiguration(DecodingConfiguration):
-    """Which model, and how replies are found."""
+    """The model, and the search for a reply."""
 
     checkpoint: str = Field(
         title="Model", description="Folder of the model: weights, configuration, vocabulary."
@@ -64,7 +64,7 @@ class HierarchicalBot(WordModelBot):
 
         Raises:
             CheckpointError: its files do not fit together.
-            DeviceError: the device is not there.
+            DeviceError: this machine does not have the device.
             ModuleNotFoundError: PyTorch or another library for models is not installed.
         """
         super().__init__(configuration)
@@ -72,7 +72,7 @@ class HierarchicalBot(WordModelBot):
 
     @classmethod
     def folder(cls, configuration: BotConfiguration) -> Path:
-        """Where the model is."""
+        """Return the folder of the model."""
         assert isinstance(configuration, HierarchicalConfiguration)
         return Path(configuration.checkpoint)
 
@@ -84,13 +84,13 @@ class HierarchicalBot(WordModelBot):
         return count_parameters(shape)["total"], shape.vocabulary_size
 
     def respond(self, contexts: Sequence[Context]) -> list[Response]:
-        """All replies of a batch, word by word together."""
+        """Reply to all contexts of a batch together, word by word."""
         conversations = [[turn.text for turn in context.turns] for context in contexts]
         return responses_of(self._responder.reply(conversations, [seed_of(context) for context in contexts]))
 
 
 class SmallConfiguration(DecodingConfiguration):
-    """How replies are found: sampled, because the best of the beam is nearly always the same small talk."""
+    """Settings of the search for a reply: sampled, because the best of the beam is nearly always the same."""
 
     choose: Literal["best", "drawn", "sampled"] = Field(
         "sampled",
@@ -109,7 +109,7 @@ class SmallBot(HierarchicalBot):
 
     @classmethod
     def folder(cls, configuration: BotConfiguration) -> Path:
-        """Where the model is."""
+        """Return the folder of the model."""
         return SHIPPED / cls.name
 
 
@@ -124,7 +124,7 @@ class VHREDEIBot(SmallBot):
 
 
 def load_responder(folder: Path, configuration: DecodingConfiguration) -> Any:
-    """A `chatbots.hierarchical.responder.Responder` with the model of that folder."""
+    """Load the model of that folder in a `chatbots.hierarchical.responder.Responder`."""
     from chatbots.hierarchical.model import load_checkpoint
     from chatbots.hierarchical.responder import DecodingSettings, Responder
     from chatbots.training.running import device_of_bot

@@ -1,7 +1,6 @@
-"""Any service that answers JSON: what is sent is a template, where the reply stands is a JSON Pointer.
+"""Any service that answers JSON: a template gives the request, a JSON Pointer the place of the reply.
 
 JSON Pointer: one place in a JSON document.
-
 Source: RFC 6901.
 """
 
@@ -20,7 +19,7 @@ from chatbots.services.client import Request
 
 
 def check_pointer(pointer: str) -> str:
-    """Refuse what is no JSON Pointer.
+    """Refuse text that is no JSON Pointer.
 
     Returns:
         The pointer, unchanged.
@@ -34,14 +33,14 @@ def check_pointer(pointer: str) -> str:
 
 
 def at_pointer(document: Any, pointer: str) -> Any:
-    """The value at a place.
+    """Return the value at a place of a document.
 
     Args:
         document: parsed JSON.
-        pointer: as `check_pointer` lets pass; the empty one is the whole document.
+        pointer: one that `check_pointer` accepts; the empty one means the whole document.
 
     Raises:
-        LookupError: there is no such place; says how far the path led.
+        LookupError: there is no such place; the message says how far the path exists.
     """
     value, passed = document, ""
     for escaped in pointer.split("/")[1:]:
@@ -70,7 +69,7 @@ class HTTPBot(ServiceBot):
     """Any service that answers JSON over HTTP: a template says what is sent, a pointer where the reply is."""
 
     class Configuration(ServiceConfiguration):
-        """What is sent, and where the reply stands."""
+        """The request, and the place of the reply."""
 
         first = ServiceConfiguration.first | frozenset({"template", "reply"})
         url: ServiceURL = Field(
@@ -139,11 +138,11 @@ class HTTPBot(ServiceBot):
 
     @property
     def url(self) -> str:
-        """As configured."""
+        """The configured address."""
         return self.configuration.url
 
     async def reply(self, context: Context) -> Response:
-        """What stands at the place of the reply."""
+        """Return the text at the place of the reply."""
         request = self._request(context)
         document = await self.client.exchange(request)
         try:
@@ -168,7 +167,7 @@ class HTTPBot(ServiceBot):
 
 
 def values_of(context: Context) -> Mapping[str, Any]:
-    """What each of `PLACEHOLDERS` stands for."""
+    """Compute the value of each of `PLACEHOLDERS`."""
     return {
         "text": context.turns[-1].text,
         "turns": [turn.text for turn in context.turns],
@@ -179,10 +178,10 @@ def values_of(context: Context) -> Mapping[str, Any]:
 
 
 def filled_template(template: Any, values: Mapping[str, Any]) -> Any:
-    """The template with its placeholders filled in.
+    """Fill in the template's placeholders.
 
-    A text that is one placeholder becomes its value, a list for instance; inside a longer text it becomes
-    text. What was filled in is not looked at again, so a turn that holds a placeholder stays as it is.
+    A text that is just a placeholder becomes its value, for instance a list; inside a longer text the value
+    becomes text. Values are not filled in again, so a turn that holds a placeholder stays unchanged.
     """
     match template:
         case dict():

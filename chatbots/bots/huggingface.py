@@ -1,11 +1,4 @@
-"""Decoder-only models of Hugging Face that were trained on turns joined by the end-of-text token.
-
-Models of Hugging Face with an encoder, such as BlenderBot.
-
-DialoGPT as the SSA paper compared it.
-
-Instruction models of Hugging Face, through their chat template.
-"""
+"""Bots with models of Hugging Face: causal, with an encoder, DialoGPT, and instruction models."""
 
 from typing import ClassVar, Literal
 
@@ -29,7 +22,7 @@ class CausalBot(ModelBot):
     Configuration: ClassVar[type[BotConfiguration]] = SampledConfiguration
 
     def prompt(self, context: Context, room: int) -> list[int]:
-        """The turns, each with the end-of-text token."""
+        """Join the turns, each with the end-of-text token."""
         return joined_by_end(self.tokenizer, context.turns, room)
 
 
@@ -41,7 +34,7 @@ class Seq2SeqBot(ModelBot):
     """
 
     class Configuration(SampledConfiguration):
-        """How the turns are written, and the settings of every model."""
+        """The separator of turns, and the settings of every model."""
 
         separator: str = Field(
             "  ",
@@ -54,7 +47,7 @@ class Seq2SeqBot(ModelBot):
     configuration: Configuration
 
     def prompt(self, context: Context, room: int) -> list[int]:
-        """The turns as one text."""
+        """Join the turns to one text."""
         return joined_by_text(self.tokenizer, context.turns, room, separator=self.configuration.separator)
 
 
@@ -73,7 +66,7 @@ class DialoGPTBot(ModelBot):
     """
 
     class Configuration(ModelConfiguration):
-        """Which size, and the settings of every model."""
+        """The size, and the settings of every model."""
 
         first = frozenset({"size"})
         size: Literal["117M", "345M", "762M"] = Field("762M", description="Number of the model's parameters.")
@@ -90,11 +83,11 @@ class DialoGPTBot(ModelBot):
 
         @property
         def source(self) -> str:
-            """The own copy, else the name of the size's model on the hub."""
+            """The configured model, else the name of the size's model on the hub."""
             return self.model or SIZES[self.size]
 
     def prompt(self, context: Context, room: int) -> list[int]:
-        """The turns, each with the end-of-text token."""
+        """Join the turns, each with the end-of-text token."""
         return joined_by_end(self.tokenizer, context.turns, room)
 
 
@@ -106,7 +99,7 @@ class ChatModelBot(ModelBot):
     """
 
     class Configuration(SampledConfiguration):
-        """What the model is told, and the settings of every model."""
+        """The system prompt, and the settings of every model."""
 
         first = frozenset({"system", "temperature"})
 
@@ -128,7 +121,7 @@ class ChatModelBot(ModelBot):
         """Fetch and load the model.
 
         Raises:
-            ConfigurationError: as of every model, or it has no chat template.
+            ConfigurationError: as for every model, or it has no chat template.
         """
         super().__init__(configuration)
         if not self.tokenizer.chat_template:
@@ -136,7 +129,7 @@ class ChatModelBot(ModelBot):
             raise ConfigurationError(self.name, [Problem("model", configuration.source, cure)])
 
     def prompt(self, context: Context, room: int) -> list[int]:
-        """The turns as the template writes them, after the system prompt and what was read."""
+        """Write the turns by the template, after the system prompt and the reading material."""
         settings = self.configuration
         system = with_material(settings.system, context, settings.material, settings.material_sentences)
         return through_template(self.tokenizer, context.turns, room, system=system)

@@ -1,4 +1,4 @@
-"""A wrapper for the question whether one talks to a machine."""
+"""A wrapper that answers the question "are you a robot?" truthfully."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -15,7 +15,7 @@ from chatbots.wrapping import WrapperBot, WrapperConfiguration
 
 
 def _checked(classifier: str) -> str:
-    # Classifiers bring numpy, scipy and nltk, of which whoever lists the bots wants none.
+    # Classifiers import numpy, scipy and nltk, which listing the bots does not need.
     from chatbots.identity.guard_classifier import check_classifier
 
     return check_classifier(classifier)
@@ -34,7 +34,7 @@ class IdentityGuardBot(WrapperBot):
     """
 
     class Configuration(WrapperConfiguration):
-        """Which bot, which classifier, and what is said."""
+        """The inner bot, the classifier, and the answer."""
 
         first = frozenset({"maker", "purpose"})
         classifier: Annotated[str, AfterValidator(_checked)] = Field(
@@ -79,7 +79,7 @@ class IdentityGuardBot(WrapperBot):
             return self
 
         def answer(self) -> str:
-            """What is said to a turn that asks."""
+            """The answer to a turn that asks."""
             return composed(self.confirmation, self.maker or "", self.purpose or "", self.report or "")
 
     configuration: Configuration
@@ -89,7 +89,7 @@ class IdentityGuardBot(WrapperBot):
 
         Raises:
             ClassifierError: the classifier is missing or does not work: the guard lets nothing through then.
-            Exception: whatever the bot or a class of the lab raises.
+            Exception: any error of the bot or of a class of the lab.
         """
         from chatbots.identity.guard_classifier import Judge
 
@@ -98,7 +98,7 @@ class IdentityGuardBot(WrapperBot):
         self._answer = configuration.answer()
 
     def instead(self, contexts: Sequence[Context]) -> list[Response | None]:
-        """The answer where it is asked for."""
+        """Return the identity answer for each context that asks for it."""
         return [
             self._answered(intent, probability)
             for intent, probability in self._judge.intents([context.turns[-1].text for context in contexts])
@@ -114,7 +114,7 @@ class IdentityGuardBot(WrapperBot):
         return None
 
     def revised(self, context: Context, response: Response) -> Response:
-        """The bot's own reply, unless the turn may have asked and the reply needs mending."""
+        """Return the bot's reply, corrected if it denies being a machine or needs a confirmation."""
         if not self.configuration.check_replies and self.configuration.ambiguous != "append":
             return response
         question = context.turns[-1].text
@@ -124,19 +124,19 @@ class IdentityGuardBot(WrapperBot):
         found = categorise(response.text, question)
         if self.configuration.check_replies and found.category in _UNTRUE:
             said = response.text[found.start : found.end]
-            return self._said(
+            return self._replaced(
                 response, self._answer, f"the reply denies being a machine ('{said}'); replaced"
             )
         if self.configuration.ambiguous == "append":
             text = f"{response.text} {self.configuration.confirmation}"
-            return self._said(
+            return self._replaced(
                 response, text, "may have been asked whether it is a machine; appended that it is"
             )
         return response
 
-    def _said(self, response: Response, text: str, did: str) -> Response:
+    def _replaced(self, response: Response, text: str, did: str) -> Response:
         return replace(response, text=text, tokens=None, remarks=(*response.remarks, self.remark(did)))
 
     def fingerprint(self) -> Mapping[str, object]:
-        """As of every wrapper, and the classifier's files and threshold."""
+        """Return the fingerprint of every wrapper, with the classifier's files and threshold."""
         return {**super().fingerprint(), "judge": self._judge.fingerprint()}

@@ -1,4 +1,4 @@
-"""Meena (base), Meena (full) and beam search beside them: one model, three ways of choosing a reply."""
+"""Meena (base), Meena (full) and beam search for comparison: one model, three ways to choose a reply."""
 
 import json
 from collections import Counter
@@ -27,10 +27,10 @@ from chatbots.registry import register
 
 CODE = Path(__file__).parents[1] / "meena"
 SHIPPED = CODE / "pretrained"
-"""Where the model of this repository is, if it has one."""
+"""Folder of the model in this repository, if it has one."""
 
 HELD_OUT = "held_out.json"
-"""A file beside the weights with their perplexity, and the data and tokenizer that it belongs to."""
+"""File beside the weights with their perplexity, and the data and tokenizer it was measured with."""
 
 _REMOVED = {"empty": "saying nothing", "unsafe": "being unsafe", "repetition": "repeating an earlier turn"}
 _SAID = {
@@ -41,7 +41,7 @@ _SAID = {
 
 
 class ModelConfiguration(BotConfiguration):
-    """Which model, and where it computes."""
+    """The model, and its device."""
 
     checkpoint: str = Field(
         str(SHIPPED), description="Folder of the model: weights, configuration, tokenizer."
@@ -60,7 +60,7 @@ class ModelConfiguration(BotConfiguration):
 
 
 class MeenaConfiguration(ModelConfiguration):
-    """How replies are drawn, or searched for."""
+    """Settings of drawing replies, or of the search for them."""
 
     first = frozenset({"samples", "temperature"})
     decoding: Literal["sample", "beam"] = Field(
@@ -83,7 +83,7 @@ class MeenaConfiguration(ModelConfiguration):
 
 
 class BeamConfiguration(ModelConfiguration):
-    """How replies are searched for. Nothing is drawn, so no temperature and no seed changes them."""
+    """Settings of the beam search. Nothing is drawn, so temperature and seed have no effect."""
 
     first = frozenset({"samples"})
     decoding: ClassVar[str] = "beam"
@@ -104,7 +104,7 @@ class BeamConfiguration(ModelConfiguration):
 class _Answering(Answering):
     """Translates between hosting and streams of replies: one as configured, others for other N and T.
 
-    What was asked for with an N and T whose stream is full waits here for its turn.
+    Contexts for an N and T whose stream is full wait here for their turn.
     """
 
     def __init__(self, responder: Any, bot: str) -> None:
@@ -165,7 +165,7 @@ class _Answering(Answering):
         self._drop_idle()
 
     def _drop_idle(self) -> None:
-        """Free what streams remember that nobody asks any more."""
+        """Free the memory of streams without contexts."""
         used = {drawing for drawing, _ in self._under_way} | {each.drawing for _, each in self._waiting}
         for drawing in [each for each in self._streams if each is not None and each not in used]:
             del self._streams[drawing]
@@ -185,7 +185,7 @@ class MeenaBaseBot(ContinuousBot):
         """Load the model.
 
         Raises:
-            ConfigurationError: there is no model in the folder of the configuration.
+            ConfigurationError: the configured folder holds no model.
             CheckpointError: its files do not fit together.
             ModuleNotFoundError: PyTorch or another library for models is not installed.
         """
@@ -200,7 +200,7 @@ class MeenaBaseBot(ContinuousBot):
 
     @classmethod
     def memory_needed(cls, configuration: BotConfiguration) -> int | None:
-        """The size of the weights in memory, and of all that decoding remembers at its longest."""
+        """Bytes of the weights, and of the largest state of decoding."""
         from chatbots.meena.model import count_parameters, decoding_bytes, read_config
 
         assert isinstance(configuration, MeenaConfiguration | BeamConfiguration)
@@ -211,21 +211,21 @@ class MeenaBaseBot(ContinuousBot):
 
     @classmethod
     def draws(cls, configuration: BotConfiguration) -> bool:
-        """Unless replies are searched for with a beam."""
+        """True unless replies are searched for with a beam."""
         assert isinstance(configuration, MeenaConfiguration | BeamConfiguration)
         return configuration.decoding == "sample"
 
     @property
     def max_batch(self) -> int:
-        """As configured."""
+        """The configured batch size."""
         return self._batch
 
     def answering(self) -> Answering:
-        """Samples of several contexts drawn token by token; `chatbots.meena.responder` has the fallback."""
+        """Draw samples of several contexts token by token; `chatbots.meena.responder` has the fallback."""
         return _Answering(self._responder, self.name)
 
     def fingerprint(self) -> Mapping[str, object]:
-        """As of every bot, the hashes of the model's code, weights and tokenizer, its perplexity if told."""
+        """Return the fingerprint of every bot, with hashes of the model's files and its known perplexity."""
         files = {
             name: self._folder / name for name in ("config.json", "model.safetensors", "tokenizer.model")
         }
@@ -270,7 +270,7 @@ class MeenaBeamBot(MeenaBaseBot):
 
 
 def held_out(folder: Path, bot: str) -> dict[str, object] | None:
-    """What `held_out.json` in a model's folder tells: `perplexity`, `data`, `tokenizer`; None without it.
+    """Read `held_out.json` of a model's folder: `perplexity`, `data`, `tokenizer`; None without the file.
 
     Raises:
         ConfigurationError: the file does not hold these three.
@@ -291,7 +291,7 @@ def held_out(folder: Path, bot: str) -> dict[str, object] | None:
 
 
 def weight_type(configuration: ModelConfiguration) -> Any:
-    """The type of the weights in memory, and of what decoding remembers: float32 or bf16."""
+    """Choose the type of the weights and of the decoding state in memory: float32 or bf16."""
     import torch
 
     from chatbots.meena.acceleration import training_precision
@@ -303,7 +303,7 @@ def weight_type(configuration: ModelConfiguration) -> Any:
 
 
 def load_responder(folder: Path, configuration: MeenaConfiguration | BeamConfiguration) -> Any:
-    """A `chatbots.meena.responder.Responder` with the model of that folder."""
+    """Load the model of that folder in a `chatbots.meena.responder.Responder`."""
     from chatbots.meena.acceleration import pack
     from chatbots.meena.model import load_checkpoint
     from chatbots.meena.responder import Responder
@@ -332,7 +332,7 @@ def load_responder(folder: Path, configuration: MeenaConfiguration | BeamConfigu
 
 
 def response_of(reply: Any, bot: str) -> Response:
-    """With the candidates that the reply was chosen from: those not removed, or those of the fallback."""
+    """Convert a reply to a response, with the candidates it was chosen from."""
     candidates = tuple(
         Candidate(candidate.text, candidate.per_token)
         for candidate in reply.candidates
@@ -343,7 +343,7 @@ def response_of(reply: Any, bot: str) -> Response:
 
 
 def _remarks(reply: Any) -> Iterator[str]:
-    """What was removed, where that decided what is said."""
+    """Say which candidates were removed, if that changed the reply."""
     removed = Counter(candidate.removed for candidate in reply.candidates if candidate.removed)
     if not reply.candidates or not reply.candidates[0].removed:
         return

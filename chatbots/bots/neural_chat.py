@@ -21,7 +21,7 @@ class NeuralChatBot(Bot):
     """A bot of the neural.chat platform: a class or module of the lab with handle_messages(list of texts)."""
 
     class Configuration(BotConfiguration):
-        """Which bot, and how much it is told."""
+        """The bot's code, and the length of its history."""
 
         path: Annotated[str, AfterValidator(check_path)] = Field(
             title="Class or module",
@@ -38,8 +38,8 @@ class NeuralChatBot(Bot):
         """Import the module and make the bot.
 
         Raises:
-            ConfigurationError: what has that name has no `handle_messages`.
-            Exception: whatever the bot raises while it is made.
+            ConfigurationError: the named object has no `handle_messages`.
+            Exception: any error that the bot raises while it is created.
         """
         super().__init__(configuration)
         found = lab_object(configuration.path)
@@ -50,7 +50,7 @@ class NeuralChatBot(Bot):
         self._bot: Any = found() if inspect.isclass(found) else found
 
     def respond(self, contexts: Sequence[Context]) -> list[Response | Failure]:
-        """What it says to the newest turns of each context."""
+        """Pass the newest turns of each context to the bot."""
         return [self._reply(context) for context in contexts]
 
     def _reply(self, context: Context) -> Response | Failure:
@@ -65,5 +65,5 @@ class NeuralChatBot(Bot):
             return Failure(error)
 
     def fingerprint(self) -> Mapping[str, object]:
-        """As of every bot, and the hash of the file that defines it."""
+        """Return the fingerprint of every bot, with the hash of the file that defines it."""
         return {**super().fingerprint(), "bot_code": hash_of([self._file])}

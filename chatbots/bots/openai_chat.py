@@ -28,12 +28,12 @@ OURS = frozenset({"messages", "model", "stream", "n", "seed", "temperature", "to
 class OpenAIChatBot(ServiceBot):
     """A model behind chat completions as OpenAI defined them: vLLM, TGI, Ollama, commercial services.
 
-    While it loads it sends one short request, so that a wrong address, key or model name is told at once and
-    the fingerprint can hold the name that the service itself gives to the model.
+    Loading sends one short request, so that a wrong address, key or model name is reported at once and the
+    fingerprint can hold the service's own name of the model.
     """
 
     class Configuration(ServiceConfiguration):
-        """Which model, and how it is asked."""
+        """The model, and the settings of its requests."""
 
         first = ServiceConfiguration.first | frozenset({"system", "temperature"})
         base_url: ServiceURL = Field(
@@ -112,10 +112,10 @@ class OpenAIChatBot(ServiceBot):
     configuration: Configuration
 
     def __init__(self, configuration: Configuration) -> None:
-        """Ask once, for the model's reported name.
+        """Send one request to learn the model's reported name.
 
         Raises:
-            ConfigurationError: the variable of the API key holds none for this service.
+            ConfigurationError: the variable of the API key holds no key for this service.
             ServiceError: the service cannot be reached or does not answer as agreed.
         """
         super().__init__(configuration)
@@ -129,11 +129,11 @@ class OpenAIChatBot(ServiceBot):
 
     @property
     def url(self) -> str:
-        """Of the chat completions."""
+        """Address of the chat completions."""
         return f"{self.configuration.base_url.rstrip('/')}/chat/completions"
 
     async def reply(self, context: Context) -> Response:
-        """The first choice, the others as candidates."""
+        """Return the first choice, with the others as candidates."""
         answer = await self._complete(context)
         texts = [
             text_of(text, self._request(context), "message.content") for text in _texts(answer, self.url)
@@ -150,7 +150,7 @@ class OpenAIChatBot(ServiceBot):
         )
 
     def fingerprint(self) -> Mapping[str, object]:
-        """As of every bot, and the name that the service gives to its model."""
+        """Return the fingerprint of every bot, with the service's name of its model."""
         return {**super().fingerprint(), "reported_model": self._reported}
 
     def _remarks(self, answer: Mapping[str, Any]) -> tuple[str, ...]:
@@ -175,7 +175,7 @@ class OpenAIChatBot(ServiceBot):
             settings.token_limit_name: settings.most_tokens,
             "stop": list(settings.stop) or None,
             "n": settings.candidates if settings.candidates > 1 else None,
-            # 31 bits: what every service takes.
+            # 31 bits: the largest seed that every service takes.
             "seed": seed_of(context) >> 33 if settings.send_seed and context.seed is not None else None,
         }
         given = {name: value for name, value in optional.items() if value is not None}
@@ -195,7 +195,7 @@ class OpenAIChatBot(ServiceBot):
 
 
 def _texts(answer: Mapping[str, Any], url: str) -> list[Any]:
-    """What the choices say; None for one that says nothing."""
+    """List the texts of the choices; None for an empty one."""
     choices = answer.get("choices")
     if (
         not isinstance(choices, list)

@@ -1,4 +1,4 @@
-"""A bot that is a person of the team, who answers in its place: Wizard of Oz."""
+"""A person of the team answers in the bot's place: Wizard of Oz."""
 
 from collections.abc import Sequence
 from typing import Annotated, NoReturn
@@ -21,7 +21,7 @@ class OperatorBot(Bot):
     """
 
     class Configuration(BotConfiguration):
-        """How operators are to answer, and what keeps them from being told from a bot."""
+        """Instructions for operators, and delays that keep their replies from revealing a person."""
 
         first = frozenset({"instructions", "prepared"})
         instructions: str = Field(
@@ -61,14 +61,14 @@ class OperatorBot(Bot):
         )
 
         def least_seconds(self, text: str) -> float:
-            """How long after the message that it answers this reply comes at the soonest."""
+            """Least time from the partner's message to this reply."""
             return min(self.seconds + self.seconds_per_character * len(text), self.most_seconds)
 
     configuration: Configuration
     listed_as = Kind.PERSON
 
     def respond(self, contexts: Sequence[Context]) -> NoReturn:
-        """Refuse: there is nobody to ask here.
+        """Refuse: a person answers, not this process.
 
         Raises:
             BotFailedError: always.

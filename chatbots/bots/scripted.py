@@ -1,4 +1,4 @@
-"""A bot that does exactly what it was told: for demos, rehearsals and tests of everything around a bot."""
+"""A bot that follows its configuration exactly: for demos, rehearsals, and tests of the code around bots."""
 
 import time
 from collections.abc import Sequence
@@ -13,21 +13,21 @@ TurnNumbers = frozenset[Annotated[int, Field(ge=1)]]
 
 
 class PlannedFailureError(Exception):
-    """The failure that the configuration asked for."""
+    """A failure that the configuration asks for."""
 
 
 @register("scripted")
 class ScriptedBot(Bot):
     """Answers from a list, as late and as faulty as configured.
 
-    The n-th human turn of a dialogue is turn n, whatever the bot said before; it gets the n-th reply, and the
-    list starts over when it is used up.
+    The n-th human turn of a dialogue gets the n-th reply, whatever the bot said before; the list starts over
+    at its end.
     """
 
     listed_as = Kind.CLASSIC
 
     class Configuration(BotConfiguration):
-        """What happens at which turn."""
+        """The replies, delays and failures by turn."""
 
         first = frozenset({"replies"})
         replies: tuple[str, ...] = Field(
@@ -49,15 +49,15 @@ class ScriptedBot(Bot):
     configuration: Configuration
 
     def __init__(self, configuration: Configuration) -> None:
-        """Keep the script, after the time that it is to take."""
+        """Store the script, after the configured loading time."""
         super().__init__(configuration)
         if configuration.load_seconds:
             time.sleep(configuration.load_seconds)
-        # The one thing a bot here keeps between calls: without it no retry could be rehearsed.
+        # State between calls, against the rule for bots: without it no retry could be rehearsed.
         self._failures_left = configuration.fail_times
 
     def respond(self, contexts: Sequence[Context]) -> list[Response]:
-        """Play the turn that each context has come to.
+        """Play the current turn of each context.
 
         Raises:
             PlannedFailureError: `fail_on` names the turn and `fail_times` is not used up.
@@ -79,5 +79,5 @@ class ScriptedBot(Bot):
 
 
 def _turn_number(context: Context) -> int:
-    """How many human turns there have been; 1 if there was none, as in a context of a bot's own turns."""
+    """Count the human turns; 1 if there are none, as in a context of a bot's own turns."""
     return max(1, sum(turn.speaker is Speaker.HUMAN for turn in context.turns))

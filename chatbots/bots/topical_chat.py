@@ -1,4 +1,4 @@
-"""The Transformer of Topical-Chat, with or without knowledge: any trained one by its folder."""
+"""The Transformer of Topical-Chat, with or without knowledge: a trained model named by its folder."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,7 +21,7 @@ class TopicalChatBot(WordModelBot):
     """
 
     class Configuration(BotConfiguration):
-        """Which model, and how replies are found."""
+        """The model, and the search for a reply."""
 
         checkpoint: str = Field(
             title="Model", description="Folder of the model: weights, configuration, vocabulary."
@@ -59,7 +59,7 @@ class TopicalChatBot(WordModelBot):
 
         Raises:
             CheckpointError: its files do not fit together.
-            DeviceError: the device is not there.
+            DeviceError: this machine does not have the device.
             ModuleNotFoundError: PyTorch or another library for models is not installed.
         """
         super().__init__(configuration)
@@ -78,7 +78,7 @@ class TopicalChatBot(WordModelBot):
         return count_parameters(shape)["total"], shape.vocabulary_size
 
     def respond(self, contexts: Sequence[Context]) -> list[Response]:
-        """All replies of a batch, word by word together."""
+        """Reply to all contexts of a batch together, word by word."""
         found = self._responder.reply(
             [[turn.text for turn in context.turns] for context in contexts],
             [[passage.text for passage in context.material] for context in contexts],
@@ -88,7 +88,7 @@ class TopicalChatBot(WordModelBot):
 
 
 def load_responder(configuration: TopicalChatBot.Configuration) -> Any:
-    """A `chatbots.knowledge.responder.Responder` with the model of that folder."""
+    """Load the model of that folder in a `chatbots.knowledge.responder.Responder`."""
     from chatbots.knowledge.model import load_checkpoint
     from chatbots.knowledge.responder import DecodingSettings, Responder
     from chatbots.training.running import device_of_bot

@@ -1,9 +1,4 @@
-"""A wrapper that lets a fast bot take the time that a person would.
-
-A wrapper that keeps a bot from repeating what was said before in the dialogue.
-
-A wrapper that keeps a bot from saying what a classifier finds unsafe.
-"""
+"""Wrappers against quick replies (latency floor), repetition, and unsafe replies."""
 
 import inspect
 from collections.abc import Mapping, Sequence
@@ -26,13 +21,12 @@ from evaluation.texts import repetition
 class LatencyFloorBot(WrapperBot):
     """Around a bot: lets no reply out before the time that reading and typing would take.
 
-    The reply says how long it is to be held back (`Response.least_seconds`), and whoever asked waits that
-    long: neither the bot's thread nor the other dialogues of its batch do. A bot that is slower by itself is
-    not held back any longer.
+    The reply sets its delay (`Response.least_seconds`), and only its caller waits, not the bot's thread or
+    other dialogues of the batch. A bot that is slower by itself is not delayed further.
     """
 
     class Configuration(WrapperConfiguration):
-        """Which bot, and how long its replies take at least."""
+        """The inner bot, and the least time of its replies."""
 
         first = frozenset({"seconds", "seconds_per_character"})
         seconds: float = Field(
@@ -54,7 +48,7 @@ class LatencyFloorBot(WrapperBot):
     configuration: Configuration
 
     def revised(self, context: Context, response: Response) -> Response:
-        """The same response, held back."""
+        """Return the same response with its delay."""
         settings = self.configuration
         varied = 1 + settings.jitter * Random(f"latency {seed_of(context)}").uniform(-1, 1)
         typing = settings.seconds_per_character * len(response.text) * varied
@@ -66,15 +60,15 @@ class LatencyFloorBot(WrapperBot):
 class RepetitionFilterBot(CandidateFilter):
     """Around a bot: says another candidate where the first repeats an earlier turn.
 
-    The rule is that of Meena (full): a long common subsequence of words with any earlier turn. Where every
-    candidate repeats, the first fallback that does not is said; where all fallbacks are used up, what the bot
-    said: repeating is a blemish, not a harm.
+    The rule is that of Meena (full): a long common subsequence of words with any earlier turn. If every
+    candidate repeats, the first fallback that does not is used; if all fallbacks repeat, the bot's reply: a
+    repetition is a blemish, not a harm.
 
     Source: Adiwardana et al. 2020, arXiv:2001.09977, section 5.2.
     """
 
     class Configuration(WrapperConfiguration):
-        """Which bot, and what is said when it only repeats."""
+        """The inner bot, and its fallbacks."""
 
         fallbacks: tuple[str, ...] = Field(
             (
@@ -89,29 +83,29 @@ class RepetitionFilterBot(CandidateFilter):
     configuration: Configuration
 
     def objections(self, context: Context, texts: Sequence[str]) -> list[bool]:
-        """Whether each text repeats a turn of the context, whoever said it."""
+        """For each text, True if it repeats a turn of the context, by either speaker."""
         earlier = [turn.text for turn in context.turns]
         return [repetition.repeats(text, earlier) for text in texts]
 
     def fallback(self, context: Context, response: Response) -> str | None:
-        """The first fallback that repeats nothing; None if each does."""
+        """The first fallback that repeats nothing; None if each repeats."""
         fallbacks = self.configuration.fallbacks
         repeated = self.objections(context, fallbacks)
         return next((text for text, is_said in zip(fallbacks, repeated, strict=True) if not is_said), None)
 
     def fingerprint(self) -> Mapping[str, object]:
-        """As of every wrapper, and the hash of the rule."""
+        """Return the fingerprint of every wrapper, with the hash of the rule."""
         return {**super().fingerprint(), "rule": hash_of([Path(repetition.__file__)])}
 
 
 def check_classifier(name: str) -> str:
-    """Refuse a name that is neither of a classifier that ships nor of one of the lab.
+    """Refuse a name that is neither a shipped classifier nor a class of the lab.
 
     Returns:
         The name, unchanged.
 
     Raises:
-        ValueError: it is neither.
+        ValueError: the name is neither.
     """
     return name if name in safety.CLASSIFIERS else check_path(name)
 
@@ -121,7 +115,7 @@ class SafetyFilterBot(CandidateFilter):
     """Around a bot: says another candidate where a classifier finds the first unsafe, or a fixed text."""
 
     class Configuration(WrapperConfiguration):
-        """Which bot, which classifier, and what is said instead."""
+        """The inner bot, the classifier, and the fallback."""
 
         classifier: Annotated[str, AfterValidator(check_classifier)] = Field(
             "profanity-check",
@@ -139,29 +133,29 @@ class SafetyFilterBot(CandidateFilter):
 
     @property
     def libraries(self) -> tuple[str, ...]:  # type: ignore[override]
-        """The default classifier's, where it is used."""
+        """Libraries of the default classifier, if it is used."""
         return ("alt-profanity-check",) if self.configuration.classifier == "profanity-check" else ()
 
     def __init__(self, configuration: Configuration) -> None:
         """Load the bot inside and the classifier.
 
         Raises:
-            ModuleNotFoundError: its library is not installed.
-            Exception: whatever they raise.
+            ModuleNotFoundError: the classifier's library is not installed.
+            Exception: any error of the bot or the classifier.
         """
         super().__init__(configuration)
         name = configuration.classifier
         self._classifier: safety.SafetyClassifier = (safety.CLASSIFIERS.get(name) or lab_object(name))()
 
     def objections(self, context: Context, texts: Sequence[str]) -> list[bool]:
-        """Whether each text is unsafe."""
+        """For each text, True if it is unsafe."""
         return self._classifier.unsafe(texts)
 
     def fallback(self, context: Context, response: Response) -> str:
-        """The sentence of the configuration."""
+        """The configured sentence."""
         return self.configuration.fallback
 
     def fingerprint(self) -> Mapping[str, object]:
-        """As of every wrapper, and the hash of the classifier's file."""
+        """Return the fingerprint of every wrapper, with the hash of the classifier's file."""
         source = Path(inspect.getfile(type(self._classifier)))
         return {**super().fingerprint(), "classifier_code": hash_of([source])}

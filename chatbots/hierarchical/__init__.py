@@ -1,8 +1,8 @@
 """Hierarchical recurrent chatbots: HRED, VHRED, VHCR, and each with EI (knowledge distilled into it).
 
-Read in this order: `config`, `recurrent`, `latent`, `heads`, `model` (what is computed); `vocabulary`,
-`corpus`, `targets`, `batching`, `training`, `checkpoint` (where the weights come from); `perplexity`;
-`decoding`, `responder` (how a reply is made). `docs/hierarchical.md` is the guided tour.
+Read in this order: `config`, `layers`, `model`, `distillation` (what is computed); `corpus`, `batching`,
+`training` (where the weights come from); `perplexity`; `responder` (how a reply is made).
+`docs/hierarchical.md` is the guided tour.
 
 Source: Ghandeharioun et al. 2019, "Approximating Interactive Human Evaluation with Self-Play for Open-Domain
 Dialog Systems", arXiv:1906.09308, section 3 and appendix A.12; the models are of Serban et al. 2016

@@ -1,4 +1,4 @@
-"""Conversations as the model takes them.
+"""Batches of conversations for the model.
 
 Shapes: n conversations, u utterances of all of them, m = u - n that answer another one, t positions.
 """
@@ -25,13 +25,13 @@ NO_TARGETS = Targets()
 
 @dataclass(frozen=True)
 class Batch:
-    """Conversations, utterance after utterance, conversation after conversation.
+    """A batch: all utterances of the first conversation, then of the second, and so on.
 
     Attributes:
         utterances: words with their ends, padded on the right, (u, t).
         lengths: words of each, on the CPU, (u,).
         turns: utterances of each conversation, on the CPU, (n,).
-        targets: what the teachers say of all utterances but each conversation's last.
+        targets: the teachers' values for all utterances except each conversation's last.
     """
 
     utterances: Tensor
@@ -41,23 +41,23 @@ class Batch:
 
     @property
     def read(self) -> Tensor:
-        """Which utterances are answered: all but each conversation's last, (m,)."""
+        """Mask of the utterances that are answered: all but each conversation's last, (m,)."""
         is_last = torch.zeros(len(self.lengths), dtype=torch.bool)
         is_last[self.turns.cumsum(0) - 1] = True
         return (~is_last).nonzero().squeeze(1)
 
     @property
     def written(self) -> Tensor:
-        """The utterance that answers each that is read, (m,)."""
+        """Indices of the answers, one for each utterance that is read, (m,)."""
         return self.read + 1
 
     @property
     def words(self) -> int:
-        """Words to predict, ends included."""
+        """Number of words to predict, ends included."""
         return int(self.lengths[self.written].sum())
 
     def to(self, device: torch.device) -> Batch:
-        """The same on another device; what must be on the CPU stays."""
+        """Copy to another device; tensors that must be on the CPU stay there."""
         targets = Targets(*(None if each is None else each.to(device) for each in self.targets))
         return Batch(self.utterances.to(device), self.lengths, self.turns, targets)
 
@@ -67,7 +67,7 @@ def collate(conversations: Sequence[Sequence[Sequence[int]]], targets: Targets =
 
     Args:
         conversations: utterances of each, words of each with its end; nothing may be empty.
-        targets: of all utterances but each conversation's last, in that order.
+        targets: of all utterances except each conversation's last, in that order.
     """
     utterances = [torch.tensor(words) for turns in conversations for words in turns]
     return Batch(
@@ -80,12 +80,12 @@ def collate(conversations: Sequence[Sequence[Sequence[int]]], targets: Targets =
 
 @dataclass(frozen=True)
 class Batches(EpochBatches[Batch]):
-    """The conversations of a part of a corpus, batched.
+    """Batches of the conversations of a corpus part.
 
     Attributes:
-        part: where they are.
+        part: the part of the corpus.
         size: conversations of a batch.
-        targets: what the teachers say, for a model with heads.
+        targets: the teachers' values, for a model with heads.
         seed: fixes the order of every epoch.
     """
 
@@ -96,7 +96,7 @@ class Batches(EpochBatches[Batch]):
 
     @cached_property
     def rows(self) -> NDArray[np.int64] | None:
-        """Of each utterance in the file of targets."""
+        """Row of each utterance in the file of targets."""
         return None if self.targets is None else self.targets.rows_for(self.part)
 
     @property

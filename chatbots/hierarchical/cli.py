@@ -13,9 +13,9 @@ from chatbots.hierarchical.config import PRESETS, HierarchicalConfig, preset
 from chatbots.training.command import (
     Command,
     add_export_options,
-    given,
     preset_option,
     print_preset,
+    provided_options,
     run_command,
     settings_from,
     weights_to_export,
@@ -124,10 +124,10 @@ def train(options: argparse.Namespace) -> None:
 def _targets(
     config: HierarchicalConfig, options: argparse.Namespace, read: type[TargetFile]
 ) -> TargetFile | None:
-    """The file of targets if the preset wants one.
+    """Read the file of targets if the preset wants one.
 
     Raises:
-        ValueError: it wants one and none is named, or the other way round.
+        ValueError: the preset wants a file and none is named, or the other way round.
     """
     name, path = options.preset, options.targets
     if options.input_only and not config.has_heads:
@@ -145,8 +145,10 @@ def _targets(
 def _config(
     shape: HierarchicalConfig, options: argparse.Namespace, vocabulary: Vocabulary, targets: TargetFile | None
 ) -> HierarchicalConfig:
-    """The preset's shape with the corpus's vocabulary, the targets' sizes and what is told otherwise."""
-    changed = given(options, "dropout", "word_drop", "sentence_drop") | {"input_only": options.input_only}
+    """Combine the preset's shape, the corpus's vocabulary, the targets' sizes and the options."""
+    changed = provided_options(options, "dropout", "word_drop", "sentence_drop") | {
+        "input_only": options.input_only
+    }
     if targets:
         changed |= {"emotions": targets.emotions, "semantics": targets.semantics}
     return replace(shape, vocabulary_size=len(vocabulary), **changed)
@@ -248,4 +250,4 @@ COMMANDS = (
 
 
 main = partial(run_command, "hierarchical", __doc__, COMMANDS)
-"""Run the command in what follows `python -m chatbots hierarchical`; see `run_command`."""
+"""Run the command given after `python -m chatbots hierarchical`; see `run_command`."""

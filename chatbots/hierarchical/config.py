@@ -14,7 +14,7 @@ ARCHITECTURES = ("hred", "vhred", "vhcr")
 
 @dataclass(frozen=True, kw_only=True)
 class HierarchicalConfig(WordModelConfig):
-    """Everything that fixes the shape of a model, and what is dropped in training.
+    """The shape of a model, and the shares dropped in training.
 
     Attributes:
         architecture: "hred", "vhred" (a latent variable for each utterance) or "vhcr" (one more for the
@@ -25,22 +25,23 @@ class HierarchicalConfig(WordModelConfig):
         context_size: of the GRU that reads the utterances' encodings.
         decoder_size: of the GRU that writes.
         latent_size: of each latent variable.
-        tied_output: whether the scores of words use the table of embeddings, too, or one of their own.
+        tied_output: True if the scores of words use the table of embeddings, False if a separate one.
         dropout: share of activations dropped in training, of embeddings and before the scores.
         word_drop: share of the decoder's input positions that become the unknown word in training.
         sentence_drop: share of utterances that become one learned vector in training; VHCR only.
         utterance_length: most words of an utterance, its end included.
         utterances: most utterances of a conversation in training.
-        emotions: emotions of an utterance that the context is to know; 0 for no such head.
+        emotions: number of emotions that a head learns to predict from the context; 0 for no such head.
         emotion_hidden: hidden units of that head.
-        semantics: numbers of the sentence vector that the context is to know; 0 for no such head.
+        semantics: size of the sentence vector that a head learns to predict from the context; 0 for no such
+            head.
         semantic_hidden: hidden units of that head.
-        input_only: whether the context reads emotions and sentence vector of each utterance, instead of
+        input_only: True if the context reads emotions and sentence vector of each utterance instead of
             learning them by heads: the paper's ablation.
 
     Raises:
-        ValueError: a size below 1, nothing to read, a share outside [0, 1), or sentence drop without a
-            vector to put there.
+        ValueError: a size below 1, nothing to read, a share outside [0, 1), or sentence drop in a model
+            without such a vector.
     """
 
     architecture: Architecture
@@ -81,33 +82,33 @@ class HierarchicalConfig(WordModelConfig):
 
     @property
     def is_variational(self) -> bool:
-        """Whether there are latent variables."""
+        """True if there are latent variables."""
         return self.architecture != "hred"
 
     @property
     def has_heads(self) -> bool:
-        """Whether knowledge is distilled into the context: EI."""
+        """True if knowledge is distilled into the context: EI."""
         return bool(self.emotions or self.semantics) and not self.input_only
 
     @property
-    def told_size(self) -> int:
-        """Numbers that the context is told of each utterance by the teachers; 0 but in the ablation."""
+    def teacher_inputs(self) -> int:
+        """Number of the teachers' values that the context reads of each utterance; 0 but in the ablation."""
         return self.emotions + self.semantics if self.input_only else 0
 
     @property
     def needs_targets(self) -> bool:
-        """Whether it cannot be trained without what the teachers say."""
+        """True if training needs the teachers' values."""
         return bool(self.emotions or self.semantics)
 
     @property
     def conversation_latent_size(self) -> int:
-        """Of the conversation's latent variable; 0 where there is none."""
+        """Size of the conversation's latent variable; 0 without one."""
         return self.latent_size if self.architecture == "vhcr" else 0
 
 
 @dataclass(frozen=True, kw_only=True)
 class Preset:
-    """A model with what belongs to it in training and decoding.
+    """A model with its settings of training and decoding.
 
     Attributes:
         config: its shape.
@@ -185,7 +186,7 @@ def _of_row(row: str) -> tuple[str, Preset]:
 
 
 def _ours(size: str, architecture: Architecture, *, ei: bool) -> tuple[str, Preset]:
-    """A model for one thread of a CPU ("small"), or for tests ("tiny")."""
+    """Create a preset for one thread of a CPU ("small") or for tests ("tiny")."""
     width = {"small": 128, "tiny": 16}[size]
     config = HierarchicalConfig(
         architecture=architecture,
@@ -220,7 +221,7 @@ PRESETS: dict[str, Preset] = dict(_of_row(row) for row in TABLE_A5.strip().split
 
 
 def preset(name: str) -> Preset:
-    """The preset of that name.
+    """Return the preset of that name.
 
     Raises:
         ValueError: no such preset; the message lists them.

@@ -1,9 +1,9 @@
-"""From files of conversations to arrays of words: what training reads.
+"""Builds a corpus: files of conversations become arrays of words for training.
 
-Input is the JSON Lines of `chatbots.meena.corpus.reading`. A conversation is a way from a root to a message
-that nobody answers. It is cut where a message is removed (a web address, an author called bot, unsafe,
-nothing written) and into pieces of at most ten utterances, each of which begins with the last utterance of
-the one before: so nothing but a first message is never an answer.
+Input is the JSON Lines of `chatbots.meena.corpus.reading`. A conversation is a path from a root to a message
+without answers. It is cut at removed messages (a web address, an author called bot, unsafe, empty) and into
+pieces of at most ten utterances, each of which begins with the last utterance of the piece before: so every
+message except the first is learnt as an answer.
 
 A corpus is a folder: `vocabulary.json`; `train.npz`, `validation.npz` and `test.npz`; `report.json`.
 """
@@ -35,14 +35,14 @@ TREES_AT_ONCE = 256
 
 @dataclass(frozen=True, kw_only=True)
 class CorpusSettings:
-    """What a corpus is made with.
+    """Settings for building a corpus.
 
     Attributes:
         vocabulary_size: most words, the special ones included.
-        least_occurrences: of a word that is known.
+        least_occurrences: least number of occurrences of a word in the vocabulary.
         utterance_length: most words of an utterance, its end included.
         utterances: most utterances of a conversation.
-        validation: share of trees to look at during training.
+        validation: share of trees to validate on during training.
         test: share of trees to measure on at the end.
         safety: name of the classifier that removes messages.
 
@@ -72,8 +72,8 @@ class Part:
 
     Args:
         words: of all utterances, one after another, uint16.
-        utterances: where each begins, and the end, (u + 1,).
-        conversations: at which utterance each begins, and the end, (n + 1,).
+        utterances: start of each utterance, and the end, (u + 1,).
+        conversations: first utterance of each conversation, and the end, (n + 1,).
         keys: of each utterance's text, by which targets are found, (u,).
     """
 
@@ -91,7 +91,7 @@ class Part:
         """Read a part of a corpus.
 
         Raises:
-            CorpusError: nothing is there, or something else.
+            CorpusError: the file is missing, or holds something else.
         """
         return cls(**load_arrays(path, ARRAYS, "hierarchical"))
 
@@ -100,22 +100,22 @@ class Part:
         save_arrays(path, **{name: getattr(self, name) for name in ARRAYS})
 
     def __len__(self) -> int:
-        """Conversations."""
+        """Number of conversations."""
         return len(self.conversations) - 1
 
     def conversation(self, number: int) -> list[list[int]]:
-        """The words of each utterance of a conversation, their ends included."""
+        """Return the words of each utterance of a conversation, ends included."""
         return [
             self.words[self.utterances[place] : self.utterances[place + 1]].tolist()
             for place in self.places(number)
         ]
 
     def places(self, number: int) -> range:
-        """Which utterances are of a conversation."""
+        """Indices of the utterances of a conversation."""
         return range(int(self.conversations[number]), int(self.conversations[number + 1]))
 
     def counts(self) -> dict[str, int]:
-        """Conversations, utterances and words."""
+        """Count conversations, utterances and words."""
         return {"conversations": len(self), "utterances": len(self.keys), "words": len(self.words)}
 
 
@@ -141,7 +141,7 @@ class PartBuilder:
         self._conversations.append(len(self._keys))
 
     def part(self) -> Part:
-        """What was collected."""
+        """Return the collected part."""
         return Part(
             np.array(self._words, dtype=np.uint16),
             np.array(self._utterances, dtype=np.int64),
@@ -151,7 +151,7 @@ class PartBuilder:
 
 
 def key_of(text: str) -> int:
-    """A number for a text, by which its targets are found; `evaluation.conversation.targets` has the same."""
+    """Hash a text to the number that finds its targets; `evaluation.conversation.targets` has the same."""
     return int.from_bytes(hashlib.blake2b(text.strip().encode(), digest_size=8).digest(), "big")
 
 
@@ -160,18 +160,18 @@ def build(inputs: Sequence[Path], output: Path, settings: CorpusSettings) -> dic
 
     Args:
         inputs: JSON Lines, perhaps .gz.
-        output: folder of the corpus; what is there is replaced.
-        settings: what it is made with.
+        output: folder of the corpus; its contents are replaced.
+        settings: of the build.
 
     Raises:
-        CorpusError: nothing to learn from is left, or no word is frequent enough.
+        CorpusError: no conversation is left, or no word is frequent enough.
     """
     report, removed = ReadingReport(), Counter[str]()
     safety = CLASSIFIERS[settings.safety]()
     parts: dict[str, list[list[str]]] = {name: [] for name in SPLITS}
     for path in inputs:
         for trees in batches(read_trees(path, report), TREES_AT_ONCE):
-            for tree, kept in zip(trees, _kept(trees, safety, removed), strict=True):
+            for tree, kept in zip(trees, _messages_to_keep(trees, safety, removed), strict=True):
                 split = split_of(f"{path.name} {tree.key}", settings)
                 for chain in chains(tree, kept):
                     parts[split] += pieces(chain, settings.utterances)
@@ -205,8 +205,10 @@ def build(inputs: Sequence[Path], output: Path, settings: CorpusSettings) -> dic
     return found
 
 
-def _kept(trees: Sequence[Tree], safety: SafetyClassifier, removed: Counter[str]) -> Iterator[list[bool]]:
-    """Of each tree's messages, which stay; counts why others do not."""
+def _messages_to_keep(
+    trees: Sequence[Tree], safety: SafetyClassifier, removed: Counter[str]
+) -> Iterator[list[bool]]:
+    """For each tree, flag the messages to keep; count why others are removed."""
     unsafe = iter(safety.unsafe([message.text for tree in trees for message in tree.messages]))
     for tree in trees:
         stays = []
@@ -230,7 +232,7 @@ def _kept(trees: Sequence[Tree], safety: SafetyClassifier, removed: Counter[str]
 
 
 def chains(tree: Tree, kept: Sequence[bool]) -> Iterator[list[str]]:
-    """The texts on each way from a root to a leaf, cut where a message does not stay."""
+    """Yield the texts on each path from a root to a leaf, cut at removed messages."""
     answered = {message.parent for message in tree.messages}
     for leaf in range(len(tree.messages)):
         if leaf in answered:
@@ -248,13 +250,13 @@ def chains(tree: Tree, kept: Sequence[bool]) -> Iterator[list[str]]:
 
 
 def pieces(chain: Sequence[str], most: int) -> Iterator[list[str]]:
-    """Conversations of two to `most` utterances; each begins with the last one of the piece before."""
+    """Cut a chain into conversations of 2 to `most` utterances; each begins with the last one before it."""
     for start in range(0, len(chain) - 1, most - 1):
         yield list(chain[start : start + most])
 
 
 def split_of(key: str, settings: CorpusSettings) -> str:
-    """Which part a tree belongs to: the same on every machine."""
+    """Assign a tree to a part of the corpus: the same on every machine."""
     digest = hashlib.blake2b(key.encode(), digest_size=8).digest()
     place = int.from_bytes(digest, "big") / 2**64
     if place < settings.validation:
@@ -263,10 +265,10 @@ def split_of(key: str, settings: CorpusSettings) -> str:
 
 
 def part_of_text(path: Path, vocabulary: Vocabulary, *, length: int, utterances: int) -> Part:
-    """JSON Lines of conversations as they are, without filters: to measure on.
+    """Read JSON Lines of conversations without filters, to measure on.
 
     Raises:
-        CorpusError: there is no conversation of two turns.
+        CorpusError: the file has no conversation of two turns.
     """
     report = ReadingReport()
     builder = PartBuilder(vocabulary, length)

@@ -1,13 +1,12 @@
-"""EI: what a teacher knows of an utterance, distilled into the state of the context after reading it.
+"""EI: distils a teacher's knowledge of an utterance into the state of the context that has read it.
+
+A teacher's values come from the file that `python -m evaluation targets` writes. The file is `.npz`: `keys`
+(k,), a number for each text; `emotions` (k, e) and `semantics` (k, s), of which one may be absent; `about`,
+JSON with the names of the encoders.
 
 Shapes: n utterances, e emotions, s numbers of a sentence vector.
 
 Source: arXiv:1906.09308, section 3.1.
-
-What the teachers say of each utterance, from the file that `python -m evaluation targets` writes.
-
-The file is `.npz`: `keys` (k,), a number for each text; `emotions` (k, e) and `semantics` (k, s), of which
-one may be absent; `about`, JSON with the names of the encoders.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from chatbots.hierarchical.corpus import Part
 
 
 class Targets(NamedTuple):
-    """What the teachers say of each utterance that is read.
+    """The teachers' values for each utterance that is read.
 
     Attributes:
         emotions: probabilities, (n, e); None without that head.
@@ -39,7 +38,7 @@ class Targets(NamedTuple):
     semantics: Tensor | None = None
 
     def joined(self) -> Tensor:
-        """All numbers of each utterance side by side, (n, e + s)."""
+        """Join all values of each utterance, (n, e + s)."""
         return torch.cat([each for each in self if each is not None], dim=1)
 
 
@@ -68,7 +67,7 @@ class Heads(nn.Module):
         self.semantics = _head(config.context_size, config.semantic_hidden, config.semantics)
 
     def forward(self, states: Tensor, targets: Targets) -> Distilled:
-        """The losses for states after reading n utterances, (n, d), against what the teachers say of them."""
+        """Compute the losses of the states after n utterances, (n, d), against the teachers' values."""
         emotion = semantic = None
         if self.emotions is not None and targets.emotions is not None:
             emotion = cross_entropy(self.emotions(states), targets.emotions)
@@ -97,7 +96,7 @@ class TargetFile:
         path: the file.
 
     Raises:
-        TargetsError: it is no such file, or its arrays do not fit together.
+        TargetsError: the file is no file of targets, or its arrays do not fit together.
     """
 
     def __init__(self, path: Path) -> None:
@@ -133,16 +132,16 @@ class TargetFile:
 
     @property
     def emotions(self) -> int:
-        """Emotions of an utterance; 0 if the file has none."""
+        """Number of emotions of an utterance; 0 if the file has none."""
         return 0 if self._emotions is None else self._emotions.shape[1]
 
     @property
     def semantics(self) -> int:
-        """Numbers of a sentence vector; 0 if the file has none."""
+        """Size of a sentence vector; 0 if the file has none."""
         return 0 if self._semantics is None else self._semantics.shape[1]
 
     def rows_for(self, part: Part) -> NDArray[np.int64]:
-        """The row of each utterance of a part of a corpus, (u,).
+        """Find the row of each utterance of a corpus part, (u,).
 
         Raises:
             TargetsError: some utterance is not in the file.
@@ -159,7 +158,7 @@ class TargetFile:
         return found
 
     def of(self, rows: NDArray[np.int64]) -> Targets:
-        """The targets of some rows."""
+        """Return the targets of some rows."""
         return Targets(_tensor(self._emotions, rows), _tensor(self._semantics, rows))
 
 

@@ -22,16 +22,16 @@ from torch.nn.functional import linear, softplus
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
 KEEP = 2.0
-"""Bias of the update gate: at first, the state is mostly kept."""
+"""Initial bias of the update gate: at first, the state is mostly kept."""
 
 
 def gru(inputs: int, size: int, *, bidirectional: bool = False) -> nn.GRU:
-    """One layer with orthogonal recurrent weights, gate by gate, that at first keeps its state.
+    """Create one GRU layer with orthogonal recurrent weights per gate, which at first keeps its state.
 
     Args:
-        inputs: width of what it reads.
+        inputs: width of its input.
         size: of its state, in each direction.
-        bidirectional: whether a second one reads from the end.
+        bidirectional: True for a second layer that reads from the end.
     """
     made = nn.GRU(inputs, size, batch_first=True, bidirectional=bidirectional)
     with torch.no_grad():
@@ -49,7 +49,7 @@ def gru(inputs: int, size: int, *, bidirectional: bool = False) -> nn.GRU:
 
 
 def pack(values: Tensor, lengths: Tensor) -> PackedSequence:
-    """Real positions alone.
+    """Pack the real positions, without padding.
 
     Args:
         values: padded on the right, (u, t) or (u, t, d).
@@ -59,20 +59,20 @@ def pack(values: Tensor, lengths: Tensor) -> PackedSequence:
 
 
 def repacked(data: Tensor, like: PackedSequence) -> PackedSequence:
-    """Other values, (p, d), for the same positions."""
+    """Pack other values, (p, d), for the same positions."""
     return PackedSequence(data, like.batch_sizes, like.sorted_indices, like.unsorted_indices)
 
 
 def run(layer: nn.GRU, packed: PackedSequence, first: Tensor | None = None) -> tuple[PackedSequence, Tensor]:
-    """What the layer computes, with gradients, as `layer(packed, first)` does.
+    """Compute the same as `layer(packed, first)`, with gradients.
 
-    On the CPU by `PackedGRU`: PyTorch's own backward pass of packed sequences fills a tensor of all positions
-    with zeros at every position, a third of a training step of a small model.
+    On the CPU it uses `PackedGRU`: PyTorch's backward pass of packed sequences fills a tensor of all
+    positions with zeros at every position, which takes a third of a training step of a small model.
 
     Args:
         layer: one layer of one or two directions.
-        packed: what it reads.
-        first: the states before, (u, h), for a layer of one direction; zeros if not told.
+        packed: its input.
+        first: the states before, (u, h), for a layer of one direction; default: zeros.
 
     Returns:
         The states after each position, and after each sequence, (u, h) or (u, 2h).
@@ -101,8 +101,8 @@ def run(layer: nn.GRU, packed: PackedSequence, first: Tensor | None = None) -> t
 class PackedGRU(torch.autograd.Function):
     """The recurrent part of a GRU over packed sequences, in one direction.
 
-    Position by position only what must be: one product and the gates. What the gates' gradients need is
-    worked out for all positions at once, and so are the gradients of the weights.
+    Only one product and the gates run position by position. The inputs of the gates' gradients and the
+    gradients of the weights are computed for all positions at once.
     """
 
     @staticmethod
@@ -118,13 +118,13 @@ class PackedGRU(torch.autograd.Function):
         """Run over all positions.
 
         Args:
-            ctx: what the backward pass will need.
-            inputs: what is read, after its own product, (p, 3h): reset, update, new.
+            ctx: storage for the backward pass.
+            inputs: the input after its product, (p, 3h): reset, update, new.
             first: the states before, longest sequence first, (u, h).
             weight: recurrent, (3h, h).
             bias: of that product, (3h,).
             sizes: b of each position.
-            backwards: whether to read from the end.
+            backwards: True to read from the end.
 
         Returns:
             The states after each position, (p, h), and after each sequence, (u, h).
@@ -153,7 +153,7 @@ class PackedGRU(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, of_after: Tensor, of_last: Tensor) -> tuple[Tensor | None, ...]:
-        """The gradients of inputs, first states, weight and bias."""
+        """Compute the gradients of inputs, first states, weight and bias."""
         weight, before, gates, recurrent_new = ctx.saved_tensors
         h = before.size(1)
         reset, update, new = gates.chunk(3, dim=1)
@@ -181,7 +181,7 @@ _apply: Any = PackedGRU.apply  # PyTorch leaves it without types
 
 
 def _places(sizes: list[int], *, backwards: bool) -> list[tuple[int, int]]:
-    """Where each position begins and how many sequences reach it, in the order of reading."""
+    """Start of each position and number of sequences that reach it, in reading order."""
     places, place = [], 0
     for size in sizes:
         places.append((place, size))
@@ -190,7 +190,7 @@ def _places(sizes: list[int], *, backwards: bool) -> list[tuple[int, int]]:
 
 
 def states(layer: nn.GRU, packed: PackedSequence, first: Tensor | None = None) -> Tensor:
-    """The state after each position, padded with zeros, (u, t, h)."""
+    """Return the state after each position, padded with zeros, (u, t, h)."""
     padded: Tensor = pad_packed_sequence(run(layer, packed, first)[0], batch_first=True)[0]
     return padded
 
@@ -211,17 +211,17 @@ class Normal(NamedTuple):
     variance: Tensor
 
     def at(self, noise: Tensor) -> Tensor:
-        """The draw that standard normal numbers, (n, z), stand for; gradients reach mean and variance."""
+        """Transform standard normal numbers, (n, z), to a draw; gradients reach mean and variance."""
         return self.mean + self.variance.sqrt() * noise
 
     def log_density(self, value: Tensor) -> Tensor:
-        """Of each variable, summed over its numbers, in nats, (n,)."""
+        """Log density of each variable, summed over its numbers, in nats, (n,)."""
         squared = (value - self.mean).square() / self.variance
         return -0.5 * (squared + self.variance.log() + math.log(2 * math.pi)).sum(dim=-1)
 
 
 def standard_normal(like: Tensor) -> Normal:
-    """Mean 0 and variance 1, in the shape of a tensor."""
+    """Normal with mean 0 and variance 1, in the shape of a tensor."""
     return Normal(torch.zeros_like(like), torch.ones_like(like))
 
 
@@ -242,7 +242,7 @@ class NormalOf(nn.Module):
         inputs: width of the vector.
         hidden: of each layer.
         latent: z.
-        layers: how many.
+        layers: number of layers.
     """
 
     def __init__(self, inputs: int, hidden: int, latent: int, *, layers: int) -> None:
@@ -255,6 +255,6 @@ class NormalOf(nn.Module):
         self.variance = nn.Linear(hidden, latent)
 
     def forward(self, inputs: Tensor) -> Normal:
-        """The distributions for vectors (n, d)."""
+        """Compute the distributions for vectors (n, d)."""
         hidden = self.hidden(inputs)
         return Normal(self.mean(hidden), softplus(self.variance(hidden)) + LEAST_VARIANCE)

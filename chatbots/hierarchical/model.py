@@ -1,13 +1,11 @@
-"""HRED, VHRED and VHCR.
+"""HRED, VHRED and VHCR, and their files on disk (those of `chatbots.training.checkpoint`).
 
 An encoder reads each utterance; a context GRU reads the encodings; from its state a decoder writes the next
-utterance. VHRED gives the decoder a latent variable z of the utterance, too; VHCR adds one of the
-conversation, which begins the context and joins what context, prior, posterior and decoder are told.
+utterance. VHRED also gives the decoder a latent variable z of the utterance; VHCR adds one of the
+conversation, which begins the context and is an input of context, prior, posterior and decoder.
 
-Shapes: n conversations, u utterances, m = u - n that answer another one, t positions, p words to predict,
-v vocabulary, z latent, d any other width.
-
-A hierarchical model on disk: the files of `chatbots.training.checkpoint`, with `vocabulary.json`.
+Shapes: n conversations, u utterances, m = u - n that answer another one, t positions, p words to predict, v
+vocabulary, z latent, d any other width.
 """
 
 from __future__ import annotations
@@ -43,7 +41,7 @@ NEEDS_TARGETS = (
 
 
 class Losses(NamedTuple):
-    """Of a batch.
+    """The losses of a batch.
 
     Attributes:
         words: negative log-likelihood of all words, in nats.
@@ -58,20 +56,20 @@ class Losses(NamedTuple):
 
 @dataclass(frozen=True)
 class Drawn:
-    """A draw of all latent variables of a batch, and what it was drawn from.
+    """A draw of all latent variables of a batch, and their distributions.
 
     Attributes:
         states: of the context after each utterance that is answered, (m, d).
-        told: what the decoder is told beside them, the latent variables, (m, d); d may be 0.
-        latent: z of each utterance, (m, z); None in HRED, as what follows.
-        prior: of it.
-        posterior: of it.
-        conversation_latent: of each conversation, (n, z); None but in VHCR, as what follows.
-        conversation_posterior: of it; its prior is the standard normal.
+        decoder_inputs: the latent variables as further inputs of the decoder, (m, d); d may be 0.
+        latent: z of each utterance, (m, z); None in HRED, like prior and posterior.
+        prior: of `latent`.
+        posterior: of `latent`.
+        conversation_latent: of each conversation, (n, z); None except in VHCR, like its posterior.
+        conversation_posterior: of `conversation_latent`; its prior is the standard normal.
     """
 
     states: Tensor
-    told: Tensor
+    decoder_inputs: Tensor
     latent: Tensor | None = None
     prior: Normal | None = None
     posterior: Normal | None = None
@@ -79,7 +77,7 @@ class Drawn:
     conversation_posterior: Normal | None = None
 
     def divergence(self) -> Tensor:
-        """Of all priors from their posteriors, summed."""
+        """Sum the divergences of all priors from their posteriors."""
         total = self.states.new_zeros(())
         if self.prior is not None and self.posterior is not None:
             total = total + divergence(self.posterior, self.prior).sum()
@@ -105,7 +103,7 @@ class Hierarchical(nn.Module):
         self.embedding = nn.Embedding(c.vocabulary_size, c.embedding_size, padding_idx=PADDING)
         nn.init.normal_(self.embedding.weight, std=c.embedding_size**-0.5)
         self.encoder = gru(c.embedding_size, c.encoder_size, bidirectional=True)
-        self.context = gru(encoding + c.told_size + of_conversation, c.context_size)
+        self.context = gru(encoding + c.teacher_inputs + of_conversation, c.context_size)
         self.to_decoder = nn.Linear(c.context_size + latent, c.decoder_size)
         self.decoder = gru(c.embedding_size, c.decoder_size)
         self.output = Output(c)
@@ -130,7 +128,7 @@ class Hierarchical(nn.Module):
             self.heads = Heads(c)
 
     def forward(self, batch: Batch) -> Losses:
-        """The losses of a batch, with one draw of the latent variables."""
+        """Compute the losses of a batch, with one draw of the latent variables."""
         drawn = self.draw(batch, self.encode(batch))
         distilled = Distilled(None, None)
         if self.config.has_heads:
@@ -139,7 +137,7 @@ class Hierarchical(nn.Module):
         return Losses(words, drawn.divergence(), distilled)
 
     def encode(self, batch: Batch) -> Tensor:
-        """The encoding of every utterance, (u, d)."""
+        """Encode every utterance, (u, d)."""
         packed = pack(batch.utterances, batch.lengths)
         return run(self.encoder, repacked(self._embed(packed.data), packed))[1]
 
@@ -149,7 +147,7 @@ class Hierarchical(nn.Module):
         Args:
             batch: n conversations.
             encodings: of its utterances, (u, d).
-            generator: of random numbers; PyTorch's own if not told.
+            generator: of random numbers; default: PyTorch's.
         """
         device = encodings.device
         read, written = encodings[batch.read.to(device)], encodings[batch.written.to(device)]
@@ -165,35 +163,35 @@ class Hierarchical(nn.Module):
         prior = self.prior(torch.cat([after, beside], dim=1))
         posterior = self.posterior(torch.cat([after, written, beside], dim=1))
         latent = posterior.at(noise_like(posterior.mean, generator))
-        told = torch.cat([latent, beside], dim=1)
-        return Drawn(after, told, latent, prior, posterior, of_conversation, overview)
+        decoder_inputs = torch.cat([latent, beside], dim=1)
+        return Drawn(after, decoder_inputs, latent, prior, posterior, of_conversation, overview)
 
     def _with_targets(self, read: Tensor, targets: Targets) -> Tensor:
-        """What the context reads: encodings, (m, d), in the ablation with what the teachers say beside."""
+        """Inputs of the context: encodings, (m, d), in the ablation joined with the teachers' values."""
         if not self.config.input_only:
             return read
         if targets.emotions is None and targets.semantics is None:
             raise ValueError(NEEDS_TARGETS)
-        told = targets.joined().to(read)
-        if told.size(1) != self.config.told_size:
+        values = targets.joined().to(read)
+        if values.size(1) != self.config.teacher_inputs:
             raise ValueError(
-                f"The targets have {told.size(1)} numbers for each utterance, and this model reads "
-                f"{self.config.told_size}. Name the file that it was trained with."
+                f"The targets have {values.size(1)} numbers for each utterance, and this model reads "
+                f"{self.config.teacher_inputs}. Name the file that it was trained with."
             )
-        return torch.cat([read, told], dim=1)
+        return torch.cat([read, values], dim=1)
 
     def posterior_of_conversations(self, encodings: Tensor, turns: Tensor) -> Normal:
-        """Of the conversations' latent variables, for encodings (u, d) of their utterances; VHCR only."""
+        """Posterior of the conversations' latent variables, for encodings (u, d); VHCR only."""
         _, summary = run(self.overview, pack(by_conversation(encodings, turns), turns))
         found: Normal = self.conversation_posterior(summary)
         return found
 
     def contexts(self, encodings: Tensor, turns: Tensor, of_conversation: Tensor | None) -> Tensor:
-        """The state of the context after each utterance, (u, d).
+        """Compute the state of the context after each utterance, (u, d).
 
         Args:
-            encodings: of utterances, (u, d), with all else that is read of them.
-            turns: how many of them each conversation has, (n,).
+            encodings: of utterances, (u, d), with all other inputs of the context.
+            turns: number of utterances of each conversation, (n,).
             of_conversation: latent variables of the conversations, (n, z), in VHCR.
         """
         first = None
@@ -203,19 +201,19 @@ class Hierarchical(nn.Module):
         padded = states(self.context, pack(by_conversation(encodings, turns), turns), first)
         return padded[is_real(turns).to(padded.device)]
 
-    def begin(self, after: Tensor, told: Tensor) -> Tensor:
-        """The first state of the decoder, (m, d), from the context's and the latent variables."""
-        first: Tensor = self.to_decoder(torch.cat([after, told], dim=1)).tanh()
+    def begin(self, after: Tensor, decoder_inputs: Tensor) -> Tensor:
+        """Compute the decoder's first state, (m, d), from the context's and the latent variables."""
+        first: Tensor = self.to_decoder(torch.cat([after, decoder_inputs], dim=1)).tanh()
         return first
 
     def log_likelihoods(self, batch: Batch, drawn: Drawn) -> Tensor:
-        """Of each answer given a draw of the latent variables, in nats, (m,)."""
+        """Log-likelihood of each answer given a draw of the latent variables, in nats, (m,)."""
         written = batch.written
         lengths, targets = batch.lengths[written], batch.utterances[written.to(batch.utterances.device)]
         inputs = torch.cat([torch.full_like(targets[:, :1], START), targets[:, :-1]], dim=1)
         packed = pack(self._drop_words(inputs), lengths)
         wanted = pack(targets, lengths).data
-        first = self.begin(drawn.states, drawn.told)
+        first = self.begin(drawn.states, drawn.decoder_inputs)
         outputs, _ = run(self.decoder, repacked(self._embed(packed.data), packed), first)
         scores = self.output(self._dropout(outputs.data), self.embedding.weight)
         of_words = -cross_entropy(scores, wanted, reduction="none")
@@ -223,7 +221,7 @@ class Hierarchical(nn.Module):
         return of_words.new_zeros(len(written)).index_add(0, owner.to(of_words.device), of_words)
 
     def step(self, words: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
-        """Scores of the next words, (n, v), and the next state, after words (n,) and state (n, d)."""
+        """Compute scores of the next words, (n, v), and the next state, from words (n,) and state (n, d)."""
         outputs, last = self.decoder(self.embedding(words).unsqueeze(1), state.unsqueeze(0))
         return self.output(outputs.squeeze(1), self.embedding.weight), last.squeeze(0)
 
@@ -234,7 +232,7 @@ class Hierarchical(nn.Module):
         return dropout(values, self.config.dropout, self.training) if self.config.dropout else values
 
     def _drop_words(self, inputs: Tensor) -> Tensor:
-        """Positions become the unknown word in the whole batch at once, as in the authors' code."""
+        """Replace positions by the unknown word in the whole batch at once, as in the authors' code."""
         if not (self.training and self.config.word_drop):
             return inputs
         dropped = torch.rand(inputs.size(1), device=inputs.device) < self.config.word_drop
@@ -248,7 +246,7 @@ class Hierarchical(nn.Module):
 
 
 class Output(nn.Module):
-    """From the decoder's state to scores of words: by the table of embeddings, or by one of its own."""
+    """Scores words from the decoder's state: by the table of embeddings, or by a separate one."""
 
     def __init__(self, config: HierarchicalConfig) -> None:
         super().__init__()
@@ -267,12 +265,12 @@ class Output(nn.Module):
 
 
 def is_real(turns: Tensor) -> Tensor:
-    """Which of the padded utterances are there, for n conversations of so many, (n, most)."""
+    """Mask of the real utterances among padded ones, for n conversations with these turns, (n, most)."""
     return torch.arange(int(turns.max())) < turns.unsqueeze(1)
 
 
 def by_conversation(values: Tensor, turns: Tensor) -> Tensor:
-    """One row per conversation, padded with zeros, (n, most, d), of values (u, d)."""
+    """Arrange values (u, d) in one row per conversation, padded with zeros, (n, most, d)."""
     there = is_real(turns).to(values.device)
     padded = values.new_zeros(*there.shape, values.size(1))
     padded[there] = values
@@ -280,17 +278,17 @@ def by_conversation(values: Tensor, turns: Tensor) -> Tensor:
 
 
 def spread(values: Tensor, turns: Tensor) -> Tensor:
-    """What belongs to conversations, (n, d), for each of their utterances, (u, d)."""
+    """Repeat values of conversations, (n, d), for each of their utterances, (u, d)."""
     return values.repeat_interleave(turns.to(values.device), dim=0)
 
 
 def noise_like(values: Tensor, generator: torch.Generator | None) -> Tensor:
-    """Standard normal numbers in the shape of a tensor."""
+    """Draw standard normal numbers in the shape of a tensor."""
     return torch.randn(values.shape, device=values.device, generator=generator)
 
 
 def count_parameters(config: HierarchicalConfig) -> dict[str, int]:
-    """Parameters of each part, and in total; needs no memory for them."""
+    """Count parameters of each part and in total, without memory for them."""
     with torch.device("meta"):
         model = Hierarchical(config)
     parts: dict[str, int] = {}

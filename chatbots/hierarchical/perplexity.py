@@ -1,12 +1,12 @@
 """Perplexity: how many equally likely words the model hesitates between, on average.
 
-Of a variational model the likelihood is an integral over its latent variables. It is estimated by importance
-sampling: the mean over draws from the posterior of p(words | latent) p(latent) / q(latent | words), whose
-logarithm is at most log p(words) on average, and nears it with more draws (Burda et al. 2016,
+For a variational model the likelihood is an integral over its latent variables. It is estimated by importance
+sampling: the mean over draws from the posterior of p(words | latent) p(latent) / q(latent | words). The
+logarithm of the mean is at most log p(words) on average and approaches it with more draws (Burda et al. 2016,
 arXiv:1509.00519).
 
-In VHRED each utterance has its own mean, because what was said before is all that utterances share; in VHCR
-they share the conversation's variable, and the mean is over draws for the whole conversation.
+In VHRED each utterance has its own mean, because utterances share only the earlier text; in VHCR they share
+the conversation's variable, and the mean is over draws for the whole conversation.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ class Perplexity(NamedTuple):
 
     Attributes:
         value: exp of the mean negative log-likelihood per word, ends included.
-        words: how many it averages over.
-        divergence: of the priors from the posteriors, in nats per word; 0 of HRED.
+        words: number of words.
+        divergence: of the priors from the posteriors, in nats per word; 0 for HRED.
     """
 
     value: float
@@ -46,7 +46,7 @@ class Perplexity(NamedTuple):
 def perplexity(
     model: Hierarchical, batches: Iterable[Batch], *, samples: int = SAMPLES, seed: int = 0
 ) -> Perplexity:
-    """Per-word perplexity of all utterances but each conversation's first, dropout off.
+    """Measure per-word perplexity of all utterances but each conversation's first, without dropout.
 
     Args:
         model: set back to training if it was.
@@ -55,7 +55,7 @@ def perplexity(
         seed: of the draws.
 
     Raises:
-        ValueError: there is no word to measure, or the model gives no likelihoods.
+        ValueError: there is no word to measure, or the likelihoods are not finite.
     """
     check_range("samples", samples, least=1, most=1_000_000)
     device = model.embedding.weight.device
@@ -76,7 +76,7 @@ def perplexity(
 def log_likelihood(
     model: Hierarchical, batch: Batch, samples: int, generator: torch.Generator
 ) -> tuple[Tensor, float]:
-    """The likelihood by importance sampling; of HRED, which has no latent variables, exactly.
+    """Estimate the likelihood by importance sampling; exact for HRED, which has no latent variables.
 
     Args:
         model: in evaluation mode.
@@ -100,7 +100,7 @@ def log_likelihood(
 
 
 def log_weights(batch: Batch, drawn: Drawn, of_words: Tensor) -> Tensor:
-    """Log p(words | latent) p(latent) / q(latent | words) of each utterance, (m,), or conversation, (n,)."""
+    """Log p(words | latent) p(latent) / q(latent | words) per utterance, (m,), or conversation, (n,)."""
     if drawn.prior is None or drawn.posterior is None or drawn.latent is None:
         return of_words
     found = of_words + drawn.prior.log_density(drawn.latent) - drawn.posterior.log_density(drawn.latent)

@@ -1,6 +1,4 @@
-"""From a conversation to a reply.
-
-From a context to words: beam search, a draw among what it finds, or word by word.
+"""Replies to conversations: beam search, a draw among its results, or sampling word by word.
 
 Padding, the unknown word and the start are never written, and no reply is empty.
 
@@ -19,7 +17,7 @@ from torch import Tensor
 
 from chatbots.hierarchical.batching import Batch, collate
 from chatbots.hierarchical.model import NEEDS_TARGETS, Hierarchical
-from chatbots.training.decoding import Found, beam_search, sample
+from chatbots.training.decoding import DecodedReply, beam_search, sample
 from chatbots.training.settings import check_range
 from chatbots.training.vocabulary import Vocabulary
 
@@ -28,12 +26,12 @@ Choice = Literal["best", "drawn", "sampled"]
 
 @dataclass(frozen=True, kw_only=True)
 class DecodingSettings:
-    """How a reply is found.
+    """Settings of the search for a reply.
 
     Attributes:
-        choose: "best" of the beam; "drawn" from it, likelier the higher it ranks, as in neural.chat's
+        choose: "best" of the beam; "drawn" from it, with higher ranks likelier, as in neural.chat's
             self-play; "sampled" word by word, without a beam.
-        beam: replies followed at once, at least 1.
+        beam: width of the beam, at least 1.
         temperature: of sampling, above 0.
 
     Raises:
@@ -56,14 +54,14 @@ def replies(
     contexts: Sequence[Sequence[Sequence[int]]],
     seeds: Sequence[int],
     settings: DecodingSettings,
-) -> list[list[Found]]:
-    """The replies to each context, first the one to be said.
+) -> list[list[DecodedReply]]:
+    """Find replies to each context; the first one is used.
 
     Args:
         model: in evaluation mode.
-        contexts: the utterances of each, words with their ends; at least one of both.
+        contexts: utterances of each context, as words with their ends; at least one of both.
         seeds: one per context; the same seed and context give the same replies.
-        settings: how to find them.
+        settings: of the search.
     """
     randoms = [np.random.default_rng(seed) for seed in seeds]
     first = first_states(model, collate(contexts).to(model.embedding.weight.device), randoms)
@@ -79,10 +77,10 @@ def replies(
 
 
 def first_states(model: Hierarchical, batch: Batch, randoms: Sequence[np.random.Generator]) -> Tensor:
-    """The decoder's first states, (n, d), after whole contexts.
+    """Compute the decoder's first states, (n, d), after whole contexts.
 
-    A conversation's latent variable is drawn from its posterior given what was said so far, an utterance's
-    from its prior, because the utterance is yet to be written.
+    A conversation's latent variable is drawn from its posterior given the turns so far, an utterance's from
+    its prior, because the utterance does not exist yet.
     """
     c = model.config
     numbers = np.stack([random.standard_normal(2 * c.latent_size) for random in randoms])
@@ -101,8 +99,8 @@ def first_states(model: Hierarchical, batch: Batch, randoms: Sequence[np.random.
     return model.begin(last, torch.cat([latent, beside], dim=1))
 
 
-def drawn_first(found: Sequence[Found], random: np.random.Generator) -> list[Found]:
-    """The replies with one drawn to the front, with weights n - 1 … 0 by rank; a single one stays.
+def drawn_first(found: Sequence[DecodedReply], random: np.random.Generator) -> list[DecodedReply]:
+    """Move one drawn reply to the front, with weights n - 1 … 0 by rank; a single reply stays.
 
     Source: the authors' self-play (github.com/natashamjaques/neural_chat).
     """
@@ -114,14 +112,14 @@ def drawn_first(found: Sequence[Found], random: np.random.Generator) -> list[Fou
 
 
 HISTORY = 5
-"""Newest utterances that are read, as in the authors' self-play."""
+"""Number of newest utterances that are read, as in the authors' self-play."""
 
 
 class Candidate(NamedTuple):
-    """One reply that was found.
+    """One reply of the beam.
 
     Attributes:
-        text: of it.
+        text: its text.
         per_word: log-likelihood per word, in nats.
     """
 
@@ -130,12 +128,12 @@ class Candidate(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """What is said, and what it was chosen from.
+    """A reply, and the candidates it was chosen from.
 
     Attributes:
         text: the reply; never empty.
-        words: how many were written for it, the end included.
-        candidates: all that were found, best first.
+        words: number of generated words, the end included.
+        candidates: all replies found, best first.
     """
 
     text: str
@@ -144,12 +142,12 @@ class Reply(NamedTuple):
 
 
 class Responder:
-    """Replies with one model and one way of decoding; remembers no conversation.
+    """Replies with one model and one way of decoding; stores no conversation.
 
     Args:
         model: in evaluation mode.
-        vocabulary: the one that it was trained with.
-        settings: how replies are found.
+        vocabulary: of its training.
+        settings: of the search.
         history: newest utterances that are read, at least 1.
     """
 
@@ -180,7 +178,7 @@ class Responder:
         ]
         return [self._reply(found) for found in replies(self.model, contexts, seeds, self.settings)]
 
-    def _reply(self, found: Sequence[Found]) -> Reply:
+    def _reply(self, found: Sequence[DecodedReply]) -> Reply:
         ranked = sorted(found, key=lambda each: -each.per_word)
         candidates = tuple(Candidate(self.vocabulary.decode(each.words), each.per_word) for each in ranked)
         return Reply(self.vocabulary.decode(found[0].words), len(found[0].words), candidates)

@@ -1,4 +1,4 @@
-"""The training loop: conversations in, checkpoints out."""
+"""The training loop: reads conversations, writes checkpoints."""
 
 from __future__ import annotations
 
@@ -29,18 +29,19 @@ MUST_STAY = ("learning_rate", "decay", "warmup", "annealing", "seed", "emotion_w
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingSettings:
-    """How a model is trained.
+    """Settings of training.
 
     Attributes:
         steps: updates in all.
         learning_rate: Adam's.
-        decay: whether the rate rises over `warmup` steps and falls along a cosine to 0, instead of staying.
+        decay: True if the rate rises over `warmup` steps and falls along a cosine to 0; False if it is
+            constant.
         warmup: steps.
-        annealing: steps over which the weight of the divergence rises from 0 to 1 in a line; 0 for 1 at once.
+        annealing: steps over which the weight of the divergence rises linearly from 0 to 1; 0 for 1 at once.
         emotion_weight: of the emotions' loss.
         semantic_weight: of the sentence vectors' loss.
-        clip: most norm of the gradient; 0 for none.
-        seed: of weights, order, draws and what is dropped.
+        clip: largest norm of the gradient; 0 for none.
+        seed: of weights, order, draws and dropout.
         validate_every: steps between measurements.
         validation_samples: draws of the latent variables in these.
         checkpoint_every: steps between checkpoints.
@@ -69,15 +70,15 @@ class TrainingSettings:
         check_rate(self.learning_rate)
 
     def rate(self, step: int) -> float:
-        """The learning rate of a step, counted from 0."""
+        """Learning rate of a step, counted from 0."""
         return cosine(self.learning_rate, self.warmup, self.steps)(step) if self.decay else self.learning_rate
 
     def divergence_weight(self, step: int) -> float:
-        """Of the divergence at a step, in [0, 1]."""
+        """Weight of the divergence at a step, in [0, 1]."""
         return min(1.0, step / self.annealing) if self.annealing else 1.0
 
     def loss(self, losses: Losses, step: int) -> Tensor:
-        """What is minimised: sums over the batch for words and divergence, means for what is distilled."""
+        """The minimised loss: sums over the batch for words and divergence, means for distilled values."""
         loss = losses.words + self.divergence_weight(step) * losses.divergence
         if losses.distilled.emotion is not None:
             loss = loss + self.emotion_weight * losses.distilled.emotion
@@ -90,13 +91,13 @@ class Trainer(WordRun[HierarchicalConfig, Hierarchical]):
     """One run, new or resumed.
 
     Args:
-        run: folder of its logs and checkpoints; training goes on from the latest of them.
+        run: folder of its logs and checkpoints; training continues from the latest one.
         config: shape of the model.
         vocabulary: of the corpus.
-        settings: how to train.
+        settings: of training.
         train: batches to learn from.
         validation: batches to measure on.
-        device: where to compute.
+        device: to compute on.
 
     Raises:
         CheckpointError: the run was begun with another configuration, other settings, another vocabulary,
@@ -134,7 +135,7 @@ class Trainer(WordRun[HierarchicalConfig, Hierarchical]):
         """Train to the last step.
 
         Raises:
-            TrainingDivergedError: a loss or a gradient is no number; nothing of that step is stored.
+            TrainingDivergedError: a loss or a gradient is not finite; nothing of that step is stored.
         """
         self.model.train()
         batches = self._stream()
@@ -150,7 +151,7 @@ class Trainer(WordRun[HierarchicalConfig, Hierarchical]):
             self._measure_and_save()
 
     def update(self, batch: Batch) -> dict[str, float]:
-        """One step of the optimiser; nats per word, of words and divergence, and the heads' losses."""
+        """Take one step of the optimiser; return losses in nats per word, and the heads' losses."""
         losses = self.model(batch)
         loss = self.settings.loss(losses, self.step)
         self.descend(loss, self.settings.rate(self.step))
@@ -166,7 +167,7 @@ class Trainer(WordRun[HierarchicalConfig, Hierarchical]):
         }
 
     def _stream(self) -> Iterator[Batch]:
-        """Batches without end, from where the run stands; keeps `epoch` and `batch_in_epoch`."""
+        """Yield batches without end from the run's position; maintains `epoch` and `batch_in_epoch`."""
         while True:
             for batch in self.batches.epoch(self.epoch, skip=self.batch_in_epoch):
                 self.batch_in_epoch += 1
@@ -196,6 +197,6 @@ class Trainer(WordRun[HierarchicalConfig, Hierarchical]):
         return asdict(self.settings) | data | {"targets": targets.about if targets else None}
 
     def fixed_conditions(self) -> Iterable[str]:
-        # More steps are allowed where the learning rate does not depend on their number.
+        # More steps are allowed if the learning rate does not depend on their number.
         steps = ["steps"] if self.settings.decay else []
         return [*MUST_STAY, "batch", "conversations", "targets", *steps]

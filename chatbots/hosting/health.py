@@ -1,9 +1,7 @@
-"""What a resident bot tells about itself: its state, its counts and its times.
+"""State, counts and times of a resident bot, and fixed contexts that show whether the bot has changed.
 
-Twenty fixed contexts that show when a bot is no longer the one it was.
-
-Written for this purpose; none comes from a data set. They are spread over what people ask a chatbot, so that
-a change in any of it shows somewhere.
+The twenty contexts were written for this purpose; none comes from a data set. They cover different kinds of
+small talk and questions, so that a change in any of them shows.
 """
 
 import math
@@ -18,40 +16,40 @@ from chatbots.base import Context, Response
 from chatbots.errors import BotBusyError, BotFailedError, BotLateError, HostingError
 
 RECENT = 1_000
-"""How many of the last answers and batches the latency and batch figures of `Health` look at."""
+"""Number of newest responses and batches from which `Health` computes latencies and batch sizes."""
 
 LATENCY_BOUNDS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
-"""Upper ends, in seconds, of the bars of a latency histogram; one more bar holds what took longer."""
+"""Upper bounds in seconds of the bars of a latency histogram; one more bar counts longer times."""
 
 Outcome = Response | HostingError
 
 
 class State(StrEnum):
-    """Where a resident bot stands."""
+    """The state of a resident bot."""
 
     LOADING = "loading"
-    """Requests wait for it within their deadline."""
+    """Requests wait for the bot within their deadline."""
     READY = "ready"
-    """Idle, or computing an answer."""
+    """Idle, or computing a response."""
     FAILING = "failing"
-    """Has failed several times in a row; one request at a time finds out whether it is well again."""
+    """The circuit breaker is open after several failures; one probe request at a time is let through."""
     STUCK = "stuck"
-    """Has been in one call for too long; refuses requests until the call ends."""
+    """One call has taken too long; requests are refused until the call ends."""
     FAILED = "failed"
-    """Could not be loaded, or cannot go on; refuses every request with the reason."""
+    """The bot could not be loaded, or cannot go on; every request is refused with the reason."""
     CLOSED = "closed"
-    """Refuses every request."""
+    """Every request is refused."""
 
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """A resident bot at one moment: counts since the start, times over the last `RECENT` answers.
+    """A resident bot at one moment: counts since the start, times over the last `RECENT` responses.
 
     Attributes:
-        name: which bot.
-        state: where it stands.
-        queued: requests that wait now.
-        computing: contexts that the bot computes now; 0 while it is idle.
+        name: of the bot.
+        state: of the bot.
+        queued: requests waiting now.
+        computing: contexts being computed now; 0 if idle.
         served: requests that got a response.
         busy: requests refused with `BotBusyError`.
         late: requests that ended in `BotLateError`.
@@ -59,7 +57,7 @@ class Health:
         cut: responses that were longer than `chatbots.hosting.response_checks.MAX_RESPONSE_CHARS`.
         last_error: why the bot could not be loaded, else the newest error of a request; "" if none.
         median_seconds: median time from request to response, as the caller sees it; None before the first.
-        p95_seconds: 95th percentile of the same (nearest rank).
+        p95_seconds: 95th percentile of that time (nearest rank).
         mean_batch: mean number of contexts per call of the bot; None before the first.
         latencies: histogram of the times from request to response, one count per bar of `LATENCY_BOUNDS`.
         batches: histogram of the calls: number of contexts → number of calls.
@@ -84,7 +82,7 @@ class Health:
 
 @dataclass(slots=True)
 class Tally:
-    """The running counts behind `Health`. Not safe for threads: its owner locks."""
+    """The running counts behind `Health`. Not thread-safe: its owner locks."""
 
     served: int = 0
     busy: int = 0
@@ -96,7 +94,7 @@ class Tally:
     batches: deque[int] = field(default_factory=lambda: deque(maxlen=RECENT))
 
     def count(self, outcome: Outcome) -> None:
-        """Count how one request ended."""
+        """Count the outcome of one request."""
         match outcome:
             case Response():
                 self.served += 1
@@ -108,7 +106,7 @@ class Tally:
                 self.failed += 1
 
     def health(self, name: str, state: State, *, queued: int, computing: int) -> Health:
-        """The counts as they are now, next to what the owner knows."""
+        """Combine the counts with the state that the owner passes."""
         seconds = sorted(self.seconds)
         return Health(
             name=name,
@@ -159,7 +157,7 @@ _TURNS: tuple[tuple[str, ...], ...] = (
     ("Thank you, that was fun. Bye!",),
 )
 
-CONTEXTS: tuple[Context, ...] = tuple(
+DRIFT_CONTEXTS: tuple[Context, ...] = tuple(
     Context.from_texts(texts, seed=1_000 + number) for number, texts in enumerate(_TURNS)
 )
-"""The contexts, each with a seed of its own that never changes."""
+"""The contexts, each with its own seed, which never changes."""

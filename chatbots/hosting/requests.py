@@ -1,8 +1,7 @@
-"""A request on its way through a resident bot.
+"""Requests of a resident bot, their queue, and the bot's circuit breaker.
 
-The queue of a resident bot: a line for each study, served in turn.
-
-Leaves a bot alone that keeps failing, and lets one request at a time find out whether it is well again.
+The queue has a line for each tenant, such as a study, and serves the tenants in turn. The circuit breaker
+stops requests to a bot that keeps failing and lets one probe through after a backoff.
 """
 
 import time
@@ -17,32 +16,32 @@ from chatbots.hosting.health import Outcome
 
 @dataclass(slots=True, eq=False)
 class Request:
-    """What a caller asked for; times are those of `time.monotonic`.
+    """A caller's request; times are those of `time.monotonic`.
 
     Attributes:
-        context: what to answer.
-        since: when it was asked.
-        until: when its caller gives up.
-        party: who asks; parties are served in turn.
-        deliver: hands the outcome to the caller, who may be gone; must not raise or block.
-        taken: whether the bot has begun with it.
-        cancelled: whether its caller has left before the deadline.
+        context: the dialogue to answer.
+        since: time of the request.
+        until: its deadline.
+        tenant: the study or other caller on whose behalf the bot is asked; tenants are served in turn.
+        deliver: passes the outcome to the caller, who may be gone; must not raise or block.
+        taken: True once the bot has started.
+        cancelled: True if the caller has left before the deadline.
     """
 
     context: Context
     since: float
     until: float
-    party: Hashable
+    tenant: Hashable
     deliver: Callable[[Outcome], None]
     taken: bool = False
     cancelled: bool = False
 
     def is_awaited(self, now: float) -> bool:
-        """Whether somebody still waits for the outcome."""
+        """True if the caller still waits for the outcome."""
         return not self.cancelled and self.until > now
 
     def held_for(self, response: Response) -> float:
-        """Seconds until the response may be handed over; a tenth of the deadline is left for its way."""
+        """Seconds until the response may be delivered; a tenth of the deadline is left for delivery."""
         longest = 0.9 * (self.until - self.since)
         return max(0.0, self.since + min(response.least_seconds, longest) - time.monotonic())
 
@@ -50,11 +49,11 @@ class Request:
 Item = TypeVar("Item")
 
 
-class Lines(Generic[Item]):
-    """Requests of several parties, first come first served within a party, the parties in turn.
+class TenantQueue(Generic[Item]):
+    """Requests by tenant: first come, first served within a tenant; tenants take turns.
 
-    A study with five hundred workers then delays one with three by at most one request each. Not safe for
-    threads: its owner locks. Every step takes the same time however many wait, but for `remove`.
+    A study with five hundred workers thus delays one with three by at most one request each. Not thread-safe:
+    its owner locks. All operations take constant time except `remove`.
     """
 
     def __init__(self) -> None:
@@ -63,96 +62,96 @@ class Lines(Generic[Item]):
         self._length = 0
 
     def __len__(self) -> int:
-        """How many wait in all lines."""
+        """Number of waiting requests."""
         return self._length
 
     def __iter__(self) -> Iterator[Item]:
-        """Everything that waits, line by line."""
+        """Iterate over all waiting requests, line by line."""
         return (item for line in self._lines.values() for item in line)
 
-    def append(self, party: Hashable, item: Item) -> None:
-        """Queue `item` at the end of its party's line."""
-        self._lines.setdefault(party, deque()).append(item)
+    def append(self, tenant: Hashable, item: Item) -> None:
+        """Add `item` to the end of its tenant's line."""
+        self._lines.setdefault(tenant, deque()).append(item)
         self._length += 1
 
     def popleft(self) -> Item:
-        """Take the first item of the party whose turn it is; the party goes to the end.
+        """Take the first item of the next tenant, which then goes to the end.
 
         Raises:
             KeyError: nothing waits.
         """
-        party, line = self._lines.popitem(last=False)
+        tenant, line = self._lines.popitem(last=False)
         item = line.popleft()
         if line:
-            self._lines[party] = line
+            self._lines[tenant] = line
         self._length -= 1
         return item
 
-    def remove(self, party: Hashable, item: Item) -> None:
-        """Take `item` out of its party's line.
+    def remove(self, tenant: Hashable, item: Item) -> None:
+        """Remove `item` from its tenant's line.
 
         Raises:
-            KeyError: the party has no line.
-            ValueError: it does not wait in it.
+            KeyError: the tenant has no line.
+            ValueError: the item is not in it.
         """
-        line = self._lines[party]
+        line = self._lines[tenant]
         line.remove(item)
         if not line:
-            del self._lines[party]
+            del self._lines[tenant]
         self._length -= 1
 
     def clear(self) -> None:
-        """Forget everything that waits."""
+        """Remove all items."""
         self._lines.clear()
         self._length = 0
 
 
-FAILURES_IN_A_ROW = 5
-"""So many calls of the bot must fail, with none answered between them, before it is left alone."""
+FAILURES_TO_OPEN = 5
+"""Failed calls in a row, with no response between them, that open the circuit breaker."""
 
-FIRST_REST_SECONDS = 5.0
-LONGEST_REST_SECONDS = 120.0
-"""A bot rests for the first time this long, after each failed probe twice as long, and never longer."""
+FIRST_BACKOFF_SECONDS = 5.0
+MAX_BACKOFF_SECONDS = 120.0
+"""The backoff doubles after each failed probe, from the first to this maximum."""
 
 
 @dataclass(slots=True)
-class Breaker:
-    """Counts failures in a row. Not safe for threads: its owner locks.
+class CircuitBreaker:
+    """Circuit breaker that counts failures in a row. Not thread-safe: its owner locks.
 
-    Closed, it lets every request through. After `FAILURES_IN_A_ROW` failures it is open and lets none
-    through until the rest is over; then it is half open: one request, the probe, goes through. An answer
-    closes it, a failure opens it for twice as long.
+    A closed breaker lets every request through. After `FAILURES_TO_OPEN` failures it opens and stops requests
+    during the backoff; then it is half open and lets one request through, the probe. A response closes it, a
+    failure opens it for twice as long.
     """
 
     failures: int = 0
-    rest: float = 0.0
-    rested_at: float = 0.0
+    backoff: float = 0.0
+    open_until: float = 0.0
     probe_until: float = 0.0
 
     @property
     def is_closed(self) -> bool:
-        """Whether every request goes through."""
-        return self.failures < FAILURES_IN_A_ROW
+        """True if every request goes through."""
+        return self.failures < FAILURES_TO_OPEN
 
     def seconds_left(self) -> float:
-        """How long no request goes through from now; 0 if one would."""
+        """Seconds until a request may go through; 0 if one may now."""
         if self.is_closed:
             return 0.0
-        return max(0.0, max(self.rested_at, self.probe_until) - time.monotonic())
+        return max(0.0, max(self.open_until, self.probe_until) - time.monotonic())
 
     def let_through(self, deadline: float) -> None:
-        """A request goes to the bot for `deadline` seconds at most; the probe, if the bot had to rest."""
+        """Record that a request, the probe if the breaker is open, runs for up to `deadline` seconds."""
         if not self.is_closed:
             self.probe_until = time.monotonic() + deadline
 
     def answered(self) -> None:
-        """A call was answered: the bot is well."""
-        self.failures, self.rest, self.probe_until = 0, 0.0, 0.0
+        """Record a response: close the breaker."""
+        self.failures, self.backoff, self.probe_until = 0, 0.0, 0.0
 
     def failed(self) -> None:
-        """A call failed. Those that were on their way when the bot was first left alone change nothing."""
+        """Record a failed call. Calls that were running when the breaker opened change nothing."""
         self.failures += 1
-        if self.failures == FAILURES_IN_A_ROW or self.probe_until:
-            self.rest = min(2 * self.rest or FIRST_REST_SECONDS, LONGEST_REST_SECONDS)
-            self.rested_at = time.monotonic() + self.rest
+        if self.failures == FAILURES_TO_OPEN or self.probe_until:
+            self.backoff = min(2 * self.backoff or FIRST_BACKOFF_SECONDS, MAX_BACKOFF_SECONDS)
+            self.open_until = time.monotonic() + self.backoff
             self.probe_until = 0.0

@@ -1,13 +1,10 @@
-"""The life of a bot's thread: load the bot, answer who waits, release it.
-
-One bot kept in memory on its own thread, behind a bounded queue that serves every dialogue of the process.
+"""A bot kept in memory on its own thread, behind a bounded queue for all dialogues of the process.
 
     caller ── respond ──▶ queue (bounded) ── batch ──▶ thread with the bot
        ◀── answer, or BotBusyError, BotLateError, BotFailedError ──┘
 
-A caller always hears something before its deadline. Its own clock decides that, never the bot: an answer that
-comes later finds nobody waiting and is thrown away. Threads do not survive a fork: make residents in the
-process that uses them.
+A caller gets an outcome before its deadline: its own clock decides, never the bot. A later response is thrown
+away. Threads do not survive a fork: create residents in the process that uses them.
 """
 
 import asyncio
@@ -29,101 +26,101 @@ from chatbots.errors import last_line
 from chatbots.hosting.health import Health, Outcome, State
 from chatbots.hosting.requests import Request
 from chatbots.hosting.response_checks import check_bot, checked_batch, circumstances
-from chatbots.hosting.waiting import WaitingRoom
+from chatbots.hosting.waiting import RequestQueue
 
 logger = logging.getLogger(__name__)
 
 
-def serve(room: WaitingRoom, load: Callable[[], Bot], loaded: Callable[[], None]) -> None:
-    """Answer everybody in the waiting room until it is closed. Returns when the bot is released.
+def serve(queue: RequestQueue, load: Callable[[], Bot], loaded: Callable[[], None]) -> None:
+    """Load the bot and answer queued requests until the queue is closed, then release the bot.
 
     Args:
-        room: where requests wait.
-        load: makes the bot; may take minutes.
-        loaded: called once, when the bot is loaded or cannot be.
+        queue: the waiting requests.
+        load: creates the bot; may take minutes.
+        loaded: called once, when loading has succeeded or failed.
     """
     try:
         bot = load()
         check_bot(bot)
         answering = bot.answering()
     except BaseException as error:  # a bot that calls sys.exit() must not leave its callers waiting
-        room.fail(error)
+        queue.fail(error)
         return
     else:
-        room.ready()
+        queue.ready()
     finally:
         loaded()
-    _Serving(room, bot).until_closed(answering)
+    _Serving(queue, bot).until_closed(answering)
 
 
 class _Serving:
-    """Answers with a loaded bot."""
+    """Answers requests with a loaded bot."""
 
-    def __init__(self, room: WaitingRoom, bot: Bot) -> None:
-        self._room, self._bot = room, bot
+    def __init__(self, queue: RequestQueue, bot: Bot) -> None:
+        self._queue, self._bot = queue, bot
 
     def until_closed(self, answering: Answering | None) -> None:
-        """Serve whole batches, or with newcomers joining if the bot has begun so; then release the bot."""
+        """Serve whole batches, or joining contexts if the bot supports them; then release the bot."""
         bot = self._bot
         try:
-            while self._room.is_open:
+            while self._queue.is_open:
                 if answering is None:
-                    self._serve(self._room.next_batch(bot.max_batch, bot.max_wait))
+                    self._serve(self._queue.next_batch(bot.max_batch, bot.max_wait))
                 elif not self._serve_joining(answering):
                     answering = bot.answering()
         except BaseException as error:
-            logger.exception("Bot '%s' cannot go on.", self._room.name)
-            self._room.fail(error)
+            logger.exception("Bot '%s' cannot go on.", self._queue.name)
+            self._queue.fail(error)
         try:
             bot.close()
         except Exception:
-            logger.exception("Bot '%s' raised an error while it was closed.", self._room.name)
+            logger.exception("Bot '%s' raised an error while it was closed.", self._queue.name)
 
     def _serve(self, batch: Sequence[Request]) -> None:
-        """Compute and deliver. A batch that fails is asked again one by one, to fail only the guilty."""
+        """Compute and deliver. A failed batch is repeated one by one: only faulty requests fail."""
         if not (batch := [request for request in batch if request.is_awaited(time.monotonic())]):
             return
-        self._room.be_patient_with(batch)
+        self._queue.extend_stuck_limit(batch)
         outcomes = self._attempt([request.context for request in batch])
         if outcomes is None:
             for request in batch:
                 self._serve([request])
             return
-        self._room.judge(batch, outcomes)
+        self._queue.judge(batch, outcomes)
         for request, outcome in zip(batch, outcomes, strict=True):
             request.deliver(outcome)
 
     def _attempt(self, contexts: list[Context]) -> list[Outcome] | None:
-        """One outcome per context; None if several contexts failed together and one may be to blame."""
+        """Compute one outcome per context; None if several failed together and must be repeated singly."""
         try:
-            with self._room.busy(len(contexts)):
+            with self._queue.busy(len(contexts)):
                 returned = self._bot.respond(contexts)
         except BaseException as error:
             self._log_failure(len(contexts))
             if len(contexts) > 1:
                 return None
-            return [self._room.failure(f"failed: {last_line(error)}", circumstances(error, contexts[0]))]
-        return [self._room.outcome(each) for each in checked_batch(returned, len(contexts))]
+            return [self._queue.failure(f"failed: {last_line(error)}", circumstances(error, contexts[0]))]
+        return [self._queue.outcome(each) for each in checked_batch(returned, len(contexts))]
 
     def _serve_joining(self, answering: Answering) -> bool:
-        """Answer with newcomers joining between two steps; True once all is closed, False if the bot failed.
+        """Answer while requests join between steps; True once all is closed, False if the bot failed.
 
-        Whoever it was answering then is asked for again alone.
+        After a failure, each request in progress is repeated alone.
         """
         under_way: dict[int, Request] = {}
         joining: list[Request] = []
         try:
-            while under_way or self._room.is_open:
+            while under_way or self._queue.is_open:
                 self._cancel_abandoned(answering, under_way)
                 joining = self._joining(answering.room, idle=not under_way)
-                with self._room.busy(len(under_way) + len(joining)):
+                with self._queue.busy(len(under_way) + len(joining)):
                     if joining:
                         keys = answering.admit([request.context for request in joining])
                         under_way |= dict(zip(keys, joining, strict=True))
                         joining = []
                     done = answering.step()
                 for key in done.keys() & under_way.keys():
-                    self._end(under_way.pop(key), self._room.outcome(done[key]))
+                    self._end(under_way.pop(key), self._queue.outcome(done[key]))
         except BaseException:
             requests = [*under_way.values(), *joining]
             self._log_failure(len(requests))
@@ -133,7 +130,7 @@ class _Serving:
         return True
 
     def _cancel_abandoned(self, answering: Answering, under_way: dict[int, Request]) -> None:
-        """Have the bot stop answering requests that nobody waits for; one that was late is a failure."""
+        """Cancel requests that nobody waits for; a late request counts as a failure."""
         now = time.monotonic()
         keys = [key for key, request in under_way.items() if not request.is_awaited(now)]
         if not keys:
@@ -141,23 +138,23 @@ class _Serving:
         answering.cancel(keys)
         for request in map(under_way.pop, keys):
             if not request.cancelled:
-                self._end(request, self._room.late(request))
+                self._end(request, self._queue.late(request))
 
     def _joining(self, most: int, *, idle: bool) -> list[Request]:
-        return self._room.next_batch(most, self._bot.max_wait) if idle else self._room.newcomers(most)
+        return self._queue.next_batch(most, self._bot.max_wait) if idle else self._queue.newcomers(most)
 
     def _end(self, request: Request, outcome: Outcome) -> None:
-        self._room.judge([request], [outcome])
+        self._queue.judge([request], [outcome])
         request.deliver(outcome)
 
     def _log_failure(self, contexts: int) -> None:
-        logger.warning("Bot '%s' failed; contexts: %d.", self._room.name, contexts, exc_info=True)
+        logger.warning("Bot '%s' failed; contexts: %d.", self._queue.name, contexts, exc_info=True)
 
 
 ENDING_SECONDS = 5.0
-"""Longest that a process which ends waits for the threads of its bots."""
+"""Longest time that a process waits for its bots' threads when it ends."""
 
-_rooms: WeakKeyDictionary[threading.Thread, WaitingRoom] = WeakKeyDictionary()
+_queues: WeakKeyDictionary[threading.Thread, RequestQueue] = WeakKeyDictionary()
 
 
 class Resident:
@@ -165,10 +162,11 @@ class Resident:
 
     Args:
         name: for messages and `Health`.
-        load: makes the bot; runs on the bot's thread, may take minutes.
+        load: creates the bot; runs on the bot's thread, may take minutes.
         queue_size: most requests that wait; more are refused with `BotBusyError`.
-        deadline: seconds from request to answer, unless a request brings its own.
-        stuck_after: seconds in a call after which it is stuck, more if callers wait longer; None: twice it.
+        deadline: seconds from request to response, unless a request sets its own.
+        stuck_after: seconds in one call after which the bot counts as stuck, more if callers wait longer;
+            None: twice the deadline.
     """
 
     def __init__(
@@ -187,40 +185,42 @@ class Resident:
         """
         self.name, self.deadline = name, deadline
         stuck_after = 2 * deadline if stuck_after is None else stuck_after
-        self._room = WaitingRoom(name, size=queue_size, deadline=deadline, stuck_after=stuck_after)
+        self._queue = RequestQueue(name, size=queue_size, deadline=deadline, stuck_after=stuck_after)
         self._loaded = threading.Event()
         self.answered_in = math.inf
-        """Seconds in which the bot gave its last answer, by its own clock; inf if it gave none."""
-        work = (self._room, load, self._loaded.set)
+        """Seconds that the last response took, measured on the bot's thread; inf without a response."""
+        work = (self._queue, load, self._loaded.set)
         self._thread = threading.Thread(target=serve, args=work, name=f"bot {name}", daemon=True)
         self._thread.start()
-        _rooms[self._thread] = self._room
+        _queues[self._thread] = self._queue
 
     async def respond(
         self,
         context: Context,
         *,
         deadline: float | None = None,
-        party: Hashable = None,
-        patience: float | None = None,
+        tenant: Hashable = None,
+        timeout: float | None = None,
     ) -> Response:
-        """Ask the bot and wait for its answer. Cancelling the caller takes the request out of the queue.
+        """Ask the bot and wait for its response. Cancelling the caller removes the request from the queue.
 
         Args:
-            context: what to answer.
+            context: the dialogue to answer.
             deadline: seconds to wait at most, loading included; the resident's own if None.
-            party: who asks, such as a study. Parties are served in turn, however many each sends.
-            patience: seconds after which the caller does without an answer, and nobody has failed. It is the
-                bot's own time: an event loop that has too much to do may hear of the answer later.
+            tenant: on whose behalf the bot is asked, such as a study. Tenants are served in turn, however
+                many requests each sends.
+            timeout: seconds after which the caller goes on without a response; this counts as no failure. The
+                bot's thread measures it: a busy event loop may learn of the response later.
 
         Returns:
             The bot's response, cleaned by `clean_response`.
 
         Raises:
-            TimeoutError: no answer within `patience`.
-            BotBusyError: the queue is full, the bot is stuck, or (`BotRestingError`) it has failed too often.
-            BotLateError: no answer within the deadline.
-            BotFailedError: the bot cannot be loaded, raised an error, answered nothing usable, or was closed.
+            TimeoutError: no response within `timeout`.
+            BotBusyError: the queue is full, the bot is stuck, or (`CircuitOpenError`) the circuit breaker is
+                open.
+            BotLateError: no response within the deadline.
+            BotFailedError: the bot cannot be loaded, raised an error, returned nothing usable, or was closed.
         """
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[Outcome] = loop.create_future()
@@ -233,30 +233,30 @@ class Resident:
         def deliver(outcome: Outcome) -> None:
             nonlocal is_answered
             self.answered_in, is_answered = _seconds_of(outcome, since), True
-            with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            with suppress(RuntimeError):  # the loop is closed: no caller waits
                 loop.call_soon_threadsafe(settle, outcome)
 
-        def lose_patience() -> None:
+        def on_timeout() -> None:
             if not is_answered and not answer.done():
                 self.answered_in = math.inf
                 answer.set_exception(TimeoutError(f"Bot '{self.name}' did not answer at once."))
 
-        request = self._request(context, deadline, party, deliver)
-        if patience is None:
-            timer = loop.call_later(request.until - request.since, lambda: settle(self._room.late(request)))
+        request = self._request(context, deadline, tenant, deliver)
+        if timeout is None:
+            timer = loop.call_later(request.until - request.since, lambda: settle(self._queue.late(request)))
         else:
-            timer = loop.call_later(patience, lose_patience)
+            timer = loop.call_later(timeout, on_timeout)
         try:
             outcome = await answer
         except (asyncio.CancelledError, TimeoutError):
-            self._room.leave(request)
+            self._queue.leave(request)
             raise
         finally:
             timer.cancel()
-        return await self._held_back(request, self._room.conclude(request, outcome), patience)
+        return await self._held_back(request, self._queue.conclude(request, outcome), timeout)
 
     def respond_now(self, context: Context, *, deadline: float | None = None) -> Response:
-        """`respond` for callers without an event loop: blocks the calling thread.
+        """Synchronous `respond` for callers without an event loop: blocks the calling thread.
 
         Raises:
             HostingError: as `respond`.
@@ -266,58 +266,58 @@ class Resident:
         try:
             outcome = answer.get(timeout=max(0.0, request.until - time.monotonic()))
         except Empty:
-            outcome = self._room.late(request)
-        response = self._room.conclude(request, outcome)
+            outcome = self._queue.late(request)
+        response = self._queue.conclude(request, outcome)
         time.sleep(request.held_for(response))
         return response
 
     def wait_loaded(self, timeout: float | None = None) -> State:
-        """Block until the bot is loaded, failed or closed, or for `timeout` seconds; returns the state."""
+        """Block until the bot is loaded, failed or closed, at most `timeout` seconds; return the state."""
         self._loaded.wait(timeout)
         return self.state
 
     @property
     def state(self) -> State:
-        """Where the bot stands now."""
-        return self._room.state
+        """State of the bot."""
+        return self._queue.state
 
     @property
     def is_half_open(self) -> bool:
-        """Whether the bot has rested after its failures, and one request may find out how it is."""
-        return self._room.is_half_open
+        """True if the backoff is over, and a probe request may go through."""
+        return self._queue.is_half_open
 
     @property
     def waiting(self) -> int:
-        """Requests that wait, and one more while the bot computes."""
-        return self._room.waiting
+        """Waiting requests, plus one while the bot computes."""
+        return self._queue.waiting
 
     def health(self) -> Health:
         """Counts and times of this moment."""
-        return self._room.health()
+        return self._queue.health()
 
     def close(self, *, wait: float = 0.0) -> None:
-        """Refuse new requests, fail the waiting ones, let the bot release what it holds. Safe to repeat.
+        """Refuse new requests, fail waiting ones, and let the bot release its resources. Idempotent.
 
         Args:
-            wait: seconds to block until the thread has ended; it ends after the batch that it computes.
+            wait: seconds to block until the thread has ended; it ends after its current batch.
         """
-        self._room.close()
+        self._queue.close()
         self._loaded.set()
         if wait:
             self._thread.join(wait)
 
     def __enter__(self) -> Self:
-        """The resident itself; leaving the `with` block closes it."""
+        """Return the resident; leaving the `with` block closes it."""
         return self
 
     def __exit__(self, *exception: object) -> None:
-        """Close, and wait until the bot is released, for `ENDING_SECONDS` at most."""
+        """Close, and wait up to `ENDING_SECONDS` until the bot is released."""
         self.close(wait=ENDING_SECONDS)
 
-    async def _held_back(self, request: Request, response: Response, patience: float | None) -> Response:
-        """The response, once the bot would have it said."""
+    async def _held_back(self, request: Request, response: Response, timeout: float | None) -> Response:
+        """Return the response after the delay that the bot asked for."""
         if (seconds := request.held_for(response)) > 0:
-            if patience is not None and seconds > patience:
+            if timeout is not None and seconds > timeout:
                 raise TimeoutError(f"Bot '{self.name}' holds its answer back.")
             await asyncio.sleep(seconds)
         return response
@@ -326,18 +326,18 @@ class Resident:
         self,
         context: Context,
         deadline: float | None,
-        party: Hashable,
+        tenant: Hashable,
         deliver: Callable[[Outcome], None],
     ) -> Request:
         now = time.monotonic()
         until = now + (self.deadline if deadline is None else deadline)
-        request = Request(context, now, until, party, deliver)
-        self._room.enter(request)
+        request = Request(context, now, until, tenant, deliver)
+        self._queue.enter(request)
         return request
 
 
 def _seconds_of(outcome: Outcome, since: float) -> float:
-    """How long the caller waits for it, if it is an answer: some bots hold theirs back."""
+    """Seconds that the caller waits for a response, delay included; inf for an error."""
     if not isinstance(outcome, Response):
         return math.inf
     return max(time.monotonic() - since, outcome.least_seconds)
@@ -347,22 +347,22 @@ def _seconds_of(outcome: Outcome, since: float) -> float:
 def close_all(wait: float = ENDING_SECONDS) -> bool:
     """Close every resident of this process; runs by itself when the process ends.
 
-    A thread that is still in PyTorch, if only to free its tensors, when Python takes itself apart is ended
-    in the midst of it, and the C++ runtime then aborts the whole process.
+    If a thread is inside PyTorch when Python shuts down, even to free tensors, Python kills it and the C++
+    runtime aborts the whole process.
 
     Args:
         wait: seconds to block at most until all their threads have ended.
 
     Returns:
-        Whether they have.
+        True if all have ended.
     """
-    rooms = list(_rooms.items())
-    for _, room in rooms:
-        room.close()
+    queues = list(_queues.items())
+    for _, queue in queues:
+        queue.close()
     until = time.monotonic() + wait
-    for thread, _ in rooms:
+    for thread, _ in queues:
         thread.join(max(0.0, until - time.monotonic()))
-    return not any(thread.is_alive() for thread, _ in rooms)
+    return not any(thread.is_alive() for thread, _ in queues)
 
 
 def leave(status: int, wait: float = ENDING_SECONDS) -> NoReturn:
@@ -370,6 +370,6 @@ def leave(status: int, wait: float = ENDING_SECONDS) -> NoReturn:
     if close_all(wait):
         sys.exit(status)
     for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError, ValueError):  # nobody reads it any more
+        with suppress(OSError, ValueError):  # the reader is gone
             stream.flush()
     os._exit(status)

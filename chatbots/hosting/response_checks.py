@@ -1,7 +1,4 @@
-"""What hosting leaves of a response that a bot gave.
-
-What hosting checks of bots and of what they return, before anybody else sees it.
-"""
+"""Checks of bots and of what they return, and the cleaning of responses, before anything else uses them."""
 
 import math
 import traceback
@@ -14,14 +11,14 @@ from chatbots.errors import last_line
 from evaluation.texts.cleaning import cleaned
 
 MAX_RESPONSE_CHARS = 4_000
-"""Longest response, in code points, that hosting lets through; the rest is cut off."""
+"""Longest response in code points; the rest is cut off."""
 
 MAX_CANDIDATES = 400
-"""Most candidates that one response may carry: the largest number of samples of the Meena paper."""
+"""Largest number of candidates in a response: the most samples in the Meena paper."""
 
 MAX_REMARKS = 16
 MAX_REMARK_CHARS = 500
-"""So many remarks, each of so many code points, are kept of a response."""
+"""Largest number of remarks of a response, and of code points of each."""
 
 _INVISIBLE = frozenset({"Zs", "Zl", "Zp", "Cc", "Cf"})
 
@@ -32,14 +29,14 @@ def clean_text(text: str) -> str:
 
 
 def is_blank(text: str) -> bool:
-    """Whether nothing of a text can be seen: only spaces, controls and formatting characters, or nothing."""
+    """True if nothing of a text is visible: it has only spaces, controls and formatting characters."""
     return all(unicodedata.category(character) in _INVISIBLE for character in text)
 
 
 def clean_response(response: Response) -> Response:
-    """The same response, its texts cleaned by `clean_text`; candidates and remarks as many as may be kept.
+    """Clean a response's texts with `clean_text`, and limit candidates and remarks.
 
-    That it was cut is the last remark.
+    If the text was cut, the last remark says so.
     """
     candidates = tuple(
         replace(candidate, text=clean_text(candidate.text))
@@ -52,7 +49,7 @@ def clean_response(response: Response) -> Response:
 
 
 def _cut(text: str) -> tuple[str, ...]:
-    """What readers should know of a text that is too long; nothing of any other."""
+    """A remark if a text is too long; else no remark."""
     if len(text) <= MAX_RESPONSE_CHARS:
         return ()
     kept = f"{MAX_RESPONSE_CHARS:,}"
@@ -63,11 +60,11 @@ SILENT = "answered nothing: its text has no visible character."
 
 
 def check_bot(bot: object) -> None:
-    """Refuse what cannot be hosted.
+    """Refuse a bot that cannot be hosted.
 
     Raises:
-        TypeError: it is no bot.
-        ValueError: its batches are impossible.
+        TypeError: the object is no bot.
+        ValueError: its batch size or waiting time is impossible.
     """
     if not isinstance(bot, Bot):
         raise TypeError(f"What was loaded is {_kind(bot)}, not a Bot. Return an instance of a Bot subclass.")
@@ -79,7 +76,7 @@ def check_bot(bot: object) -> None:
 
 
 def checked(returned: object) -> Response | str:
-    """What a bot returned for one context, cleaned; or, in words, why it cannot be used."""
+    """Clean what a bot returned for one context; or explain in a string why it is unusable."""
     if isinstance(returned, Failure):
         return f"failed: {last_line(returned.error)}"
     if not isinstance(returned, Response):
@@ -92,7 +89,7 @@ def checked(returned: object) -> Response | str:
 
 
 def checked_batch(returned: object, asked: int) -> list[object]:
-    """What a bot returned for so many contexts, one by one; all failures if the whole is unusable."""
+    """Split what a bot returned into one item per context; all failures if the whole is unusable."""
     if not isinstance(returned, list | tuple):
         why = f"it returned {_kind(returned)} instead of a list of responses. Fix its respond()."
     elif len(returned) != asked:
@@ -103,13 +100,13 @@ def checked_batch(returned: object, asked: int) -> list[object]:
 
 
 def last_lines(error: BaseException) -> str:
-    """The last place in the code, and below it the error itself on a line of its own."""
+    """Return the last place in the code and, on its own line, the error."""
     where = "".join(traceback.format_tb(error.__traceback__)[-1:])
     return f"{where}{last_line(error)}".strip()
 
 
 def circumstances(error: BaseException, context: Context) -> str:
-    """When an error happened, what the bot was asked, and where in its code: for who has to mend it."""
+    """Describe when an error happened, the bot's last turn, and the place in its code."""
     at = datetime.now(UTC).isoformat(timespec="seconds")
     where = "".join(traceback.format_tb(error.__traceback__)[-2:]).rstrip()
     return f"{at}, asked “{context.turns[-1].text[:200]}”:\n{where}"

@@ -1,4 +1,4 @@
-"""What all bots with a language model of Hugging Face have in common."""
+"""The base of all bots with a language model of Hugging Face."""
 
 import json
 import re
@@ -37,7 +37,7 @@ _HASH = re.compile("[0-9a-fA-F]{64}")
 
 
 class ModelConfiguration(BotConfiguration):
-    """Which model, where it computes, and how replies are drawn."""
+    """The model, its device, and how replies are drawn."""
 
     model: str = Field(
         min_length=1,
@@ -104,12 +104,12 @@ class ModelConfiguration(BotConfiguration):
 
     @property
     def replies(self) -> int:
-        """How many replies are drawn for a turn."""
+        """Number of replies drawn for a turn."""
         return 1
 
     @model_validator(mode="after")
     def _files_are_usable(self) -> Self:
-        """What can be told without fetching or loading, before anything is stored."""
+        """Check before anything is stored what can be checked without fetching or loading."""
         try:
             check_name(self.source)
             if is_local(self.source):
@@ -121,7 +121,7 @@ class ModelConfiguration(BotConfiguration):
 
 
 class SampledConfiguration(ModelConfiguration):
-    """The same for models whose replies may be ranked."""
+    """The settings of models whose replies may be ranked."""
 
     samples: int = Field(
         1,
@@ -132,7 +132,7 @@ class SampledConfiguration(ModelConfiguration):
 
     @property
     def replies(self) -> int:
-        """As configured."""
+        """The configured number of samples."""
         return 1 if self.greedy else self.samples
 
 
@@ -175,7 +175,7 @@ class _Answering(Answering):
 
 
 class ModelBot(ContinuousBot):
-    """A bot with a language model that is decoded here. Subclasses say how a context becomes a prompt."""
+    """A bot with a language model decoded in this process. Subclasses convert a context to a prompt."""
 
     Configuration: ClassVar[type[BotConfiguration]] = ModelConfiguration
     configuration: ModelConfiguration
@@ -186,7 +186,7 @@ class ModelBot(ContinuousBot):
         """Fetch and load the model.
 
         Raises:
-            ConfigurationError: it cannot be had, or its files do not fit together.
+            ConfigurationError: the model cannot be fetched, or its files do not fit together.
             ModuleNotFoundError: PyTorch or transformers is not installed.
         """
         super().__init__(configuration)
@@ -205,7 +205,7 @@ class ModelBot(ContinuousBot):
 
     @classmethod
     def memory_needed(cls, configuration: BotConfiguration) -> int | None:
-        """The size of the weights in memory; None for a model of the hub, which may not be here yet."""
+        """Bytes of the weights; None for a model of the hub, which may not be here yet."""
         assert isinstance(configuration, ModelConfiguration)
         if not is_local(configuration.source):
             return None
@@ -215,36 +215,36 @@ class ModelBot(ContinuousBot):
 
     @property
     def max_batch(self) -> int:
-        """As configured."""
+        """The configured batch size."""
         return self.configuration.batch
 
     @property
     def max_wait(self) -> float:
-        """As configured."""
+        """The configured waiting time."""
         return self.configuration.wait
 
     @abstractmethod
     def prompt(self, context: Context, room: int) -> list[int]:
-        """The tokens that the model is given for a context: at least one, at most `room`."""
+        """Convert a context to the model's input tokens: at least one, at most `room`."""
 
     def prompt_room(self) -> int:
-        """Tokens that a prompt may have."""
+        """Number of tokens that a prompt may have."""
         limit = self._positions()
         own = limit if self.architecture == "seq2seq" else limit - self.configuration.most_tokens
         return max(2, min(self.configuration.context_tokens, own))
 
     def answering(self) -> Answering:
-        """Replies drawn token by token, each from its context's own seed."""
+        """Draw replies token by token, each from its context's seed."""
         return _Answering(self, self._decoder)
 
     def response(self, drawn: Sequence[Any]) -> Response:
-        """What is said, from the `chatbots.huggingface.decoding.Generated` of a context, at least one."""
+        """Convert a context's `chatbots.huggingface.decoding.Generated`, at least one, to a response."""
         ranked = sorted(drawn, key=lambda reply: -reply.per_token)
         candidates = tuple(Candidate(self._text(reply), reply.per_token) for reply in ranked)
         return Response(candidates[0].text, candidates if len(ranked) > 1 else (), ranked[0].length)
 
     def fingerprint(self) -> Mapping[str, object]:
-        """As of every bot, and the hashes of the model's files and of the code that decodes them."""
+        """Return the fingerprint of every bot, with hashes of the model's files and the decoding code."""
         return {
             **super().fingerprint(),
             "model_code": hash_of([*sorted(CODE.glob("*.py")), MESSAGES]),
@@ -256,7 +256,7 @@ class ModelBot(ContinuousBot):
         return str(self.tokenizer.decode(reply.tokens, skip_special_tokens=True)).strip()
 
     def _positions(self) -> int:
-        """Tokens that the model can tell the places of."""
+        """Number of positions that the model can represent."""
         config = self.model.config.get_text_config()
         return int(getattr(config, "max_position_embeddings", None) or 1_000_000)
 
@@ -284,14 +284,14 @@ class ModelBot(ContinuousBot):
         return frozenset(end for end in [*several, self.tokenizer.eos_token_id] if end is not None)
 
     def _tokens_that_show(self) -> list[int]:
-        """The tokens that have something to see."""
+        """List the tokens with a visible character."""
         known = sorted(set(self.tokenizer.get_vocab().values()))
         texts = self.tokenizer.batch_decode([[token] for token in known], skip_special_tokens=True)
         return [token for token, text in zip(known, texts, strict=True) if not is_blank(text)]
 
 
 def _bytes_per_weight(folder: Path) -> int:
-    """On disk, by config.json: 4 where it does not say."""
+    """Bytes per weight on disk, from config.json; 4 if it does not say."""
     config = json.loads((folder / "config.json").read_text("utf-8"))
     stored = str(config.get("dtype") or config.get("torch_dtype") or "float32")
     return 2 if stored in ("float16", "bfloat16") else 4

@@ -1,9 +1,9 @@
 """Decoding of many dialogues together, each as if it were alone.
 
-Rows that have ended leave the batch, and others join it between two tokens. What is drawn for a row comes
-from random numbers of its own, so its neighbours cannot change it, up to the rounding of matrix products of
-different sizes: where two tokens are equally likely to within that rounding (about one part in a million in
-float32), a batch can differ from a row alone.
+Rows that have ended leave the batch, and others join it between two tokens. Each row has its own random
+numbers, so its neighbours cannot change it, except by the rounding of matrix products of different sizes: if
+two tokens are equally likely within that rounding (about one part in a million in float32), a batch can
+differ from a single row.
 
 Shapes: n rows that are still decoded, t tokens so far, v vocabulary.
 """
@@ -24,11 +24,11 @@ from chatbots.huggingface.running import Running, RunningCausal, RunningSeq2Seq
 
 @dataclass(frozen=True, kw_only=True)
 class DecodingSettings:
-    """How a reply is drawn.
+    """Settings of drawing a reply.
 
     Attributes:
         most_tokens: longest reply, the end token included; at least 1.
-        greedy: whether the likeliest token is taken; the rest is then without effect.
+        greedy: True to take the likeliest token; the settings below then have no effect.
         temperature: divides the scores, above 0.
         top_k: draw from that many likeliest tokens; None for all.
         top_p: of these, from the fewest whose probabilities reach this sum, in (0, 1]; None for all.
@@ -66,9 +66,9 @@ class Decoder:
     Args:
         model: in evaluation mode.
         settings: how to draw.
-        ends: tokens that end a reply. They are not drawn before something can be seen, so that no reply is
+        ends: tokens that end a reply. They are not drawn before a visible character, so that no reply is
             empty.
-        shown: tokens that have something to see.
+        shown: tokens with a visible character.
         padding: any token; it is masked.
     """
 
@@ -94,7 +94,7 @@ class Decoder:
         return kind(self.model, prompts, self.padding)
 
     def draw(self, scores: Tensor, uniforms: Tensor, seen: Tensor) -> tuple[Tensor, Tensor]:
-        """As the function `draw`, but no end for a row of which nothing can be seen yet; seen: (n,), bool."""
+        """Call the function `draw`, but end no row without a visible character; seen: (n,), bool."""
         allowed = scores
         if len(self.ending) and not bool(seen.all()):
             allowed = scores.clone()
@@ -104,7 +104,7 @@ class Decoder:
 
 @dataclass
 class _Row:
-    """A reply as far as it is drawn, and the context that it is for."""
+    """A partial reply and the key of its context."""
 
     key: int
     tokens: list[int] = field(default_factory=list)
@@ -112,10 +112,10 @@ class _Row:
 
 
 class DecodingStream:
-    """Contexts whose replies are being drawn, a token of each at a time; others join in between.
+    """Contexts whose replies are drawn one token at a time; others join in between.
 
     Args:
-        decoder: whose model and settings apply.
+        decoder: with the model and settings.
         room: most contexts at once.
         count: replies per context.
     """
@@ -128,7 +128,7 @@ class DecodingStream:
 
     @property
     def room(self) -> int:
-        """Contexts that can join now: none as long as others are in a batch that takes nobody in."""
+        """Number of contexts that can join now; none while the current batch cannot be joined."""
         if self._running is None:
             return self._most
         return self._most - len(self._ended) if self._running.joinable else 0
@@ -138,16 +138,16 @@ class DecodingStream:
         """Read the prompts of contexts, at most `room`.
 
         Args:
-            keys: names each context for `step`; never one that is under way.
+            keys: identify each context for `step`; none that is in progress.
             prompts: tokens of each, at least one.
-            seeds: of each; a reply depends on its prompt and its seed alone.
+            seeds: of each; a reply depends only on its prompt and seed.
         """
         several = [prompt for prompt in prompts for _ in range(self._count)]
         self.join(self._decoder.begin(several), keys, seeds)
 
     @torch.inference_mode()
     def join(self, newcomers: Running, keys: Sequence[int], seeds: Sequence[int]) -> None:
-        """Let contexts whose prompts have been read join; as `admit`."""
+        """Let contexts join whose prompts have been read; arguments as for `admit`."""
         device, longest = newcomers.scores.device, self._decoder.settings.most_tokens
         numbers = np.concatenate([uniform_numbers(seed, self._count, longest) for seed in seeds])
         state = _State(
@@ -168,7 +168,7 @@ class DecodingStream:
         """Draw one more token of every reply.
 
         Returns:
-            By key, the replies to the contexts that are done now: `count` each.
+            By key, the replies to finished contexts: `count` each.
         """
         if self._running is None:
             return {}
@@ -184,7 +184,7 @@ class DecodingStream:
 
     @torch.inference_mode()
     def cancel(self, keys: Collection[int]) -> None:
-        """Draw nothing more for these contexts, which are under way."""
+        """Stop drawing for these contexts, which are in progress."""
         for key in keys:
             del self._ended[key]
         staying = [place for place, row in enumerate(self._rows) if row.key not in keys]
@@ -196,11 +196,11 @@ class DecodingStream:
             return
         index = torch.tensor(staying, device=self._running.scores.device)
         self._running.keep(index)
-        self._running.scores = self._running.scores[index]  # of the next token, which are known already
+        self._running.scores = self._running.scores[index]  # scores of the next token are known already
         self._state = _State(*(each[index] for each in self._state))
 
     def _go_on(self, tokens: Tensor, going: Tensor) -> dict[int, list[Generated]]:
-        """Let the rows leave that are done, and go on with the others: (n,), bool."""
+        """Release finished rows and continue with the others; going: (n,), bool."""
         assert self._running is not None
         staying = going.nonzero().squeeze(1)
         if len(staying) < len(self._rows):
@@ -225,11 +225,11 @@ class DecodingStream:
 
 
 class _State(NamedTuple):
-    """What decides the next token of each row, beside its scores."""
+    """Everything that decides the next token of each row, besides its scores."""
 
     randoms: Tensor  # (n, longest), float64
     places: Tensor  # (n,): tokens drawn so far
-    seen: Tensor  # (n,), bool: whether something can be seen of them
+    seen: Tensor  # (n,), bool: True once they have a visible character
 
 
 def draw(
@@ -238,10 +238,10 @@ def draw(
     """Draw one token per row.
 
     Args:
-        allowed: scores with minus infinity for what must not be drawn, (n, v).
+        allowed: scores, minus infinity for forbidden tokens, (n, v).
         uniforms: a random number in [0, 1) for each row, (n,), float64.
         scores: the model's own, (n, v).
-        settings: how.
+        settings: of drawing.
 
     Returns:
         The tokens, (n,), and the model's own log-probability of each, (n,), in nats.
@@ -255,10 +255,10 @@ def draw(
 
 
 def _sampled(scores: Tensor, uniforms: Tensor, settings: DecodingSettings) -> Tensor:
-    """Tokens, (n,), at the places of the random numbers in the cumulated probabilities.
+    """Select tokens, (n,), at the random numbers' places in the cumulative probabilities.
 
-    Cumulated in the order of ids: in that of probabilities, tokens that are about equally likely would change
-    places with the rounding.
+    The sum runs in the order of ids: in the order of probabilities, rounding would swap tokens that are about
+    equally likely.
     """
     if settings.top_k is None and settings.top_p is None:
         return _places(scores.softmax(dim=-1, dtype=torch.float64), uniforms).squeeze(1)
@@ -273,14 +273,14 @@ def _sampled(scores: Tensor, uniforms: Tensor, settings: DecodingSettings) -> Te
 
 
 def _places(probabilities: Tensor, uniforms: Tensor) -> Tensor:
-    """Where each row's random number falls, (n, 1)."""
+    """Find the place of each row's random number, (n, 1)."""
     upto = probabilities.cumsum(dim=-1)
     target = (uniforms * upto[:, -1]).unsqueeze(1)
     return torch.searchsorted(upto, target, right=True).clamp(max=upto.size(-1) - 1)
 
 
 def uniform_numbers(seed: int, rows: int, longest: int) -> NDArray[np.float64]:
-    """The random numbers of one context, in [0, 1): (rows, longest)."""
+    """Draw the random numbers of one context, in [0, 1): (rows, longest)."""
     return np.random.Generator(np.random.Philox(seed % 2**64)).random((rows, longest))
 
 

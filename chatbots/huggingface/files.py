@@ -1,8 +1,7 @@
-"""The files of a model: where they are, whether they are whole and belong together, their hash.
+"""The files of a model: fetching, checks, hashes, and loading with a tokenizer that fits.
 
-Weights are read from safetensors only. A pickle can run any program while it is read, so none is.
-
-From a folder to a model and a tokenizer that fit each other, or an error that says why not.
+Weights are read from safetensors only. A pickle can run any program while it is read, so pickles are never
+read.
 """
 
 import json
@@ -18,7 +17,7 @@ from chatbots.errors import ChatbotError
 from chatbots.local_files import allowed_path, hash_of
 
 PATTERNS = ("*.json", "*.safetensors", "*.txt", "*.model", "*.jinja")
-"""Files of a repository that are fetched: no pickles, no code."""
+"""Files of a repository to fetch: no pickles, no code."""
 PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.h5", "*.msgpack", "*.ot")
 TOKENIZER_FILES = (
     "tokenizer.json",
@@ -37,12 +36,12 @@ class ModelFilesError(ChatbotError, ValueError):
 
 
 def may_run_their_code() -> bool:
-    """Whether an admin allows the code that comes with some models: TURNWISE_TRUST_REMOTE_CODE is `yes`."""
+    """True if an admin allows the code of models: TURNWISE_TRUST_REMOTE_CODE is `yes`."""
     return os.environ.get("TURNWISE_TRUST_REMOTE_CODE", "no") == "yes"
 
 
 def is_local(model: str) -> bool:
-    """Whether a model is a folder of this machine rather than a name of the hub."""
+    """True if a model is a folder of this machine, not a name of the hub."""
     if model.startswith(("/", ".", "~")):
         return True
     try:
@@ -52,10 +51,10 @@ def is_local(model: str) -> bool:
 
 
 def local_folder(model: str) -> Path:
-    """The folder that a local model names.
+    """Resolve the folder that a local model names.
 
     Raises:
-        ModelFilesError: no admin allows models there.
+        ModelFilesError: models are not allowed there.
     """
     try:
         return allowed_path(model)
@@ -64,10 +63,10 @@ def local_folder(model: str) -> Path:
 
 
 def check_name(model: str) -> None:
-    """Refuse what is neither a usable folder nor a name of the hub; fetches nothing.
+    """Refuse a name that is neither a usable folder nor a name of the hub; fetches nothing.
 
     Raises:
-        ModelFilesError: it is neither.
+        ModelFilesError: the name is neither.
     """
     if is_local(model):
         check_folder(local_folder(model))
@@ -76,15 +75,15 @@ def check_name(model: str) -> None:
 
 
 def folder_of(model: str, *, revision: str, offline: bool) -> Path:
-    """The folder with the model's files, fetched from the hub if it is not a folder already.
+    """Return the folder with the model's files, fetched from the hub if necessary.
 
     Args:
         model: a path, or a name of the hub.
         revision: branch, tag or commit of the hub.
-        offline: whether only what is on this machine already may be used.
+        offline: True to use only files already on this machine.
 
     Raises:
-        ModelFilesError: it cannot be fetched, or its files are not whole or do not belong together.
+        ModelFilesError: the model cannot be fetched, or its files are incomplete or do not belong together.
     """
     folder = local_folder(model) if is_local(model) else _fetched(model, revision, offline)
     check_folder(folder)
@@ -97,7 +96,7 @@ def _fetched(model: str, revision: str, offline: bool) -> Path:
     patterns = [*PATTERNS, *(["*.py"] if may_run_their_code() else [])]
     try:
         path = snapshot_download(model, revision=revision, allow_patterns=patterns, local_files_only=offline)
-    except Exception as error:  # the hub's client raises what its HTTP library raises
+    except Exception as error:  # the hub's client passes on any error of its HTTP library
         first_line = str(error).strip().partition("\n")[0].partition(". ")[0].rstrip(".")
         cure = (
             "Fetch it once without local_files_only"
@@ -111,7 +110,7 @@ def _fetched(model: str, revision: str, offline: bool) -> Path:
 
 
 def check_folder(folder: Path) -> None:
-    """Refuse a folder whose files cannot make a model, as far as can be told without loading it.
+    """Refuse a folder whose files cannot make a model, as far as can be checked without loading.
 
     Raises:
         ModelFilesError: says which file is missing or damaged, or does not fit the others.
@@ -131,7 +130,7 @@ def check_folder(folder: Path) -> None:
 
 
 def weight_files(folder: Path) -> list[Path]:
-    """The safetensors files with the weights, sorted.
+    """List the safetensors files with the weights, sorted.
 
     Raises:
         ModelFilesError: there are none, or a part is missing.
@@ -152,7 +151,7 @@ def weight_files(folder: Path) -> list[Path]:
 
 
 def tokenizer_files(folder: Path) -> list[Path]:
-    """Every file of the tokenizer, sorted; empty if there is none."""
+    """List every file of the tokenizer, sorted; empty if there is none."""
     more = ("merges.txt", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json")
     templates = ("chat_template.jinja", "chat_template.json")
     if not any((folder / name).is_file() for name in TOKENIZER_FILES):
@@ -162,7 +161,7 @@ def tokenizer_files(folder: Path) -> list[Path]:
 
 
 def content_hash(folder: Path) -> str:
-    """SHA-256 over configuration, weights and tokenizer: what decides what the model says."""
+    """Hash (SHA-256) configuration, weights and tokenizer: the files that decide the model's replies."""
     settings = [folder / name for name in ("config.json", "generation_config.json")]
     paths = [*(path for path in settings if path.exists()), *weight_files(folder), *tokenizer_files(folder)]
     return _hash_as_they_are(tuple((path, _mark(path)) for path in paths))
@@ -170,21 +169,21 @@ def content_hash(folder: Path) -> str:
 
 @lru_cache(64)
 def _hash_as_they_are(marked: tuple[tuple[Path, tuple[int, ...]], ...]) -> str:
-    """Gigabytes are read once: settings are checked whenever somebody looks at a bot."""
+    """Hash once per state of the files: they have gigabytes, and every look at a bot checks settings."""
     return hash_of([path for path, _ in marked])
 
 
 def _mark(path: Path) -> tuple[int, ...]:
-    """What changes whenever a file does."""
+    """A mark that changes whenever the file changes."""
     stat = path.stat()
     return stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns
 
 
 def check_hash(folder: Path, expected: str | None) -> None:
-    """Refuse files other than those that were meant.
+    """Refuse files with a hash other than expected.
 
     Raises:
-        ModelFilesError: their `content_hash` is another.
+        ModelFilesError: their `content_hash` differs.
     """
     if expected and (found := content_hash(folder)) != expected.lower():
         raise ModelFilesError(
@@ -210,7 +209,7 @@ def _json_of(path: Path) -> Mapping[str, Any]:
 
 
 def _check_whole(path: Path) -> None:
-    """Compare a safetensors file's length with what its own header says."""
+    """Compare a safetensors file's length with its header."""
     size = path.stat().st_size
     try:
         with path.open("rb") as file:
@@ -237,7 +236,7 @@ def _check_tokenizer_fits(folder: Path, config: Mapping[str, Any]) -> None:
 
 
 def _token_ids(folder: Path) -> Iterator[int]:
-    """The ids that the tokenizer's JSON files name; none where it is in another format."""
+    """Yield the ids that the tokenizer's JSON files name; none for other formats."""
     if (folder / "tokenizer.json").exists():
         tokenizer = _json_of(folder / "tokenizer.json")
         vocabulary = tokenizer.get("model", {}).get("vocab", {})
@@ -257,12 +256,12 @@ def load(folder: Path, kind: Kind, *, device: str, precision: Precision) -> tupl
 
     Args:
         folder: as `chatbots.huggingface.files.folder_of` returns it.
-        kind: what the model is.
+        kind: of model.
         device: as PyTorch names it.
         precision: type of the weights in memory.
 
     Raises:
-        DeviceError: the device is not there.
+        DeviceError: this machine does not have the device.
         ModelFilesError: the model is of another kind or needs code of its own, or weights, configuration and
             tokenizer do not fit.
         ModuleNotFoundError: PyTorch or transformers is not installed.
@@ -281,10 +280,10 @@ def load(folder: Path, kind: Kind, *, device: str, precision: Precision) -> tupl
         model, report = auto.from_pretrained(
             folder, dtype=getattr(torch, precision), use_safetensors=True, output_loading_info=True, **code
         )
-    except Exception as error:  # transformers raises anything from OSError to AttributeError here
+    except Exception as error:  # transformers may raise any error here, from OSError to AttributeError
         raise ModelFilesError(_why(folder, kind, error)) from error
     _check_fit(folder, model, tokenizer, report)
-    tokenizer.truncation_side = "left"  # what was said last matters most
+    tokenizer.truncation_side = "left"  # the newest turns matter most
     return model.to(device).eval().requires_grad_(False), tokenizer
 
 
@@ -299,7 +298,7 @@ def _why(folder: Path, kind: Kind, error: Exception) -> str:
 
 
 def _check_fit(folder: Path, model: Any, tokenizer: Any, report: Any) -> None:
-    """Refuse weights that are random because the file lacks them, and a tokenizer with more tokens."""
+    """Refuse weights missing from the file, which would be random, and a tokenizer with more tokens."""
     if missing := sorted(map(str, report["missing_keys"])):
         raise ModelFilesError(
             f"{folder}: the weights lack {len(missing)} tensors of config.json, such as {missing[0]}. "

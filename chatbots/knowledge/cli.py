@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from chatbots.knowledge.config import PRESETS, TopicalChatConfig, preset
 from chatbots.training.command import (
     Command,
-    given,
     preset_option,
     print_preset,
+    provided_options,
     run_command,
     settings_from,
 )
@@ -166,7 +166,7 @@ def run_training(options: argparse.Namespace, output: Path, history: int | None)
 def _config(
     shape: TopicalChatConfig, options: argparse.Namespace, words: int, history: int | None
 ) -> TopicalChatConfig:
-    changed = given(options, "dropout") | ({} if history is None else {"history": history})
+    changed = provided_options(options, "dropout") | ({} if history is None else {"history": history})
     return replace(shape, vocabulary_size=words, **changed)
 
 

@@ -71,8 +71,8 @@ def read_reading_sets(paths: Sequence[Path]) -> dict[str, ReadingSet]:
                 found[key] = _reading_set(document)
             except (KeyError, TypeError, AttributeError, ValueError) as error:
                 raise ConversationsError(
-                    f"{path}, reading set {key}: {_said(error)}. It should be as Topical-Chat publishes it, "
-                    "after its build."
+                    f"{path}, reading set {key}: {_error_text(error)}. It should be as Topical-Chat "
+                    "publishes it, after its build."
                 ) from None
     return found
 
@@ -112,7 +112,7 @@ def read_conversations(path: Path, reading_sets: Mapping[str, ReadingSet]) -> li
             conversation = _of_line(key, document) if lines else _of_topical_chat(key, document)
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise ConversationsError(
-                f"{path}, conversation {key}: {_said(error)}. Fix or leave it out."
+                f"{path}, conversation {key}: {_error_text(error)}. Fix or leave it out."
             ) from None
         if reading_sets:
             if key not in reading_sets:
@@ -162,7 +162,7 @@ def _text(value: object) -> str:
     return value
 
 
-def _said(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     return f"there is no {error}" if isinstance(error, KeyError) else str(error)
 
 

@@ -13,7 +13,7 @@ from torch import Tensor
 from chatbots.knowledge.batching import Batch, collate
 from chatbots.knowledge.model import TopicalChatModel
 from chatbots.knowledge.oracle import NONE, Ranker, sentences_of, words_near
-from chatbots.training.decoding import Found, beam_search, sample
+from chatbots.training.decoding import DecodedReply, beam_search, sample
 from chatbots.training.settings import check_range
 from chatbots.training.vocabulary import Vocabulary
 
@@ -48,7 +48,7 @@ class DecodingSettings:
 @torch.inference_mode()
 def replies(
     model: TopicalChatModel, batch: Batch, seeds: Sequence[int], settings: DecodingSettings
-) -> list[list[Found]]:
+) -> list[list[DecodedReply]]:
     """The replies to each history of a batch, best first.
 
     Args:
@@ -146,6 +146,6 @@ class Responder:
         (place,) = Ranker(sentences).nearest([query], [range(len(sentences))]).sentences.tolist()
         return "" if place == NONE else sentences[place]
 
-    def _reply(self, found: Sequence[Found], sentence: str) -> Reply:
+    def _reply(self, found: Sequence[DecodedReply], sentence: str) -> Reply:
         candidates = tuple((self.vocabulary.decode(each.words), each.per_word) for each in found)
         return Reply(candidates[0][0], len(found[0].words), candidates, sentence)

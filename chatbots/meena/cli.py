@@ -16,9 +16,9 @@ from chatbots.meena.config import PRESETS, preset
 from chatbots.training.command import (
     Command,
     add_export_options,
-    given,
     preset_option,
     print_preset,
+    provided_options,
     run_command,
     settings_from,
     weights_to_export,
@@ -106,7 +106,7 @@ def build_corpus(options: argparse.Namespace) -> None:
         most_repeats=options.most_repeats,
     )
     corpus = Corpus(options.output, options.input, settings)
-    parts = _chosen_parts(corpus, options.only)
+    parts = _selected_parts(corpus, options.only)
     if options.stage in ("all", "scan"):
         over_parts(corpus.scan, parts, options.workers)
     if options.stage in ("all", "tokenizer"):
@@ -117,7 +117,7 @@ def build_corpus(options: argparse.Namespace) -> None:
         print(json.dumps(corpus.merge(), indent=1))
 
 
-def _chosen_parts(corpus: Corpus, only: str | None) -> Sequence[Path]:
+def _selected_parts(corpus: Corpus, only: str | None) -> Sequence[Path]:
     if only is None:
         return corpus.parts
     first, slash, step = only.partition("/")
@@ -180,7 +180,7 @@ def train(options: argparse.Namespace) -> None:
         dropout=options.dropout,
         context_length=options.context_length,
         response_length=options.response_length,
-        **given(options, "decoder_blocks", "heads"),
+        **provided_options(options, "decoder_blocks", "heads"),
     )
     with process_group(device) as (rank, ranks):
         Trainer(

@@ -104,7 +104,7 @@ def settings_from(options: argparse.Namespace, kind: type[Settings], **changed: 
     return kind(**{name: getattr(options, name) for name in names}, **changed)
 
 
-def given(options: argparse.Namespace, *names: str) -> dict[str, Any]:
+def provided_options(options: argparse.Namespace, *names: str) -> dict[str, Any]:
     """Those of these options that were given, by name."""
     return {name: value for name in names if (value := getattr(options, name)) is not None}
 

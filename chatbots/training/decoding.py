@@ -22,7 +22,7 @@ Step = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
 """From words (n,) and states (n, …) to scores before softmax, (n, v), and the next states."""
 
 
-class Found(NamedTuple):
+class DecodedReply(NamedTuple):
     """One reply that was found.
 
     Attributes:
@@ -47,7 +47,7 @@ def log_probabilities(step: Step, words: Tensor, state: Tensor, position: int) -
     return found, state
 
 
-def beam_search(step: Step, first: Tensor, width: int, length: int) -> list[list[Found]]:
+def beam_search(step: Step, first: Tensor, width: int, length: int) -> list[list[DecodedReply]]:
     """The likeliest replies that a beam finds, for each first state, by log-likelihood per word, best first.
 
     A reply that ends leaves the beam, and the beam shrinks with it; those open at the longest length count as
@@ -60,8 +60,8 @@ def beam_search(step: Step, first: Tensor, width: int, length: int) -> list[list
         length: most words, the end included.
     """
     n, device = len(first), first.device
-    beams = [[Found((), 0.0)] for _ in range(n)]
-    done: list[list[Found]] = [[] for _ in range(n)]
+    beams = [[DecodedReply((), 0.0)] for _ in range(n)]
+    done: list[list[DecodedReply]] = [[] for _ in range(n)]
     state = first.repeat_interleave(width, dim=0)
     for position in range(length):
         last = torch.full((n, width), START)
@@ -91,14 +91,14 @@ def beam_search(step: Step, first: Tensor, width: int, length: int) -> list[list
 
 
 def _grown(
-    beam: Sequence[Found], values: Sequence[float], places: Sequence[int], vocabulary: int, room: int
-) -> list[tuple[Found, int]]:
+    beam: Sequence[DecodedReply], values: Sequence[float], places: Sequence[int], vocabulary: int, room: int
+) -> list[tuple[DecodedReply, int]]:
     """The likeliest continuations of a beam by one word, as many as fit, and what each continues."""
     grown = []
     for value, place in list(zip(values, places, strict=True))[:room]:
         source, word = divmod(place, vocabulary)
         if value > -np.inf:
-            grown.append((Found((*beam[source].words, word), value), source))
+            grown.append((DecodedReply((*beam[source].words, word), value), source))
     return grown
 
 
@@ -110,7 +110,7 @@ def sample(
     *,
     temperature: float,
     top_p: float = 1.0,
-) -> list[Found]:
+) -> list[DecodedReply]:
     """One reply for each first state, word by word from softmax(scores / temperature).
 
     Args:
@@ -144,7 +144,7 @@ def sample(
             open_ = [open_[row] for row in rows]
             kept = torch.tensor(rows, device=device)
             last, state, uniforms = last[kept], state[kept], uniforms[kept]
-    return [Found(tuple(said), total) for said, total in zip(words, totals, strict=True)]
+    return [DecodedReply(tuple(said), total) for said, total in zip(words, totals, strict=True)]
 
 
 def nucleus(probabilities: Tensor, top_p: float) -> Tensor:

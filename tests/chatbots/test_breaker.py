@@ -3,7 +3,7 @@ from types import SimpleNamespace
 import pytest
 
 from chatbots.hosting import requests
-from chatbots.hosting.requests import FAILURES_IN_A_ROW, FIRST_REST_SECONDS, Breaker
+from chatbots.hosting.requests import FAILURES_TO_OPEN, FIRST_BACKOFF_SECONDS, CircuitBreaker
 
 
 class Clock:
@@ -20,18 +20,18 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 @pytest.fixture
-def broken(clock: Clock) -> Breaker:
-    found = Breaker()
-    for _ in range(FAILURES_IN_A_ROW):
+def broken(clock: Clock) -> CircuitBreaker:
+    found = CircuitBreaker()
+    for _ in range(FAILURES_TO_OPEN):
         assert found.seconds_left() == 0
         found.failed()
     return found
 
 
 def test_an_answer_between_failures_starts_the_count_again() -> None:
-    found = Breaker()
-    for _ in range(3 * FAILURES_IN_A_ROW):
-        for _ in range(FAILURES_IN_A_ROW - 1):
+    found = CircuitBreaker()
+    for _ in range(3 * FAILURES_TO_OPEN):
+        for _ in range(FAILURES_TO_OPEN - 1):
             found.failed()
         found.answered()
 
@@ -39,26 +39,26 @@ def test_an_answer_between_failures_starts_the_count_again() -> None:
 
 
 def test_after_failures_in_a_row_nothing_goes_through_until_the_rest_is_over(
-    broken: Breaker, clock: Clock
+    broken: CircuitBreaker, clock: Clock
 ) -> None:
-    assert broken.seconds_left() == FIRST_REST_SECONDS
+    assert broken.seconds_left() == FIRST_BACKOFF_SECONDS
 
-    clock.now += FIRST_REST_SECONDS
+    clock.now += FIRST_BACKOFF_SECONDS
 
     assert broken.seconds_left() == 0
 
 
 def test_after_the_rest_one_request_goes_through_and_others_wait_for_its_end(
-    broken: Breaker, clock: Clock
+    broken: CircuitBreaker, clock: Clock
 ) -> None:
-    clock.now += FIRST_REST_SECONDS
+    clock.now += FIRST_BACKOFF_SECONDS
     broken.let_through(deadline=10)
 
     assert broken.seconds_left() == 10
 
 
-def test_an_answered_probe_lets_everything_through_again(broken: Breaker, clock: Clock) -> None:
-    clock.now += FIRST_REST_SECONDS
+def test_an_answered_probe_lets_everything_through_again(broken: CircuitBreaker, clock: Clock) -> None:
+    clock.now += FIRST_BACKOFF_SECONDS
     broken.let_through(deadline=10)
     broken.answered()
 
@@ -66,7 +66,7 @@ def test_an_answered_probe_lets_everything_through_again(broken: Breaker, clock:
     assert broken.seconds_left() == 0
 
 
-def test_each_failed_probe_doubles_the_rest_up_to_its_limit(broken: Breaker) -> None:
+def test_each_failed_probe_doubles_the_rest_up_to_its_limit(broken: CircuitBreaker) -> None:
     rests = []
     for _ in range(6):
         broken.let_through(deadline=10)
@@ -76,8 +76,8 @@ def test_each_failed_probe_doubles_the_rest_up_to_its_limit(broken: Breaker) -> 
     assert rests == [10, 20, 40, 80, 120, 120]
 
 
-def test_failures_that_were_under_way_when_it_opened_do_not_lengthen_the_rest(broken: Breaker) -> None:
+def test_failures_that_were_under_way_when_it_opened_do_not_lengthen_the_rest(broken: CircuitBreaker) -> None:
     for _ in range(10):
         broken.failed()
 
-    assert broken.rest == FIRST_REST_SECONDS
+    assert broken.rest == FIRST_BACKOFF_SECONDS

@@ -3,19 +3,19 @@ from collections import deque
 
 import pytest
 
-from chatbots.hosting.requests import Lines
+from chatbots.hosting.requests import TenantQueue
 
 
 def test_parties_are_served_in_turn_and_each_in_its_own_order() -> None:
-    lines: Lines[str] = Lines()
-    for party, item in [("a", "a1"), ("a", "a2"), ("a", "a3"), ("b", "b1"), ("c", "c1"), ("c", "c2")]:
-        lines.append(party, item)
+    lines: TenantQueue[str] = TenantQueue()
+    for tenant, item in [("a", "a1"), ("a", "a2"), ("a", "a3"), ("b", "b1"), ("c", "c1"), ("c", "c2")]:
+        lines.append(tenant, item)
 
     assert [lines.popleft() for _ in range(6)] == ["a1", "b1", "c1", "a2", "c2", "a3"]
 
 
 def test_a_single_party_is_a_plain_queue() -> None:
-    lines: Lines[int] = Lines()
+    lines: TenantQueue[int] = TenantQueue()
     plain: deque[int] = deque()
     fate = random.Random(3)
     for number in range(500):
@@ -32,7 +32,7 @@ def test_a_single_party_is_a_plain_queue() -> None:
 
 
 def test_nothing_can_be_taken_from_no_line() -> None:
-    lines: Lines[int] = Lines()
+    lines: TenantQueue[int] = TenantQueue()
     lines.append("a", 1)
     lines.remove("a", 1)
 

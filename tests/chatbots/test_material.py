@@ -10,7 +10,7 @@ from chatbots.instruction_prompts import TEMPLATE, with_material
 from chatbots.registry import REGISTRY, create_bot
 from tests.chatbots.local_service import Sent, running
 from tests.chatbots.tiny_models import save_llama
-from turnwise.bots.hosting.remote import packed, unpacked_context
+from turnwise.bots.hosting.remote import decode_context, encode_context
 
 PASSAGES = (
     Passage("Jazz came from New Orleans. Miles Davis played the trumpet.", "Factual Section 1: Jazz"),
@@ -97,5 +97,5 @@ def test_a_template_without_a_place_for_it_is_refused(name, tmp_path):
 
 
 def test_it_travels_to_a_bot_of_another_process():
-    assert unpacked_context(packed(ASKED)) == ASKED
-    assert unpacked_context(packed(replace(ASKED, material=()))).material == ()
+    assert decode_context(encode_context(ASKED)) == ASKED
+    assert decode_context(encode_context(replace(ASKED, material=()))).material == ()

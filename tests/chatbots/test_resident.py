@@ -219,10 +219,10 @@ async def test_a_cancelled_caller_leaves_the_queue():
     assert bot.calls == [["first"], ["next"]]
 
 
-async def test_who_loses_patience_leaves_the_queue_and_nobody_has_failed():
+async def test_caller_whose_timeout_passes_leaves_the_queue_and_nothing_counts_as_failed():
     with held() as (resident, bot, gate):
         with pytest.raises(TimeoutError):
-            await resident.respond(one("at once"), patience=0.01)
+            await resident.respond(one("at once"), timeout=0.01)
 
         assert (resident.health().queued, resident.answered_in) == (0, math.inf)
         gate.opened.set()
@@ -234,12 +234,12 @@ async def test_who_loses_patience_leaves_the_queue_and_nobody_has_failed():
 
 async def test_an_answer_of_which_a_busy_event_loop_hears_late_came_in_time():
     with hosted(ActingBot(echo)) as resident:
-        asked = asyncio.create_task(resident.respond(one("hi"), patience=0.05))
+        asked = asyncio.create_task(resident.respond(one("hi"), timeout=0.05))
         await asyncio.sleep(0)  # it is asked; from here on the loop has other things to do
         until = time.monotonic() + PATIENCE
         while resident.answered_in == math.inf and time.monotonic() < until:
             time.sleep(0.001)
-        time.sleep(0.1)  # past the patience
+        time.sleep(0.1)  # past the timeout
 
         assert await asked == Response("re hi")
         assert resident.answered_in < math.inf
@@ -249,7 +249,7 @@ async def test_a_bot_that_holds_its_answers_back_does_not_answer_at_once():
     held_back = ActingBot(lambda contexts: [Response("slowly", least_seconds=60.0)])
     with hosted(held_back) as resident:
         with pytest.raises(TimeoutError, match="holds its answer back"):
-            await resident.respond(one("hi"), patience=PATIENCE / 10)
+            await resident.respond(one("hi"), timeout=PATIENCE / 10)
         assert resident.answered_in >= 60.0
 
 

@@ -205,7 +205,7 @@ class Corpus:
         return total
 
 
-class Kept(NamedTuple):
+class FilteredTree(NamedTuple):
     """What the filters leave of a tree.
 
     Attributes:
@@ -241,9 +241,9 @@ class PartEncoder:
         self.removed: Counter[str] = Counter(dict.fromkeys((*FILTERS, BELOW), 0))
         self.tokenizer_seconds = 0.0
 
-    def encode(self, trees: Sequence[Tree]) -> list[Kept]:
+    def encode(self, trees: Sequence[Tree]) -> list[FilteredTree]:
         """For each tree, the turns that stay."""
-        texts = [own_text(tree, message) for tree in trees for message in tree.messages]
+        texts = [text_without_quotes(tree, message) for tree in trees for message in tree.messages]
         started = process_time()
         encoded = iter(self.tokenizer.encode(texts))
         self.tokenizer_seconds += process_time() - started
@@ -255,9 +255,9 @@ class PartEncoder:
             for tree in trees
         ]
 
-    def _prune(self, tree: Tree, judged: Sequence[tuple[str, list[int], bool]]) -> Kept:
+    def _prune(self, tree: Tree, judged: Sequence[tuple[str, list[int], bool]]) -> FilteredTree:
         """Drop what a filter removes, and all below it."""
-        kept = Kept([], [], [])
+        kept = FilteredTree([], [], [])
         place: list[int | None] = []  # of each message among those that stay
         for message, (text, tokens, unsafe) in zip(tree.messages, judged, strict=True):
             above = place[message.parent] if message.parent >= 0 else -1
@@ -311,7 +311,7 @@ class Reservoir:
             self.kept[place] = text
 
 
-def own_text(tree: Tree, message: Message) -> str:
+def text_without_quotes(tree: Tree, message: Message) -> str:
     """The message without what it quotes of its parent."""
     return without_quotes(message.text, tree.messages[message.parent].text if message.parent >= 0 else "")
 

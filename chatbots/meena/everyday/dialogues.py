@@ -100,7 +100,7 @@ def conversation(blocks: Sequence[Block], slots: Slots, chance: random.Random) -
         before = ""
         if chance.random() < ALSO_SAYS:
             (other,) = chance.choices(blocks, weights)
-            before = _said(chance.choice(other.openings), slots, {}, chance).rstrip(".!?") + ". "
+            before = _phrased(chance.choice(other.openings), slots, {}, chance).rstrip(".!?") + ". "
         elif turns and chance.random() < JOINS:
             before = chance.choice(LEADS)
         for said, answer in walk(chance.choice(block.openings), slots, chance):
@@ -114,14 +114,14 @@ def walk(exchange: Exchange, slots: Slots, chance: random.Random) -> Iterator[tu
     """One way through a subject: what is said and answered, until nothing follows."""
     filled: Filled = {}
     while True:
-        said = _said(exchange, slots, filled, chance)
+        said = _phrased(exchange, slots, filled, chance)
         yield said, _answer(exchange, slots, filled, chance)
         if not exchange.following or chance.random() > FOLLOWS:
             return
         exchange = chance.choice(exchange.following)
 
 
-def _said(exchange: Exchange, slots: Slots, filled: Filled, chance: random.Random) -> str:
+def _phrased(exchange: Exchange, slots: Slots, filled: Filled, chance: random.Random) -> str:
     return fill(expand(chance.choice(exchange.said), chance), slots, filled, chance).strip()
 
 

@@ -96,7 +96,7 @@ def replied(line: str, earlier: Sequence[str], chance: random.Random) -> Reply:
     return reply
 
 
-def kept(reply: Reply, chance: random.Random) -> bool:
+def should_use(reply: Reply, chance: random.Random) -> bool:
     """Whether it is worth learning, as `KEPT` says."""
     return not reply.general or chance.random() < KEPT
 
@@ -110,7 +110,7 @@ def _following(lines: Lines, chance: random.Random) -> list[dict[str, Any]]:
         earlier = [turn["text"] for turn in turns]
         said = _corrected(line, earlier[-1], chance) if earlier and chance.random() < CORRECTS else line
         reply = replied(said, earlier, chance)
-        if kept(reply, chance):
+        if should_use(reply, chance):
             turns += [{"text": said, "context": True}, {"text": reply.text}]
     return turns
 
@@ -134,7 +134,7 @@ def conversation(chance: random.Random) -> list[dict[str, Any]]:
         if not (asked and chance.random() < ANSWERS) and chance.random() < PAIRS:
             turns += _pair(slots, chance, bool(turns))
             continue
-        line = typed(_said(asked, slots, filled, chance), chance)
+        line = typed(_phrased(asked, slots, filled, chance), chance)
         turns += [{"text": line, "context": True}, {"text": replied(line, earlier, chance).text}]
     return turns
 
@@ -150,7 +150,7 @@ def _pair(slots: Slots, chance: random.Random, goes_on: bool) -> list[dict[str, 
     return [{"text": typed(lead + line, chance), "context": True}, {"text": reply}]
 
 
-def _said(asked: str, slots: Slots, filled: Filled, chance: random.Random) -> str:
+def _phrased(asked: str, slots: Slots, filled: Filled, chance: random.Random) -> str:
     """What the person says: an answer to the bot's question, or something else."""
     if asked and chance.random() < ANSWERS:
         for question, said in answering():

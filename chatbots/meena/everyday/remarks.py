@@ -210,7 +210,7 @@ def remark(line: str, chance: random.Random) -> str:
     """Something that may be said to a line, whatever it is about."""
     text = line.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'").strip()
     sentences = _SENTENCE_END.split(text)
-    heard = next((found for each in reversed(sentences) if (found := _heard(each))), None)
+    heard = next((found for each in reversed(sentences) if (found := _find_echo(each))), None)
     if corrects(text):
         told = heard if heard and heard.when in ("past", "now", "future") else None
         return (
@@ -219,11 +219,11 @@ def remark(line: str, chance: random.Random) -> str:
     if is_question(sentences[-1]):
         return _one("question", chance)
     if heard and chance.random() < SAID_BACK:
-        return _said_back(heard, text, chance)
+        return _render_echo(heard, text, chance)
     return _one(_kind(text), chance)
 
 
-def _heard(sentence: str) -> Echo | None:
+def _find_echo(sentence: str) -> Echo | None:
     if is_question(sentence) and sentence.endswith("?"):
         return None
     if found := next(echoes(sentence), None):
@@ -235,7 +235,7 @@ def _heard(sentence: str) -> Echo | None:
     return None
 
 
-def _said_back(heard: Echo, text: str, chance: random.Random) -> str:
+def _render_echo(heard: Echo, text: str, chance: random.Random) -> str:
     if heard.when == "thing":
         definite = heard.text.split()[0] in ("the", "your", "his", "her", "their")
         return _with(heard, "known" if definite else "thing", chance)

@@ -66,7 +66,7 @@ class Rule:
     replies: tuple[str, ...]
 
 
-class Heard(NamedTuple):
+class RuleMatch(NamedTuple):
     """A rule that fits, and what its groups caught, in the form in which a reply says it."""
 
     rule: Rule
@@ -93,7 +93,7 @@ class Listener:
     others: Sequence[Rule]
     names: dict[str, str]
 
-    def hear(self, line: str, before: str = "", *, topics: bool = True) -> Heard | None:
+    def hear(self, line: str, before: str = "", *, topics: bool = True) -> RuleMatch | None:
         """The first rule that fits a line and the turn of the bot before it; None if none does.
 
         Args:
@@ -113,29 +113,29 @@ class Listener:
             return heard
         return self._first(self.topics, [*reversed(sentences), text])
 
-    def is_general(self, heard: Heard) -> bool:
+    def is_general(self, heard: RuleMatch) -> bool:
         """Whether the rule would answer nearly any question the same."""
         return heard.rule.number >= self.others[0].number
 
-    def _first(self, rules: Sequence[Rule], texts: Sequence[str], asked: str = "") -> Heard | None:
+    def _first(self, rules: Sequence[Rule], texts: Sequence[str], asked: str = "") -> RuleMatch | None:
         for text in texts:
             for rule in rules:
                 if rule.asked and not rule.asked.search(asked):
                     continue
                 if found := rule.pattern.search(text):
-                    heard = Heard(rule, tuple(self._told(group or "") for group in found.groups()))
+                    heard = RuleMatch(rule, tuple(self._turned(group or "") for group in found.groups()))
                     if any(_says(reply, heard.caught) for reply in rule.replies):
                         return heard
         return None
 
-    def reply(self, heard: Heard, chance: random.Random) -> str:
+    def reply(self, heard: RuleMatch, chance: random.Random) -> str:
         """One of the rule's replies; likelier one that takes up what was said."""
         fitting = [reply for reply in heard.rule.replies if _says(reply, heard.caught)]
         (chosen,) = chance.choices(fitting, [2 if "<" in reply else 1 for reply in fitting])
         text = _CAUGHT.sub(lambda found: heard.caught[int(found[1]) - 1], expand(chosen, chance))
         return re.sub(r"(^|[.!?] )([a-z])", lambda found: found[1] + found[2].upper(), text)
 
-    def _told(self, caught: str) -> str:
+    def _turned(self, caught: str) -> str:
         """The words as the other one says them."""
         text = " ".join(caught.split()).strip(" ,.'")
         if text.lower() in self.names:

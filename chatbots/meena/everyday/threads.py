@@ -28,7 +28,7 @@ from importlib import resources
 from typing import Any
 
 from chatbots.meena.everyday.dialogues import LEADS, typed
-from chatbots.meena.everyday.listening_dialogues import Lines, kept, replied
+from chatbots.meena.everyday.listening_dialogues import Lines, replied, should_use
 from chatbots.meena.everyday.templates import Filled, Slots, alternatives, expand, fill, names, shipped
 
 EXCHANGES = (4, 10)
@@ -95,7 +95,7 @@ class Answer:
 
 
 @dataclass
-class Said:
+class NodeUse:
     """What a person may say, and what is replied.
 
     Attributes:
@@ -118,13 +118,13 @@ class Node:
     topic: str
     asks: list[str] = field(default_factory=list)
     own: list[str] = field(default_factory=list)
-    said: list[Said] = field(default_factory=list)
+    said: list[NodeUse] = field(default_factory=list)
 
-    def answered(self) -> list[Said]:
+    def answered(self) -> list[NodeUse]:
         """What may be said to its question."""
         return [said for said in self.said if said.answers]
 
-    def opened(self) -> list[Said]:
+    def opened(self) -> list[NodeUse]:
         """What may be said unasked."""
         return [said for said in self.said if said.opens]
 
@@ -165,7 +165,7 @@ def _add(node: Node, kind: str, rest: str, where: str) -> None:
         node.said[-1].replies += map(_answer, alternatives(rest))
     else:
         if not node.said or node.said[-1].replies:
-            node.said.append(Said(kind in "oe", kind in "ue"))
+            node.said.append(NodeUse(kind in "oe", kind in "ue"))
         node.said[-1].lines += alternatives(rest)
 
 
@@ -243,7 +243,7 @@ class Conversation:
         """A line that no node expects, and what the bot says to it; the open question is forgotten."""
         line = self.chance.choice(self.chance.choice(self.real))
         reply = replied(line, earlier, self.chance)
-        if not kept(reply, self.chance):
+        if not should_use(reply, self.chance):
             return []
         self.open = None
         return [{"text": line, "context": True}, {"text": reply.text}]
@@ -308,7 +308,7 @@ class Conversation:
             if topic or ("{topic}" not in reply.text and reply.targets != (BACK,))
         ]
 
-    def _line(self, said: Said) -> str:
+    def _line(self, said: NodeUse) -> str:
         """One of the lines; what it names is new, and nothing else that the others name counts as said."""
         for _, key in (name for line in said.lines for name in names(line)):
             self.filled.pop(key, None)

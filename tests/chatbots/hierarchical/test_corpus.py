@@ -126,7 +126,9 @@ class OneHot:
 
 def test_teachers_say_by_text_what_the_corpus_asks(tmp_path):
     texts = ["cat", "dog", "red cat", "big", "", "cat"]
-    taught = targets.taught(texts, Encoders(emotions=Vader(), vectors=OneHot()), by_words=True, kept=1.0)
+    taught = targets.compute_targets(
+        texts, Encoders(emotions=Vader(), vectors=OneHot()), by_words=True, kept=1.0
+    )
     (tmp_path / "targets.npz").write_bytes(taught.to_npz())
     found = TargetFile(tmp_path / "targets.npz")
 
@@ -175,4 +177,4 @@ def test_shares_of_sentiment_sum_to_one():
 )
 def test_what_cannot_be_taught_is_said(texts, encoders, message):
     with pytest.raises(EncoderError, match=message):
-        targets.taught(texts, encoders, by_words=True)
+        targets.compute_targets(texts, encoders, by_words=True)

@@ -9,7 +9,7 @@ import torch
 
 from chatbots.hierarchical.batching import collate
 from chatbots.hierarchical.responder import DecodingSettings, drawn_first, first_states, replies
-from chatbots.training.decoding import Found, beam_search, nucleus, sample
+from chatbots.training.decoding import DecodedReply, beam_search, nucleus, sample
 from chatbots.training.vocabulary import END, NEVER_WRITTEN, START
 from tests.chatbots.hierarchical.tiny import CONVERSATIONS, model_of
 
@@ -115,7 +115,7 @@ def test_a_low_temperature_samples_what_a_beam_of_one_finds(model, first):
 
 
 def test_draws_fall_by_rank_and_leave_the_last_out():
-    found = [Found((word,), -float(word)) for word in (4, 5, 6, 7)]
+    found = [DecodedReply((word,), -float(word)) for word in (4, 5, 6, 7)]
 
     counts = Counter(drawn_first(found, random)[0].words[0] for random in seeds(3_000))
 

@@ -56,9 +56,9 @@ def layer(linear, x):
     return linear.weight.detach().numpy() @ x + linear.bias.detach().numpy()
 
 
-def reference(model, conversations, told=None):
-    """Log-likelihood of each answer by HRED, word by word; `told` is read beside each utterance, in order."""
-    told = iter(np.zeros((9, 0)) if told is None else told)
+def reference(model, conversations, teacher_values=None):
+    """Log-likelihood of each answer by HRED, word by word; `teacher_values` is read beside each utterance, in order."""
+    teacher_values = iter(np.zeros((9, 0)) if teacher_values is None else teacher_values)
     table = model.embedding.weight.detach().numpy()
     forth, back = Step(model.encoder), Step(model.encoder, "_reverse")
     context, decoder = Step(model.context), Step(model.decoder)
@@ -66,7 +66,7 @@ def reference(model, conversations, told=None):
         state = np.zeros(model.config.context_size)
         for said, answer in pairwise(conversation):
             words = table[said]
-            state = context(np.concatenate([forth.over(words), back.over(words[::-1]), next(told)]), state)
+            state = context(np.concatenate([forth.over(words), back.over(words[::-1]), next(teacher_values)]), state)
             h, last, total = np.tanh(layer(model.to_decoder, state)), START, 0.0
             for word in answer:
                 h = decoder(table[last], h)
@@ -138,7 +138,7 @@ def test_answers_are_as_likely_in_company_as_alone(architecture):
             assert_allclose(
                 alone.posterior.variance.detach(), drawn.posterior.variance[here].detach(), rtol=1e-9
             )
-        same = replace(alone, states=drawn.states[here], told=drawn.told[here])
+        same = replace(alone, states=drawn.states[here], decoder_inputs=drawn.decoder_inputs[here])
         assert_allclose(model.log_likelihoods(batch, same).detach(), found[here].detach(), rtol=1e-9)
         n += 1
     assert (m, n) == (len(found), 3)
@@ -215,8 +215,8 @@ def test_the_ablation_reads_what_the_teachers_say_and_learns_none_of_it():
 
     losses = model(batch)
 
-    told = torch.cat(targets, dim=1).numpy()
-    assert float(losses.words.detach()) == pytest.approx(-sum(reference(model, CONVERSATIONS, told)))
+    teacher_values = torch.cat(targets, dim=1).numpy()
+    assert float(losses.words.detach()) == pytest.approx(-sum(reference(model, CONVERSATIONS, teacher_values)))
     assert (losses.distilled.emotion, losses.distilled.semantic) == (None, None)
     assert not hasattr(model, "heads")
     for architecture in ("vhred", "vhcr"):
@@ -260,7 +260,7 @@ def test_scores_are_of_the_distribution_that_steps_give():
     model = model_of("vhred")
     batch = collate(CONVERSATIONS[1:2])
     drawn = model.draw(batch, model.encode(batch))
-    state, total = model.begin(drawn.states, drawn.told), 0.0
+    state, total = model.begin(drawn.states, drawn.decoder_inputs), 0.0
     for last, word in zip([START, *CONVERSATIONS[1][1]], CONVERSATIONS[1][1], strict=False):
         scores, state = model.step(torch.tensor([last]), state)
         total += float(log_softmax(scores, dim=1)[0, word].detach())

@@ -134,8 +134,8 @@ def test_with_an_encoder_a_batch_is_no_longer_than_the_longest_that_is_in_it(fol
         while len(keys) == 2:
             keys -= set(answering.step())
             if running := answering._stream._running:
-                said.append(running._said_layers[0].keys.shape[-2])
-                heard.append(running._heard_layers[0].keys.shape[-2])
+                said.append(running._decoder_layers[0].keys.shape[-2])
+                heard.append(running._encoder_layers[0].keys.shape[-2])
         keys |= set(answering.admit([Context.from_texts(["no dog"], seed=seed)]))
 
     # A reply has at most 24 tokens; "no dog" and the end token are at most 7, of bytes.
