@@ -290,7 +290,7 @@ async def test_bot_that_is_a_person_is_asked_nowhere_else(make_wizard: MakeWizar
     bot = await sync_to_async(wizard)()
 
     assert not await sync_to_async(presence.available)([bot])
-    assert (await sync_to_async(presence.states)())["wizard"] == "no operator"
+    assert (await sync_to_async(presence.bot_states)())["wizard"] == "no operator"
     with pytest.raises(BotFailedError, match="A person answers in place of Wizard"):
         await bots.reply(bot.pk, Context.from_texts(["Hi"]))
     with pytest.raises(ValidationError, match="A person answers"):

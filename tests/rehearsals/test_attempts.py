@@ -10,12 +10,12 @@ from tests.conftest import MakeQueue, MakeStudy
 from tests.planted import SignIn
 from tests.rehearsals.conftest import rehearsed
 from turnwise.accounts.models import User
-from turnwise.crowd.entry.practice import practised
-from turnwise.live.jobs import REHEARSALS, only_here
+from turnwise.crowd.entry.practice import practice_asks
+from turnwise.live.jobs import REHEARSALS, exclusive_lock
 from turnwise.rehearsals.models import Attempt
-from turnwise.rehearsals.run import begin, look_after
-from turnwise.rehearsals.services import copied
-from turnwise.rehearsals.tasks import started
+from turnwise.rehearsals.run import create_attempt, refresh_attempt
+from turnwise.rehearsals.services import copy_study
+from turnwise.rehearsals.tasks import start_process
 from turnwise.studies.models import Study
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -52,16 +52,16 @@ def test_the_process_says_in_words_why_it_broke_off(
     make_queue: MakeQueue, rex: User, sign_in: SignIn
 ) -> None:
     queue = make_queue(2)
-    begin(queue, 1, by=rex)
+    create_attempt(queue, 1, by=rex)
 
-    assert started(queue.pk, 1).wait(timeout=120) == 1
+    assert start_process(queue.pk, 1).wait(timeout=120) == 1
 
     attempt = Attempt.objects.get()
     assert attempt.state == "failed"
     assert "Each item wants 5 different raters" in attempt.reason
     page = sign_in(rex).get(f"/studies/{queue.pk}/rehearsal/").content.decode()
     assert "The rehearsal stopped early." in page
-    assert begin(queue, 40, by=rex).reason == ""
+    assert create_attempt(queue, 40, by=rex).reason == ""
 
 
 def test_nobody_rehearses_what_was_not_asked_for(study: Study) -> None:
@@ -94,7 +94,7 @@ def test_few_at_once_and_none_of_what_nobody_judges(
     make_study: MakeStudy, rex: User, sign_in: SignIn
 ) -> None:
     for name in ("a", "b"):
-        begin(make_study({name: 9}), 5, by=rex)
+        create_attempt(make_study({name: 9}), 5, by=rex)
     third, played = make_study({"c": 9}), make_study({"d": 9})
     Study.objects.filter(pk=played.pk).update(task="self_play")
     client = sign_in(rex)
@@ -110,19 +110,19 @@ def test_few_at_once_and_none_of_what_nobody_judges(
 
 
 def test_one_whose_process_is_gone_has_failed_and_one_at_work_has_not(study: Study, rex: User) -> None:
-    begin(study, 5, by=rex)
+    create_attempt(study, 5, by=rex)
     Attempt.objects.update(told_at=timezone.now() - timedelta(minutes=5))
 
-    with only_here(REHEARSALS, study.pk):
-        assert look_after(Attempt.objects.get()).is_under_way
-    assert "ended unexpectedly" in look_after(Attempt.objects.get()).reason
-    begin(study, 5, by=rex)
+    with exclusive_lock(REHEARSALS, study.pk):
+        assert refresh_attempt(Attempt.objects.get()).is_in_progress
+    assert "ended unexpectedly" in refresh_attempt(Attempt.objects.get()).reason
+    create_attempt(study, 5, by=rex)
 
 
 def test_simulated_workers_need_not_try_the_questions(make_study: MakeStudy) -> None:
     study = make_study(practice=True)
 
-    copy = copied(study, {})
+    copy = copy_study(study, {})
 
-    assert practised(study)
-    assert not practised(copy)
+    assert practice_asks(study)
+    assert not practice_asks(copy)

@@ -27,7 +27,7 @@ from turnwise.crowd.models import Assignment, Participation, Worker
 from turnwise.exports.rows import rows as bundle_rows
 from turnwise.exports.rows import sets_answered
 from turnwise.judging.items import subjects
-from turnwise.judging.items.item_selection import contexts_of
+from turnwise.judging.items.item_selection import select_contexts
 from turnwise.judging.models import Item, JudgingPlan, Slot
 from turnwise.judging.queue import services as judging
 from turnwise.judging.readers.reader_comparison import judged_by_both
@@ -138,7 +138,7 @@ def test_who_comes_when_all_is_judged_is_turned_away_and_the_rehearsal_goes_on(q
         late = Rater(0, Kind.CAREFUL, server, rehearsal.get_entry_url(), plan=plan, language="en")
         work = asyncio.run(late.work())
 
-    assert (work.given, work.labels) == ("", {})
+    assert (work.work_id, work.labels) == ("", {})
 
 
 @pytest.mark.usefixtures("_same_database")
@@ -311,7 +311,7 @@ def test_what_was_planted_about_contexts_themselves_is_recovered(make_queue: Mak
     study = make_queue(raters=5, batch=20, question_set="context-fitness", protocol="")
     own = ContextSet.objects.create(name="asked", title="Asked", licence="CC0", owner=rex)
     contexts = [ContextRow(n, f"c{n}", ("Hi!", f"Why {n}?"), "", "en", False, "") for n in range(100)]
-    subjects.add(contexts_of(study, import_version(own, contexts, origin="test")))
+    subjects.add_selection(select_contexts(study, import_version(own, contexts, origin="test")))
 
     said = rehearsed(study, "--workers", "40")
 

@@ -8,7 +8,7 @@ from tests.conftest import MakePairs, MakeStudy
 from tests.planted import talked
 from tests.rehearsals.conftest import rehearsed
 from turnwise.judging.items import pairs
-from turnwise.judging.items.pairs import Source
+from turnwise.judging.items.pairs import PairSource
 from turnwise.labels.models import Label
 from turnwise.studies.models import Study
 
@@ -46,7 +46,7 @@ def test_planted_preferences_of_conversations_in_four_respects_are_recovered(
     make_pairs: MakePairs, talks: Study
 ) -> None:
     study = make_pairs(raters=5, batch=20, question_set="preferences")
-    pairs.add(study, Source.of_conversations([talks], language="en"))
+    pairs.add(study, PairSource.of_conversations([talks], language="en"))
 
     said: Any = rehearsed(study, "--workers", "40")
 

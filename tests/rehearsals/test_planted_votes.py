@@ -19,11 +19,17 @@ from evaluation.questions import (
     Subject,
 )
 from evaluation.questions import Kind as QuestionKind
-from turnwise.rehearsals.expected_results import foreseen, means, stored
-from turnwise.rehearsals.findings import Finding, Outcome, allowed, findings, inside
+from turnwise.rehearsals.expected_results import expected_means, forecast_alphas, stored_answer_chances
+from turnwise.rehearsals.findings import (
+    Finding,
+    Outcome,
+    allow_chance_misses,
+    compare_with_interval,
+    findings,
+)
 from turnwise.rehearsals.injected_effects import Answers, Kind, Plan, mix
-from turnwise.rehearsals.rehearsed_task import TooFewError, latecomers, room, seats
-from turnwise.rehearsals.scenarios import State, rates, seen, ways
+from turnwise.rehearsals.rehearsed_task import TooFewWorkersError, capacity_for, latecomers, worker_profiles
+from turnwise.rehearsals.scenarios import State, answer_rates, chances_for_truth, possible_answers
 
 # --- how much, and who comes when -----------------------------------------------------------------------
 
@@ -31,17 +37,17 @@ from turnwise.rehearsals.scenarios import State, rates, seen, ways
 def test_there_are_as_many_items_as_workers_can_give_all_their_raters() -> None:
     # Of 30 workers 3 leave half-way: 27 + 3/2 = 28.5 batches of 50 are 1,425 places. The 9 items that these
     # hold may cost 4 places each; with 5 raters and one place in twenty to spare 1,389 / 5.25 = 264 items.
-    assert room({"en": 1477}, raters=5, batch_size=50, workers=30).items == {"en": 264}
+    assert capacity_for({"en": 1477}, raters=5, batch_size=50, workers=30).items == {"en": 264}
     # 40 items want 200 labels, with those to spare 246: of 28.5 workers 8.6 each.
-    few = room({"en": 40}, raters=5, batch_size=50, workers=30)
+    few = capacity_for({"en": 40}, raters=5, batch_size=50, workers=30)
     assert (few.items, few.batch_size) == ({"en": 40}, 9)
 
 
 def test_each_language_needs_as_many_readers_as_raters() -> None:
     # the first ten read in turns en, de; the second de, en. Number 7 leaves, who reads en.
-    with pytest.raises(TooFewError, match=r"only 2 of 5 .* in each language. Use --workers 6 or more"):
-        room({"en": 9, "de": 9}, raters=3, batch_size=5, workers=5)
-    kinds = {seat.kind for seat in seats(40, ["en", "de"]) if seat.language == "de"}
+    with pytest.raises(TooFewWorkersError, match=r"only 2 of 5 .* in each language. Use --workers 6 or more"):
+        capacity_for({"en": 9, "de": 9}, raters=3, batch_size=5, workers=5)
+    kinds = {seat.kind for seat in worker_profiles(40, ["en", "de"]) if seat.language == "de"}
     assert kinds == set(Kind)
 
 
@@ -53,8 +59,8 @@ def test_who_is_given_every_other_bot_or_language_is_of_every_kind() -> None:
 
 
 def test_the_last_come_when_what_leaving_ones_held_is_free() -> None:
-    assert latecomers(seats(10, ["en"]), 3) == {7, 8, 9}
-    assert latecomers(seats(6, ["en"]), 3) == set()  # nobody leaves
+    assert latecomers(worker_profiles(10, ["en"]), 3) == {7, 8, 9}
+    assert latecomers(worker_profiles(6, ["en"]), 3) == set()  # nobody leaves
 
 
 # --- what is planted, and whether a wrong report is found out -----------------------------------------------
@@ -84,7 +90,9 @@ def test_chances_of_each_kind_of_worker() -> None:
     plan, hard = Plan(SSA, ["Alpha"], alone=False), yes(0.7, 0.3)  # sensible, not specific
 
     def chance(key: str, kind: Kind) -> float:
-        return sum(share for way, share in stored(SSA, plan.as_seen(hard, kind))[key] if way is True)
+        return sum(
+            share for way, share in stored_answer_chances(SSA, plan.answer_chances(hard, kind))[key] if way is True
+        )
 
     # who finds it sensible (70 in 100) finds it specific 30 times in 100
     assert chance("specific", Kind.CAREFUL) == pytest.approx(0.21)
@@ -99,7 +107,7 @@ def test_alpha_is_foreseen_before_anybody_comes() -> None:
         plan.things[str(number)] = ("Alpha", state)
 
     # One careful worker for each careless one: chances (.9 + .5) / 2 = .7 and .3, variance .04; .04 / .25.
-    found = foreseen(plan, {Kind.CAREFUL: 0.5, Kind.CARELESS: 0.5}, 5)
+    found = forecast_alphas(plan, {Kind.CAREFUL: 0.5, Kind.CARELESS: 0.5}, 5)
     assert found["sensible", ""] == pytest.approx(0.16, abs=1e-3)
 
 
@@ -119,13 +127,15 @@ EVERY_KIND = QuestionSet("every", "Every kind", frozenset({Subject.TURN}), (SOUR
 
 
 def test_a_question_has_ways_to_be_answered() -> None:
-    assert ways(SOURCES) == (["fact"], ["news"], ["self"], ["fact", "news"], ["news", "self"])
-    assert ways(EASE) == (1, 2, 3, 4, 5, None)
-    assert all(sum(share) == pytest.approx(1) for system in range(5) for share in rates(EVERY_KIND, system))
+    assert possible_answers(SOURCES) == (["fact"], ["news"], ["self"], ["fact", "news"], ["news", "self"])
+    assert possible_answers(EASE) == (1, 2, 3, 4, 5, None)
+    assert all(
+        sum(share) == pytest.approx(1) for system in range(5) for share in answer_rates(EVERY_KIND, system)
+    )
 
 
 def test_who_sees_the_truth_gives_it_as_often_as_planted() -> None:
-    sources, mood, why, ease = seen(EVERY_KIND, {"sources": ["news"], "mood": "glad"}, 0.8)
+    sources, mood, why, ease = chances_for_truth(EVERY_KIND, {"sources": ["news"], "mood": "glad"}, 0.8)
 
     assert sources == pytest.approx((0.05, 0.8, 0.05, 0.05, 0.05))
     assert mood == pytest.approx((0.8, 0.2))
@@ -140,7 +150,7 @@ def test_planted_means_of_every_kind_are_those_counted_by_hand() -> None:
     plan.recorded["one"] = [(Kind.CAREFUL, {})]
 
     # A fact always, news half the time, never itself; glad a quarter; of those who answer ease 1 to 5 alike.
-    assert means(plan, "Alpha") == pytest.approx(
+    assert expected_means(plan, "Alpha") == pytest.approx(
         {"sources.1": 100, "sources.2": 50, "sources.3": 0, "mood.1": 25, "mood.2": 75, "ease": 3}
     )
 
@@ -239,8 +249,10 @@ def test_an_interval_that_misses_is_told(table: str, row: int, name: str) -> Non
 def far(off: float, others: int) -> Finding:
     """A value so far outside its interval, beside so many others that lie inside theirs."""
     ends = {"low": 40.0, "high": 60.0}
-    found = [inside("Other", 50.0, 50.0, ends, "", 1)] * others
-    return allowed([Finding(True, "A count."), *found, inside("It", 50 + 10 * off, 50.0, ends, "", 1)])[-1]
+    found = [compare_with_interval("Other", 50.0, 50.0, ends, "", 1)] * others
+    return allow_chance_misses(
+        [Finding(True, "A count."), *found, compare_with_interval("It", 50 + 10 * off, 50.0, ends, "", 1)]
+    )[-1]
 
 
 def test_of_many_intervals_one_may_miss_a_little_by_chance() -> None:
@@ -258,9 +270,12 @@ def test_of_many_intervals_one_may_miss_a_little_by_chance() -> None:
 
 
 def test_counts_are_allowed_nothing() -> None:
-    assert allowed([Finding(False, "A count."), *[inside("It", 1.0, 1.0, {"low": 0, "high": 2}, "", 1)] * 9])[
-        0
-    ] == Finding(False, "A count.")
+    assert allow_chance_misses(
+        [
+            Finding(False, "A count."),
+            *[compare_with_interval("It", 1.0, 1.0, {"low": 0, "high": 2}, "", 1)] * 9,
+        ]
+    )[0] == Finding(False, "A count.")
 
 
 def test_a_label_or_an_item_more_is_told() -> None:

@@ -15,7 +15,7 @@ from tests.planted import SignIn, figures, talked
 from tests.rehearsals.conftest import rehearsed, rows
 from turnwise.accounts.models import User
 from turnwise.crowd.models import Participation, Worker
-from turnwise.rehearsals.expected_results import means
+from turnwise.rehearsals.expected_results import expected_means
 from turnwise.rehearsals.findings import Outcome, findings
 from turnwise.rehearsals.injected_effects import HONEST, Kind, Plan, mix
 from turnwise.rehearsals.services import delete_rehearsal, enough_workers, make_rehearsal
@@ -239,9 +239,11 @@ def test_decks_hold_the_planted_shares() -> None:
     second = dealt(plan, "second", Kind.CAREFUL, 30)
     assert sum(label["sensible"] is True for label in second[:20]) == 12
     dealt(plan, "second", Kind.STRAIGHT_LINING, 10)
-    assert means(plan, "second", HONEST) == pytest.approx({"sensible": 60, "specific": 30, "ssa": 45})
+    assert expected_means(plan, "second", HONEST) == pytest.approx(
+        {"sensible": 60, "specific": 30, "ssa": 45}
+    )
     # 30 labels at 60 and 30 percent and 10 at 100: (18 + 10) / 40 and (9 + 10) / 40
-    assert means(plan, "second") == pytest.approx({"sensible": 70, "specific": 47.5, "ssa": 58.75})
+    assert expected_means(plan, "second") == pytest.approx({"sensible": 70, "specific": 47.5, "ssa": 58.75})
     assert len(plan.labels("second")) == 40
 
 

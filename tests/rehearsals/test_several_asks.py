@@ -13,7 +13,7 @@ from tests.rehearsals.conftest import rehearsed
 from turnwise.accounts.models import User
 from turnwise.exports.bundle import write_bundle
 from turnwise.judging.items import pairs
-from turnwise.judging.items.pairs import Source
+from turnwise.judging.items.pairs import PairSource
 from turnwise.judging.models import Item
 from turnwise.labels.models import Label
 from turnwise.studies.asks import About, Asked
@@ -55,7 +55,7 @@ def test_what_is_planted_of_each_ask_about_pairs_is_recovered(
     asks = [Asked("preference", About.PAIR), Asked("preferences", About.PAIR)]
     study = asking(rex, *asks, raters=5, batch=30, task="pairs")
     contexts = make_contexts(120)
-    pairs.add(study, Source.of_runs([make_run(contexts, system) for system in ("Alpha", "Beta")]))
+    pairs.add(study, PairSource.of_runs([make_run(contexts, system) for system in ("Alpha", "Beta")]))
     study = set_state(study.pk, Study.State.OPEN)
 
     said = rehearsed(study, "--workers", "60")

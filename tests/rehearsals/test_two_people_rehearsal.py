@@ -27,11 +27,18 @@ from turnwise.crowd.models import Assignment, Participation, Waiting
 from turnwise.dialogues.models import Dialogue, ReadingSet
 from turnwise.labels.models import Label
 from turnwise.rehearsals import run
-from turnwise.rehearsals.expected_results import means
+from turnwise.rehearsals.expected_results import expected_means
 from turnwise.rehearsals.injected_effects import Kind, Plan, mix
 from turnwise.rehearsals.models import Attempt
-from turnwise.rehearsals.simulated_answers import AGAIN, COPIED, SENTENCES, SWORN, copied, said
-from turnwise.rehearsals.tasks import started
+from turnwise.rehearsals.simulated_answers import (
+    COPIED_WORDS,
+    PROFANE_TEXT,
+    REPEATED_TEXT,
+    SENTENCES,
+    copied_text,
+    message_text,
+)
+from turnwise.rehearsals.tasks import start_process
 from turnwise.studies.asks import About, Asked, Moment
 from turnwise.studies.models import Study
 
@@ -127,7 +134,7 @@ def test_people_who_read_before_they_talk_name_only_what_they_were_shown(
     assert "15 of 15 conversations are about an article" in told
     assert outcomes(rehearsal)["no_partner"] == 1
     assert "and 1 people who waited in vain" in told
-    assert f"{COPIED} words or more in " in told
+    assert f"{COPIED_WORDS} words or more in " in told
     assert "Review, Messages with a text as source: planted" in told
     assert "Review, Equal annotations of one person: planted" in told
     configurations = dict(
@@ -181,8 +188,8 @@ def test_after_its_process_was_killed_nobody_is_left_waiting_and_the_next_one_go
     make_meeting: MakeMeeting, rex: User
 ) -> None:
     study = make_meeting(min_turns=20, max_turns=30)
-    run.begin(study, 12, by=rex)
-    process = started(study.pk, 12)
+    run.create_attempt(study, 12, by=rex)
+    process = start_process(study.pk, 12)
     deadline = time.monotonic() + 120
     while Dialogue.objects.filter(study__rehearsal_of=study, turns__gt=2).count() < 2:
         assert time.monotonic() < deadline
@@ -194,7 +201,7 @@ def test_after_its_process_was_killed_nobody_is_left_waiting_and_the_next_one_go
 
     assert Dialogue.objects.filter(study__rehearsal_of=study, ending="").exists()
     Attempt.objects.update(told_at=timezone.now() - timedelta(minutes=5))
-    assert "ended unexpectedly" in run.look_after(Attempt.objects.get()).reason
+    assert "ended unexpectedly" in run.refresh_attempt(Attempt.objects.get()).reason
     told = rehearsed(study, "--workers", "12")
     assert "12 of 12 workers are done." in told
     assert "\nNO " not in told, told
@@ -207,16 +214,18 @@ def test_after_its_process_was_killed_nobody_is_left_waiting_and_the_next_one_go
 
 
 def test_only_what_is_planted_repeats_swears_or_is_copied() -> None:
-    both = [said(number, seat, place) for place in range(20) for seat, number in ((0, 3), (1, 8))]
-    everything = [*SENTENCES, AGAIN, SWORN]
+    both = [message_text(number, seat, place) for place in range(20) for seat, number in ((0, 3), (1, 8))]
+    everything = [*SENTENCES, REPEATED_TEXT, PROFANE_TEXT]
 
     assert len(set(both)) == len(both) == len(SENTENCES) == 40
     assert not any(repeated_turns(both))
     assert not any(repeated_turns(everything))
-    assert [text for text in everything if SWEARING.search(text)] == [SWORN]
-    copy = copied(["Too short.", "one two three four five six seven eight nine ten eleven twelve thirteen"])
+    assert [text for text in everything if SWEARING.search(text)] == [PROFANE_TEXT]
+    copy = copied_text(
+        ["Too short.", "one two three four five six seven eight nine ten eleven twelve thirteen"]
+    )
     assert copy == "Look here: one two three four five six seven eight nine ten eleven twelve"
-    assert copied(["Too short."]) == ""
+    assert copied_text(["Too short."]) == ""
 
 
 def test_choices_that_are_not_shown_are_never_given_and_the_others_keep_their_proportions() -> None:
@@ -238,4 +247,4 @@ def test_choices_that_are_not_shown_are_never_given_and_the_others_keep_their_pr
     # 2.2 for A and 4.2 for C. So careful ones give A 2.2 / 6.4 of the time, careless ones half of it.
     expected = 100 * (10 * 2.2 / 6.4 + 10 * 0.5) / 20
     score = next(each for each in asked.scores if each.terms[0].choice == "A")
-    assert means(plan, "Human")[score.key] == pytest.approx(expected)
+    assert expected_means(plan, "Human")[score.key] == pytest.approx(expected)

@@ -14,7 +14,7 @@ from turnwise.accounts.models import User
 from turnwise.crowd.models import Assignment, Participation
 from turnwise.rehearsals.injected_effects import Kind, mix
 from turnwise.rehearsals.services import enough_workers
-from turnwise.rehearsals.simulated_answers import MACHINE, response
+from turnwise.rehearsals.simulated_answers import ASSISTANT_TEXT, response_text
 from turnwise.responses.checks import problem_of
 from turnwise.responses.models import Response, ResponseRun
 from turnwise.studies.asks import About, Asked, Moment
@@ -43,7 +43,7 @@ def test_all_that_is_wanted_is_written_once_by_different_people_and_the_study_st
     ends = Counter(Assignment.objects.filter(study=rehearsal).values_list("outcome", flat=True))
     assert 1 <= ends["withdrawn"] <= mix(20).count(Kind.LEAVING) == 2
     assert ends.total() == ends["withdrawn"] + ends["complete"]
-    assert not written.filter(text=MACHINE).exists()
+    assert not written.filter(text=ASSISTANT_TEXT).exists()
     assert written.filter(text__endswith="That is what I think.").exists()
 
     client = sign_in(rex)
@@ -109,10 +109,10 @@ def test_too_few_for_different_responses_are_told_before_anybody_comes(make_writ
 
 
 def test_what_is_planted_is_taken_or_refused_as_it_should_be() -> None:
-    texts = [response(7, number) for number in range(200)]
+    texts = [response_text(7, number) for number in range(200)]
 
     assert len(set(texts)) == 200
     assert [problem_of(text, ["What do you think?"], texts[:place]) for place, text in enumerate(texts)] == [
         ""
     ] * 200
-    assert problem_of(MACHINE, ["What do you think?"], [])
+    assert problem_of(ASSISTANT_TEXT, ["What do you think?"], [])

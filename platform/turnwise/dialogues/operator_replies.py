@@ -37,7 +37,9 @@ def live_seats(bot: Bot) -> QuerySet[Seat]:
 
 def least_busy(bot: Bot, *, now: datetime) -> User | None:
     """The present operator who accepts new conversations and has the fewest; None if there is none."""
-    there = list(operators.present(now=now).filter(bot=bot, takes_new=True).select_related("operator"))
+    there = list(
+        operators.present_operators(now=now).filter(bot=bot, takes_new=True).select_related("operator")
+    )
     busy = Counter(live_seats(bot).values_list("operator", flat=True))
     chosen = min(there, key=lambda each: (busy[each.operator_id], each.pk), default=None)
     return chosen.operator if chosen else None

@@ -3,8 +3,8 @@
 Each step is a database function (sql/). If the protocol allows it, the step updates the dialogue's row and
 inserts the turn. PostgreSQL evaluates the condition again once it holds the row, so if two frames race for
 the same position, one wins and the other gets the reason (`_explain_refusal`). Times are PostgreSQL's,
-taken once the row is held, so that they follow the order of events. Steps that wait at the same moment share a commit. See docs/decisions/one-statement-per-turn.md
-and turns-in-batches.md.
+taken once the row is held, so that they follow the order of events. Steps that wait at the same moment share
+a commit. See docs/decisions/one-statement-per-turn.md and turns-in-batches.md.
 """
 
 import random
@@ -123,7 +123,7 @@ def create_dialogue(study: Study, first: SeatOccupant, second: SeatOccupant, *, 
         )
         for number, occupant in enumerate((first, second))
     )
-    own = parse_pasted(study.material) if study.material else []
+    pasted_texts = parse_pasted(study.material) if study.material else []
     if study.knowledge_id:
         sets = reading_material.draw_reading_sets(dialogue, study.knowledge_id, seed=random.getrandbits(31))
     else:

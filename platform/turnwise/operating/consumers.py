@@ -17,7 +17,7 @@ from turnwise.bots.models import Bot
 from turnwise.dialogues import operator_replies
 from turnwise.dialogues.seat_context import group_of
 from turnwise.live.database import in_database
-from turnwise.live.frames import Allowance, Frame, RefusedError, field, parse_frame, uuid_field
+from turnwise.live.frames import Frame, RateLimit, RefusedError, field, parse_frame, uuid_field
 from turnwise.operating import queries, services
 
 BURST = 40
@@ -50,7 +50,7 @@ class OperatorConsumer(AsyncJsonWebsocketConsumer):
     async def connect(self) -> None:
         await self.accept()
         self.is_open = True
-        self.allowance = Allowance(BURST, FRAMES_PER_SECOND)
+        self.allowance = RateLimit(BURST, FRAMES_PER_SECOND)
         self.handlers = self.frame_handlers()
         self.tab = uuid4()
         try:
@@ -61,7 +61,7 @@ class OperatorConsumer(AsyncJsonWebsocketConsumer):
         await self.channel_layer.group_send(self._operator_group, {"type": "other.tab"})
         for group in (self._operator_group, operator_replies.operators_group(bot.pk)):
             await self.channel_layer.group_add(group, self.channel_name)
-        presence = await in_database(operators.come, bot, self.operator, self.tab, now=timezone.now())
+        presence = await in_database(operators.open_tab, bot, self.operator, self.tab, now=timezone.now())
         await self._show("state", takes_new=presence.takes_new)
         await operator_replies.notify_operators(bot.pk)
         self.asking = asyncio.create_task(self._keep_asking())
@@ -93,7 +93,7 @@ class OperatorConsumer(AsyncJsonWebsocketConsumer):
         if self.bot:
             for group in (self._operator_group, operator_replies.operators_group(self.bot.pk)):
                 await self.channel_layer.group_discard(group, self.channel_name)
-            await in_database(operators.gone, self.bot, self.operator, self.tab)
+            await in_database(operators.close_tab, self.bot, self.operator, self.tab)
             await operator_replies.notify_operators(self.bot.pk)
 
     @override
@@ -127,7 +127,9 @@ class OperatorConsumer(AsyncJsonWebsocketConsumer):
     async def here(self, frame: Frame) -> None:
         """The browser is still open: record it, and send what it may have missed."""
         assert self.bot
-        presence = await in_database(operators.there, self.bot, self.operator, self.tab, now=timezone.now())
+        presence = await in_database(
+            operators.keep_alive, self.bot, self.operator, self.tab, now=timezone.now()
+        )
         if presence is None:
             raise RefusedError("other_tab", "You opened this page in another tab. Continue there.")
         await self._show("conversations")

@@ -23,7 +23,7 @@ def conversations(bot: Bot, operator: User, *, now: datetime) -> list[Frame]:
     written = OperatorReply.objects.filter(
         dialogue=OuterRef("dialogue"), position=OuterRef("dialogue__turns")
     )
-    there = set(operators.present(now=now).filter(bot=bot).values_list("operator", flat=True))
+    there = set(operators.present_operators(now=now).filter(bot=bot).values_list("operator", flat=True))
     seats = (
         live_seats(bot)
         .select_related("dialogue__study", "operator")

@@ -44,7 +44,7 @@ def take(bot: Bot, operator: User, public_id: UUID, *, now: datetime | None = No
         raise refused("over")
     if seat.operator_id == operator.pk:
         return seat
-    if operators.present(now=now).filter(bot=bot, operator=seat.operator_id).exists():
+    if operators.present_operators(now=now).filter(bot=bot, operator=seat.operator_id).exists():
         raise refused("with_another")
     seat.operator = operator
     seat.save(update_fields=["operator"])

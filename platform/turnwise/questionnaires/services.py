@@ -16,7 +16,7 @@ from turnwise.crowd.models import Assignment, Outcome, Participation, Worker
 from turnwise.crowd.places.assignment import lock_participation
 from turnwise.labels.models import Label
 from turnwise.labels.services import Timing
-from turnwise.questions.question_sets import all_asked, question_set
+from turnwise.questions.question_sets import question_set, questions_json
 from turnwise.studies.asks import Moment, Party
 from turnwise.studies.models import Ask, Study
 from turnwise.studies.services import results_changed
@@ -65,7 +65,7 @@ def page_settings(study: Study, asks: list[Ask]) -> dict[str, Any]:
             {
                 "key": ask.question_set,
                 "required": ask.required,
-                "questions": all_asked(ask.question_set, language),
+                "questions": questions_json(ask.question_set, language),
             }
             for ask in asks
         ],
@@ -74,18 +74,17 @@ def page_settings(study: Study, asks: list[Ask]) -> dict[str, Any]:
 
 @transaction.atomic
 def save_answers(participation: Participation, moment: Moment, sent: Mapping[str, Any]) -> None:
-    """Store what somebody answered about themselves. Safe to repeat: the first answers stay.
+    """Store a participant's answers about themselves. Idempotent: the first answers stay.
 
     Args:
-        participation: whose.
-        moment: at which they were asked.
-        sent: by question set its `answers`, None for one that they leave out, and their `timing`.
+        participation: the participation of the person who answers.
+        moment: the moment of the questionnaires.
+        sent: for each question set key its `answers` (None if skipped) and `timing`.
 
     Raises:
-        AnswersRefusedError: something that has to be answered is not, or an answer cannot be. Nothing was
-            stored.
+        AnswersRefusedError: a required answer is missing, or an answer is invalid. Nothing was stored.
     """
-    # Two tabs that send at once take turns, and so does a withdrawal: what was read before it is out of date.
+    # The lock orders this with another tab and with a withdrawal; the participation is read again after it.
     Worker.objects.select_for_update(no_key=True).get(pk=participation.worker_id)
     participation = lock_participation(participation.pk)
     labels = [
@@ -115,15 +114,15 @@ def _label(participation: Participation, ask: Ask, sent: object) -> Label:
 
 
 def _answers(ask: Ask, answers: object) -> dict[str, Answer]:
-    """As they are stored: none of a questionnaire that is left out as a whole.
+    """Validate answers for storage; a skipped questionnaire has none.
 
     Raises:
-        AnswersRefusedError: they cannot be.
+        AnswersRefusedError: an answer is missing or invalid.
     """
-    if given is None and not ask.required:
+    if answers is None and not ask.required:
         return {}
     questions = question_set(ask.question_set).in_language(language_of_questions(ask.study))
-    return check_answers(questions, given, missing=_("You have not answered every question yet."))
+    return check_answers(questions, answers, missing=_("You have not answered every question yet."))
 
 
 class QuestionnaireGate(gates.Gate):

@@ -1,4 +1,4 @@
-"""What a report must come out as, where the chance of every single answer is known. Pure."""
+"""Expected figures of a report, computed from the known chance of every answer. Pure."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
@@ -25,44 +25,51 @@ from evaluation.rater_agreement.expected_values import (
 from evaluation.statistics.interval import Undefined
 from turnwise.rehearsals import injected_effects
 from turnwise.rehearsals.injected_effects import Plan
-from turnwise.rehearsals.scenarios import Share, State, ways
+from turnwise.rehearsals.scenarios import Share, State, possible_answers
 
 Chances = Mapping[str, tuple[tuple[Answer | None, float], ...]]
-"""For each question, every answer that may be stored with its chance; None: no answer."""
+"""For each question, every storable answer with its chance; None stands for no answer."""
 
 
 @cache
-def stored(questions: QuestionSet, state: State) -> dict[str, tuple[tuple[Answer | None, float], ...]]:
-    """How likely a worker who answers so is to leave each answer, whether they are asked or not."""
+def stored_answer_chances(
+    questions: QuestionSet, state: State
+) -> dict[str, tuple[tuple[Answer | None, float], ...]]:
+    """Chance of each stored answer for a worker with this state, including conditional questions."""
     found: dict[str, tuple[tuple[Answer | None, float], ...]] = {}
     for question, share in zip(questions.questions, state, strict=True):
-        asked = _chance_asked(question, found)
-        answers = tuple((way, asked * chance) for way, chance in zip(ways(question), share, strict=True))
-        found[question.key] = answers if asked == 1 else (*answers, (question.otherwise, 1 - asked))
+        reached = _question_chance(question, found)
+        answers = tuple(
+            (answer, reached * chance)
+            for answer, chance in zip(possible_answers(question), share, strict=True)
+        )
+        found[question.key] = answers if reached == 1 else (*answers, (question.otherwise, 1 - reached))
     return found
 
 
-def _chance_asked(question: Question, earlier: Chances) -> float:
+def _question_chance(question: Question, earlier: Chances) -> float:
     condition = question.asked_if
     if condition is None:
         return 1.0
     answers = earlier[condition.question]
     return sum(
-        chance for way, chance in answers if way is not None and condition.holds({condition.question: way})
+        chance
+        for answer, chance in answers
+        if answer is not None and condition.holds({condition.question: answer})
     )
 
 
-def means(
+def expected_means(
     plan: Plan, system: str, kinds: Sequence[injected_effects.Kind] = tuple(injected_effects.Kind)
 ) -> dict[str, float]:
-    """By score, its planted mean as shown over the labels of these workers; without those of no label."""
+    """Injected mean of each score over the labels of these kinds of workers, if there are any."""
     units = plan.units(kinds, system)
     found = {score.key: _mean(plan.questions, score, units) for score in plan.questions.scores}
     return _known(plan.questions, found)
 
 
 def _mean(questions: QuestionSet, score: Score, units: Sequence[Sequence[State]]) -> float | Undefined:
-    """The mean of all expectations, of those who answer; a score of several terms needs all of them."""
+    """Expected mean over the workers who answer; a score with several terms needs answers to all."""
     if not all(_is_sure(questions, term) for term in score.terms):
         if len(score.terms) > 1:
             return Undefined("Not everybody answers all of it.")
@@ -72,7 +79,7 @@ def _mean(questions: QuestionSet, score: Score, units: Sequence[Sequence[State]]
 
 
 def _is_sure(questions: QuestionSet, term: Term) -> bool:
-    """Whether every label has an answer to the question of this term."""
+    """True if every label has an answer to this term's question."""
     question = questions.question(term.question)
     return question.required and (question.asked_if is None or question.otherwise is not None)
 
@@ -91,20 +98,26 @@ def _mean_of_answered(
 
 
 def _of_term(questions: QuestionSet, term: Term, state: State) -> tuple[float, float]:
-    """Expected value of a term where there is no answer counting 0, and the chance of an answer."""
-    answers = [(way, chance) for way, chance in stored(questions, state)[term.question] if way is not None]
-    return sum(_value(term, way) * chance for way, chance in answers), sum(chance for _, chance in answers)
+    """Expected value of a term (a missing answer counts 0), and the chance of an answer."""
+    answers = [
+        (answer, chance)
+        for answer, chance in stored_answer_chances(questions, state)[term.question]
+        if answer is not None
+    ]
+    return sum(_value(term, answer) * chance for answer, chance in answers), sum(
+        chance for _, chance in answers
+    )
 
 
 def _value(term: Term, answer: Answer) -> float:
     if term.choice is None:
         return float(answer)  # type: ignore[arg-type]  # the declaration checks that it is a number
-    given = answer if isinstance(answer, list) else [answer]
-    return float(any(is_same(each, term.choice) for each in given))
+    choices = answer if isinstance(answer, list) else [answer]
+    return float(any(is_same(each, term.choice) for each in choices))
 
 
-def outcomes(plan: Plan, system: str, question: str) -> tuple[float, float, float]:
-    """Of a pair of systems, how many labels were to be for the first, for the second, and for neither."""
+def expected_outcomes(plan: Plan, system: str, question: str) -> tuple[float, float, float]:
+    """Expected numbers of labels for the first system of a pair, for the second, and for a tie."""
     states = [state for unit in plan.units(system=system) for state in unit]
     terms = [Term(question, side) for side in (FIRST, SECOND, TIED)]
     first, second, tied = (
@@ -113,8 +126,8 @@ def outcomes(plan: Plan, system: str, question: str) -> tuple[float, float, floa
     return first, second, tied
 
 
-def majorities(plan: Plan, system: str) -> dict[str, float]:
-    """By score, the planted share of things, as shown, of which most raters say so."""
+def expected_majorities(plan: Plan, system: str) -> dict[str, float]:
+    """Injected share of items with a majority for each score, as shown in the report."""
     found: dict[str, float | Undefined] = {}
     for score in plan.questions.scores:
         if score.is_percent and all(_is_sure(plan.questions, term) for term in score.terms):
@@ -138,16 +151,16 @@ def _known(questions: QuestionSet, found: Mapping[str, float | Undefined]) -> di
     }
 
 
-def alphas(plan: Plan) -> dict[tuple[str, str], float | Undefined]:
-    """By question and, of several choices, its caption: the alpha that the answers of all were to have."""
+def expected_alphas(plan: Plan) -> dict[tuple[str, str], float | Undefined]:
+    """Expected alpha of all answers, by question key and, for several choices, the choice's label."""
     units = plan.units()
     return _alphas(plan.questions, units)
 
 
-def foreseen(
+def forecast_alphas(
     plan: Plan, shares: Mapping[injected_effects.Kind, float], raters: int
 ) -> dict[tuple[str, str], float | Undefined]:
-    """The same, if all things had so many raters of all kinds in these shares."""
+    """Expected alphas if every item had this many raters, with kinds in these shares."""
     return _alphas(plan.questions, [[state] * raters for state in plan.mixed(shares)])
 
 
@@ -182,7 +195,11 @@ def _alpha(questions: QuestionSet, question: Question, units: Sequence[Sequence[
 
     def answers(state: State) -> Share:
         return tuple(
-            sum(chance for way, chance in stored(questions, state)[question.key] if is_same(way, value))
+            sum(
+                chance
+                for answer, chance in stored_answer_chances(questions, state)[question.key]
+                if is_same(answer, value)
+            )
             for value in values
         )
 

@@ -1,4 +1,4 @@
-"""Whether a report says what was planted, in words. Pure."""
+"""Compares a report with the injected effects and describes each result in a sentence. Pure."""
 
 import math
 from collections import Counter
@@ -20,16 +20,16 @@ from turnwise.rehearsals.simulation import Work
 
 OUTSIDE = "OUTSIDE"
 ENOUGH_FOR_A_BOT = 15
-"""Workers who talk, of all kinds: in 1,000 rehearsals with as many nothing could not be told
+"""Workers of all kinds for each bot: with this many, 1,000 rehearsals left no finding undecided
 (docs/rehearsal.md)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One comparison: a sentence, and whether it came out as it should; None if the data cannot tell.
+    """One comparison: a sentence, and whether it holds; None if the data are too few to decide.
 
-    Where a value is to lie in an interval, `off` is how far it lies from what is reported, in units of the
-    interval on that side: 1 at its end.
+    For a value that has to lie in an interval, `off` is its distance from the reported value, in units of the
+    interval's half on that side: 1 at the interval's end.
     """
 
     holds: bool | None
@@ -38,11 +38,11 @@ class Finding:
 
 
 def findings(plan: Plan, done: Sequence[Work], result: Mapping[str, Any]) -> list[Finding]:
-    """Everything that was planted, compared with the report.
+    """Compare every injected effect with the report.
 
     Args:
-        plan: what was dealt.
-        done: what came of each worker.
+        plan: the dealt answers.
+        done: the work of each worker.
         result: the stored report.
     """
     columns = result["columns"]
@@ -55,23 +55,25 @@ def findings(plan: Plan, done: Sequence[Work], result: Mapping[str, Any]) -> lis
         found.append(_labels(plan, system, columns, row))
         if system in plan.rare:
             continue
-        found += _scores(f"{system}, all workers", expected_results.means(plan, system), columns, row)
+        found += _scores(
+            f"{system}, all workers", expected_results.expected_means(plan, system), columns, row
+        )
         if "majority" in tables:
             majority = tables["majority"].get(system)
-            planted = expected_results.majorities(plan, system)
+            planted = expected_results.expected_majorities(plan, system)
             found += _scores(f"{system}, by strict majority", planted, columns, majority)
         if "without" in tables:
             without = tables["without"].get(system)
-            whose = f"{system}, without the excluded workers"
-            found += _scores(whose, expected_results.means(plan, system, HONEST), columns, without)
+            subject = f"{system}, without the excluded workers"
+            found += _scores(subject, expected_results.expected_means(plan, system, HONEST), columns, without)
     everybody = of_all(result)
     return [*found, *_agreement(plan, everybody), *_strengths(plan, everybody)]
 
 
-def findings_of_all(
+def findings_for_all_asks(
     plan: Plan, beside: Sequence[Plan], done: Sequence[Work], result: Mapping[str, Any]
 ) -> list[Finding]:
-    """The same of everything that a study asks: the first plan, and those beside it."""
+    """Compare the report for all asks of a study: the first plan, and the further ones."""
     found = findings(plan, done, result)
     for each, figures in zip(beside, result.get("beside", ()), strict=True):
         found += [
@@ -82,14 +84,14 @@ def findings_of_all(
 
 
 LEVEL = 0.95
-"""Of the intervals of a report, and of all of them together."""
+"""Confidence level of each interval of a report, and of all findings together."""
 
 
-def allowed(found: Sequence[Finding]) -> list[Finding]:
-    """The same, where a value that lies outside only as far as chance takes one of so many holds.
+def allow_chance_misses(found: Sequence[Finding]) -> list[Finding]:
+    """Let findings hold whose value lies outside its interval by no more than chance explains.
 
-    Each interval misses one value in twenty, so a right report with forty of them would seldom hold. All hold
-    together 95 times in 100 if each is as much wider as Šidák's (1967) level of each is stricter.
+    Each interval misses one value in twenty, so a correct report with forty of them would seldom pass. With
+    intervals widened to Šidák's (1967) level, all hold together 95 times in 100.
     """
     intervals = sum(finding.off is not None for finding in found)
     if not intervals:
@@ -109,7 +111,7 @@ def _quantile(level: float) -> float:
 
 
 def _tables(result: Mapping[str, Any]) -> dict[str, Any]:
-    """The report's tables of scores that are there."""
+    """The tables of scores that the report has."""
     without = figures_of(result, Analysis.WITHOUT_EXCLUDED) or {}
     everybody = of_all(result)
     tables = {
@@ -120,7 +122,7 @@ def _tables(result: Mapping[str, Any]) -> dict[str, Any]:
     return {name: rows for name, rows in tables.items() if rows is not None}
 
 
-# --- counts: nothing is lost and nothing is made up, so they are equal, not near ---------------------------
+# --- counts must be equal: no label is lost or invented -----------------------------------------------------
 
 
 def _course(system: str, done: Sequence[Work], result: Mapping[str, Any]) -> Finding:
@@ -128,7 +130,7 @@ def _course(system: str, done: Sequence[Work], result: Mapping[str, Any]) -> Fin
     held: dict[str, list[Work]] = {}
     for work in done:
         if work.system == system:
-            held.setdefault(work.given, []).append(work)
+            held.setdefault(work.work_id, []).append(work)
     finished = sum(any(work.finished for work in of_one) for of_one in held.values())
     failed = sum(any(work.gave_up for work in of_one) for of_one in held.values())
     left = sum(any(work.was_left for work in of_one) for of_one in held.values())
@@ -171,7 +173,7 @@ def _labels(plan: Plan, system: str, columns: Any, row: Any) -> Finding:
 
 
 def _counted(plan: Plan, given: Sequence[Answers]) -> list[float | None]:
-    """Each score over these answers, as shown; None where nobody gave one."""
+    """Each score over these answers, as shown; None if there is no answer."""
     asked = coded_questions(plan.questions)
     columns = {each.key: coded_answers(each, [answers.get(each.key) for answers in given]) for each in asked}
     found = []
@@ -183,14 +185,14 @@ def _counted(plan: Plan, given: Sequence[Answers]) -> list[float | None]:
 
 
 def _are_equal(means: Sequence[float | None], shown: Sequence[float | None]) -> bool:
-    """Equal but for the last digits, which depend on the order of a sum."""
+    """True if all values are equal up to the last digits, which depend on the order of a sum."""
     return all(
         mean == each if mean is None or each is None else abs(mean - each) < 1e-6
         for mean, each in zip(means, shown, strict=True)
     )
 
 
-# --- scores and agreement: the planted value lies in the interval -------------------------------------------
+# --- scores and agreement: the injected value must lie in the interval --------------------------------------
 
 
 def _scores(what: str, planted: Mapping[str, float], columns: Any, row: Any) -> Iterator[Finding]:
@@ -201,39 +203,45 @@ def _scores(what: str, planted: Mapping[str, float], columns: Any, row: Any) -> 
         if column["key"] not in planted:
             continue
         reason = cell.get("undefined", "no interval.")
-        yield inside(f"{column['title']} of {what}", planted[column["key"]], cell["value"], cell, reason, 1)
+        yield compare_with_interval(
+            f"{column['title']} of {what}", planted[column["key"]], cell["value"], cell, reason, 1
+        )
 
 
 def _agreement(plan: Plan, result: Mapping[str, Any]) -> Iterator[Finding]:
     rows = {(row["key"], row.get("choice", "")): row for row in result["agreement"]}
-    for (key, choice), planted in expected_results.alphas(plan).items():
+    for (key, choice), planted in expected_results.expected_alphas(plan).items():
         row = rows[key, choice]
         if not isinstance(planted, Undefined):
             reason = row.get("undefined") or row.get("no_interval", "")
             of = f"“{' '.join(filter(None, (row['question'], choice)))}”"
-            yield inside(f"Krippendorff's alpha of {of}", planted, row.get("alpha"), row, reason, 2)
+            yield compare_with_interval(
+                f"Krippendorff's alpha of {of}", planted, row.get("alpha"), row, reason, 2
+            )
 
 
 def _strengths(plan: Plan, result: Mapping[str, Any]) -> Iterator[Finding]:
-    """Of pairs, the strengths that lead to the planted shares of wins, losses and ties."""
+    """For pairs, compare the strengths with those that explain the injected wins, losses and ties."""
     for each in result.get("preferences", ()):
         rows = {bot["bot"]: bot for bot in each["strengths"].get("bots", ())}
         met = {
-            (pair["first"], pair["second"]): expected_results.outcomes(plan, pair["bot"], each["key"])
+            (pair["first"], pair["second"]): expected_results.expected_outcomes(
+                plan, pair["bot"], each["key"]
+            )
             for pair in each["meetings"]
         }
         for bot, planted in expected_strengths(met).items():
             row = rows.get(bot, each["strengths"])
-            yield inside(
+            yield compare_with_interval(
                 f"Strength of {bot}, “{each['question']}”", planted, row.get("value"), row,
                 row.get("undefined", "no interval."), 2,
             )  # fmt: skip
 
 
-def inside(
+def compare_with_interval(
     what: str, planted: float, reported: float | None, ends: Mapping[str, Any], reason: str, digits: int
 ) -> Finding:
-    """Whether a planted value lies between `low` and `high`; the reason if there is no interval."""
+    """Check that an injected value lies between `low` and `high`; without an interval, give the reason."""
     if reported is None or "low" not in ends:
         return Finding(None, f"{what}: planted {planted:.{digits}f}, and the report says: {reason}")
     holds = ends["low"] <= planted <= ends["high"]
@@ -247,8 +255,8 @@ def inside(
     )
 
 
-def _more(plan: Plan | None) -> str:
-    """What helps where there is too little to tell."""
+def _advice(plan: Plan | None) -> str:
+    """Advice for findings that too few data leave undecided."""
     if plan is None or not plan.alone:
         return "Use more workers, or add items to the study."
     enough = ENOUGH_FOR_A_BOT * len(plan.systems)
@@ -257,12 +265,12 @@ def _more(plan: Plan | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a rehearsal found.
+    """Result of a rehearsal.
 
     Attributes:
-        findings: everything that was compared.
-        plan: what was dealt of what the report begins with; None where nothing is judged.
-        more: what helps where there is too little to tell, if it is not the usual.
+        findings: all comparisons.
+        plan: dealt answers of the report's first ask; None if nothing is judged.
+        more: advice for undecided findings, if it is not the usual one.
     """
 
     findings: Sequence[Finding]
@@ -271,30 +279,30 @@ class Outcome:
 
     @property
     def holds(self) -> bool:
-        """Whether the report recovers everything that was planted."""
+        """True if the report recovers every injected effect."""
         return all(finding.holds for finding in self.findings)
 
     @property
     def verdict(self) -> str:
-        """What came of the rehearsal, in a sentence."""
+        """The result of the rehearsal in a sentence."""
         wrong = sum(finding.holds is False for finding in self.findings)
         untold = sum(finding.holds is None for finding in self.findings)
         if wrong:
             return f"{wrong} of {len(self.findings)} findings are not what was planted."
         if untold:
             return (
-                f"{untold} of {len(self.findings)} findings cannot be told. {self.more or _more(self.plan)}"
+                f"{untold} of {len(self.findings)} findings cannot be told. {self.more or _advice(self.plan)}"
             )
-        told = len(self.findings)
+        number = len(self.findings)
         if self.plan is None:
-            return f"The study says what was planted: {told} of {told} findings hold."
-        return f"The report recovers what was planted: {told} of {told} findings hold."
+            return f"The study says what was planted: {number} of {number} findings hold."
+        return f"The report recovers what was planted: {number} of {number} findings hold."
 
     @property
     def agreement(self) -> str:
-        """Why nothing is said about alpha; empty if it is."""
+        """Reason why the findings lack alpha; empty if they have it."""
         if self.plan is None or not all(
-            isinstance(alpha, Undefined) for alpha in expected_results.alphas(self.plan).values()
+            isinstance(alpha, Undefined) for alpha in expected_results.expected_alphas(self.plan).values()
         ):
             return ""
         if self.plan.alone:

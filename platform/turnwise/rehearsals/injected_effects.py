@@ -1,8 +1,9 @@
-"""What simulated workers answer, and what a report of their answers must come out as. Pure.
+"""Answers of simulated workers, dealt so that the report must recover their known rates. Pure.
 
-Each thing that is judged has a state, which decides how likely each kind of worker is to give each answer.
-States and answers are dealt by twenties that hold each share as nearly as twenty can. So chance decides what
-lies where but hardly the totals, and a report whose intervals miss what was planted is wrong, not unlucky.
+Each judged thing has a state, which gives the chance of each answer for each kind of worker. States and
+answers are dealt in shuffled decks of twenty that hold each share as exactly as twenty cards can. So chance
+decides the order but hardly the totals: a report whose intervals miss the injected rates is wrong, not
+unlucky.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -13,13 +14,23 @@ from random import Random
 from typing import Any, TypeVar
 
 from evaluation.questions import Answer, QuestionSet
-from turnwise.rehearsals.scenarios import Share, Shown, State, even, first, narrowed, rates, seen, ways
+from turnwise.rehearsals.scenarios import (
+    Share,
+    State,
+    VisibleChoices,
+    always_first,
+    answer_rates,
+    chances_for_truth,
+    limit_to_choices,
+    possible_answers,
+    uniform_share,
+)
 
 T = TypeVar("T")
 Answers = dict[str, Answer]
 
 DECK = 20
-# Of items with several raters: how often a careful one finds the truth, and how many items are like that.
+# For items with several raters: chance that a careful rater finds the truth, and share of such items.
 DIFFICULTIES = {0.95: 0.75, 0.7: 0.25}
 SEED = 20_010_997
 
@@ -35,7 +46,7 @@ class Kind(StrEnum):
 
 
 HONEST = (Kind.CAREFUL, Kind.TWO_TABS, Kind.LEAVING)
-"""Those who answer by the planted rates; the report is to find them without the others."""
+"""Kinds that answer by the injected rates; the report must recover these without the other kinds."""
 
 _ROUND = (
     Kind.CAREFUL, Kind.TWO_TABS, Kind.CARELESS, Kind.CAREFUL, Kind.STRAIGHT_LINING,
@@ -46,23 +57,23 @@ _ROUND = (
 def mix(workers: int) -> list[Kind]:
     """The kind of each worker: of ten, seven honest ones, one careless, one straight-lining, one leaving.
 
-    Each ten begin with the next kind. Bots are given in turns, so without that all those who leave could get
-    the same one of two.
+    Each ten begin with the next kind. Bots are assigned in turns, so without this shift all leaving workers
+    could get the same one of two bots.
     """
     return [_ROUND[(number + number // len(_ROUND)) % len(_ROUND)] for number in range(workers)]
 
 
 @dataclass
 class Plan:
-    """What is dealt to whom, and what was recorded for good.
+    """Answers dealt to simulated workers for one ask, and the ones that were saved.
 
     Attributes:
-        questions: the study's.
-        systems: whose words are judged, as the report calls them; each has rates of its own.
-        alone: whether each thing is judged by one worker only, as the replies of a conversation are.
-        rare: those of the systems of which too little is judged for more than counting.
-        things: by name of a thing that is judged, the system that said it and its state.
-        recorded: by name of a thing, who answered what.
+        questions: the question set.
+        systems: judged systems, as the report calls them; each has its own rates.
+        alone: each thing is judged by one worker only, like the replies of a conversation.
+        rare: systems with too few judged things for more than counting.
+        things: system and state of each judged thing, by its name.
+        recorded: saved answers with the worker's kind, by name of the thing.
     """
 
     questions: QuestionSet
@@ -75,45 +86,48 @@ class Plan:
 
     # --- dealing -------------------------------------------------------------------------------------
 
-    def meet(self, thing: str, system: str, shown: Shown | None = None) -> None:
-        """Something that this system said is there to be judged; it gets its state.
+    def meet(self, thing: str, system: str, shown: VisibleChoices | None = None) -> None:
+        """Register a thing of this system for judging and give it a state, unless it has one.
 
-        Of people who read before they talk, only the choices that are shown can be given.
+        `shown` limits the choices to those on the page, for workers who read different texts.
         """
         if thing not in self.things:
             state = self._state(system)
-            self.things[thing] = system, state if shown is None else narrowed(self.questions, state, shown)
+            self.things[thing] = (
+                system,
+                state if shown is None else limit_to_choices(self.questions, state, shown),
+            )
 
     def _state(self, system: str) -> State:
-        """How careful workers answer about the next thing of this system.
+        """State of the next thing of this system: the answers of careful workers.
 
-        Where one worker judges each thing, only the rates show, so all are alike. Where several do, each
-        thing has a truth, in which answers are as frequent as the rates say, and is easy or hard to see.
+        If one worker judges each thing, only the rates are visible, so all things are alike. If several do,
+        each thing has a true answer, drawn by the rates, and is easy or hard to judge.
         """
-        of_system = rates(self.questions, self.systems.index(system))
+        of_system = answer_rates(self.questions, self.systems.index(system))
         if self.alone:
             return of_system
         right = self._next(("difficulty", system), DIFFICULTIES)
         truth: Answers = {}
         for question, share in zip(self.questions.questions, of_system, strict=True):
             if question.asked_if is None or question.asked_if.holds(truth):
-                way = self._next((question.key, system), dict(enumerate(share)))
-                answer = ways(question)[way]
+                index = self._next((question.key, system), dict(enumerate(share)))
+                answer = possible_answers(question)[index]
             else:
                 answer = question.otherwise
             if answer is not None:
                 truth[question.key] = answer
-        return seen(self.questions, truth, right)
+        return chances_for_truth(self.questions, truth, right)
 
     def deal(self, thing: str, kind: Kind) -> Answers:
-        """What a worker of this kind answers about it."""
+        """Answers of a worker of this kind about a thing."""
         kind = Kind.CAREFUL if kind is Kind.TWO_TABS else kind
         system, state = self.things[thing]
         answers: Answers = {}
-        for question, share in zip(self.questions.questions, self.as_seen(state, kind), strict=True):
+        for question, share in zip(self.questions.questions, self.answer_chances(state, kind), strict=True):
             if question.asked_if is None or question.asked_if.holds(answers):
-                way = self._next((question.key, system, share, kind), dict(enumerate(share)))
-                if (answer := ways(question)[way]) is not None:
+                index = self._next((question.key, system, share, kind), dict(enumerate(share)))
+                if (answer := possible_answers(question)[index]) is not None:
                     answers[question.key] = answer
         return answers
 
@@ -123,58 +137,62 @@ class Plan:
         found: T = next(self._decks[deck])
         return found
 
-    def as_seen(self, state: State, kind: Kind) -> State:
-        """How such a worker answers about a thing in this state, for each question if it is asked."""
+    def answer_chances(self, state: State, kind: Kind) -> State:
+        """Answer chances of a worker of this kind for a thing in this state, for each question."""
         if kind is Kind.STRAIGHT_LINING:
-            return tuple(first(share) for share in state)
+            return tuple(always_first(share) for share in state)
         if kind is Kind.CARELESS:
-            return tuple(even(share) for share in state)
+            return tuple(uniform_share(share) for share in state)
         return state
 
     def slip(self, answers: Answers) -> Answers:
-        """Other answers than these, by somebody who will take them back."""
+        """Return different answers, given by mistake and corrected later."""
         for question in self.questions.questions:
-            for other in ways(question):
+            for other in possible_answers(question):
                 changed = self._with(answers, question.key, other)
                 if self.questions.check(changed) != self.questions.check(answers):
                     return changed
         raise ValueError(f"The set “{self.questions.key}” can be answered in one way only.")
 
     def _with(self, answers: Answers, key: str, other: Answer | None) -> Answers:
-        """These answers with another one; what is then asked, too, gets the first answer there is."""
+        """Replace one answer; questions that this adds get their first possible answer."""
         changed: Answers = {}
         for question in self.questions.questions:
             if question.asked_if is not None and not question.asked_if.holds(changed):
                 continue
-            answer = other if question.key == key else answers.get(question.key, ways(question)[0])
+            answer = (
+                other if question.key == key else answers.get(question.key, possible_answers(question)[0])
+            )
             if answer is not None:
                 changed[question.key] = answer
         return changed
 
-    # --- what came of it -----------------------------------------------------------------------------
+    # --- saved answers -------------------------------------------------------------------------------
 
     def note(self, thing: str, kind: Kind, answers: Answers) -> None:
-        """These answers are saved for good, so the report must count them."""
+        """Record saved answers, which the report must count."""
         self.recorded.setdefault(thing, []).append((kind, self.questions.check(answers)))
 
     def labels(self, system: str) -> list[Answers]:
-        """All that was recorded about this system."""
-        of_system = [given for thing, given in self.recorded.items() if self.things[thing][0] == system]
-        return [answers for given in of_system for _, answers in given]
+        """All recorded answers about this system."""
+        of_system = [labels for thing, labels in self.recorded.items() if self.things[thing][0] == system]
+        return [answers for labels in of_system for _, answers in labels]
 
     def units(self, kinds: Sequence[Kind] = tuple(Kind), system: str | None = None) -> list[list[State]]:
-        """For each thing, how each worker of these kinds who judged it was to answer."""
+        """For each judged thing, the answer chances of its raters of these kinds."""
         return [
-            [self.as_seen(self.things[thing][1], kind) for kind, _ in given if kind in kinds]
-            for thing, given in self.recorded.items()
+            [self.answer_chances(self.things[thing][1], kind) for kind, _ in labels if kind in kinds]
+            for thing, labels in self.recorded.items()
             if system in (None, self.things[thing][0])
         ]
 
     def mixed(self, shares: Mapping[Kind, float]) -> list[State]:
-        """For each thing, the answers of a worker of whom nobody knows the kind."""
+        """For each thing, the answer chances of a worker of unknown kind, with kinds in these shares."""
         return [
             tuple(
-                _mixture([(share, self.as_seen(state, kind)[question]) for kind, share in shares.items()])
+                _mixture(
+                    [(share, self.answer_chances(state, kind)[question]) for kind, share in shares.items()]
+                )
                 for question, _ in enumerate(state)
             )
             for _, state in self.things.values()
@@ -189,7 +207,7 @@ def _mixture(shares: Sequence[tuple[float, Share]]) -> Share:
 
 
 def dealt(shares: Mapping[T, float], random: Random) -> Iterator[T]:
-    """Without end, by shuffled twenties: each value in its share, give or take one.
+    """Deal values without end in shuffled decks of twenty: each value in its share, give or take one.
 
     Systematic sampling with a random start (Madow 1949): of twenty, each value is expected exactly as often
     as its share says.

@@ -7,7 +7,7 @@ from turnwise.studies.models import Study
 
 
 class Rehearsal(models.Model):
-    """What came of a rehearsal: everything that was planted, compared with its report."""
+    """Result of a rehearsal: all injected effects, compared with its report."""
 
     study = models.OneToOneField(Study, on_delete=models.CASCADE, related_name="outcome")
     findings = models.JSONField(
@@ -23,7 +23,7 @@ class Rehearsal(models.Model):
 
 
 class Attempt(models.Model):
-    """The newest rehearsal of a study that was started with a button: how far it is, or why it broke off."""
+    """Progress of a study's newest rehearsal that was started on its page, or the reason for its failure."""
 
     class State(models.TextChoices):
         QUEUED = "queued", _("Waiting to start")
@@ -55,5 +55,5 @@ class Attempt(models.Model):
         return f"Rehearsal of {self.study}"
 
     @property
-    def is_under_way(self) -> bool:
+    def is_in_progress(self) -> bool:
         return self.state in (self.State.QUEUED, self.State.RUNNING)

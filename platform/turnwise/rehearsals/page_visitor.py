@@ -1,4 +1,4 @@
-"""A visitor of the real pages: keeps cookies, reads forms and tables, submits forms."""
+"""A simulated browser for the real pages: keeps cookies, reads forms and tables, submits forms."""
 
 import json
 import re
@@ -14,19 +14,19 @@ from urllib.parse import urlencode, urljoin
 
 from typing_extensions import override
 
-PATIENCE = 60.0
+TIMEOUT = 60.0
 LIMITED = 429
-# What stands before a server says while there is none behind it.
+# Answers of a reverse proxy while the server behind it is down.
 UNAVAILABLE = (502, 503, 504)
-# A form that is to be sent to another address, too; Python sends it nowhere by itself.
+# Redirect that repeats a POST request at another address; urllib does not follow it by itself.
 REPEATED = 307
 
 
 class PageError(Exception):
-    """A page is not what a visitor of it needs.
+    """A page lacks what the visitor needs, or refuses the request.
 
     Attributes:
-        status: HTTP status of a page that refuses; 0 if there is none.
+        status: HTTP status of the refusal; 0 if there is none.
     """
 
     def __init__(self, message: str, status: int = 0) -> None:
@@ -36,14 +36,14 @@ class PageError(Exception):
 
 @dataclass
 class Form:
-    """A form of a page with the values that it has now."""
+    """A form of a page with its current values."""
 
     action: str
     fields: dict[str, str] = field(default_factory=dict)
 
 
 class Page(HTMLParser):
-    """What a page holds: forms with their values, buttons, rows of tables; by id labels, values, scripts."""
+    """Contents of a page: forms, buttons and table rows; labels, values and scripts by their ids."""
 
     def __init__(self, address: str, text: str) -> None:
         super().__init__()
@@ -63,15 +63,15 @@ class Page(HTMLParser):
 
     @override
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        given = {name: value or "" for name, value in attrs}
+        values = {name: value or "" for name, value in attrs}
         if tag in ("form", "input", "textarea", "select", "option"):
-            self._start_control(tag, given)
+            self._start_control(tag, values)
         elif tag == "label":
-            self._collect(self.labels, given.get("for", ""))
-        elif tag == "script" and "id" in given:
-            self._collect(self.scripts, given["id"])
+            self._collect(self.labels, values.get("for", ""))
+        elif tag == "script" and "id" in values:
+            self._collect(self.scripts, values["id"])
         elif tag == "button":
-            self.buttons.add(given.get("name", ""))
+            self.buttons.add(values.get("name", ""))
         elif tag == "tr":
             self.rows.append([])
         elif tag in ("td", "th") and self.rows:
@@ -114,14 +114,14 @@ class Page(HTMLParser):
             self.rows[-1][-1] += data
 
     def form(self, action: str) -> Form:
-        """The form that is sent to an address with this ending."""
+        """The form whose action ends like this."""
         for each in self.forms:
             if each.action.endswith(action):
                 return each
         raise PageError(f"The page {self.address} has no form for …{action}. It says: {self.text[:2000]}")
 
     def settings(self) -> dict[str, Any]:
-        """What the page tells its script to begin with."""
+        """Settings of the page's script."""
         for name, text in self.scripts.items():
             if name.endswith("-settings"):
                 found: dict[str, Any] = json.loads(text)
@@ -132,15 +132,15 @@ class Page(HTMLParser):
 
 
 class Visitor:
-    """One browser with cookies of its own."""
+    """One browser with its own cookies."""
 
     def __init__(self, server: str, *, waits: float = 0.0) -> None:
-        """Open it. A server that does not answer is asked again, as people reload, for so many seconds."""
+        """Open the browser. If the server does not answer, requests are repeated for `waits` seconds."""
         self.server = server
         self._waits = waits
         self.cookies = CookieJar()
         self.page = Page(server, "")
-        """The page that was opened last."""
+        """The most recent page."""
         self._opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(self.cookies))
 
     def get(self, path: str) -> Page:
@@ -153,7 +153,7 @@ class Visitor:
         return self._open(urljoin(page.address, form.action), urlencode(fields).encode())
 
     def download(self, path: str) -> list[dict[str, Any]]:
-        """A file of JSON Lines."""
+        """Download a file of JSON Lines."""
         return [json.loads(line) for line in self.get(path).text.splitlines()]
 
     def _open(self, address: str, body: bytes | None) -> Page:
@@ -162,25 +162,25 @@ class Visitor:
         while True:
             waited = time.monotonic() - began
             try:
-                with self._opener.open(request, timeout=PATIENCE) as response:
+                with self._opener.open(request, timeout=TIMEOUT) as response:
                     self.page = Page(response.url, response.read().decode())
                     return self.page
             except urllib.error.HTTPError as error:
                 if error.code == REPEATED:
                     return self._open(urljoin(address, error.headers["Location"]), body)
-                if waited > self._patience(error.code):
-                    said = _gist(error.read().decode(errors="replace"))
-                    raise PageError(f"{address} answers {error.code}: {said}", error.code) from None
+                if waited > self._retry_seconds(error.code):
+                    text = _gist(error.read().decode(errors="replace"))
+                    raise PageError(f"{address} answers {error.code}: {text}", error.code) from None
             except (OSError, HTTPException) as error:
                 if waited >= self._waits:
                     reason = getattr(error, "reason", repr(error))
                     raise PageError(f"{address} does not answer ({reason}). Is the server up?") from None
             time.sleep(2)
 
-    def _patience(self, status: int) -> float:
-        """For how many seconds a page that refuses with this status is asked for again."""
-        if status == LIMITED:  # all our workers come from one address, which may start only so many a minute
-            return 2 * PATIENCE
+    def _retry_seconds(self, status: int) -> float:
+        """Seconds for which a request that failed with this status is repeated."""
+        if status == LIMITED:  # all simulated workers share one address, which has a rate limit
+            return 2 * TIMEOUT
         return self._waits if status in UNAVAILABLE else -1.0
 
     def cookie_header(self) -> str:
@@ -188,6 +188,6 @@ class Visitor:
 
 
 def _gist(html: str) -> str:
-    """The words of a page, without its tags."""
+    """The text of a page without its tags."""
     start = max(0, html.find("<main"))
     return " ".join(re.sub(r"<[^>]*>", " ", html[start : start + 1500]).split())

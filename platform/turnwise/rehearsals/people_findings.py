@@ -1,4 +1,4 @@
-"""Whether a report says what simulated workers said of themselves. Pure."""
+"""Compares a report's questionnaire tables with the simulated workers' answers about themselves. Pure."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -7,54 +7,54 @@ from typing import Any
 from evaluation.questions import Kind, Question, is_same
 from turnwise.rehearsals.findings import Finding
 from turnwise.rehearsals.injected_effects import Answers, Plan
-from turnwise.rehearsals.scenarios import rates, ways
-from turnwise.rehearsals.simulated_worker import EVERYBODY, People
+from turnwise.rehearsals.scenarios import answer_rates, possible_answers
+from turnwise.rehearsals.simulated_worker import EVERYBODY, SelfReports
 
 FAR = 3.3
-"""So many standard errors from a planted share only one report of a thousand would be by chance."""
+"""Standard errors from the injected share that one correct report in a thousand exceeds by chance."""
 
 
-def findings_about(people: People, result: Mapping[str, Any]) -> list[Finding]:
-    """What they said, compared with the report."""
+def findings_about(people: SelfReports, result: Mapping[str, Any]) -> list[Finding]:
+    """Compare the workers' answers about themselves with the report."""
     found: list[Finding] = []
-    for told in result.get("people", ()):
-        plan = people.plans[told["question_set"]]
-        given = plan.labels(EVERYBODY)
-        found.append(_counts(plan, told, given, people.left_out[told["question_set"]]))
-        if given:
-            found += _shares(plan, told)
+    for table in result.get("people", ()):
+        plan = people.plans[table["question_set"]]
+        answers = plan.labels(EVERYBODY)
+        found.append(_counts(plan, table, answers, people.left_out[table["question_set"]]))
+        if answers:
+            found += _shares(plan, table)
     return found
 
 
-def _counts(plan: Plan, told: Mapping[str, Any], given: Sequence[Answers], left_out: int) -> Finding:
-    """Nothing is lost and nothing is made up, so these are equal, not near."""
+def _counts(plan: Plan, table: Mapping[str, Any], labels: Sequence[Answers], left_out: int) -> Finding:
+    """Compare counts, which must be equal: no answer is lost or invented."""
     alike = all(
-        _counted(question, given) == [choice["answers"] for choice in figures.get("choices", ())]
-        for question, figures in zip(plan.questions.questions, told["questions"], strict=True)
+        _counted(question, labels) == [choice["answers"] for choice in figures.get("choices", ())]
+        for question, figures in zip(plan.questions.questions, table["questions"], strict=True)
     )
     how = (
         "each answer as often as the report says" if alike else "NOT each answer as often as the report says"
     )
     return Finding(
-        alike and (told["answers"], told["left_out"]) == (len(given), left_out),
-        f"{told['title']}: the report counts {told['answers']} answers, and {told['left_out']} who left them "
-        f"out; the workers gave {len(given)}, {how}, and {left_out} left them out.",
+        alike and (table["answers"], table["left_out"]) == (len(labels), left_out),
+        f"{table['title']}: the report counts {table['answers']} answers, and {table['left_out']} who left them "
+        f"out; the workers gave {len(labels)}, {how}, and {left_out} left them out.",
     )
 
 
-def _counted(question: Question, given: Sequence[Answers]) -> list[int]:
-    """How often each choice was given; nothing of free text."""
+def _counted(question: Question, labels: Sequence[Answers]) -> list[int]:
+    """Number of answers with each choice; empty for free text."""
     if question.kind is Kind.TEXT:
         return []
-    answers = [each[question.key] for each in given if question.key in each]
+    answers = [each[question.key] for each in labels if question.key in each]
     chosen = [each for answer in answers for each in (answer if isinstance(answer, list) else [answer])]
     return [sum(is_same(choice.value, each) for each in chosen) for choice in question.choices]
 
 
-def _shares(plan: Plan, told: Mapping[str, Any]) -> Iterator[Finding]:
-    """Of each question that everybody is asked, the choice whose share is farthest from what was planted."""
-    planted = rates(plan.questions, plan.systems.index(EVERYBODY))
-    for question, share, figures in zip(plan.questions.questions, planted, told["questions"], strict=True):
+def _shares(plan: Plan, table: Mapping[str, Any]) -> Iterator[Finding]:
+    """For each required question, check the choice whose share is farthest from the injected one."""
+    planted = answer_rates(plan.questions, plan.systems.index(EVERYBODY))
+    for question, share, figures in zip(plan.questions.questions, planted, table["questions"], strict=True):
         if question.asked_if or not question.required or question.kind is Kind.TEXT:
             continue
         number = figures["answers"]
@@ -62,8 +62,10 @@ def _shares(plan: Plan, told: Mapping[str, Any]) -> Iterator[Finding]:
         for choice, of_choice in zip(question.choices, figures["choices"], strict=True):
             wanted = sum(
                 chance
-                for way, chance in zip(ways(question), share, strict=True)
-                if any(is_same(choice.value, each) for each in (way if isinstance(way, list) else [way]))
+                for answer, chance in zip(possible_answers(question), share, strict=True)
+                if any(
+                    is_same(choice.value, each) for each in (answer if isinstance(answer, list) else [answer])
+                )
             )
             error = math.sqrt(wanted * (1 - wanted) / number)
             gaps.append(

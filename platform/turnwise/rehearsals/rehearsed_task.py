@@ -1,7 +1,4 @@
-"""How much of a judging study so many simulated workers can judge, and who of them reads what. Pure.
-
-What a task says whose studies can be rehearsed.
-"""
+"""Interface of tasks that can be rehearsed, and the capacity of simulated workers for judging. Pure."""
 
 from abc import abstractmethod
 from collections import Counter
@@ -14,37 +11,37 @@ from typing import Any, ClassVar
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from turnwise.judging.queue.services import AHEAD
+from turnwise.judging.queue.services import LEASED_AHEAD
 from turnwise.rehearsals.findings import Finding
 from turnwise.rehearsals.injected_effects import Kind, Plan, mix
 from turnwise.rehearsals.simulation import SimulatedWorker, Work
 from turnwise.studies.models import Study
 from turnwise.studies.tasks import StudyTask
 
-# Items are judged by different workers, so the last ones find few that are still for them.
+# Spare capacity: raters of an item must differ, so the last workers find few items that they may judge.
 SPARE = 1.05
-# Items that somebody who leaves holds. Each may cost the latecomers, who fill them, a place elsewhere.
-HELD = AHEAD
+# Items held by a worker who leaves. Latecomers judge them, which may cost each a slot of another item.
+HELD = LEASED_AHEAD
 
 
-class TooFewError(ValueError):
-    """So many workers cannot give an item all its raters."""
+class TooFewWorkersError(ValueError):
+    """There are too few workers for the raters that each item needs."""
 
 
 @dataclass(frozen=True, slots=True)
-class Seat:
-    """Of one worker: how they work, and which language they read."""
+class WorkerProfile:
+    """Kind and language of one simulated worker."""
 
     kind: Kind
     language: str
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
-    """What simulated workers judge.
+class Capacity:
+    """Amount of judging that fits the simulated workers.
 
     Attributes:
-        items: by language, how many of the study's items.
+        items: number of the study's items by language.
         batch_size: items of each worker.
     """
 
@@ -52,32 +49,34 @@ class Room:
     batch_size: int
 
 
-def seats(workers: int, languages: Sequence[str]) -> list[Seat]:
-    """Everybody who comes. Languages go round, and kinds differently, so that all kinds read all of them."""
-    return [Seat(kind, languages[number % len(languages)]) for number, kind in enumerate(mix(workers))]
+def worker_profiles(workers: int, languages: Sequence[str]) -> list[WorkerProfile]:
+    """Profiles of all workers. Kinds and languages rotate differently, so that all combinations occur."""
+    return [
+        WorkerProfile(kind, languages[number % len(languages)]) for number, kind in enumerate(mix(workers))
+    ]
 
 
-def room(items: Mapping[str, int], *, raters: int, batch_size: int, workers: int) -> Room:
-    """So many items that these workers give each of them all its raters, and work for everybody.
+def capacity_for(items: Mapping[str, int], *, raters: int, batch_size: int, workers: int) -> Capacity:
+    """Choose the number of items and the batch size, so that each item gets all its raters.
 
     Args:
-        items: by language, the items of the study; each language has some.
+        items: number of the study's items by language; none is 0.
         raters: different workers who judge each item.
-        batch_size: most items that one worker judges.
-        workers: simulated ones, of all kinds.
+        batch_size: most items for one worker.
+        workers: simulated workers of all kinds.
 
     Raises:
-        TooFewError: fewer workers of a language stay to the end than an item wants raters.
+        TooFewError: fewer workers of a language stay to the end than an item needs raters.
     """
     if _staying(workers, items) < raters:
         enough = next(more for more in count(workers) if _staying(more, items) >= raters)
         each = " in each language" if len(items) > 1 else ""
-        raise TooFewError(
+        raise TooFewWorkersError(
             f"Each item wants {raters} different raters, and only {_staying(workers, items)} of {workers} "
             f"simulated workers stay to the end{each}. Use --workers {enough} or more."
         )
-    come = seats(workers, list(items))
-    judge = {code: sum(share(seat.kind) for seat in come if seat.language == code) for code in items}
+    come = worker_profiles(workers, list(items))
+    judge = {code: sum(batch_share(seat.kind) for seat in come if seat.language == code) for code in items}
     leave = Counter(seat.language for seat in come if seat.kind is Kind.LEAVING)
     lost = {code: HELD * (raters - 1) * leave[code] for code in items}
     per_item = SPARE * raters
@@ -86,11 +85,11 @@ def room(items: Mapping[str, int], *, raters: int, batch_size: int, workers: int
         for code, there in items.items()
     }
     wanted = max((per_item * chosen[code] + lost[code]) / judge[code] for code in items)
-    return Room(chosen, min(batch_size, ceil(wanted)))
+    return Capacity(chosen, min(batch_size, ceil(wanted)))
 
 
-def latecomers(come: Sequence[Seat], raters: int) -> set[int]:
-    """Who comes when the others are through: in each language as many as fill what leaving ones held."""
+def latecomers(come: Sequence[WorkerProfile], raters: int) -> set[int]:
+    """Numbers of the workers who start last: in each language enough to judge what leaving workers held."""
     late: set[int] = set()
     for language in {seat.language for seat in come if seat.kind is Kind.LEAVING}:
         stay = [
@@ -101,15 +100,15 @@ def latecomers(come: Sequence[Seat], raters: int) -> set[int]:
 
 
 def _staying(workers: int, items: Mapping[str, int]) -> int:
-    """Workers who do not leave, of the language that has the fewest."""
-    come = seats(workers, list(items))
+    """Number of workers who stay to the end, in the language with the fewest."""
+    come = worker_profiles(workers, list(items))
     return min(
         sum(seat.language == code and seat.kind is not Kind.LEAVING for seat in come) for code in items
     )
 
 
-def share(kind: Kind) -> float:
-    """How much of a batch a worker of this kind judges."""
+def batch_share(kind: Kind) -> float:
+    """Share of a batch that a worker of this kind judges."""
     return 0.5 if kind is Kind.LEAVING else 1.0
 
 
@@ -122,54 +121,54 @@ class UnrehearsableError(Exception):
 
 @dataclass(frozen=True)
 class Crowd:
-    """Who comes to a rehearsal.
+    """The simulated workers of a rehearsal.
 
     Attributes:
-        plan: what they are dealt of what the report begins with; None where nothing is judged.
-        seats: of each worker, in the order in which they come.
-        late: who of them comes when the others are through.
-        why_late: what is said before these come, as they may take a while.
-        worker: the worker with this number and seat.
-        raters: how many judge the same thing.
-        beside: what they are dealt of everything else that the study asks, in its order.
-        also: what else the report, or the study's pages, must say of what they did.
-        more: what helps where there is too little to tell, if it is not the usual.
+        plan: dealt answers of the report's first ask; None if nothing is judged.
+        seats: profile of each worker, in the order in which they start.
+        late: numbers of the workers who start after the others have finished.
+        late_notice: message before these start, because they may take a while.
+        worker: makes the worker with this number and profile.
+        raters: number of raters of each thing.
+        further_plans: dealt answers of the study's further asks, in their order.
+        further_findings: compares the work with further parts of the report or the study's pages.
+        advice: advice for undecided findings, if it is not the usual one.
     """
 
     plan: Plan | None
-    seats: Sequence[Seat]
+    worker_profiles: Sequence[WorkerProfile]
     late: set[int]
-    worker: Callable[[int, Seat], SimulatedWorker]
+    worker: Callable[[int, WorkerProfile], SimulatedWorker]
     raters: int = 1
-    beside: Sequence[Plan] = ()
-    also: Callable[[Sequence[Work], Mapping[str, Any]], Sequence[Finding]] | None = None
-    more: str = ""
-    why_late: str = ""
+    further_plans: Sequence[Plan] = ()
+    further_findings: Callable[[Sequence[Work], Mapping[str, Any]], Sequence[Finding]] | None = None
+    advice: str = ""
+    late_notice: str = ""
 
 
 class RehearsedTask(StudyTask):
     """A task that simulated workers can do.
 
     Attributes:
-        enough: what so many of them are enough for, with `%(n)s`.
+        enough: text about what the suggested number of workers suffices for, with `%(n)s`.
     """
 
     has_rehearsals = True
     enough: ClassVar[str | Promise] = _("%(n)s are enough to find every planted score.")
 
     def enough_workers(self, study: Study) -> int:
-        """How many simulated workers find out whether all that is planted in such a study is recovered."""
+        """Number of simulated workers that suffices to check every injected effect of the study."""
         del study
         return FEWEST_WORKERS
 
     @abstractmethod
     def copied(self, study: Study, workers: int) -> Study:
-        """A draft of the same study, made with `rehearsals.services.copied`, with room for so many workers.
+        """Copy the study as a draft with places for this many workers, by `rehearsals.services.copy_study`.
 
         Raises:
-            UnrehearsableError: there is nothing to do in it, or too few workers for it.
+            UnrehearsableError: the study has no work to do, or needs more workers.
         """
 
     @abstractmethod
     def crowd(self, rehearsal: Study, server: str, workers: int) -> Crowd:
-        """So many workers who come to the rehearsal on this server."""
+        """Make this many workers for the rehearsal on this server."""

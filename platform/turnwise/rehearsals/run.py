@@ -1,7 +1,4 @@
-"""A rehearsal from its first worker to its last finding.
-
-Rehearsals that are started with a button, and what is told of them meanwhile.
-"""
+"""Runs a rehearsal from its first worker to its last finding, and records the progress for its page."""
 
 import asyncio
 import re
@@ -26,15 +23,15 @@ from turnwise.accounts.models import User
 from turnwise.crowd.models import Participation
 from turnwise.crowd.places import ending
 from turnwise.judging.models import Slot
-from turnwise.live.jobs import REHEARSALS, is_worked_on, only_here, why_ended
-from turnwise.rehearsals.expected_results import foreseen
-from turnwise.rehearsals.findings import Outcome, allowed, findings_of_all
+from turnwise.live.jobs import REHEARSALS, describe_failure, exclusive_lock, is_locked
+from turnwise.rehearsals.expected_results import forecast_alphas
+from turnwise.rehearsals.findings import Outcome, allow_chance_misses, findings_for_all_asks
 from turnwise.rehearsals.injected_effects import HONEST, Plan
 from turnwise.rehearsals.models import Attempt
 from turnwise.rehearsals.people_findings import findings_about
-from turnwise.rehearsals.rehearsed_task import Crowd, RehearsedTask, share
-from turnwise.rehearsals.services import keep
-from turnwise.rehearsals.simulated_worker import LOST, MismatchError, People
+from turnwise.rehearsals.rehearsed_task import Crowd, RehearsedTask, batch_share
+from turnwise.rehearsals.services import save_outcome
+from turnwise.rehearsals.simulated_worker import LOST, MismatchError, SelfReports
 from turnwise.rehearsals.simulation import Work
 from turnwise.reports import services as reports
 from turnwise.reports.descriptions import said_of_themselves, sets_about_people
@@ -50,49 +47,49 @@ Say = Callable[[str], None]
 
 
 def run(rehearsal: Study, *, server: str, workers: int, at_once: int, say: Say) -> Outcome:
-    """Send the workers, close the rehearsal, compute its report, compare, and keep what was found.
+    """Send the workers, close the rehearsal, compute its report, and store the findings.
 
     Raises:
-        MismatchError, PageError: a worker was refused what they should have got.
+        MismatchError, PageError: the server refused a correct step of a worker.
     """
     task = task_of(rehearsal)
     assert isinstance(task, RehearsedTask)
-    crowd, people = task.crowd(rehearsal, server, workers), People.asked(sets_about_people(rehearsal))
+    crowd, people = task.crowd(rehearsal, server, workers), SelfReports.about(sets_about_people(rehearsal))
     if crowd.plan and not crowd.plan.alone:
-        say(_foreseen(crowd, crowd.plan))
+        say(_describe_expected_alphas(crowd, crowd.plan))
     try:
-        # Who are to meet have to be there at the same time.
-        done = asyncio.run(_everybody(rehearsal, crowd, people, max(at_once, task.together), say))
+        # Workers who are to meet must be present at the same time.
+        done = asyncio.run(_send_workers(rehearsal, crowd, people, max(at_once, task.together), say))
     finally:
-        set_state(rehearsal.pk, Study.State.CLOSED)  # nobody else comes in by mistake
+        set_state(rehearsal.pk, Study.State.CLOSED)  # no person enters by mistake
     _exclude(rehearsal, done)
-    result = _said(rehearsal, say)
-    found = findings_of_all(crowd.plan, crowd.beside, done, result) if crowd.plan else []
-    if crowd.also:
-        found += crowd.also(done, result)
+    result = _report_result(rehearsal, say)
+    found = findings_for_all_asks(crowd.plan, crowd.further_plans, done, result) if crowd.plan else []
+    if crowd.further_findings:
+        found += crowd.further_findings(done, result)
     found += findings_about(people, result)
-    outcome = Outcome(allowed(found), crowd.plan, crowd.more)
-    keep(rehearsal, outcome)
+    outcome = Outcome(allow_chance_misses(found), crowd.plan, crowd.advice)
+    save_outcome(rehearsal, outcome)
     return outcome
 
 
-def _said(rehearsal: Study, say: Say) -> Mapping[str, Any]:
-    """What the report says; where there is none, what its page says people said of themselves."""
+def _report_result(rehearsal: Study, say: Say) -> Mapping[str, Any]:
+    """Result of the report; for a task without one, only the answers that people gave about themselves."""
     if not isinstance(task_of(rehearsal), TaskWithReport):
         return {"people": said_of_themselves(rehearsal)}
     say("Computing the report.")
-    result: Mapping[str, Any] | None = _reported(rehearsal).result
+    result: Mapping[str, Any] | None = _build_report(rehearsal).result
     assert result is not None
     return result
 
 
-def _foreseen(crowd: Crowd, plan: Plan) -> str:
+def _describe_expected_alphas(crowd: Crowd, plan: Plan) -> str:
     kinds = Counter(seat.kind for seat in crowd.seats)
-    all_of_them = sum(share(kind) * come for kind, come in kinds.items())
-    shares = {kind: share(kind) * come / all_of_them for kind, come in kinds.items()}
+    all_of_them = sum(batch_share(kind) * come for kind, come in kinds.items())
+    shares = {kind: batch_share(kind) * come / all_of_them for kind, come in kinds.items()}
     each = [
         f"{alpha:.2f} for “{' '.join(filter(None, (plan.questions.question(key).wording, choice)))}”"
-        for (key, choice), alpha in foreseen(plan, shares, crowd.raters).items()
+        for (key, choice), alpha in forecast_alphas(plan, shares, crowd.raters).items()
         if not isinstance(alpha, Undefined)
     ]
     if not each:
@@ -103,7 +100,9 @@ def _foreseen(crowd: Crowd, plan: Plan) -> str:
     )
 
 
-async def _everybody(rehearsal: Study, crowd: Crowd, people: People, at_once: int, say: Say) -> list[Work]:
+async def _send_workers(
+    rehearsal: Study, crowd: Crowd, people: SelfReports, at_once: int, say: Say
+) -> list[Work]:
     room = asyncio.Semaphore(at_once)
     everybody, began = set(range(len(crowd.seats))), time.monotonic()
     done: list[Work] = []
@@ -123,39 +122,41 @@ async def _everybody(rehearsal: Study, crowd: Crowd, people: People, at_once: in
         done.append(work)
         say(f"{len(done)} of {len(everybody)} workers are done.")
 
-    await _together(took_part, everybody - crowd.late)
+    await _run_workers(took_part, everybody - crowd.late)
     if crowd.late:
-        began += await _leases_over(rehearsal, say)
-        if crowd.why_late:
-            say(crowd.why_late)
-        await _together(took_part, crowd.late)
+        began += await _wait_for_leases(rehearsal, say)
+        if crowd.late_notice:
+            say(crowd.late_notice)
+        await _run_workers(took_part, crowd.late)
     _sum_up(done, time.monotonic() - began, say)
     return done
 
 
 def _record(crowd: Crowd, work: Work) -> None:
-    """Note what the report must count: a conversation once it is finished, a judgment at once."""
+    """Record the labels that the report must count: all judgments, but only finished conversations."""
     if crowd.plan and (work.finished or not crowd.plan.alone):
-        for plan, labels in zip((crowd.plan, *crowd.beside), (work.labels, *work.beside), strict=False):
+        for plan, labels in zip(
+            (crowd.plan, *crowd.further_plans), (work.labels, *work.further_labels), strict=False
+        ):
             for thing, answers in labels.items():
                 plan.note(thing, work.kind, answers)
 
 
 def _sum_up(done: Sequence[Work], seconds: float, say: Say) -> None:
-    if given := sum(len(labels) for work in done for labels in (work.labels, *work.beside)):
-        say(f"They gave {given} labels in {seconds:.1f}\u00a0s of work, {given / seconds:.0f} a second.")
-    if idle := sum(not (work.given or work.waited_in_vain) for work in done):
+    if labels := sum(len(each) for work in done for each in (work.labels, *work.further_labels)):
+        say(f"They gave {labels} labels in {seconds:.1f}\u00a0s of work, {labels / seconds:.0f} a second.")
+    if idle := sum(not (work.work_id or work.waited_in_vain) for work in done):
         say(f"{idle} of them came when nothing was left to do.")
 
 
-async def _together(come: Callable[[int], Coroutine[Any, Any, None]], numbers: set[int]) -> None:
+async def _run_workers(come: Callable[[int], Coroutine[Any, Any, None]], numbers: set[int]) -> None:
     async with asyncio.TaskGroup() as group:
         for number in sorted(numbers):
             group.create_task(come(number))
 
 
-async def _leases_over(rehearsal: Study, say: Say) -> float:
-    """Wait until the items that those who left have before them are free for others; for how many seconds."""
+async def _wait_for_leases(rehearsal: Study, say: Say) -> float:
+    """Wait until the leases of workers who left have expired; returns the seconds waited."""
 
     @database_sync_to_async
     def last() -> float:
@@ -171,15 +172,15 @@ async def _leases_over(rehearsal: Study, say: Say) -> float:
 
 
 def _exclude(rehearsal: Study, done: Sequence[Work]) -> None:
-    """As an admin would who has seen through them."""
+    """Exclude careless workers, as an attentive study owner would."""
     suspects = {work.code: work.kind for work in done if work.finished and work.kind not in HONEST}
-    of_them = Participation.objects.filter(study=rehearsal, resume_code__in=suspects)
-    for pk, code in of_them.values_list("pk", "resume_code"):
+    participations = Participation.objects.filter(study=rehearsal, resume_code__in=suspects)
+    for pk, code in participations.values_list("pk", "resume_code"):
         ending.exclude(pk, reason=f"Rehearsal: {suspects[code]}", by=rehearsal.owner)
 
 
-def _reported(rehearsal: Study) -> Report:
-    """The report of all that happened, computed here unless a job is already at it."""
+def _build_report(rehearsal: Study) -> Report:
+    """Compute the report of the rehearsal, or wait for a job that already computes it."""
     rehearsal.refresh_from_db()
     deadline = time.monotonic() + REPORT_SECONDS
     while time.monotonic() < deadline:
@@ -195,19 +196,19 @@ def _reported(rehearsal: Study) -> Report:
 
 
 MOST_WORKERS = 500
-# Of all studies together: each has a web server of its own and keeps bots busy.
+# Limit for all studies together: each rehearsal runs its own web server and keeps bots busy.
 MOST_AT_ONCE = 2
-# A process that has not begun, or said anything, for so long is looked after.
-PATIENCE = timedelta(minutes=2)
+# After this long without progress, check whether the rehearsal's process is still alive.
+TIMEOUT = timedelta(minutes=2)
 _DONE = re.compile(r"(\d+) of \d+ workers are done")
 
 
 @transaction.atomic
-def begin(study: Study, workers: int, *, by: User) -> Attempt:
-    """Note that a rehearsal is wanted; `turnwise.rehearsals.tasks` sends it on its way.
+def create_attempt(study: Study, workers: int, *, by: User) -> Attempt:
+    """Record the request for a rehearsal; `turnwise.rehearsals.tasks` starts it.
 
     Raises:
-        ValidationError: it cannot be rehearsed, or not now; says why and what to do.
+        ValidationError: the study cannot be rehearsed, or not now; says why and what to do.
     """
     if study.rehearsal_of_id or not isinstance(task_of(study), RehearsedTask):
         raise ValidationError(_("Nobody takes part in this study, so there is nothing to rehearse."))
@@ -218,16 +219,16 @@ def begin(study: Study, workers: int, *, by: User) -> Attempt:
             _("%(workers)s simulated workers cannot come. Use a number from 1 to %(most)s.")
             % {"workers": workers, "most": MOST_WORKERS}
         )
-    under_way = [each for each in Attempt.objects.select_for_update() if look_after(each).is_under_way]
+    under_way = [each for each in Attempt.objects.select_for_update() if refresh_attempt(each).is_in_progress]
     if any(each.study_id == study.pk for each in under_way):
         raise ValidationError(_("This study is already being rehearsed. Wait until that is over."))
     if len(under_way) >= MOST_AT_ONCE:
-        said = ngettext(
+        message = ngettext(
             "%(n)s rehearsal is in progress. Start this one once it is over.",
             "%(n)s rehearsals are in progress. Start this one once one of them is over.",
             len(under_way),
         )
-        raise ValidationError(said % {"n": len(under_way)})
+        raise ValidationError(message % {"n": len(under_way)})
     now = timezone.now()
     fresh = {"workers": workers, "by": by, "state": Attempt.State.QUEUED, "done": 0, "said": "", "reason": ""}
     attempt, _is_new = Attempt.objects.update_or_create(
@@ -236,45 +237,45 @@ def begin(study: Study, workers: int, *, by: User) -> Attempt:
     return attempt
 
 
-def look_after(attempt: Attempt) -> Attempt:
-    """The attempt as it is; one whose process is gone has failed."""
-    silent = timezone.now() - attempt.told_at > PATIENCE
-    if attempt.is_under_way and silent and not is_worked_on(REHEARSALS, attempt.study_id):
+def refresh_attempt(attempt: Attempt) -> Attempt:
+    """Return the current attempt; mark it as failed if its process has died."""
+    silent = timezone.now() - attempt.told_at > TIMEOUT
+    if attempt.is_in_progress and silent and not is_locked(REHEARSALS, attempt.study_id):
         _fail(attempt, _("Its process ended unexpectedly; the log says why. Rehearse again."))
         attempt.refresh_from_db()
     return attempt
 
 
 @contextmanager
-def noted(study: Study, say: Say) -> Iterator[Say]:
-    """Tell what is said inside also to the study's page, and how it ended.
+def record_progress(study: Study, say: Say) -> Iterator[Say]:
+    """Store the messages of the block for the study's page, and how it ended.
 
     Raises:
-        ValidationError: nobody wants it any more, or another process is at it.
+        ValidationError: the attempt is over, or another process carries it out.
     """
     attempt = Attempt.objects.filter(study=study).first()
-    with only_here(REHEARSALS, study.pk) as is_ours:
-        if attempt is None or not is_ours or not attempt.is_under_way:
+    with exclusive_lock(REHEARSALS, study.pk) as is_ours:
+        if attempt is None or not is_ours or not attempt.is_in_progress:
             raise ValidationError(_("“%(title)s” is not waiting for a rehearsal.") % {"title": study.title})
 
         mine = Attempt.objects.filter(pk=attempt.pk)
 
         def note(words: str) -> None:
-            through = _DONE.match(words)
-            # The page says in its own words how many are through.
-            news: dict[str, Any] = {"done": int(through[1]), "said": ""} if through else {"said": words}
+            finished = _DONE.match(words)
+            # The page has its own text for the number of finished workers.
+            news: dict[str, Any] = {"done": int(finished[1]), "said": ""} if finished else {"said": words}
             mine.update(state=Attempt.State.RUNNING, told_at=timezone.now(), **news)
 
-        def told(words: str) -> None:
+        def say_and_store(words: str) -> None:
             say(words)
             notes.submit(note, words)
 
-        # What is said in the midst of an event loop, too, is written down in order by one thread.
+        # One thread writes the messages in order, because they also come from inside an event loop.
         with ThreadPoolExecutor(1) as notes:
             try:
-                yield told
+                yield say_and_store
             except BaseException as error:
-                notes.submit(_fail, attempt, str(error) or why_ended(error))
+                notes.submit(_fail, attempt, str(error) or describe_failure(error))
                 raise
             else:
                 notes.submit(mine.update, state=Attempt.State.DONE, told_at=timezone.now())
@@ -282,8 +283,8 @@ def noted(study: Study, say: Say) -> Iterator[Say]:
                 notes.submit(connections.close_all)
 
 
-def give_up(study: Study, reason: str) -> None:
-    """It cannot be sent on its way."""
+def fail_attempt(study: Study, reason: str) -> None:
+    """Mark the study's attempt as failed, because it could not be started."""
     for attempt in Attempt.objects.filter(study=study):
         _fail(attempt, reason)
 

@@ -1,4 +1,4 @@
-"""A rehearsal is a copy of its study. It is kept apart from it, and can be deleted with all that is in it."""
+"""Creates, stores and deletes rehearsals. A rehearsal is a copy of its study with its own data."""
 
 from django.db import transaction
 from django.db.models import QuerySet
@@ -14,21 +14,21 @@ from turnwise.responses.models import ResponseRun
 from turnwise.studies.models import Study, StudyBot
 from turnwise.studies.services import fields_of_copy, save_study, set_state
 from turnwise.studies.tasks import task_of
-from turnwise.trash.soft_delete import Kept
+from turnwise.trash.soft_delete import SoftDeleter
 
 
 def enough_workers(study: Study) -> int:
-    """How many simulated workers find something out."""
+    """Suggested number of simulated workers for a study."""
     task = task_of(study)
     return task.enough_workers(study) if isinstance(task, RehearsedTask) else FEWEST_WORKERS
 
 
 @transaction.atomic
 def make_rehearsal(study: Study, workers: int) -> Study:
-    """An open copy of the study with room for so many workers; an earlier rehearsal is deleted.
+    """Create an open copy of the study for this many workers; an earlier rehearsal is deleted.
 
     Raises:
-        UnrehearsableError: there is nothing to talk with or to judge, or too few workers for it.
+        UnrehearsableError: the study has no work to do, or needs more workers.
     """
     if study.rehearsal_of_id:
         raise UnrehearsableError(f"“{study.title}” is a rehearsal itself. Name the study that it is of.")
@@ -43,15 +43,15 @@ def make_rehearsal(study: Study, workers: int) -> Study:
 
 
 def bots_of(study: Study) -> QuerySet[StudyBot]:
-    """The bots that workers of the study talk with."""
+    """Active bots with a target, which workers of the study talk with."""
     return study.study_bots.filter(bot__active=True, target__gt=0).select_related("bot")
 
 
-def copied(study: Study, targets: dict[Bot, int]) -> Study:
-    """The study once more with no results, in the place of its earlier rehearsal."""
+def copy_study(study: Study, targets: dict[Bot, int]) -> Study:
+    """Copy the study without results; the copy replaces an earlier rehearsal."""
     for earlier in Study.objects.filter(rehearsal_of=study):
         delete_rehearsal(earlier)
-    # Simulated workers are not paid, and need not try the questions: they know what is planted.
+    # Simulated workers are not paid, and need no practice: their answers are decided beforehand.
     fields = fields_of_copy(study) | {"pay_amount": 0, "practice": False}
     consent = study.consent_versions.last()
     return save_study(
@@ -64,8 +64,8 @@ def copied(study: Study, targets: dict[Bot, int]) -> Study:
 
 
 @transaction.atomic
-def keep(rehearsal: Study, outcome: Outcome) -> Rehearsal:
-    """Store what came of a rehearsal, for its report's page."""
+def save_outcome(rehearsal: Study, outcome: Outcome) -> Rehearsal:
+    """Store the outcome of a rehearsal for its page."""
     Rehearsal.objects.filter(study=rehearsal).delete()
     return Rehearsal.objects.create(
         study=rehearsal,
@@ -77,20 +77,20 @@ def keep(rehearsal: Study, outcome: Outcome) -> Rehearsal:
 
 
 @transaction.atomic
-def delete_rehearsal(rehearsal: Study) -> Kept:
-    """Delete a rehearsal with its simulated workers and all that they did.
+def delete_rehearsal(rehearsal: Study) -> SoftDeleter:
+    """Delete a rehearsal with its simulated workers and all their data.
 
     Returns:
-        What was deleted, for whoever wants to be able to put it back.
+        The soft delete, which a caller can store for an undo.
 
     Raises:
-        ValueError: this is no rehearsal; nothing was deleted.
+        ValueError: the study is not a rehearsal; nothing was deleted.
     """
     if rehearsal.rehearsal_of_id is None:
         raise ValueError(f"Study {rehearsal.pk} is not a rehearsal, so it is not deleted.")
     workers = Worker.objects.filter(participations__study=rehearsal)
     only_here = list(workers.exclude(participations__study__rehearsal_of=None).values_list("pk", flat=True))
-    kept = Kept()
+    kept = SoftDeleter()
     kept.delete(Label.objects.filter(study=rehearsal))
     kept.delete(Dialogue.objects.filter(study=rehearsal))
     kept.delete(Participation.objects.filter(study=rehearsal))

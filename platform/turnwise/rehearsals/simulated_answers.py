@@ -1,6 +1,6 @@
-"""What simulated people say to each other. Pure.
+"""Texts that simulated people write to each other. Pure.
 
-No two of the sentences are alike by the rule of repetition, so only what is planted to repeat one does.
+No two sentences count as a repetition of each other, so only the injected repetitions are found.
 """
 
 from collections.abc import Sequence
@@ -47,31 +47,31 @@ SENTENCES = (
     "Fishing means sitting quietly with an excuse.",
     "They say honey keeps for thousands of years.",
 )
-MACHINE = "Certainly! Here is a response that fits."
-"""As assistant programs begin, which is not taken from people."""
-AGAIN = "Yes, I think so too, it really is like that."
-"""What those say again and again who answer straight down the line."""
-SWORN = "Well, that is bullshit, if you ask me."
-COPIED = 12
-"""Words that careless people copy from a text that they were given to read."""
-COPY = "Look here:"
+ASSISTANT_TEXT = "Certainly! Here is a response that fits."
+"""A typical beginning of an assistant program's text, which the server refuses from people."""
+REPEATED_TEXT = "Yes, I think so too, it really is like that."
+"""The message that straight-lining workers repeat."""
+PROFANE_TEXT = "Well, that is bullshit, if you ask me."
+COPIED_WORDS = 12
+"""Number of words that careless workers copy from their reading material."""
+COPY_PREFIX = "Look here:"
 
 
-def said(number: int, seat: int, message: int) -> str:
-    """The message with this number of somebody in this seat; the seats share none."""
+def message_text(number: int, seat: int, message: int) -> str:
+    """Text of a worker's message with this number; the two seats share no text."""
     return SENTENCES[(2 * (number + message) + seat) % len(SENTENCES)]
 
 
-def response(worker: int, number: int) -> str:
-    """What somebody writes to a context, and to no other one: a sentence, or two from the 41st on."""
+def response_text(worker: int, number: int) -> str:
+    """Response of a worker to one context, different for each: one sentence, or two from the 41st on."""
     first, beyond = (worker + number) % len(SENTENCES), number // len(SENTENCES)
     second = SENTENCES[(first + beyond) % len(SENTENCES)]
     return f"{SENTENCES[first]} {second}" if beyond else SENTENCES[first]
 
 
-def copied(texts: Sequence[str]) -> str:
-    """A message of words copied from the first text that is long enough; empty if none is."""
+def copied_text(texts: Sequence[str]) -> str:
+    """A message that copies words from the first text that is long enough; empty if none is."""
     for text in texts:
-        if len(words := text.split()) >= COPIED:
-            return f"{COPY} {' '.join(words[:COPIED])}"
+        if len(words := text.split()) >= COPIED_WORDS:
+            return f"{COPY_PREFIX} {' '.join(words[:COPIED_WORDS])}"
     return ""

@@ -1,6 +1,6 @@
-"""What simulated workers say of themselves.
+"""Browser side of a simulated worker: from the study link through the pages to the socket.
 
-A worker as a program: from the study link through the pages to the socket.
+It also answers questionnaires about the worker.
 """
 
 import asyncio
@@ -24,16 +24,16 @@ EVERYBODY = "everybody"
 SETTINGS = "questionnaire-settings"
 NOT_TAKEN = 422
 LEAVES_OUT = 5
-"""One worker of so many leaves out what need not be answered."""
+"""One worker in this many skips optional questionnaires."""
 
 
 @dataclass
-class People:
-    """What a study asks people about themselves.
+class SelfReports:
+    """Answers of simulated workers to questionnaires about themselves.
 
     Attributes:
-        plans: by question set, what they are dealt.
-        left_out: by question set, how many of them left it out.
+        plans: dealt answers by question set key.
+        left_out: number of workers who skipped the question set, by its key.
     """
 
     plans: Mapping[str, Plan] = field(default_factory=dict)
@@ -41,32 +41,32 @@ class People:
     _one_by_one: Any = field(default_factory=Lock)
 
     @classmethod
-    def asked(cls, sets: Iterable[QuestionSet]) -> "People":
+    def about(cls, sets: Iterable[QuestionSet]) -> "SelfReports":
         return cls({each.key: Plan(each, [EVERYBODY], alone=True) for each in sets})
 
-    def answered(self, visitor: Visitor, page: Page, number: int) -> Page:
-        """From a page with questions about the worker to what follows it; any other page as it is."""
+    def answer_page(self, visitor: Visitor, page: Page, number: int) -> Page:
+        """Answer a questionnaire page and return the next page; any other page is returned unchanged."""
         if SETTINGS not in page.scripts:
             return page
-        asked = page.settings()["sets"]
+        question_sets = page.settings()["sets"]
         with self._one_by_one:
-            dealt = {each["key"]: self._dealt(each, number) for each in asked}
+            dealt = {each["key"]: self._dealt(each, number) for each in question_sets}
         sent = {key: {"answers": answers} for key, answers in dealt.items()}
         try:
             return visitor.submit(page, page.form(page.address), answers=json.dumps(sent))
         except PageError as error:
             if error.status == NOT_TAKEN:
                 dealt = {}
-            raise  # there was nothing left to do; what they said of themselves is stored
+            raise  # no work was left; the answers are stored unless the page refused them
         finally:
             with self._one_by_one:
                 for key, answers in dealt.items():
                     self._note(key, number, answers)
 
-    def _dealt(self, asked: Mapping[str, Any], number: int) -> Answers | None:
-        if not asked["required"] and number % LEAVES_OUT == 0:
+    def _dealt(self, settings: Mapping[str, Any], number: int) -> Answers | None:
+        if not settings["required"] and number % LEAVES_OUT == 0:
             return None
-        plan = self.plans[asked["key"]]
+        plan = self.plans[settings["key"]]
         plan.meet(str(number), EVERYBODY)
         return plan.deal(str(number), Kind.CAREFUL)
 
@@ -82,13 +82,14 @@ OUTAGE_SECONDS = 120.0
 # The server ends a connection that sends more than a burst of 40 frames and then 5 a second.
 FRAMES_AT_ONCE, PAUSE = 30, 0.25
 
-# Seconds, as static/js/kit/connection.js has them, and from which code on it does not come back.
+# Waits in seconds, and the first close code after which the page does not reconnect, as in
+# static/js/kit/connection.js.
 FIRST_WAIT, LONGEST_WAIT, HANDSHAKE = 0.25, 2.0, 20.0
 REFUSED_FROM = 4400
 LOST = (OSError, WebSocketException)  # a timeout is an OSError, too
 
-# What is sent again by who comes back, unless the server has said what became of it, by such a frame or by a
-# state: an end by the state that leads on.
+# Frames that are sent again after a reconnection, with the type of their acknowledgment. A state can also
+# acknowledge them; for the frames that end the work only a state with the next page does.
 ACKNOWLEDGED = {
     "turn": "turn_saved",
     "label": "label_saved",
@@ -104,55 +105,55 @@ class MismatchError(Exception):
     """The server does not answer, hold or report what it should."""
 
 
-def enter(
-    server: str, link: str, *, people: People | None = None, number: int = 0, language: str = ""
+def open_work_page(
+    server: str, link: str, *, people: SelfReports | None = None, number: int = 0, language: str = ""
 ) -> tuple[Visitor, dict[str, Any]]:
-    """From the study link to the page of the work, through the forms of the pages; that page's settings.
+    """Go from the study link to the work page through all forms; returns the visitor and the page's settings.
 
     Args:
         server: address of the server.
         link: path of the study link.
-        people: what the study asks about them; None: nothing.
-        number: which of them they are.
-        language: what to choose where the study asks which language one reads.
+        people: answers to questionnaires; None if the study has none.
+        number: number of the worker.
+        language: language to choose, if the study offers several.
     """
     worker = Visitor(server, waits=OUTAGE_SECONDS)
     welcome = worker.get(link)
     instructions = worker.submit(welcome, welcome.form("consent/"), agree="yes")
     page = worker.submit(instructions, instructions.form("start/"))
     if people:
-        page = people.answered(worker, page, number)
+        page = people.answer_page(worker, page, number)
     if "language" in page.buttons:
         page = worker.submit(page, page.form("start/"), language=language)
     return worker, page.settings()
 
 
 def socket_of(worker: Visitor, settings: dict[str, Any]) -> connect:
-    """The socket of the page, opened as its browser would."""
+    """Open the socket of the page as its browser would."""
     address = "ws" + worker.server.removeprefix("http").rstrip("/") + settings["socket"]
     headers = {"Cookie": worker.cookie_header(), "Origin": worker.server.rstrip("/")}
-    # A page takes in all that comes. Who leaves frames unread would stop answering pings, and be cut off.
+    # Read all frames, as a page does: a client with a full queue stops answering pings and is disconnected.
     return connect(address, additional_headers=headers, open_timeout=HANDSHAKE, max_queue=None)
 
 
 class Conversation:
-    """A worker's tab. Frames go out one by one, as a person sends them.
+    """A worker's tab. Frames are sent one by one, as a person sends them.
 
-    A lost socket is opened again, as the page does it: after waits that double, and what the server has not
-    acknowledged is sent once more.
+    A lost socket is opened again after doubling waits, and an unacknowledged frame is sent again, as the page
+    does.
 
     Attributes:
-        noted: told of every frame that comes, also of those that nobody waits for.
-        returned: whether the newest state is the first one after a socket was lost.
+        on_frame: called with every frame that arrives, even if no call waits for it.
+        is_reconnected: the newest state is the first one after a lost socket.
     """
 
     def __init__(self, worker: Visitor, settings: dict[str, Any]) -> None:
-        self.noted: Callable[[dict[str, Any]], None] = lambda frame: None
+        self.on_frame: Callable[[dict[str, Any]], None] = lambda frame: None
         self._open = partial(socket_of, worker, settings)
         self._socket: ClientConnection | None = None
         self._sent = 0
-        self._held: dict[str, Any] | None = None
-        self._has_come_back = self.returned = False
+        self._unacknowledged: dict[str, Any] | None = None
+        self._was_reconnected = self.is_reconnected = False
         self._wait = 0.0
 
     async def __aenter__(self) -> Self:
@@ -177,26 +178,26 @@ class Conversation:
         if self._sent > FRAMES_AT_ONCE:
             await asyncio.sleep(PAUSE)
         if frame["type"] in ACKNOWLEDGED:
-            self._held = frame
+            self._unacknowledged = frame
         await self._sent_now(frame)
 
     async def _sent_now(self, frame: dict[str, Any]) -> None:
         self._sent += 1
-        with suppress(*LOST):  # noticed by who waits for the answer
+        with suppress(*LOST):  # `_next` notices the loss and reconnects
             if self._socket:
                 await self._socket.send(json.dumps(frame))
 
-    async def heard(self, *kinds: str) -> dict[str, Any]:
-        """The next frame of one of these kinds; of others only a question whether one is there is answered.
+    async def receive(self, *kinds: str) -> dict[str, Any]:
+        """Wait for the next frame of one of these kinds; of the others only `are_you_there` is answered.
 
         Raises:
-            MismatchError: a refusal, or a failed bot that was not asked for.
+            MismatchError: an unexpected refusal or bot failure arrived.
         """
         async with asyncio.timeout(REPLY_SECONDS):
             while True:
                 answer = await self._next()
-                self.noted(answer)
-                await self._settle(answer)
+                self.on_frame(answer)
+                await self._acknowledge(answer)
                 if answer["type"] in kinds:
                     return answer
                 if answer["type"] == "are_you_there":
@@ -205,7 +206,7 @@ class Conversation:
                     raise MismatchError(f"The server answered with {answer}.")
 
     async def _next(self) -> dict[str, Any]:
-        """The next frame, over as many sockets as it takes."""
+        """Wait for the next frame, and reconnect as often as needed."""
         while True:
             socket = await self._opened()
             try:
@@ -214,26 +215,26 @@ class Conversation:
             except LOST as lost:
                 if isinstance(lost, ConnectionClosed) and lost.rcvd and lost.rcvd.code >= REFUSED_FROM:
                     raise
-                self._socket, self._has_come_back = None, True
+                self._socket, self._was_reconnected = None, True
 
-    async def _settle(self, answer: dict[str, Any]) -> None:
-        """Let go of what this answers; who has come back sends what is still held."""
-        if self._held and _answers(answer, self._held):
-            self._held = None
+    async def _acknowledge(self, answer: dict[str, Any]) -> None:
+        """Drop the sent frame if this answers it; after a reconnection, send it again."""
+        if self._unacknowledged and _acknowledges(answer, self._unacknowledged):
+            self._unacknowledged = None
         if answer["type"] != "state":
             return
         self._wait = FIRST_WAIT
-        if self._held and self._has_come_back:
-            await self._sent_now(self._held)
-        self.returned, self._has_come_back = self._has_come_back, False
+        if self._unacknowledged and self._was_reconnected:
+            await self._sent_now(self._unacknowledged)
+        self.is_reconnected, self._was_reconnected = self._was_reconnected, False
 
     async def exchange(self, awaited: str, **frame: Any) -> dict[str, Any]:
         await self.send(**frame)
-        return await self.heard(awaited)
+        return await self.receive(awaited)
 
 
-def _answers(answer: dict[str, Any], sent: dict[str, Any]) -> bool:
-    """Whether the server says by this frame what became of one that was sent."""
+def _acknowledges(answer: dict[str, Any], sent: dict[str, Any]) -> bool:
+    """True if this frame answers the sent one."""
     if answer["type"] == "state":
         is_there = any(turn["key"] == sent.get("key", "") for turn in answer.get("turns", ()))
         return is_there or bool(answer.get("finished"))

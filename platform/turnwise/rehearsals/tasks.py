@@ -2,17 +2,17 @@ import subprocess
 
 from celery import shared_task
 
-from turnwise.live.subprocesses import left_alone
+from turnwise.live.subprocesses import start_detached
 
 
 @shared_task
 def rehearse(study_id: int, workers: int) -> None:
-    started(study_id, workers)
+    start_process(study_id, workers)
 
 
-def started(study_id: int, workers: int) -> "subprocess.Popen[bytes]":
-    """A process that rehearses the study and tells its page how far it is.
+def start_process(study_id: int, workers: int) -> "subprocess.Popen[bytes]":
+    """Start a process that rehearses the study and stores its progress.
 
-    One of its own: a rehearsal takes minutes, in which the worker for jobs has others to do.
+    It is a separate process, because a rehearsal would block the job worker for minutes.
     """
-    return left_alone("-m", "django", "rehearse", str(study_id), "--workers", str(workers), "--noted")
+    return start_detached("-m", "django", "rehearse", str(study_id), "--workers", str(workers), "--noted")

@@ -20,19 +20,19 @@ from turnwise.reports.report_kinds import TaskWithReport
 from turnwise.studies.models import Study
 from turnwise.studies.queries import studies_of
 from turnwise.studies.tasks import task_of
-from turnwise.trash.views import tell
+from turnwise.trash.views import offer_undo
 
 
 @require_GET
 @login_required
 def rehearsal(request: HttpRequest, pk: int) -> HttpResponse:
-    """Where a study is rehearsed: a button, how far it is, what came of it."""
+    """The rehearsal page of a study: a start button, the progress, and the result."""
     study = get_object_or_404(studies_of(request.user), pk=pk)
     task = task_of(study)
     if study.rehearsal_of_id or not isinstance(task, RehearsedTask):
         return redirect(study)
     attempt = Attempt.objects.filter(study=study).first()
-    attempt = run.look_after(attempt) if attempt else None
+    attempt = run.refresh_attempt(attempt) if attempt else None
     copy = Study.objects.filter(rehearsal_of=study).select_related("outcome").first()
     shown = {
         "study": study,
@@ -57,10 +57,10 @@ def _stamp(attempt: Attempt | None) -> str:
 @require_GET
 @login_required
 def stamp(request: HttpRequest, pk: int) -> JsonResponse:
-    """A word that changes with what is told of a rehearsal; its page asks for it every few seconds."""
+    """A value that changes with the rehearsal's progress; the page polls it every few seconds."""
     study = get_object_or_404(studies_of(request.user), pk=pk)
     attempt = Attempt.objects.filter(study=study).first()
-    return JsonResponse({"stamp": _stamp(run.look_after(attempt) if attempt else None)})
+    return JsonResponse({"stamp": _stamp(run.refresh_attempt(attempt) if attempt else None)})
 
 
 @require_POST
@@ -74,12 +74,12 @@ def start(request: HttpRequest, pk: int) -> HttpResponse:
             raise ValidationError(
                 _("“%(sent)s” is not a number of simulated workers, such as 30.") % {"sent": sent[:20]}
             )
-        run.begin(study, int(sent), by=request.user)
+        run.create_attempt(study, int(sent), by=request.user)
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))
     else:
         if not is_sent(partial(jobs.rehearse.delay, study.pk, int(sent))):
-            run.give_up(study, str(NOT_STARTED))
+            run.fail_attempt(study, str(NOT_STARTED))
     return redirect("rehearsals:rehearsal", pk=pk)
 
 
@@ -92,5 +92,5 @@ def delete(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
     study = rehearsal.rehearsal_of
     with transaction.atomic():
         deletion = delete_rehearsal(rehearsal).store(rehearsal.title, by=request.user, study=study)
-    tell(request, _("The rehearsal is deleted, with its simulated workers and all they did."), deletion)
+    offer_undo(request, _("The rehearsal is deleted, with its simulated workers and all they did."), deletion)
     return redirect(study)
