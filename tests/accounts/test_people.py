@@ -78,7 +78,7 @@ def test_a_name_that_cannot_be_is_refused_in_words(
 
 def test_whoever_is_deactivated_is_out_at_once_and_comes_back(ada: User, rex: User, sign_in: SignIn) -> None:
     admin, browser = sign_in(ada), sign_in(rex)
-    program = Client(headers={"Authorization": f"Bearer {credentials.make_token(rex, 'his')}"})
+    program = Client(headers={"Authorization": f"Bearer {credentials.create_token(rex, 'his')}"})
     change = reverse("accounts:change_person", args=[rex.pk])
 
     admin.post(change, {"what": "keep_out"})
@@ -118,7 +118,7 @@ def test_what_is_done_is_noted_and_found(
     ada: User, rex: User, sign_in: SignIn, make_study: MakeStudy
 ) -> None:
     study = make_study(title="Noted")
-    program = Client(headers={"Authorization": f"Bearer {credentials.make_token(rex, 'his')}"})
+    program = Client(headers={"Authorization": f"Bearer {credentials.create_token(rex, 'his')}"})
     researcher, admin = sign_in(rex), sign_in(ada)
 
     researcher.post(f"/studies/{study.pk}/state/", {"state": "closed"})

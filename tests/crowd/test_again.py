@@ -25,7 +25,7 @@ from tests.planted import SignIn, add_exchange, add_label, bot_of, computed
 from turnwise.accounts.models import User
 from turnwise.bots.services import version_of
 from turnwise.crowd.models import Assignment, Outcome, Participation, StudyPanel, Worker
-from turnwise.crowd.panels.study_panels import take_panels
+from turnwise.crowd.panels.study_panels import save_panels
 from turnwise.crowd.pay import ledger
 from turnwise.crowd.places import pilot
 from turnwise.crowd.places.ending import end, exclude
@@ -35,7 +35,7 @@ from turnwise.dialogues.queries import seat_of
 from turnwise.dialogues.services import finish
 from turnwise.labels.models import Label
 from turnwise.privacy.erasure import erase_due
-from turnwise.quality.flagging import in_words
+from turnwise.quality.flagging import describe_flag
 from turnwise.quality.models import Flag
 from turnwise.studies.models import Study
 from turnwise.studies.services import save_study
@@ -210,7 +210,7 @@ def test_an_unfinished_participation_is_returned_to(twice: Study) -> None:
 
 
 def test_a_stranger_who_knows_a_panel_id_begins_nothing_in_its_name(twice: Study) -> None:
-    take_panels(twice, [StudyPanel(panel="prolific", codes={"complete": "C0"})], closed_to=())
+    save_panels(twice, [StudyPanel(panel="prolific", codes={"complete": "C0"})], closed_to=())
     owner = Client()
     begin(owner, twice, "PROLIFIC_PID=wanda&SESSION_ID=s1")
     talk(twice)
@@ -224,7 +224,7 @@ def test_a_stranger_who_knows_a_panel_id_begins_nothing_in_its_name(twice: Study
 
 
 def test_a_panel_pays_each_time_by_a_submission_of_its_own(twice: Study) -> None:
-    take_panels(twice, [StudyPanel(panel="prolific", codes={"complete": "C0"})], closed_to=())
+    save_panels(twice, [StudyPanel(panel="prolific", codes={"complete": "C0"})], closed_to=())
     client = Client()
     begin(client, twice, "PROLIFIC_PID=wanda&SESSION_ID=s1")
     talk(twice)
@@ -331,13 +331,13 @@ def test_both_times_of_a_worker_can_be_excluded_at_once(twice: Study, rex: User)
 def test_withdrawing_takes_every_time(twice: Study) -> None:
     client = Client()
     first, second = twice_done(client, twice)
-    page = says(client.get(first.own_link))
+    page = says(client.get(first.data_link))
     assert second.completion_code in page
-    told = json.loads(client.get(f"{second.own_link}file/").content)
+    told = json.loads(client.get(f"{second.data_link}file/").content)
     assert [each["number"] for each in told["other_times"]] == [1]
     assert [len(each["pay"]) for each in (told, told["other_times"][0])] == [2, 2]
 
-    client.post(f"{first.own_link}withdraw/", {"sure": "yes"})
+    client.post(f"{first.data_link}withdraw/", {"sure": "yes"})
 
     assert not Dialogue.objects.exists()
     assert not Label.objects.exists()
@@ -401,7 +401,7 @@ def test_a_pilot_leaves_out_every_time_of_its_people(make_study: MakeStudy, rex:
     talk(study)
 
     assert again(client, study).status_code == 403
-    assert pilot.go_on(study.pk, by=rex) == 1
+    assert pilot.end_pilot(study.pk, by=rex) == 1
     assert again(client, study).status_code == 409
 
 
@@ -424,7 +424,7 @@ def test_participants_say_which_time_it_was_and_the_flags_of_all_times(
     assert [each.number for each in page.context["rows"]] == [2, 1]
     text = page.content.decode()
     assert "Participation" in text
-    assert text.count(in_words("unread", figures)) == 2
+    assert text.count(describe_flag("unread", figures)) == 2
     assert [row["number"] for row in csv.DictReader(io.StringIO(lines))] == ["2", "1"]
 
     once = make_study({"other": 1})

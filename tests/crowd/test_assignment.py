@@ -18,7 +18,7 @@ from turnwise.crowd.places.reservation import (
     LOADING,
     MOST_HELD_FROM_AN_ADDRESS,
     keep_place,
-    places_taken,
+    occupied_places,
 )
 from turnwise.crowd.queries import progress
 from turnwise.crowd.refusals import EntryRefusedError
@@ -128,7 +128,7 @@ def test_one_person_without_cookies_cannot_fill_the_last_places(make_study: Make
 
     places = [started("198.51.100.7") for _ in range(25)]
     places += [started("203.0.113.5") for _ in range(2)]
-    assert places_taken(study.study_bots.all(), timezone.now()).total() == MOST_HELD_FROM_AN_ADDRESS + 2
+    assert occupied_places(study.study_bots.all(), timezone.now()).total() == MOST_HELD_FROM_AN_ADDRESS + 2
 
     for place in places[:17]:  # each by a message now
         keep_place(place.pk)

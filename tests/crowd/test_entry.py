@@ -13,7 +13,7 @@ from tests.conftest import MakeQueue, MakeStudy, enter
 from turnwise.bots.models import Bot
 from turnwise.crowd.entry.sessions import COOKIE
 from turnwise.crowd.models import Assignment, Outcome, Participation, StudyPanel, Worker
-from turnwise.crowd.panels.study_panels import take_panels
+from turnwise.crowd.panels.study_panels import save_panels
 from turnwise.crowd.places.assignment import assign
 from turnwise.crowd.places.ending import complete
 from turnwise.crowd.places.reservation import keep_place
@@ -45,7 +45,7 @@ def study(study: Study) -> Study:
 
 def taking(study: Study) -> Study:
     rows = [StudyPanel(panel="open"), StudyPanel(panel="prolific", codes={"complete": "C0MPLETE"})]
-    take_panels(study, rows, closed_to=())
+    save_panels(study, rows, closed_to=())
     return study
 
 

@@ -14,7 +14,7 @@ from turnwise.accounts.models import User
 from turnwise.crowd.models import Assignment, Outcome
 from turnwise.crowd.places.ending import complete
 from turnwise.questions.question_sets import question_set
-from turnwise.studies.asks import About, Asked, Moment
+from turnwise.studies.asks import About, AskSpec, Moment
 from turnwise.studies.models import Study
 from turnwise.studies.services import set_state
 
@@ -24,9 +24,9 @@ pytestmark = pytest.mark.django_db
 def test_what_is_asked_about_the_same_is_explained_as_one(make_study: MakeStudy) -> None:
     under_each_reply = (About.PARTNER_TURN, Moment.EACH_TURN)
     asks = [
-        Asked("ssa", *under_each_reply),
-        Asked("human-likeness", *under_each_reply),
-        Asked("likert", About.DIALOGUE, Moment.AT_END),
+        AskSpec("ssa", *under_each_reply),
+        AskSpec("human-likeness", *under_each_reply),
+        AskSpec("likert", About.DIALOGUE, Moment.AT_END),
     ]
     study, client = make_study(asks=asks), Client()
     agree(client, study)
@@ -52,7 +52,7 @@ def test_who_is_done_goes_back_to_the_last_page_and_not_to_what_comes_before(mak
 
 
 def test_every_set_of_a_study_of_pairs_is_explained(rex: User) -> None:
-    study = asking(rex, Asked("preference", About.PAIR), Asked("preferences", About.PAIR), task="pairs")
+    study = asking(rex, AskSpec("preference", About.PAIR), AskSpec("preferences", About.PAIR), task="pairs")
     Study.objects.filter(pk=study.pk).update(state=Study.State.OPEN)  # its queue may be empty here
     client = Client()
     agree(client, study)
@@ -60,7 +60,7 @@ def test_every_set_of_a_study_of_pairs_is_explained(rex: User) -> None:
     page = client.get(f"/s/{study.code}/instructions/").content.decode()
 
     assert "the questions change" in page
-    for asked in study.asked:
+    for asked in study.work_asks:
         for question in question_set(asked.question_set).questions:
             assert escape(question.wording) in page, question.wording
 
@@ -75,7 +75,7 @@ def test_every_set_of_a_study_of_pairs_is_explained(rex: User) -> None:
 def test_sets_of_questions_about_the_same_have_each_a_heading_of_its_own(
     rex: User, task: str, about: About, sets: tuple[str, str], heading: str
 ) -> None:
-    one, both = (asking(rex, *[Asked(key, about) for key in keys], task=task) for keys in (sets[:1], sets))
+    one, both = (asking(rex, *[AskSpec(key, about) for key in keys], task=task) for keys in (sets[:1], sets))
     Study.objects.update(state=Study.State.OPEN)  # their queues may be empty here
 
     def headings(study: Study) -> list[str]:
@@ -89,7 +89,7 @@ def test_sets_of_questions_about_the_same_have_each_a_heading_of_its_own(
 
 
 def test_an_example_says_nothing_of_a_question_that_its_author_left_out(rex: User) -> None:
-    study = asking(rex, Asked("likert", About.DIALOGUE))
+    study = asking(rex, AskSpec("likert", About.DIALOGUE))
     Study.objects.filter(pk=study.pk).update(state=Study.State.OPEN)  # its queue may be empty here
     client = Client()
     agree(client, study)

@@ -142,7 +142,7 @@ def test_nobody_can_be_paid_twice_for_one_participation(study: Study, rex: User)
     paid.pk = None
     with pytest.raises(IntegrityError, match="pay_once_per_reason"), transaction.atomic():
         paid.save(force_insert=True)
-    assert ledger.due(study) == []
+    assert ledger.unpaid_accounts(study) == []
     assert entries(own)["paid"] == Decimal("3.00")
 
 

@@ -127,7 +127,7 @@ def test_work_that_ends_beside_a_payment_is_due_afterwards(study: Study, rex: Us
         assert ledger.pay(study, total=PAY, by=rex) == 1
 
     end.result()
-    assert [each.participation for each in ledger.due(study)] == [second.pk]
+    assert [each.participation for each in ledger.unpaid_accounts(study)] == [second.pk]
     assert account(first).due == 0
 
 
@@ -139,7 +139,7 @@ def test_a_payment_waits_for_work_that_ends(study: Study, rex: User) -> None:
         end_work(place)
 
     payment.result()
-    assert ledger.due(study) == []
+    assert ledger.unpaid_accounts(study) == []
 
 
 def test_whoever_begins_beside_a_payment_waits_for_the_ledger(study: Study, rex: User) -> None:

@@ -14,7 +14,7 @@ from turnwise.accounts.models import User
 from turnwise.crowd.entry.sessions import COOKIE, signed
 from turnwise.crowd.models import Assignment, Outcome, PayEntry
 from turnwise.crowd.places.assignment import assign
-from turnwise.crowd.places.reservation import keep_place, places_taken
+from turnwise.crowd.places.reservation import keep_place, occupied_places
 from turnwise.crowd.running import limits, pausing
 from turnwise.dialogues.models import Dialogue
 from turnwise.live.frames import RefusedError
@@ -42,19 +42,19 @@ def test_the_clock_of_a_message_runs_while_it_is_their_turn(limited: Study) -> N
         place.refresh_from_db()
         return place.step_due_at, place.due_at
 
-    limits.move(place.pk, waits=True, anew=False, now=NOON)
+    limits.update_clocks(place.pk, waits=True, anew=False, now=NOON)
     assert ends() == (NOON + 2 * MINUTE, NOON + 10 * MINUTE)
-    limits.move(place.pk, waits=True, anew=False, now=NOON + MINUTE)  # a reload wins nothing
+    limits.update_clocks(place.pk, waits=True, anew=False, now=NOON + MINUTE)  # a reload wins nothing
     assert ends() == (NOON + 2 * MINUTE, NOON + 10 * MINUTE)
-    limits.move(place.pk, waits=False, anew=True, now=NOON + MINUTE)  # the bot thinks
+    limits.update_clocks(place.pk, waits=False, anew=True, now=NOON + MINUTE)  # the bot thinks
     assert ends() == (None, NOON + 10 * MINUTE)
-    limits.move(place.pk, waits=True, anew=True, now=NOON + 3 * MINUTE)
+    limits.update_clocks(place.pk, waits=True, anew=True, now=NOON + 3 * MINUTE)
     assert ends() == (NOON + 5 * MINUTE, NOON + 10 * MINUTE)
 
 
 def test_more_time_is_given_as_often_as_the_study_says(limited: Study) -> None:
     place = assign(enter(limited).pk, now=NOON)
-    limits.move(place.pk, waits=True, anew=True, now=NOON)
+    limits.update_clocks(place.pk, waits=True, anew=True, now=NOON)
 
     limits.extend(place.pk, "message", now=NOON + MINUTE)
     limits.extend(place.pk, "session", now=NOON + MINUTE)
@@ -67,7 +67,7 @@ def test_more_time_is_given_as_often_as_the_study_says(limited: Study) -> None:
 
 def test_nothing_is_extended_where_there_is_no_limit(study: Study) -> None:
     place = assign(enter(study).pk)
-    limits.move(place.pk, waits=True, anew=True)
+    limits.update_clocks(place.pk, waits=True, anew=True)
 
     with pytest.raises(RefusedError, match="There is no time limit here"):
         limits.extend(place.pk, "message")
@@ -76,23 +76,23 @@ def test_nothing_is_extended_where_there_is_no_limit(study: Study) -> None:
 def test_whoever_runs_out_of_time_is_paid_their_share_and_frees_their_place(limited: Study) -> None:
     place = assign(enter(limited).pk, now=NOON)
     assert place.study_bot
-    limits.move(place.pk, waits=True, anew=True, now=NOON)
+    limits.update_clocks(place.pk, waits=True, anew=True, now=NOON)
     keep_place(place.pk, now=NOON + 2 * MINUTE)
 
     assert limits.end_overdue(now=NOON + 2 * MINUTE) == 0  # a press at the last moment is under way
-    assert places_taken([place.study_bot], NOON + 2 * MINUTE).total() == 1
+    assert occupied_places([place.study_bot], NOON + 2 * MINUTE).total() == 1
     assert limits.end_overdue(now=NOON + 2 * MINUTE + limits.GRACE) == 1
     assert limits.end_overdue(now=NOON + 3 * MINUTE) == 0
 
     place.refresh_from_db()
     assert place.outcome == Outcome.TIMED_OUT
-    assert places_taken([place.study_bot], NOON + 3 * MINUTE).total() == 0
+    assert occupied_places([place.study_bot], NOON + 3 * MINUTE).total() == 0
     assert PayEntry.objects.get(reason="partly").amount == Decimal("0.40")  # 2 of 15 minutes of 3.00
 
 
 def test_nobody_runs_out_of_time_while_they_are_held(limited: Study) -> None:
     place = assign(enter(limited).pk, now=NOON)
-    limits.move(place.pk, waits=True, anew=True, now=NOON)
+    limits.update_clocks(place.pk, waits=True, anew=True, now=NOON)
     pausing.pause(limited.pk, holds=True, by="rex", now=NOON + MINUTE)
 
     assert limits.end_overdue(now=NOON + 60 * MINUTE) == 0
@@ -137,7 +137,7 @@ def test_a_worker_reads_the_limits_before_and_the_reason_after(limited: Study) -
     told = client.get(f"/s/{limited.code}/instructions/").text
     assert "You have 2 minutes for each step." in told
     assert "up to 2 times" in told
-    limits.move(place.pk, waits=True, anew=True, now=NOON)
+    limits.update_clocks(place.pk, waits=True, anew=True, now=NOON)
     limits.end_overdue(now=NOON + 11 * MINUTE)
 
     assert "you are paid for the time you spent" in client.get(f"/s/{limited.code}/thanks/").text

@@ -18,9 +18,9 @@ from turnwise.accounts.models import User
 from turnwise.crowd.entry.sessions import COOKIE
 from turnwise.crowd.models import Assignment, Invitation, Outcome, Participation, StudyPanel, Worker
 from turnwise.crowd.panels.address import signature
-from turnwise.crowd.panels.study_panels import invited_in, take_panels
+from turnwise.crowd.panels.study_panels import parse_invited_people, save_panels
 from turnwise.crowd.places.ending import complete
-from turnwise.crowd.places.reservation import keep_place, places_taken
+from turnwise.crowd.places.reservation import keep_place, occupied_places
 from turnwise.studies.models import Study
 from turnwise.studies.services import set_state
 
@@ -49,7 +49,7 @@ def study(make_study: MakeStudy) -> Study:
 
 
 def taking(study: Study, *panels: str) -> Study:
-    take_panels(study, [StudyPanel(panel=panel, **TAKEN[panel]) for panel in panels], closed_to=())
+    save_panels(study, [StudyPanel(panel=panel, **TAKEN[panel]) for panel in panels], closed_to=())
     return study
 
 
@@ -127,7 +127,7 @@ def test_without_a_code_of_its_own_only_what_is_paid_in_full_gets_that_of_comple
     make_study: MakeStudy, outcome: str, code: str | None
 ) -> None:
     study = make_study()
-    take_panels(study, [StudyPanel(panel="prolific", codes={"complete": "DONE"})], closed_to=())
+    save_panels(study, [StudyPanel(panel="prolific", codes={"complete": "DONE"})], closed_to=())
 
     page = text_of(ended(Client(), study, PROLIFIC, Outcome(outcome)))
 
@@ -280,7 +280,7 @@ def test_who_comes_by_the_plain_link_hears_from_where_in_words_they_know(
     make_study: MakeStudy, taken: StudyPanel, says: str
 ) -> None:
     study = make_study()
-    take_panels(study, [taken], closed_to=())
+    save_panels(study, [taken], closed_to=())
 
     assert says in text_of(visit(Client(), study, ""))
 
@@ -388,7 +388,7 @@ def test_one_submission_pays_one_person(study: Study) -> None:
 
 def test_who_took_part_in_a_study_is_kept_out_of_another(make_study: MakeStudy) -> None:
     first, second = (taking(make_study(title=title), "prolific") for title in "AB")
-    take_panels(second, [StudyPanel(panel="prolific", codes=CODES)], closed_to=[first])
+    save_panels(second, [StudyPanel(panel="prolific", codes=CODES)], closed_to=[first])
     looked, took_part = Client(), Client()
     agree(looked, first, PROLIFIC.replace("5f2c", "77aa").replace("se1", "se2"))
     begin(took_part, first, PROLIFIC)
@@ -427,13 +427,13 @@ def test_who_leaves_is_asked_first_and_frees_the_place_at_once(study: Study) -> 
 
     asked = client.get(f"/s/{study.code}/leave/")
     assert "Leave the study?" in text_of(asked)
-    assert places_taken([bot], timezone.now())[bot.pk] == 1
+    assert occupied_places([bot], timezone.now())[bot.pk] == 1
 
     page = client.post(f"/s/{study.code}/leave/", follow=True)
 
     assert "You have left the study" in text_of(page)
     assert "cc=CODE-withdrawn" in text_of(page)
-    assert places_taken([bot], timezone.now())[bot.pk] == 0
+    assert occupied_places([bot], timezone.now())[bot.pk] == 0
     assert client.get(f"/s/{study.code}/chat/").headers["Location"] == f"/s/{study.code}/thanks/"
     assert agree(Client(), study, link_of("url", study)).status_code == 302
 
@@ -461,7 +461,7 @@ def test_what_happens_next_is_a_sentence_where_it_is_one_thing(
 ) -> None:
     study = make_study()
     panels = [StudyPanel(panel="open"), StudyPanel(panel="prolific", codes={"complete": "DONE"})]
-    take_panels(study, panels, closed_to=())
+    save_panels(study, panels, closed_to=())
 
     left = text_of(ended(Client(), study, query, Outcome.WITHDRAWN))
 
@@ -665,12 +665,12 @@ def test_an_invitation_opens_no_other_study(study: Study, make_study: MakeStudy)
 
 def test_settings_are_checked_wherever_they_come_from(study: Study) -> None:
     with pytest.raises(ValidationError, match="needs a code for complete work"):
-        take_panels(study, [StudyPanel(panel="prolific")], closed_to=())
+        save_panels(study, [StudyPanel(panel="prolific")], closed_to=())
 
 
 @pytest.mark.timeout(300)  # it took hours, in which the process did nothing else, sockets included
 def test_a_long_word_among_those_who_are_invited_takes_time_in_proportion_to_its_length() -> None:
-    assert invited_in("a" * 2_000_000 + " ann@example.org, bob@example.org.") == [
+    assert parse_invited_people("a" * 2_000_000 + " ann@example.org, bob@example.org.") == [
         "ann@example.org",
         "bob@example.org",
     ]

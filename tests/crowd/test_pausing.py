@@ -33,7 +33,7 @@ def test_nobody_new_is_admitted_and_whoever_came_in_vain_is_counted(study: Study
         assert "The research team has paused it for now" in page.text
         assert Pause.objects.get().turned_away == 0  # a page that nobody may have in sight
     for _ in range(2):
-        visits.count(study, visits.ticket(study, "paused"))
+        visits.count_visit(study, visits.visit_ticket(study, "paused"))
     study.refresh_from_db()
     with pytest.raises(EntryRefusedError, match="paused it for now"):
         enter(study)
@@ -93,7 +93,7 @@ async def test_open_pages_are_held_and_told_at_once(dialogue: Dialogue, open_tab
     refused = await tab.label(2, sensible=True, specific=True)
     assert (refused["reason"], refused["position"]) == ("paused", 2)
 
-    await sync_to_async(pausing.tell)(study, "  Back at\n three. ", by="rex")
+    await sync_to_async(pausing.publish_notice)(study, "  Back at\n three. ", by="rex")
     assert (await tab.receive("standing"))["notice"] == "Back at three."
     late = await open_tab(dialogue)
     assert (await late.receive("standing"))["notice"] == "Back at three."
@@ -115,12 +115,12 @@ def test_a_message_replaces_the_one_before_and_stays_on_the_list(study: Study, r
     assert "&lt;b&gt;Fixed.&lt;/b&gt;" in page
     assert [notice.ended_at is None for notice in Notice.objects.all()] == [False, False]
     with pytest.raises(ValidationError, match="has 301 characters; it can have up to 300"):
-        pausing.tell(study.pk, "x" * 301, by="rex")
+        pausing.publish_notice(study.pk, "x" * 301, by="rex")
 
 
 def test_by_the_api(study: Study, rex: User, mallory: User) -> None:
     def call(who: User, method: str, what: str, body: Any = None) -> Any:
-        client = Client(headers={"Authorization": f"Bearer {credentials.make_token(who, 'test')}"})
+        client = Client(headers={"Authorization": f"Bearer {credentials.create_token(who, 'test')}"})
         path = f"/api/studies/{study.code}/{what}"
         return client.generic(method, path, data=json.dumps(body), content_type="application/json")
 
@@ -133,7 +133,7 @@ def test_by_the_api(study: Study, rex: User, mallory: User) -> None:
     assert call(rex, "PUT", "message", {"text": "x" * 301}).status_code == 422
     assert call(rex, "POST", "resume").json()["state"] == "open"
     assert call(rex, "GET", "running").json()["message"] == "Soon."
-    without_body = Client(headers={"Authorization": f"Bearer {credentials.make_token(rex, 'other')}"})
+    without_body = Client(headers={"Authorization": f"Bearer {credentials.create_token(rex, 'other')}"})
     paused = without_body.generic("POST", f"/api/studies/{study.code}/pause").json()
     assert (paused["state"], paused["held"]) == ("paused", False)
     wrong = call(rex, "PUT", "asks", [{"question_set": "ssa", "about": "dialogue", "moment": "end"}]).json()

@@ -26,7 +26,7 @@ from turnwise.crowd.models import Assignment, Outcome, Participation
 from turnwise.crowd.places import pilot
 from turnwise.crowd.places.assignment import assign
 from turnwise.crowd.places.ending import end
-from turnwise.crowd.places.reservation import HOLD, places_taken
+from turnwise.crowd.places.reservation import HOLD, occupied_places
 from turnwise.crowd.queries import progress
 from turnwise.crowd.refusals import EntryRefusedError
 from turnwise.reports.descriptions import method
@@ -83,7 +83,7 @@ def test_its_people_count_in_the_other_analysis_alone(
         talked(piloted, [(True, True), (False, False)])
     assert analysis_plan(piloted).excluded == {}  # so that the report is of the pilot until it goes on
     assert sign_in(rex).get("/home/").text.count("Its pilot is done") == 1
-    pilot.go_on(piloted.pk, by=rex)
+    pilot.end_pilot(piloted.pk, by=rex)
     piloted.refresh_from_db()
     assert [each.finished for each in progress(piloted)] == [0, 0]
     assert counts_of([piloted]) == {piloted.pk: (0, 18)}
@@ -110,7 +110,7 @@ def test_its_people_count_in_the_other_analysis_alone(
 def test_it_is_declared_before_the_study_opens(piloted: Study, make_study: MakeStudy, rex: User) -> None:
     with pytest.raises(ValidationError, match="A pilot is left out of the primary analysis"):
         make_study(pilot_size=2)
-    pilot.go_on(piloted.pk, by=rex)
+    pilot.end_pilot(piloted.pk, by=rex)
     piloted.pilot_size = 3
     with pytest.raises(ValidationError, match="its protocol is fixed"):
         save_study(piloted, owner=rex, consent_text="You talk to a machine.", targets={})
@@ -121,7 +121,7 @@ def test_it_is_declared_before_the_study_opens(piloted: Study, make_study: MakeS
 
 def go_on_elsewhere(study: Study, by: User) -> int:
     try:
-        return pilot.go_on(study.pk, by=by)
+        return pilot.end_pilot(study.pk, by=by)
     finally:
         connection.close()
 
@@ -187,7 +187,7 @@ def test_the_counts_are_those_of_a_loop_over_everybody(piloted: Study, make_stud
         shown = {each.study_bot_id: (each.finished, each.open) for each in progress(study, now=now)}
         assert shown == {bot: (done[bot], held[bot]) for bot in own}
         assert counts_of([study]) == {study.pk: (sum(done[bot] for bot in own), 18)}
-        taken = places_taken(study.study_bots.all(), now)
+        taken = occupied_places(study.study_bots.all(), now)
         assert {bot: taken[bot] for bot in own} == {bot: done[bot] + held[bot] for bot in own}
 
 

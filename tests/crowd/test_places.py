@@ -18,15 +18,15 @@ from turnwise.crowd.entry.enrolment import consent
 from turnwise.crowd.entry.sessions import COOKIE, signed
 from turnwise.crowd.models import Assignment, Participation
 from turnwise.crowd.places import pilot
-from turnwise.crowd.places.assignment import admit, assign, give_bot
-from turnwise.crowd.places.claiming import BEGIN_WITH_ROOM, Claim, begin_with_room, claim
+from turnwise.crowd.places.assignment import admit, assign, assign_bot_instead
+from turnwise.crowd.places.claiming import CLAIM_PLACE_FAST, PlaceState, claim_place, claim_place_fast
 from turnwise.crowd.places.reservation import (
     LOADING,
     MOST_HELD_FROM_AN_ADDRESS,
     READING,
     hold_places,
     keep_place,
-    places_taken,
+    occupied_places,
 )
 from turnwise.crowd.refusals import EntryRefusedError
 from turnwise.crowd.running.worker_status import watch
@@ -54,13 +54,13 @@ def close_page(*places: Assignment) -> None:
 
 
 def taken(study: Study) -> int:
-    return places_taken(study.study_bots.all(), timezone.now()).total()
+    return occupied_places(study.study_bots.all(), timezone.now()).total()
 
 
-def claim_at_once(places: Sequence[Assignment], *, begins: bool) -> Counter[Claim]:
-    def one(place: Assignment) -> Claim:
+def claim_at_once(places: Sequence[Assignment], *, begins: bool) -> Counter[PlaceState]:
+    def one(place: Assignment) -> PlaceState:
         try:
-            return claim(place.pk, begins=begins)
+            return claim_place(place.pk, begins=begins)
         finally:
             connection.close()
 
@@ -84,19 +84,19 @@ def test_of_all_who_pressed_start_the_first_to_write_take_the_places(make_study:
 
     said = claim_at_once(places, begins=True)
 
-    assert said == {Claim.BEGUN: 5, Claim.GONE: 11}
+    assert said == {PlaceState.BEGUN: 5, PlaceState.GONE: 11}
     assert taken(study) == 5
     begun = Assignment.objects.filter(study=study)
     assert begun.count() == 5
     assert Dialogue.objects.filter(study=study).count() == 5
-    assert claim_at_once(list(begun), begins=True) == {Claim.BEGUN: 5}
+    assert claim_at_once(list(begun), begins=True) == {PlaceState.BEGUN: 5}
 
 
 def begin_at_once_if_plain(place: Assignment) -> bool:
-    """As `begin_with_room`, on this thread and in its transaction."""
+    """As `claim_place_fast`, on this thread and in its transaction."""
     now = timezone.now().isoformat()
     step = {"participation": place.participation_id, "assignment": place.pk, "now": now}
-    return BEGIN_WITH_ROOM.row_alone(**step) is not None
+    return CLAIM_PLACE_FAST.row_alone(**step) is not None
 
 
 async def test_where_fewer_were_given_a_place_than_are_wanted_nobody_is_counted(
@@ -105,15 +105,15 @@ async def test_where_fewer_were_given_a_place_than_are_wanted_nobody_is_counted(
     study = await make(make_study)({"only": 3})
     first, second = await make(started)(study), await make(started)(study)
 
-    assert await begin_with_room(first.participation_id, first.pk)
+    assert await claim_place_fast(first.participation_id, first.pk)
 
     await first.arefresh_from_db()
     await second.arefresh_from_db()
     assert first.active_at > first.assigned_at
     assert second.active_at == second.assigned_at
     # Safe to repeat: what was begun is known to the closer look.
-    assert not await begin_with_room(first.participation_id, first.pk)
-    assert await make(claim)(first.pk, begins=True) is Claim.BEGUN
+    assert not await claim_place_fast(first.participation_id, first.pk)
+    assert await make(claim_place)(first.pk, begins=True) is PlaceState.BEGUN
 
 
 async def test_whatever_is_not_plain_takes_a_closer_look(make_study: MakeStudy) -> None:
@@ -123,12 +123,12 @@ async def test_whatever_is_not_plain_takes_a_closer_look(make_study: MakeStudy) 
         places.append(await make(started)(study))
         await make(close_page)(*places)
 
-    assert [await begin_with_room(each.participation_id, each.pk) for each in places] == [False] * 3
+    assert [await claim_place_fast(each.participation_id, each.pk) for each in places] == [False] * 3
     piloted = await make(make_study)({"only": 30}, pilot_size=3, primary_analysis="without_excluded")
     in_pilot = await make(started)(piloted)
-    assert not await begin_with_room(in_pilot.participation_id, in_pilot.pk)
+    assert not await claim_place_fast(in_pilot.participation_id, in_pilot.pk)
     await in_pilot.adelete()
-    assert not await begin_with_room(in_pilot.participation_id, in_pilot.pk)
+    assert not await claim_place_fast(in_pilot.participation_id, in_pilot.pk)
 
 
 def test_nobody_counts_places_while_somebody_begins_and_those_who_begin_do_not_wait(
@@ -142,7 +142,9 @@ def test_nobody_counts_places_while_somebody_begins_and_those_who_begin_do_not_w
             cursor.execute("SET lock_timeout = '50ms'")
         try:
             return (
-                claim(place.pk, begins=True) is Claim.BEGUN if looks_closer else begin_at_once_if_plain(place)
+                claim_place(place.pk, begins=True) is PlaceState.BEGUN
+                if looks_closer
+                else begin_at_once_if_plain(place)
             )
         except OperationalError:
             return False
@@ -153,7 +155,7 @@ def test_nobody_counts_places_while_somebody_begins_and_those_who_begin_do_not_w
         assert begin_at_once_if_plain(first)
         assert other.submit(at_once_or_not, second, looks_closer=False).result()
         assert not other.submit(at_once_or_not, third, looks_closer=True).result()
-    assert claim(third.pk, begins=True) is Claim.BEGUN
+    assert claim_place(third.pk, begins=True) is PlaceState.BEGUN
 
 
 def test_however_starts_and_first_words_meet_no_place_is_taken_twice_or_left(make_study: MakeStudy) -> None:
@@ -163,7 +165,7 @@ def test_however_starts_and_first_words_meet_no_place_is_taken_twice_or_left(mak
         try:
             place = started(study)
             close_page(place)
-            begun = begin_at_once_if_plain(place) or claim(place.pk, begins=True) is Claim.BEGUN
+            begun = begin_at_once_if_plain(place) or claim_place(place.pk, begins=True) is PlaceState.BEGUN
         except EntryRefusedError:
             return "refused"
         finally:
@@ -183,7 +185,7 @@ def test_a_bot_never_has_more_places_than_the_highest_number_says(make_study: Ma
         participation=enter(study), study=study, assigned_at=timezone.now(), active_at=timezone.now()
     )
 
-    give_bot(waited.pk, now=timezone.now())
+    assign_bot_instead(waited.pk, now=timezone.now())
     Assignment.objects.get(pk=places[1].pk).delete()
     started(study)
 
@@ -198,7 +200,7 @@ def test_nineteen_who_only_press_start_keep_nobody_out(make_study: MakeStudy) ->
 
     honest = [started(study, "203.0.113.5") for _ in range(5)]
 
-    assert claim_at_once(honest, begins=True) == {Claim.BEGUN: 5}
+    assert claim_at_once(honest, begins=True) == {PlaceState.BEGUN: 5}
 
 
 def test_whoever_comes_back_has_their_place_again_while_there_is_one(make_study: MakeStudy) -> None:
@@ -207,11 +209,11 @@ def test_whoever_comes_back_has_their_place_again_while_there_is_one(make_study:
     close_page(first, second)
     third = started(study)  # in the place of one of them
 
-    assert claim_at_once([first, second], begins=False) == {Claim.HELD: 1, Claim.GONE: 1}
+    assert claim_at_once([first, second], begins=False) == {PlaceState.HELD: 1, PlaceState.GONE: 1}
     assert taken(study) == 2
     with pytest.raises(EntryRefusedError, match="what is left"):
         started(study)
-    assert claim(third.pk, begins=True) is Claim.BEGUN
+    assert claim_place(third.pk, begins=True) is PlaceState.BEGUN
 
 
 def test_an_open_page_holds_its_place_for_as_long_as_reading_takes(make_study: MakeStudy) -> None:
@@ -219,13 +221,13 @@ def test_an_open_page_holds_its_place_for_as_long_as_reading_takes(make_study: M
     place = started(study)
     at = place.assigned_at
     while at < place.assigned_at + READING:
-        assert places_taken(study.study_bots.all(), at).total() == 1
+        assert occupied_places(study.study_bots.all(), at).total() == 1
         hold_places([place.pk], now=at)
         at += LOADING / 2
 
-    assert places_taken(study.study_bots.all(), at + LOADING).total() == 0
+    assert occupied_places(study.study_bots.all(), at + LOADING).total() == 0
     hold_places([place.pk], now=at + LOADING)  # as the page does on and on
-    assert places_taken(study.study_bots.all(), at + LOADING).total() == 0
+    assert occupied_places(study.study_bots.all(), at + LOADING).total() == 0
 
 
 def test_a_place_that_was_let_go_is_not_held_again_unasked(make_study: MakeStudy) -> None:
@@ -244,9 +246,9 @@ def test_open_pages_of_one_address_hold_few_places_of_a_study_and_of_its_pilot(m
     for _ in range(MOST_HELD_FROM_AN_ADDRESS + 4):
         started(study, "198.51.100.7")
 
-    assert pilot.standing(study, timezone.now()).under_way == taken(study) == MOST_HELD_FROM_AN_ADDRESS
+    assert pilot.pilot_progress(study, timezone.now()).active == taken(study) == MOST_HELD_FROM_AN_ADDRESS
     others = [started(study, f"203.0.113.{number}") for number in range(5)]
-    assert claim_at_once(others, begins=True) == {Claim.BEGUN: 5}
+    assert claim_at_once(others, begins=True) == {PlaceState.BEGUN: 5}
     with pytest.raises(EntryRefusedError, match="nobody new can start"):
         started(study, "203.0.113.9")
 
@@ -257,7 +259,7 @@ def test_a_pilot_takes_no_more_than_it_wants_of_all_who_pressed_start(make_study
     close_page(*places)
     places += [started(study, "198.51.100.8") for _ in range(3)]
 
-    assert claim_at_once(places, begins=True) == {Claim.BEGUN: 3, Claim.GONE: 3}
+    assert claim_at_once(places, begins=True) == {PlaceState.BEGUN: 3, PlaceState.GONE: 3}
     left = Participation.objects.filter(study=study, assignment=None)
     assert [each.pilot for each in left] == [False] * 3
 
@@ -270,7 +272,7 @@ def test_who_waits_for_another_person_is_there_for_as_long_as_the_page_is(meetin
 
     place.refresh_from_db()
     assert place.held_until == long_after + LOADING
-    assert claim(place.pk, begins=False, now=long_after + timedelta(hours=1)) is Claim.HELD
+    assert claim_place(place.pk, begins=False, now=long_after + timedelta(hours=1)) is PlaceState.HELD
 
 
 async def test_an_open_socket_holds_the_place(
@@ -368,7 +370,7 @@ def test_where_no_place_is_left_the_panel_s_way_back_is_shown(make_study: MakeSt
     late = started(study)
     close_page(late)
     keep_place(started(study).pk)
-    assert claim(late.pk, begins=False) is Claim.GONE
+    assert claim_place(late.pk, begins=False) is PlaceState.GONE
 
     page = browser_of(late).get(f"/s/{study.code}/place-taken/").text
 

@@ -10,13 +10,13 @@ from django.test import Client
 
 from tests.conftest import MakePairs, MakeStudy
 from tests.questions.conftest import TONE
-from turnwise.crowd.entry.practice import shown
+from turnwise.crowd.entry.practice import page_settings
 from turnwise.crowd.models import Assignment, Participation, Practice, StudyPanel
-from turnwise.crowd.panels.study_panels import take_panels
+from turnwise.crowd.panels.study_panels import save_panels
 from turnwise.labels.models import Label
 from turnwise.questions import question_sets
 from turnwise.questions.services import create_set
-from turnwise.studies.asks import About, Asked, Moment
+from turnwise.studies.asks import About, AskSpec, Moment
 from turnwise.studies.models import Study
 
 # The two examples of human-likeness: the author says yes to the first and no to the second.
@@ -37,7 +37,7 @@ def entered(study: Study, client: Client | None = None, prolific: str = "") -> C
     consent = {"agree": "yes", "consent": "1"}
     if prolific:
         rows = [StudyPanel(panel=panel, codes=codes) for panel, codes in PANELS.items()]
-        take_panels(study, rows, closed_to=())
+        save_panels(study, rows, closed_to=())
         page = client.get(f"/s/{study.code}/?PROLIFIC_PID={prolific}").content.decode()
         consent["arrival"] = re.findall(r'name="arrival" value="([^"]+)"', page)[0]
     assert client.post(f"/s/{study.code}/consent/", consent).status_code == 302
@@ -72,8 +72,8 @@ def test_nobody_begins_before_they_have_tried_every_example(practising: Study) -
 
 
 def test_questions_about_the_person_come_first_and_the_button_says_so(make_study: MakeStudy) -> None:
-    about_people = Asked("demographics", About.PERSON, Moment.BEFORE_WORK)
-    asks = [Asked("human-likeness", About.PARTNER_TURN, Moment.EACH_TURN), about_people]
+    about_people = AskSpec("demographics", About.PERSON, Moment.BEFORE_WORK)
+    asks = [AskSpec("human-likeness", About.PARTNER_TURN, Moment.EACH_TURN), about_people]
     study = make_study(asks=asks, practice=True)
     client = entered(study)
 
@@ -143,7 +143,7 @@ def test_other_questions_are_practised_anew(make_study: MakeStudy, practising: S
 
 
 def test_a_study_may_do_without_and_one_without_examples_does(make_study: MakeStudy) -> None:
-    optional = Asked("votes", About.PARTNER_TURN, Moment.BEFORE_FINISH, required=False)
+    optional = AskSpec("votes", About.PARTNER_TURN, Moment.BEFORE_FINISH, required=False)
     for study in (
         make_study(question_set="ssa", practice=False),
         make_study({"other": 5}, asks=[optional], practice=True),
@@ -175,7 +175,7 @@ def test_examples_are_in_the_language_of_the_study(make_study: MakeStudy) -> Non
     key = create_set(declared, owner=owner).key
     study = make_study({"b": 1}, question_set=key, practice=True, languages=["de"])
 
-    example = shown(study)["examples"][0]
+    example = page_settings(study)["examples"][0]
 
     assert example["answers"] == {"polite": False, "warmth": 1}
     assert example["context"] == [{"name": "You", "is_own": True, "text": "Hallo!"}]
@@ -190,7 +190,7 @@ def test_pairs_are_tried_with_both_sides(make_pairs: MakePairs) -> None:
     response = practise(client, study, {"0-0": {"better": "second"}, "0-1": {"better": "first"}})
 
     assert response.redirect_chain[-1][0] == f"/s/{study.code}/compare/"
-    assert all(example["other"] for example in shown(study)["examples"])
+    assert all(example["other"] for example in page_settings(study)["examples"])
 
 
 def test_who_makes_the_study_can_try_it(practising: Study, sign_in: Any) -> None:

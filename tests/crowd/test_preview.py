@@ -18,13 +18,13 @@ from tests.conftest import PATIENCE, MakeMeeting, MakePairs, MakeQueue, MakeStud
 from tests.desks import OPEN
 from turnwise.accounts.models import User
 from turnwise.crowd.models import StudyPanel
-from turnwise.crowd.panels.study_panels import take_panels
-from turnwise.crowd.preview.preview_views import way_of
+from turnwise.crowd.panels.study_panels import save_panels
+from turnwise.crowd.preview.preview_views import preview_pages
 from turnwise.crowd.worker_task import WorkerTask
 from turnwise.judging.models import JudgingPlan
 from turnwise.project.sockets import websocket_urlpatterns
 from turnwise.questions.services import create_set
-from turnwise.studies.asks import About, Asked, Moment
+from turnwise.studies.asks import About, AskSpec, Moment
 from turnwise.studies.models import Study
 from turnwise.studies.services import ask, save_study
 from turnwise.studies.tasks import tasks
@@ -69,7 +69,7 @@ def test_every_page_of_every_task_is_shown_and_nothing_is_stored(
 ) -> None:
     client = sign_in(rex)
     for study in every_task.values():
-        way = way_of(study)
+        way = preview_pages(study)
         with nothing_stored():
             for page in way:
                 frame = client.get(f"/studies/{study.pk}/preview/?page={page.key}&size=desktop&scheme=dark")
@@ -83,13 +83,13 @@ def test_every_page_of_every_task_is_shown_and_nothing_is_stored(
 
 def test_the_way_has_the_pages_of_the_study_in_the_order_of_workers(make_study: MakeStudy) -> None:
     asks = [
-        Asked("ssa", About.PARTNER_TURN, Moment.EACH_TURN),
-        Asked("demographics", About.PERSON, Moment.BEFORE_WORK),
-        Asked("feedback", About.PERSON, Moment.AFTER_WORK),
+        AskSpec("ssa", About.PARTNER_TURN, Moment.EACH_TURN),
+        AskSpec("demographics", About.PERSON, Moment.BEFORE_WORK),
+        AskSpec("feedback", About.PERSON, Moment.AFTER_WORK),
     ]
     study = make_study(practice=True, asks=asks)
 
-    assert [page.key for page in way_of(study)] == [
+    assert [page.key for page in preview_pages(study)] == [
         "consent", "instructions", "before", "practice", "work", "after",
         "end-complete", "end-bot_failed", "end-timed_out", "end-screened_out", "end-study_full",
         "end-withdrawn",
@@ -97,7 +97,7 @@ def test_the_way_has_the_pages_of_the_study_in_the_order_of_workers(make_study: 
 
 
 def test_of_two_people_the_lobby_and_their_own_ends(meeting: Study) -> None:
-    keys = [page.key for page in way_of(meeting)]
+    keys = [page.key for page in preview_pages(meeting)]
 
     assert keys[keys.index("lobby") + 1] == "work"
     assert {"end-partner_left", "end-no_partner"} < set(keys)
@@ -123,7 +123,7 @@ def settings_in(page: str) -> str:
 
 def test_an_end_shows_the_code_where_the_panel_has_it(study: Study, rex: User, sign_in: SignIn) -> None:
     rows = [StudyPanel(panel="open"), StudyPanel(panel="prolific", codes={"complete": "D0NE"})]
-    take_panels(study, rows, closed_to=())
+    save_panels(study, rows, closed_to=())
     opened, prolific = study.panels.order_by("pk")
     client = sign_in(rex)
 
@@ -146,7 +146,7 @@ def test_a_draft_without_anything_says_so(rex: User, sign_in: SignIn) -> None:
 
     client = sign_in(rex)
 
-    for page in way_of(draft):
+    for page in preview_pages(draft):
         assert client.get(page.address).status_code == 200, page
 
 
@@ -281,7 +281,7 @@ async def test_judging_takes_the_first_items_and_leases_none(
 async def test_items_of_each_ask_are_tried_with_their_questions(
     make_queue: MakeQueue, try_out: Callable[..., Any]
 ) -> None:
-    asks = [Asked("ssa", About.RESPONSE), Asked("likert", About.DIALOGUE)]
+    asks = [AskSpec("ssa", About.RESPONSE), AskSpec("likert", About.DIALOGUE)]
     study = await sync_to_async(make_queue)(2, asks=asks[:1])
     await Study.objects.filter(pk=study.pk).aupdate(state=Study.State.DRAFT)
     await sync_to_async(ask)(study.pk, asks)
@@ -368,7 +368,7 @@ def test_training_is_shown_before_it_is_worked(make_queue: MakeQueue, rex: User,
     study = make_queue(2)
     JudgingPlan.objects.filter(study=study).update(training_tries=2)
 
-    assert [page.key for page in way_of(study)][2:4] == ["training", "work"]
+    assert [page.key for page in preview_pages(study)][2:4] == ["training", "work"]
     shown = sign_in(rex).get(f"/studies/{study.pk}/preview/training/").text
     assert "You have 2 attempts left." in shown
     assert 'method="post"' not in shown

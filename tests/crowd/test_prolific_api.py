@@ -16,7 +16,7 @@ from tests.conftest import MakeStudy, enter
 from turnwise.accounts.models import User
 from turnwise.crowd.models import Assignment, Outcome, PanelAct, Participation, StudyPanel
 from turnwise.crowd.panels import Arrival
-from turnwise.crowd.panels.prolific_api import NoTokenError, account_of
+from turnwise.crowd.panels.prolific_api import NoTokenError, api_account
 from turnwise.crowd.pay import ledger, panel_acts
 from turnwise.crowd.places.assignment import assign
 from turnwise.crowd.places.ending import complete
@@ -133,8 +133,8 @@ def test_a_decision_reaches_prolific_and_only_once(
 
     decisions.decide(good, "approve", reason="", by=rex)
     decisions.decide(bad, "reject", reason=LONG, by=rex, category="LOW_EFFORT")
-    assert panel_acts.do_due() == 2
-    assert panel_acts.do_due() == 0
+    assert panel_acts.send_due_acts() == 2
+    assert panel_acts.send_due_acts() == 0
 
     assert theirs.told == [
         ("s1", {"action": "APPROVE"}),
@@ -149,7 +149,7 @@ def test_what_was_approved_there_is_not_approved_again(
     theirs.submissions = {"s1": "APPROVED"}
     decisions.decide(worked(panel, "s1"), "approve", reason="", by=rex)
 
-    panel_acts.do_due()
+    panel_acts.send_due_acts()
 
     assert theirs.told == []
     assert PanelAct.objects.get().state == "done"
@@ -160,7 +160,7 @@ def test_a_decision_undone_in_time_reaches_nobody(theirs: FakeProlific, panel: S
 
     decisions.undo(made, by=rex)
 
-    assert panel_acts.do_due() == 0
+    assert panel_acts.send_due_acts() == 0
 
 
 def test_it_is_tried_again_while_prolific_is_down_and_not_where_it_refuses(
@@ -169,21 +169,21 @@ def test_it_is_tried_again_while_prolific_is_down_and_not_where_it_refuses(
     theirs.submissions = {"s1": "AWAITING REVIEW"}
     theirs.fails = [503, 503, 503]  # of one try with its repetitions
     decisions.decide(worked(panel, "s1"), "approve", reason="", by=rex)
-    panel_acts.do_due()
+    panel_acts.send_due_acts()
     act = PanelAct.objects.get()
     assert (act.state, act.tries) == ("waiting", 1)
     assert "503" in act.problem
     assert TOKEN not in act.problem
-    assert panel_acts.do_due() == 0  # not before half a minute has passed
+    assert panel_acts.send_due_acts() == 0  # not before half a minute has passed
     now_later()
 
-    panel_acts.do_due()
+    panel_acts.send_due_acts()
     act.refresh_from_db()
     assert (act.state, act.tries) == ("done", 2)
 
     theirs.fails = [404]
     decisions.decide(worked(panel, "s9"), "approve", reason="", by=rex)
-    panel_acts.do_due()
+    panel_acts.send_due_acts()
     assert PanelAct.objects.get(participation__submission="s9").state == "failed"
 
 
@@ -197,15 +197,15 @@ def test_bonuses_are_paid_once_even_if_the_answer_is_lost(
 
     assert panel_acts.pay_bonuses(panel.study, by="rex") == (2, Decimal("1.50"))
     assert panel_acts.pay_bonuses(panel.study, by="rex") == (0, Decimal(0))
-    panel_acts.do_due()
+    panel_acts.send_due_acts()
     assert theirs.paid == ["bulk-s1-1.00", "bulk-s2-0.50"]
 
     # The same, had the connection broken after Prolific got the payment: nobody sends it again but a person.
     PanelAct.objects.filter(participation=late).update(state="sending", next_at=timezone.now())
-    panel_acts.do_due()
+    panel_acts.send_due_acts()
     act = PanelAct.objects.get(participation=late)
     assert act.state == "unsure"
-    assert panel_acts.do_due() == 0
+    assert panel_acts.send_due_acts() == 0
     panel_acts.settle(act, was_done=True)
     assert len(theirs.paid) == 2
 
@@ -217,10 +217,10 @@ def test_a_payment_is_sent_once_though_nobody_knows_what_became_of_it(
     panel_acts.pay_bonuses(panel.study, by="rex")
     theirs.answers_payments_with = 500
 
-    panel_acts.do_due()
+    panel_acts.send_due_acts()
     now_later()
 
-    assert panel_acts.do_due() == 0
+    assert panel_acts.send_due_acts() == 0
     assert PanelAct.objects.get().state == "unsure"
     assert theirs.paid == ["bulk-s1-1.00"]
 
@@ -249,7 +249,7 @@ def test_the_page_steers_the_study_and_compares_both_sides(
     assert theirs.places == 35
 
     client.post(f"/studies/{panel.study.pk}/participants/{here.pk}/write/", {"text": "Thank you!"})
-    panel_acts.do_due()
+    panel_acts.send_due_acts()
     assert theirs.messages == [("person-s1", "Thank you!")]
 
 
@@ -270,10 +270,10 @@ def test_a_token_is_for_its_owners_and_never_stored(
     assert "is not for studies of rex" in said("TURNWISE_PROLIFIC_ADA")
     monkeypatch.setenv("TURNWISE_PROLIFIC_BARE", TOKEN)
     with pytest.raises(NoTokenError, match="is not written as") as refused:
-        account_of("TURNWISE_PROLIFIC_BARE", "rex")
+        api_account("TURNWISE_PROLIFIC_BARE", "rex")
     assert TOKEN not in str(refused.value)
     with pytest.raises(NoTokenError, match="SECRET_KEY is not set"):
-        account_of("SECRET_KEY", "rex")
+        api_account("SECRET_KEY", "rex")
 
 
 def test_bulk_files_hold_everybody_once(panel: StudyPanel, rex: User) -> None:
@@ -304,7 +304,7 @@ def test_bulk_files_hold_everybody_once(panel: StudyPanel, rex: User) -> None:
     ]
     assert client.get(f"/studies/{study.pk}/payments/nobody.csv").status_code == 404
 
-    due = sum(account.due for account in ledger.due(study))
+    due = sum(account.due for account in ledger.unpaid_accounts(study))
     ledger.pay(study, total=Decimal(due), by=rex)
     assert rows("prolific-approve") == rows("prolific-bonus") == []
     assert late.pseudonym

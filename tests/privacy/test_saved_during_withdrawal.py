@@ -35,7 +35,7 @@ from turnwise.labels.services import record
 from turnwise.live.frames import RefusedError
 from turnwise.privacy.withdrawal import withdraw
 from turnwise.questionnaires.services import due_questionnaires, save_answers
-from turnwise.studies.asks import About, Asked, Moment
+from turnwise.studies.asks import About, AskSpec, Moment
 from turnwise.studies.models import Study
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -228,9 +228,9 @@ def test_no_conversation_begins_once_its_worker_withdraws(
 def test_answers_about_oneself_are_not_saved_once_their_author_withdraws(
     make_study: MakeStudy, elsewhere: Elsewhere
 ) -> None:
-    ssa = Asked("ssa", About.PARTNER_TURN, Moment.EACH_TURN)
+    ssa = AskSpec("ssa", About.PARTNER_TURN, Moment.EACH_TURN)
     own = enter(
-        make_study(asks=[ssa, Asked("demographics", About.PERSON, Moment.BEFORE_WORK, required=False)])
+        make_study(asks=[ssa, AskSpec("demographics", About.PERSON, Moment.BEFORE_WORK, required=False)])
     )
     assert due_questionnaires(own, Moment.BEFORE_WORK)  # as their page has found before
     with withdrawing(own):

@@ -11,7 +11,7 @@ from django.test import Client
 from tests.conftest import MakeQueue, MakeStudy, enter, start_dialogue, worker_of
 from tests.desks import begin, held
 from turnwise.accounts.models import User
-from turnwise.crowd.entry.enrolment import refuse_whom_it_is_not_for
+from turnwise.crowd.entry.enrolment import refuse_ineligible
 from turnwise.crowd.models import Participation
 from turnwise.crowd.refusals import EntryRefusedError
 from turnwise.judging.gold import gold_items
@@ -45,8 +45,8 @@ def judged(make_queue: MakeQueue) -> tuple[Study, Participation, Participation]:
     """Three judge six items and two gold ones with care, one in no time and all wrongly."""
     study = make_queue(8, raters=5, batch=6)
     items = list(study.items.order_by("pk")[:2])
-    gold_items.declare(study, {item.key: Gold({"sensible": [True]}) for item in items})
-    gold_items.give(study, 2)
+    gold_items.declare_gold(study, {item.key: Gold({"sensible": [True]}) for item in items})
+    gold_items.set_gold_per_worker(study, 2)
     careful = [judge_all(study, YES, 5000) for _ in range(3)]
     return study, careful[0], judge_all(study, NO, 40)
 
@@ -79,11 +79,11 @@ def test_a_study_that_grew_too_large_keeps_its_flags_and_says_so(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     study, _careful, careless = judged
-    flagging.look(study)
+    flagging.update_flags(study)
     before = set(Flag.objects.filter(participation=careless).values_list("pk", flat=True))
     monkeypatch.setattr(flagging, "MOST_LABELS", 3)
 
-    assert flagging.look(study) == 1
+    assert flagging.update_flags(study) == 1
     assert set(Flag.objects.filter(participation=careless).values_list("pk", flat=True)) == before
     page = sign_in(rex).get(f"/studies/{study.pk}/quality/").content.decode()
     assert "This study has more than 3 labels" in page
@@ -93,8 +93,8 @@ def test_limits_of_a_study_decide_what_is_a_flag(
     judged: tuple[Study, Participation, Participation], sign_in: Callable[[User], Client], rex: User
 ) -> None:
     study, _careful, careless = judged
-    client, form = sign_in(rex), flagging.usual()
-    flagging.look(study)
+    client, form = sign_in(rex), flagging.default_limits()
+    flagging.update_flags(study)
     assert Flag.objects.filter(participation=careless, kind="gold").exists()
 
     client.post(f"/studies/{study.pk}/quality/limits/", form | {"gold_least": 0.5, "pace": 0})
@@ -113,7 +113,7 @@ def test_an_exclusion_is_decided_with_a_reason_and_undone_and_no_label_is_lost(
     study, _careful, careless = judged
     client = sign_in(rex)
     here = f"/studies/{study.pk}/quality/{careless.pk}/"
-    labels = len(judged_items(study, study.asked[0]).judged)
+    labels = len(judged_items(study, study.work_asks[0]).judged)
 
     without = client.post(here, {"action": "exclude", "reason": " "}, follow=True)
     assert "Say why" in without.content.decode()
@@ -127,7 +127,7 @@ def test_an_exclusion_is_decided_with_a_reason_and_undone_and_no_label_is_lost(
     client.post(f"/studies/{study.pk}/quality/undo/{Decision.objects.get().pk}/")
     careless.refresh_from_db()
     assert (careless.excluded_reason, careless.excluded_at) == ("", None)
-    assert len(judged_items(study, study.asked[0]).judged) == labels == 24
+    assert len(judged_items(study, study.work_asks[0]).judged) == labels == 24
     assert list(Decision.objects.values_list("action", "by")) == [("undo", "rex"), ("exclude", "rex")]
     lines = client.get(f"/studies/{study.pk}/quality/decisions.csv").getvalue().decode().splitlines()
     assert lines[1].startswith(f"{careless.pseudonym},exclude,Gold all wrong.,rex,")
@@ -157,12 +157,12 @@ def test_who_is_blocked_comes_into_no_study_of_that_person_until_it_is_undone(
     made = decisions.decide(careless, "block", reason="A program.", by=rex)
 
     with pytest.raises(EntryRefusedError, match="cannot take part in their studies") as refused:
-        refuse_whom_it_is_not_for(careless.worker, own)
+        refuse_ineligible(careless.worker, own)
     assert refused.value.outcome == "screened_out"
-    refuse_whom_it_is_not_for(careless.worker, hers)
+    refuse_ineligible(careless.worker, hers)
 
     decisions.undo(made, by=rex)
-    refuse_whom_it_is_not_for(careless.worker, own)
+    refuse_ineligible(careless.worker, own)
     assert not Block.objects.exists()
     with pytest.raises(ValidationError, match="already been undone"):
         decisions.undo(made, by=rex)
@@ -179,7 +179,7 @@ def test_a_workers_history_tells_of_ones_own_studies_only(
     mallory: User,
 ) -> None:
     study, _careful, careless = judged
-    flagging.look(study)
+    flagging.update_flags(study)
     hers = make_study(title="Hers alone")
     Study.objects.filter(pk=hers.pk).update(owner=ada)
     version = hers.consent_versions.get()

@@ -15,10 +15,10 @@ from turnwise.crowd.models import Assignment, Outcome, Participation, Worker
 from turnwise.crowd.panels import Arrival
 from turnwise.crowd.refusals import EntryRefusedError
 from turnwise.judging.models import Batch
-from turnwise.privacy.stored_data import stored_of
+from turnwise.privacy.stored_data import stored_data_of
 from turnwise.quality import qualification_tests
 from turnwise.quality.models import Attempt, Qualification
-from turnwise.quality.qualification_tests import read, written
+from turnwise.quality.qualification_tests import format_questions, parse_questions
 from turnwise.studies.models import Study
 
 TEXT = """Which reply makes sense?
@@ -40,8 +40,8 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def wanted(rex: User) -> Qualification:
     """Both answers right, in two tries."""
-    return qualification_tests.save(
-        Qualification(owner=rex, title="Reading", questions=read(TEXT), pass_mark=2, tries=2)
+    return qualification_tests.save_qualification(
+        Qualification(owner=rex, title="Reading", questions=parse_questions(TEXT), pass_mark=2, tries=2)
     )
 
 
@@ -52,7 +52,7 @@ def browser_of(participation: Participation) -> Client:
 
 
 def begun(study: Study, qualification: Qualification) -> tuple[Participation, Client, str]:
-    qualification_tests.require(study, qualification)
+    qualification_tests.set_requirement(study, qualification)
     participation = enter(study)
     return participation, browser_of(participation), f"/s/{study.code}/qualification/"
 
@@ -73,7 +73,7 @@ def test_who_passes_begins_and_is_known_in_another_study(
     assert "You have passed" in passed.content.decode()
     assert browser.post(f"/s/{study.code}/start/")["Location"] == f"/s/{study.code}/chat/"
 
-    qualification_tests.require(other, wanted)
+    qualification_tests.set_requirement(other, wanted)
     version = other.consent_versions.get()
     own = Participation.objects.create(worker=participation.worker, study=other, consent=version)
     browser.cookies["turnwise_worker"] = signed(own)
@@ -96,8 +96,8 @@ def test_who_fails_is_screened_out_with_the_true_reason(
     assert Assignment.objects.get(participation=participation).outcome == "screened_out"
     assert browser.post(page, RIGHT)["Location"] == f"/s/{study.code}/thanks/"
     assert Attempt.objects.count() == 2
-    assert [each["right"] for each in stored_of(participation)["qualification"]] == [1, 1]
-    qualification_tests.require(other, wanted)
+    assert [each["right"] for each in stored_data_of(participation)["qualification"]] == [1, 1]
+    qualification_tests.set_requirement(other, wanted)
     with pytest.raises(EntryRefusedError, match="did not pass") as refused:
         enter_as(participation.worker, other)
     assert refused.value.outcome == Outcome.SCREENED_OUT
@@ -112,13 +112,13 @@ def enter_as(worker: Worker, study: Study) -> Participation:
 @pytest.mark.django_db(transaction=True)
 def test_two_tabs_have_the_tries_of_one(make_study: MakeStudy, wanted: Qualification) -> None:
     study = make_study()
-    qualification_tests.require(study, wanted)
+    qualification_tests.set_requirement(study, wanted)
     participation = enter(study)
 
     def tried(_: int) -> bool:
         try:
             own = Participation.objects.select_related("study").get(pk=participation.pk)
-            return qualification_tests.attempt(own, {}) is not None
+            return qualification_tests.record_attempt(own, {}) is not None
         finally:
             connection.close()
 
@@ -132,7 +132,7 @@ def test_an_unanswered_question_is_no_try_and_feedback_may_be_left_out(
     make_study: MakeStudy, wanted: Qualification
 ) -> None:
     wanted.feedback = False
-    qualification_tests.save(wanted)
+    qualification_tests.save_qualification(wanted)
     _, browser, page = begun(make_study(), wanted)
 
     incomplete = browser.post(page, {"q0": "7"}).content.decode()
@@ -146,7 +146,7 @@ def test_an_unanswered_question_is_no_try_and_feedback_may_be_left_out(
 def test_nobody_could_pass_more_than_there_is(wanted: Qualification) -> None:
     wanted.pass_mark = 3
     with pytest.raises(ValidationError, match="Nobody could pass: 3 right answers are required"):
-        qualification_tests.save(wanted)
+        qualification_tests.save_qualification(wanted)
 
 
 def test_it_stays_as_it_is_once_somebody_has_tried(wanted: Qualification) -> None:
@@ -154,14 +154,14 @@ def test_it_stays_as_it_is_once_somebody_has_tried(wanted: Qualification) -> Non
         worker=Worker.objects.create(), qualification=wanted, number=1, right=2, passed=True, given={}
     )
     with pytest.raises(ValidationError, match="it is fixed"):
-        qualification_tests.save(wanted)
+        qualification_tests.save_qualification(wanted)
 
 
 def test_it_is_warned_of_when_the_first_ten_all_fail(
     wanted: Qualification, make_study: MakeStudy, sign_in: Callable[[User], Client], rex: User
 ) -> None:
     study, client = make_study(), sign_in(rex)
-    qualification_tests.require(study, wanted)
+    qualification_tests.set_requirement(study, wanted)
     page = f"/studies/{study.pk}/quality/"
 
     def fail(people: int) -> None:
@@ -195,12 +195,12 @@ def test_it_is_warned_of_when_the_first_ten_all_fail(
 )
 def test_questions_that_cannot_be_are_refused_in_words(text: str, says: str) -> None:
     with pytest.raises(ValidationError, match=says):
-        read(text)
+        parse_questions(text)
 
 
 def test_what_was_written_reads_the_same_again() -> None:
-    assert written(read(TEXT)) == TEXT.strip()
-    assert read(written(read(TEXT))) == read(TEXT)
+    assert format_questions(parse_questions(TEXT)) == TEXT.strip()
+    assert parse_questions(format_questions(parse_questions(TEXT))) == parse_questions(TEXT)
 
 
 def test_a_qualification_is_made_and_wanted_by_the_pages(
@@ -216,5 +216,5 @@ def test_a_qualification_is_made_and_wanted_by_the_pages(
     made = Qualification.objects.get()
     client.post(f"/studies/{study.pk}/qualification/", {"qualification": made.pk})
 
-    assert qualification_tests.wanted_by(study) == made
+    assert qualification_tests.required_qualification(study) == made
     assert sign_in(mallory).get(f"/qualifications/{made.pk}/").status_code == 404

@@ -27,7 +27,7 @@ from turnwise.transcripts.importing import upload
 from turnwise.transcripts.undoing import undo
 from turnwise.trash import soft_delete
 from turnwise.trash.models import Deletion
-from turnwise.trash.soft_delete import Kept, PutBackRefusedError, put_back
+from turnwise.trash.soft_delete import RestoreRefusedError, SoftDeleter, restore
 
 FILE = b"Bot: Hi!\nAnn: Tea, or =1+1?\nBot: \xe2\x80\x9cYes\xe2\x80\x9d, please.\nAnn: Here.\n"
 # What changes with whatever happens, and the deletions themselves.
@@ -84,7 +84,7 @@ def test_an_import_comes_back_with_its_conversations_labels_and_system(study: St
     assert every_row() != before
 
     version = Study.objects.get(pk=study.pk).results_version
-    assert put_back(deletion.pk)
+    assert restore(deletion.pk)
     assert every_row() == before
     assert Study.objects.get(pk=study.pk).results_version > version  # so its report follows
     assert not Deletion.objects.exists()
@@ -101,7 +101,7 @@ def test_a_finished_conversation_comes_back_though_ended_ones_take_no_turns(stud
     deletion = relaying.discard(relayed.pk, by=study.owner)
 
     assert not Dialogue.objects.exists()
-    put_back(deletion.pk)
+    restore(deletion.pk)
     assert every_row() == before
 
 
@@ -110,15 +110,15 @@ def test_what_only_referred_to_it_refers_to_it_again_and_files_keep_their_bytes(
     study: Study, rex: User, mallory: User
 ) -> None:
     draft = upload(study, BytesIO(FILE), name="talk.txt", by=mallory)
-    before, kept = every_row(), Kept()
+    before, kept = every_row(), SoftDeleter()
 
     kept.delete(User.objects.filter(pk=mallory.pk))
     whose = kept.store("Mallory", by=rex)
     discarded = undo(draft.pk, by=rex)
 
-    put_back(discarded.pk)
+    restore(discarded.pk)
     assert TranscriptImport.objects.get().by is None
-    put_back(whose.pk)
+    restore(whose.pk)
     assert TranscriptImport.objects.get().by == mallory
     assert TranscriptImport.objects.get().file == FILE
     assert every_row() == before
@@ -130,7 +130,7 @@ def test_more_rows_than_one_statement_takes_come_back(study: Study, monkeypatch:
     done = imported(study)
     before = every_row()
 
-    put_back(undo(done.pk, by=study.owner).pk)
+    restore(undo(done.pk, by=study.owner).pk)
 
     assert every_row() == before
 
@@ -145,7 +145,7 @@ def test_bundles_that_were_made_without_it_go_when_it_comes_back(
     for each in (study, readers, unrelated):
         Bundle.objects.create(study=each, asked_at=timezone.now(), made_at=timezone.now(), quotes=[each.pk])
 
-    put_back(deletion.pk)
+    restore(deletion.pk)
 
     assert [each.study for each in Bundle.objects.all()] == [unrelated]
 
@@ -157,8 +157,8 @@ def test_what_stands_in_its_place_by_now_keeps_it_out_and_nothing_changes(study:
     relaying.begin(study, system="Elsewhere", by=study.owner)
     before = every_row()
 
-    with pytest.raises(PutBackRefusedError, match="something else has taken its place"):
-        put_back(deletion.pk)
+    with pytest.raises(RestoreRefusedError, match="something else has taken its place"):
+        restore(deletion.pk)
 
     assert every_row() == before
     assert Deletion.objects.get() == deletion
@@ -170,7 +170,7 @@ def test_pressed_twice_at_once_it_comes_back_once(study: Study) -> None:
 
     def press(_: int) -> Deletion | None:
         try:
-            return put_back(deletion.pk)
+            return restore(deletion.pk)
         finally:
             connection.close()
 
@@ -188,7 +188,7 @@ def test_after_a_day_it_is_gone_for_good(study: Study, rex: User, sign_in: SignI
 
     assert "talk.txt" not in sign_in(rex).get("/deleted/").content.decode()
     assert sign_in(rex).post(f"/deleted/{deletion.pk}/put-back/").status_code == 404
-    soft_delete.forget_old()
+    soft_delete.purge_expired()
     assert not Deletion.objects.exists()
 
 

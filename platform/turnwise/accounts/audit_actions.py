@@ -3,7 +3,7 @@
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-WORDS: dict[str, Promise] = {
+AUDIT_ACTIONS: dict[str, Promise] = {
     "accounts:sign_in": _("signed in"),
     "accounts:sign_out": _("signed out"),
     "accounts:password": _("changed their password"),
@@ -137,6 +137,6 @@ WORDS: dict[str, Promise] = {
 }
 
 
-def in_words(action: str) -> str:
+def describe_action(action: str) -> str:
     """What was done; the name that the program has for it, of what was noted by another version."""
-    return str(WORDS.get(action) or action.replace("_", " ").replace(":", ": "))
+    return str(AUDIT_ACTIONS.get(action) or action.replace("_", " ").replace(":", ": "))

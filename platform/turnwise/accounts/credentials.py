@@ -24,7 +24,7 @@ from django.utils.translation import gettext as _
 from turnwise.accounts.models import ApiToken, User
 
 
-class DifferentCharacters:
+class DistinctCharactersValidator:
     """Refuses passwords of few different characters, such as aaaaaaaaaaaa."""
 
     def __init__(self, fewest: int = 5) -> None:
@@ -47,7 +47,7 @@ OPEN_TO_THEM = frozenset({"accounts:password", "accounts:sign_out", "accounts:si
 OF_NOBODY = frozenset({"healthz", "readyz"})
 
 
-class FirstPassword(MiddlewareMixin):
+class FirstPasswordMiddleware(MiddlewareMixin):
     """Leads them to the page where they do."""
 
     def process_view(self, request: HttpRequest, *_view: object) -> HttpResponse | None:
@@ -96,7 +96,7 @@ PREFIX = "turnwise_"
 _MINUTE = timedelta(minutes=1)
 
 
-def make_token(owner: User, title: str) -> str:
+def create_token(owner: User, title: str) -> str:
     """A new token of this person. It is stored as a hash: nobody can be told it again."""
     token = PREFIX + secrets.token_urlsafe(32)
     ApiToken.objects.create(owner=owner, title=title.strip()[:80] or "Untitled", digest=_digest(token))

@@ -64,7 +64,7 @@ def too_many(request: HttpRequest) -> HttpResponse:
 
 
 @contextmanager
-def one_at_once_of(most: int, what: str, person: int) -> Iterator[None]:
+def limit_concurrency(most: int, what: str, person: int) -> Iterator[None]:
     """Hold one of the `most` places that a person has in this process for what takes long.
 
     So nobody holds all threads of a page server, whose answers others wait for.
@@ -86,11 +86,11 @@ def one_at_once_of(most: int, what: str, person: int) -> Iterator[None]:
                 del _under_way[key]
 
 
-def _where_it_is(request: HttpRequest) -> str:
+def _current_page(request: HttpRequest) -> str:
     return request.path if request.method in ("GET", "HEAD") else ""
 
 
-def reading_goes_on_at(address: Callable[[HttpRequest], str]) -> Callable[[View], View]:
+def limit_file_reading(address: Callable[[HttpRequest], str]) -> Callable[[View], View]:
     """Bound how often somebody who signed in has uploads and their previews read, and that one at once.
 
     Args:
@@ -104,7 +104,7 @@ def reading_goes_on_at(address: Callable[[HttpRequest], str]) -> Callable[[View]
             if too_often(request, "imports", rate="60/m", key="user"):
                 return too_many(request)
             try:
-                with one_at_once_of(1, "imports", request.user.pk):
+                with limit_concurrency(1, "imports", request.user.pk):
                     return view(request, *args, **kwargs)
             except TooManyAtOnceError:
                 return _still_reading(request, address(request))
@@ -114,7 +114,7 @@ def reading_goes_on_at(address: Callable[[HttpRequest], str]) -> Callable[[View]
     return bounding
 
 
-reads_a_file = reading_goes_on_at(_where_it_is)
+reads_a_file = limit_file_reading(_current_page)
 
 
 def _still_reading(request: HttpRequest, goes_on_at: str) -> HttpResponse:

@@ -2,7 +2,7 @@ from django.contrib.auth.models import AbstractUser
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from turnwise.accounts.audit_actions import in_words
+from turnwise.accounts.audit_actions import describe_action
 
 
 class User(AbstractUser):
@@ -76,9 +76,9 @@ class Event(models.Model):
         indexes = (models.Index(fields=("name", "-id"), name="event_of_person"),)
 
     def __str__(self) -> str:
-        return f"{self.name} {self.in_words}"
+        return f"{self.name} {self.description}"
 
     @property
-    def in_words(self) -> str:
+    def description(self) -> str:
         """What was done."""
-        return in_words(self.action)
+        return describe_action(self.action)

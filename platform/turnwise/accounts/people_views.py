@@ -102,10 +102,12 @@ def change_person(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
 
 @require_GET
 @for_admins
-def audit_trail(request: HttpRequest) -> HttpResponse:
+def audit_log_page(request: HttpRequest) -> HttpResponse:
     """Who did what."""
     name, about = (request.GET.get(key, "").strip()[:200] for key in ("name", "about"))
-    page = Paginator(audit_log.found(name=name, about=about), PER_PAGE).get_page(request.GET.get("page"))
+    page = Paginator(audit_log.find_events(name=name, about=about), PER_PAGE).get_page(
+        request.GET.get("page")
+    )
     return render(request, "accounts/trail.html", {"page": page, "name": name, "about": about})
 
 

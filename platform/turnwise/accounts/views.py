@@ -95,7 +95,7 @@ def tokens(request: AuthenticatedHttpRequest) -> HttpResponse:
     if request.method == "POST":
         if too_often(request, "api-token", rate="20/h", key="user"):
             return too_many(request)
-        made = api_tokens.make_token(user, request.POST.get("title", ""))
+        made = api_tokens.create_token(user, request.POST.get("title", ""))
     context = {"made": made, "tokens": ApiToken.objects.filter(owner=user)}
     return render(request, "accounts/tokens.html", context)
 

@@ -27,13 +27,13 @@ from turnwise.crowd.places import ending
 
 @admin.register(Worker)
 class WorkerAdmin(NeverWritten, admin.ModelAdmin[Worker]):
-    """Who took part stays as they came; their erasure is the one thing that is done here."""
+    """Workers are read-only here, but can be deleted with all their data."""
 
     list_display = ("pseudonym", "panel", "created_at")
     search_fields = ("pseudonym", "panel_id")
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
-        """What goes with a worker: all that is theirs, though most of it cannot be deleted by itself."""
+        """List everything deleted with a worker, without asking for permission on each table."""
         listed, counted, _, protected = super().get_deleted_objects(objs, request)
         return listed, counted, set(), protected
 
@@ -51,11 +51,11 @@ class ParticipationAdmin(NeverDeleted, admin.ModelAdmin[Participation]):
     search_fields = ("pseudonym", "worker__pseudonym")
 
     def get_readonly_fields(self, request: HttpRequest, obj: Participation | None = None) -> Any:
-        """All but the reason for an exclusion."""
+        """All fields except the reason for an exclusion."""
         return [field.name for field in Participation._meta.fields if field.name != "excluded_reason"]
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        return False  # nobody agrees for somebody else
+        return False  # only the worker can consent
 
     def save_model(self, request: HttpRequest, obj: Participation, form: Any, change: bool) -> None:
         reason = obj.excluded_reason
@@ -83,7 +83,7 @@ class PayEntryAdmin(ViewOnly, admin.ModelAdmin[PayEntry]):
 class StudyPanelAdmin(ViewOnly, admin.ModelAdmin[StudyPanel]):
     list_display = ("study", "panel")
     list_filter = ("panel",)
-    exclude = ("secret",)  # shared with the panel, and with nobody else
+    exclude = ("secret",)  # shared with the panel only
 
 
 @admin.register(Invitation)

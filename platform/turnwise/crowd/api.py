@@ -1,4 +1,4 @@
-"""The REST API of a study that runs: pause it, resume it, tell those who are at work something."""
+"""REST API of a running study: pause and resume it, and send a message to its active workers."""
 
 from django.core.exceptions import ValidationError
 from django.shortcuts import get_object_or_404
@@ -15,23 +15,25 @@ router = Router(tags=["studies"])
 
 
 class RunningOut(Schema):
-    """How a study runs."""
+    """State of a study, its current pause and message."""
 
     state: str = Field(description="draft, open, paused or closed.")
-    held: bool = Field(description="Whether those who have begun are held, too.")
-    turned_away: int = Field(description="Visits turned away since it was paused.")
-    under_way: int = Field(description="People who have begun and not ended.")
-    message: str = Field(description="What those at work are told; empty: nothing.")
+    held: bool = Field(description="True if workers who have started are on hold, too.")
+    turned_away: int = Field(description="Visits turned away since the study was paused.")
+    under_way: int = Field(description="Workers who have started and not ended.")
+    message: str = Field(description="Message shown to active workers; empty if there is none.")
 
 
 class PauseIn(Schema):
-    """How to pause."""
+    """Options of a pause."""
 
-    hold: bool = Field(False, description="Whether those who have begun are held, too; else they go on.")
+    hold: bool = Field(
+        False, description="True puts workers who have started on hold, too; otherwise they can finish."
+    )
 
 
 class MessageIn(Schema):
-    """What to tell those at work."""
+    """Message to the active workers of a study."""
 
     text: str = Field(description="Up to 300 characters; empty removes the message.")
 
@@ -41,25 +43,25 @@ def _study(request: AuthenticatedHttpRequest, code: str) -> Study:
 
 
 def _running_status(study: Study) -> RunningOut:
-    found = pausing.running_state(study)
+    current = pausing.running_state(study)
     return RunningOut(
         state=study.state,
-        held=bool(found.pause and found.pause.holds),
-        turned_away=found.pause.turned_away if found.pause else 0,
-        under_way=found.in_progress,
-        message=found.notice.text if found.notice else "",
+        held=bool(current.pause and current.pause.holds),
+        turned_away=current.pause.turned_away if current.pause else 0,
+        under_way=current.in_progress,
+        message=current.notice.text if current.notice else "",
     )
 
 
 @router.get("/studies/{slug:code}/running", response=answers(RunningOut, 404))
 def running(request: AuthenticatedHttpRequest, code: str) -> RunningOut:
-    """How a study of one's own runs."""
+    """Get the state of a running study."""
     return _running_status(_study(request, code))
 
 
 @router.post("/studies/{slug:code}/pause", response=answers(RunningOut, 404, 409, has_body=True))
 def pause(request: AuthenticatedHttpRequest, code: str, sent: Body[PauseIn | None] = None) -> RunningOut:
-    """Admit nobody new. Of a paused study: say anew whether those in it are held."""
+    """Admit no new workers. For a paused study: change whether active workers are on hold."""
     study = _study(request, code)
     try:
         return _running_status(
@@ -71,7 +73,7 @@ def pause(request: AuthenticatedHttpRequest, code: str, sent: Body[PauseIn | Non
 
 @router.post("/studies/{slug:code}/resume", response=answers(RunningOut, 404, 409))
 def resume(request: AuthenticatedHttpRequest, code: str) -> RunningOut:
-    """Admit people again; whoever was held goes on."""
+    """Admit workers again; workers on hold continue."""
     study = _study(request, code)
     try:
         return _running_status(pausing.resume(study.pk, by=request.user.get_username()))
@@ -81,7 +83,7 @@ def resume(request: AuthenticatedHttpRequest, code: str) -> RunningOut:
 
 @router.put("/studies/{slug:code}/message", response=answers(RunningOut, 404, has_body=True))
 def message(request: AuthenticatedHttpRequest, code: str, sent: Body[MessageIn]) -> RunningOut:
-    """Tell everybody who is at work something, at once; an empty text takes it back."""
+    """Show a message to all active workers immediately; an empty text removes it."""
     study = _study(request, code)
     try:
         pausing.publish_notice(study.pk, sent.text, by=request.user.get_username())

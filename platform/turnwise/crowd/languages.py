@@ -1,4 +1,4 @@
-"""The language in which a worker meets Turnwise: the study's, where locale/ has a catalog of it."""
+"""Choose the language of worker pages: the study's language if locale/ has a catalog for it."""
 
 from collections.abc import Iterator
 
@@ -12,7 +12,7 @@ ENGLISH = "en"
 
 
 def catalog_of(code: str) -> str:
-    """The language of Turnwise in which people who speak this one are addressed; "" if there is none."""
+    """Catalog to use for a language code; "" if there is none."""
     try:
         return get_supported_language_variant(code)
     except LookupError:
@@ -20,22 +20,22 @@ def catalog_of(code: str) -> str:
 
 
 def language_of_pages(study: Study | None, request: HttpRequest | None = None) -> str:
-    """Of the pages of a study: its own language; of several, or of no study, what the browser prefers."""
+    """Language of a study's pages: its only language, or else the browser's preference among them."""
     offered = [catalog_of(code) for code in study.languages if catalog_of(code)] if study else []
     if len(offered) == 1:
         return offered[0]
     preferred = _preferred(request) if request else iter(())
-    found = next((code for code in preferred if not study or code in offered), "")
-    return found or (offered[0] if offered else ENGLISH)
+    match = next((code for code in preferred if not study or code in offered), "")
+    return match or (offered[0] if offered else ENGLISH)
 
 
 def language_of_visitor(request: HttpRequest) -> str:
-    """Of a page that says what went wrong before any study was found: English but for workers."""
+    """Language of an error page without a study: the browser's for workers, English for staff."""
     return language_of_pages(None, request) if request.path.startswith("/s/") else ENGLISH
 
 
 def language_of_questions(study: Study) -> str:
-    """What the questions of the study are asked in: its only language, or that of the page."""
+    """Language of the study's questions: its only language, or else the page's."""
     return study.only_language or get_language() or ENGLISH
 
 

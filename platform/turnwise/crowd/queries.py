@@ -1,3 +1,5 @@
+"""Read queries on participations: progress per bot, look-up by code, and the list of a study."""
+
 import re
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,13 +13,13 @@ from turnwise.crowd.entry.sessions import Session
 from turnwise.crowd.models import CODED, Assignment, Outcome, Participation, Worker
 from turnwise.crowd.places.reservation import current_phase_assignments, holding
 from turnwise.studies.models import Study, StudyBot
-from turnwise.studies.queries import number_of
+from turnwise.studies.queries import count_expression
 from turnwise.studies.tasks import Rows
 
 
 @dataclass(frozen=True, slots=True)
 class BotProgress:
-    """How far one bot of a study is: conversations finished, under way, and wanted."""
+    """Progress of one bot of a study: conversations finished, open, and its target."""
 
     study_bot_id: int
     of: Bot
@@ -32,10 +34,10 @@ class BotProgress:
 
 
 def conversation_counts(studies: QuerySet[Study]) -> Rows:
-    """Of each study its key, its finished conversations, and how many are wanted of all its bots."""
+    """Rows of (study key, finished conversations, sum of the targets of its bots)."""
     complete = current_phase_assignments(studies).filter(outcome=Outcome.COMPLETE, study_bot__isnull=False)
     bots = StudyBot.objects.filter(study__in=studies).values_list("study").order_by()
-    return bots.annotate(finished=number_of(complete), wanted=Sum("target"))
+    return bots.annotate(finished=count_expression(complete), wanted=Sum("target"))
 
 
 def progress(study: Study, *, now: datetime | None = None) -> list[BotProgress]:
@@ -51,34 +53,36 @@ def progress(study: Study, *, now: datetime | None = None) -> list[BotProgress]:
 
 
 def _of_bot(assignments: QuerySet[Assignment]) -> Coalesce:
-    """How many of them a bot of a study has, as an expression of it."""
-    own = assignments.filter(study_bot=OuterRef("pk")).order_by().values("study_bot")
-    return Coalesce(Subquery(own.annotate(n=Count("*")).values("n")), 0)
+    """Expression that counts the assignments of each study bot."""
+    per_bot = assignments.filter(study_bot=OuterRef("pk")).order_by().values("study_bot")
+    return Coalesce(Subquery(per_bot.annotate(n=Count("*")).values("n")), 0)
 
 
 def participations_of(study: Study, sought: str = "") -> QuerySet[Participation]:
-    """Everybody who agreed to take part, newest first.
+    """Participations of a study, newest first.
 
-    Of these only whoever has the completion code, panel id or pseudonym sought. A completion code is found
-    only once it was given.
+    Args:
+        study: the study.
+        sought: completion code, panel ID or pseudonym to look for; empty returns all. Completion codes are
+            found only after the worker has seen them.
     """
-    found = Participation.objects.filter(study=study).select_related(
+    listed = Participation.objects.filter(study=study).select_related(
         "worker", "assignment", "entered_by", "withdrawal"
     )
     if sought:
-        # Each by its own index; all codes and pseudonyms are in capitals.
-        own, capitals = Participation.objects.filter(study=study), sought.upper()
-        given = own.filter(completion_code=capitals, assignment__outcome__in=CODED)
+        # One query per index; all codes and pseudonyms are in capitals.
+        in_study, capitals = Participation.objects.filter(study=study), sought.upper()
+        by_code = in_study.filter(completion_code=capitals, assignment__outcome__in=CODED)
         workers = list(Worker.objects.filter(panel_id=sought).values_list("pk", flat=True))
-        named = own.filter(pseudonym=capitals) | own.filter(worker__in=workers)
-        found = found.filter(
-            pk__in=[*given.values_list("pk", flat=True), *named.values_list("pk", flat=True)]
+        by_name = in_study.filter(pseudonym=capitals) | in_study.filter(worker__in=workers)
+        listed = listed.filter(
+            pk__in=[*by_code.values_list("pk", flat=True), *by_name.values_list("pk", flat=True)]
         )
-    return found.order_by("-consented_at", "-pk")
+    return listed.order_by("-consented_at", "-pk")
 
 
 def participation_of(session: Session | None, study: Study) -> Participation | None:
-    """The participation in this study that the browser with this session may enter."""
+    """Newest participation in this study that the browser's session may enter."""
     if session is None:
         return None
     entered = Participation.objects.filter(pk__in=session.participations, study=study)
@@ -86,7 +90,7 @@ def participation_of(session: Session | None, study: Study) -> Participation | N
 
 
 def participation_by_resume_code(code: str, study: Study) -> Participation | None:
-    """Codes may be typed in any case, with or without the hyphen or spaces."""
+    """Find a participation by its resume code, in any case, with or without hyphen and spaces."""
     letters = re.sub(r"[^A-Z0-9]", "", code.upper())
     if len(letters) != 10:
         return None

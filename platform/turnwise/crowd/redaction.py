@@ -1,4 +1,4 @@
-"""What is not to leave the platform: texts in whose place exports, bundles and reports have a mark."""
+"""Redact texts: exports, bundles and reports show a mark in their place; the database keeps them."""
 
 from collections.abc import Collection, Sequence
 from datetime import datetime
@@ -21,27 +21,27 @@ LONGEST = 300
 
 
 def redactor_of(studies: Collection[int]) -> Redactor:
-    """What these studies put a mark for."""
-    standing = Redaction.objects.filter(study__in=studies, undone_at=None).values_list("text", "kind")
-    return Redactor({text: Kind[kind] for text, kind in standing})
+    """Redactor with the active redactions of these studies."""
+    active = Redaction.objects.filter(study__in=studies, undone_at=None).values_list("text", "kind")
+    return Redactor({text: Kind[kind] for text, kind in active})
 
 
 @transaction.atomic
 def redact(study: Study, found: Sequence[tuple[Kind, str]], *, by: User, now: datetime | None = None) -> int:
-    """Put marks in place of these texts in all that leaves the platform from now on; the database keeps them.
+    """Redact these texts in everything exported from now on; the database keeps them.
 
     Returns:
-        How many were not redacted before.
+        Number of texts that were not redacted before.
 
     Raises:
-        ValidationError: one is too short or too long, or there are too many.
+        ValidationError: a text is too short or too long, or there are too many.
     """
     Study.objects.select_for_update(no_key=True).get(pk=study.pk)
-    standing = Redaction.objects.filter(study=study, undone_at=None)
-    known = {text.casefold() for text in standing.values_list("text", flat=True)}
+    active = Redaction.objects.filter(study=study, undone_at=None)
+    known = {text.casefold() for text in active.values_list("text", flat=True)}
     fresh: dict[str, Redaction] = {}
-    for kind, given in found:
-        text = given.strip()
+    for kind, raw in found:
+        text = raw.strip()
         if len(text) < 2 or len(text) > LONGEST:
             raise ValidationError(
                 _("“%(text)s” cannot be redacted: it takes 2 to %(most)s characters.")
@@ -63,19 +63,19 @@ def redact(study: Study, found: Sequence[tuple[Kind, str]], *, by: User, now: da
 
 @transaction.atomic
 def undo(redaction_id: int, *, by: User, now: datetime | None = None) -> None:
-    """Have a text leave the platform again as it was written. It stays noted that it was redacted."""
-    standing = Redaction.objects.select_for_update().filter(pk=redaction_id, undone_at=None).first()
-    if standing is None:
+    """Undo a redaction: the text is exported as written again. The row records both."""
+    active = Redaction.objects.select_for_update().filter(pk=redaction_id, undone_at=None).first()
+    if active is None:
         return
-    standing.undone_at, standing.undone_by = now or timezone.now(), by
-    standing.save(update_fields=["undone_at", "undone_by"])
-    results_changed(standing.study_id)
+    active.undone_at, active.undone_by = now or timezone.now(), by
+    active.save(update_fields=["undone_at", "undone_by"])
+    results_changed(active.study_id)
 
 
 def note_review(study: Study, *, by: User, now: datetime | None = None) -> None:
-    """Note that somebody looked through all texts that there are by now."""
-    seen = Study.objects.values_list("results_version", flat=True).get(pk=study.pk)
-    TextReview.objects.create(study=study, at=now or timezone.now(), by=by, results_version=seen)
+    """Record that all texts of the study up to now were reviewed for personal data."""
+    version = Study.objects.values_list("results_version", flat=True).get(pk=study.pk)
+    TextReview.objects.create(study=study, at=now or timezone.now(), by=by, results_version=version)
 
 
 def last_review(study: Study) -> TextReview | None:
@@ -83,7 +83,7 @@ def last_review(study: Study) -> TextReview | None:
 
 
 def unreviewed(study: Study) -> str:
-    """Whether texts wait to be looked through for personal data: "never" were they, "newer" do, or ""."""
+    """State of the review for personal data: "never" reviewed, "newer" texts not reviewed, or "" if done."""
     if not isinstance(task_of(study), WorkerTask) or study.rehearsal_of_id:
         return ""
     review = last_review(study)

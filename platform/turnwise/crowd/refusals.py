@@ -1,4 +1,4 @@
-"""Why a worker was turned away, in words for the worker. Nothing changes when one is raised."""
+"""Refusals shown to workers: why they cannot take part or continue. Raising one changes no data."""
 
 from collections.abc import Sequence
 
@@ -9,13 +9,13 @@ from turnwise.studies.models import Study
 
 
 class EntryRefusedError(Exception):
-    """A worker cannot go on here.
+    """A worker cannot take part or continue.
 
     Attributes:
-        reason: stable name of the reason.
-        title, say, cure: what to show.
-        status: HTTP status that fits.
-        outcome: how it ended for them, if it did: their panel is told.
+        reason: stable key of the reason.
+        title, say, cure: texts of the page: heading, explanation, and what to do.
+        status: HTTP status of the page.
+        outcome: outcome to report to the worker's panel; None if the participation did not end.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ def paused() -> EntryRefusedError:
 
 
 def not_taking(study: Study) -> EntryRefusedError:
-    """Of a study that is not open, which admits nobody new."""
+    """Refusal by a study that is paused, closed or a draft."""
     return paused() if study.state == Study.State.PAUSED else not_open()
 
 
@@ -89,7 +89,7 @@ def full(*, may_become_free: bool) -> EntryRefusedError:
 
 
 def place_gone(*, may_start: bool) -> EntryRefusedError:
-    """Of somebody who pressed Start, sent nothing, and was overtaken."""
+    """Refusal of a worker who pressed Start but sent no message before others took the place."""
     cure = _("If you came from a panel, return the task there. A place may become free in an hour.")
     if may_start:
         cure = _("There are places with other chatbots: go to the first page of the study and start there.")
@@ -254,10 +254,10 @@ def _link(reason: str, say: str, cure: str, *, status: int = 400) -> EntryRefuse
     return EntryRefusedError(reason, status=status, title=_("This link does not work"), say=say, cure=cure)
 
 
-def malformed_link(why: str) -> EntryRefusedError:
+def malformed_link(problem: str) -> EntryRefusedError:
     return _link(
         "odd_link",
-        why,
+        problem,
         _(
             "Open the study again from where you found it. If this page appears again, return the task there "
             "and tell the research team."

@@ -1,3 +1,5 @@
+"""Background jobs of the crowd: end overdue assignments, and send requests to panels."""
+
 from celery import shared_task
 
 from turnwise.crowd.pay import panel_acts
@@ -6,11 +8,11 @@ from turnwise.crowd.running import limits
 
 @shared_task
 def end_overdue() -> None:
-    """Every few seconds: end the work of those whose time is over, though no page of theirs is open."""
+    """End assignments whose time is over, even if no page is open. Runs every few seconds."""
     limits.end_overdue()
 
 
 @shared_task
 def tell_panels() -> None:
-    """Every few seconds: tell panels over their API what waits to be told."""
+    """Send the due requests to the panels' APIs. Runs every few seconds."""
     panel_acts.send_due_acts()

@@ -1,3 +1,5 @@
+"""Addresses of the crowd's pages and of the preview's socket."""
+
 from typing import Any
 
 from django.urls import path

@@ -1,4 +1,4 @@
-"""What the sockets of workers have in common: whose they are, which frames they take, and how many."""
+"""Base class of the worker sockets: authentication, rate limits, frame dispatch and time limits."""
 
 import math
 import time
@@ -20,24 +20,24 @@ from turnwise.crowd.places.reservation import SECONDS_BETWEEN_SIGNS_OF_A_PAGE
 from turnwise.crowd.running import limits
 from turnwise.crowd.running.worker_status import NO_STATUS, WorkerStatus, watch, worker_statuses
 from turnwise.live.database import in_database
-from turnwise.live.frames import Allowance, Frame, RefusedError, as_json, field, parse_frame
+from turnwise.live.frames import Frame, RateLimit, RefusedError, as_json, field, parse_frame
 
-# A person types and labels; a loop sends. Frames above this rate end the connection.
+# Faster than any person types or labels. Frames above this rate end the connection.
 BURST = 40
 FRAMES_PER_SECOND = 5.0
 SECONDS_BETWEEN_SIGNS_OF_LIFE = 60.0
 
-# Open in this process. A person has two or three; a class behind one router has a few hundred.
+# Open sockets in this process. A person has two or three; a class behind one router has a few hundred.
 MOST_OF_A_WORKER = 20
 MOST_OF_AN_ADDRESS = 1000
-# Each opening reads the whole work. A broken line is tried again after seconds; people reload by hand.
+# Each connection reads all work of the assignment. Pages reconnect after seconds; people reload by hand.
 OPENINGS_AT_ONCE = 20
 OPENINGS_PER_SECOND = 1.0
 MOST_REMEMBERED = 10_000
 
-# Frames that the page sends by itself: they say nothing of the worker.
+# Frames that the page sends automatically: they do not show that the worker is active.
 OF_THE_PAGE = frozenset({"ping", "here"})
-# Of the worker, and no step of their work.
+# Frames that are not a step of the work.
 NO_STEP = OF_THE_PAGE | {"typing", "more_time"}
 
 CLOSE_CODES = {
@@ -52,37 +52,37 @@ CLOSE_CODES = {
 }
 
 _open: Counter[str] = Counter()
-_openings: dict[int, Allowance] = {}
+_openings: dict[int, RateLimit] = {}
 
 Handler = Callable[[Frame], Awaitable[None]]
 
 
 class WorkerSocket(AsyncWebsocketConsumer):
-    """One browser tab of a worker. Subclasses say what it may send and what it is shown."""
+    """Socket of one browser tab of a worker. Subclasses define the frames it accepts and sends."""
 
     assignment_id: int | None = None
-    """Of the work that the tab may enter; None until that is known, and for one that is turned away."""
+    """Assignment that the tab shows; None before authentication and after a refusal."""
 
     echoed_fields: tuple[str, ...] = ()
-    """Fields of a refused frame by which the page knows which one it was."""
+    """Fields of a refused frame that are sent back, so that the page can identify the frame."""
 
     counted_for: tuple[str, ...] = ()
-    """The worker and the address among whose open sockets this one is."""
+    """Keys (worker and address) under which this open socket is counted."""
 
     has_clock: ClassVar[bool] = True
-    """Whether the study's limits of time hold here."""
+    """True if the study's time limits apply to this socket."""
     waits = True
-    """Whether it is this worker's turn."""
+    """True if it is this worker's turn."""
     status = NO_STATUS
 
     has_begun = False
-    """Whether anything of their work was sent, here or before; until then the open page holds their place."""
+    """True once the worker has sent any work; until then the open page holds the place."""
 
     @override
     async def __call__(self, *arguments: Any) -> None:
         try:
             await super().__call__(*arguments)
-        finally:  # after an error nobody calls disconnect
+        finally:  # Channels does not call disconnect after an error
             watch().remove(self)
             for holder in self.counted_for:
                 _open[holder] -= 1
@@ -92,7 +92,7 @@ class WorkerSocket(AsyncWebsocketConsumer):
     async def connect(self) -> None:
         await self.accept()
         self.is_open = True
-        self.allowance = Allowance(BURST, FRAMES_PER_SECOND)
+        self.allowance = RateLimit(BURST, FRAMES_PER_SECOND)
         self.is_at_work, self.last_sign_of_life = False, -math.inf
         self.last_sign_of_page = time.monotonic()
         self.handlers: dict[str, Handler] = self.frame_handlers()
@@ -108,15 +108,15 @@ class WorkerSocket(AsyncWebsocketConsumer):
     async def _be_watched(self) -> None:
         if self.assignment_id is None:
             return
-        await self._look()
+        await self._check_status()
         watch().add(self)
         await self.update_clock(waits=self.waits, anew=False)
 
     async def enter(self, session: Session) -> None:
-        """Find the work in the socket's address, set `assignment_id`, and show how far it is.
+        """Find the work named in the socket's URL, set `assignment_id`, and send its state.
 
         Raises:
-            RefusedError: there is none, or it is not this worker's.
+            RefusedError: the work does not exist, or belongs to another worker.
         """
         raise NotImplementedError
 
@@ -124,7 +124,7 @@ class WorkerSocket(AsyncWebsocketConsumer):
         return {"ping": self.ping, "more_time": self.more_time}
 
     def _language(self) -> str:
-        """Of the page that opened it (static/js/kit/connection.js); active in the socket's own task."""
+        """Language of the page that opened the socket (static/js/kit/connection.js)."""
         named = parse_qs(self.scope.get("query_string", b"").decode("latin-1")).get("language", [""])
         return catalog_of(named[0]) or ENGLISH
 
@@ -132,7 +132,7 @@ class WorkerSocket(AsyncWebsocketConsumer):
         return UUID(str(self.scope["url_route"]["kwargs"]["public_id"]))
 
     def _session(self) -> Session:
-        # Django's parser, as for the pages: Python's own drops every cookie beside an odd one.
+        # Django's parser, as for the pages: Python's drops all cookies if one is malformed.
         headers = [value.decode("latin-1") for name, value in self.scope["headers"] if name == b"cookie"]
         session = session_of(parse_cookie("; ".join(headers)))
         if session is None:
@@ -146,14 +146,14 @@ class WorkerSocket(AsyncWebsocketConsumer):
             raise RefusedError("too_many_tabs")
         if len(_openings) >= MOST_REMEMBERED:
             _openings.clear()
-        if not _openings.setdefault(worker_id, Allowance(OPENINGS_AT_ONCE, OPENINGS_PER_SECOND)).spend():
+        if not _openings.setdefault(worker_id, RateLimit(OPENINGS_AT_ONCE, OPENINGS_PER_SECOND)).spend():
             raise RefusedError("too_fast")
         self.counted_for = tuple(bounds)
         _open.update(self.counted_for)
 
     @override
     async def dispatch(self, message: Frame) -> None:
-        """Channels' own, without its trip to a thread that closes old connections: none are opened there."""
+        """Channels' dispatch without closing old database connections in a thread: none are opened there."""
         await getattr(self, get_handler_name(message))(message)
 
     async def disconnect(self, code: int) -> None:
@@ -161,7 +161,7 @@ class WorkerSocket(AsyncWebsocketConsumer):
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         if self.assignment_id is None or not self.is_open:
-            return  # turned away; the close is on its way
+            return  # refused; the socket is being closed
         frame: Frame = {}
         try:
             if not self.allowance.spend():
@@ -181,26 +181,26 @@ class WorkerSocket(AsyncWebsocketConsumer):
             await self.refuse(refusal, frame)
 
     async def begin(self) -> None:
-        """The first word of their work, before it is heard.
+        """Handle the start of the work, before its first frame is processed.
 
         Raises:
-            RefusedError: their place went to others.
+            RefusedError: other workers have taken the place.
         """
         self.has_begun = True
 
     async def ping(self, frame: Frame) -> None:
-        """So a page learns of a dead line while it only waits: it cannot see the pings of the protocol."""
+        """Answer the page, which detects a dead connection by it: browsers hide protocol-level pings."""
         await self.say({"type": "pong"})
 
-    # --- a pause, a message of the team, the time ------------------------------------------------
+    # --- pauses, messages of the team, time limits -----------------------------------------------
 
-    async def _look(self) -> None:
+    async def _check_status(self) -> None:
         assert self.assignment_id is not None
-        found = await in_database(worker_statuses, [self.assignment_id])
-        await self.update_status(found.get(self.assignment_id, NO_STATUS))
+        statuses = await in_database(worker_statuses, [self.assignment_id])
+        await self.update_status(statuses.get(self.assignment_id, NO_STATUS))
 
     async def update_status(self, status: WorkerStatus) -> None:
-        """Tell the page what has changed beside its work."""
+        """Send the page changes of pause, message and time limits."""
         before, self.status = self.status, status
         if status == before:
             return
@@ -214,18 +214,18 @@ class WorkerSocket(AsyncWebsocketConsumer):
             await self.show_progress()
 
     async def show_progress(self) -> None:
-        """Show how far the work is, upon which the page sends what it has kept, or leads on."""
+        """Send the state of the work; the page then sends unsaved steps, or leads to the next page."""
 
     async def on_step(self) -> None:
-        """The worker took a step, and the next one is theirs, too."""
+        """Handle a completed step after which it is still the worker's turn."""
         await self.update_clock(waits=True)
 
     async def update_clock(self, *, waits: bool, anew: bool = True) -> None:
-        """Start or stop the clock, where the study has one."""
+        """Start or stop the time limit's clock, if the study has one."""
         self.waits = waits
         if self.assignment_id is not None and self.has_clock and self.status.is_limited:
             await in_database(limits.update_clocks, self.assignment_id, waits=waits, anew=anew)
-            await self._look()
+            await self._check_status()
 
     async def more_time(self, frame: Frame) -> None:
         assert self.assignment_id is not None
@@ -233,27 +233,27 @@ class WorkerSocket(AsyncWebsocketConsumer):
         if of not in ("message", "session"):
             raise RefusedError("malformed")
         await in_database(limits.extend, self.assignment_id, of)
-        await self._look()
+        await self._check_status()
 
     async def say(self, frame: Frame) -> None:
-        """Send a frame to this tab, if it is still there."""
+        """Send a frame to this tab if it is still open."""
         if self.is_open:
             await self.send(text_data=as_json(frame))
 
     async def refuse(self, refusal: RefusedError, frame: Frame) -> None:
-        given = {name: frame[name] for name in self.echoed_fields if isinstance(frame.get(name), str | int)}
-        told = {"reason": refusal.reason, "say": refusal.say, **self.redirect_for(refusal.reason)}
-        await self.say({"type": "refused", **told, **given})
+        echoed = {name: frame[name] for name in self.echoed_fields if isinstance(frame.get(name), str | int)}
+        reason = {"reason": refusal.reason, "say": refusal.say, **self.redirect_for(refusal.reason)}
+        await self.say({"type": "refused", **reason, **echoed})
         if refusal.reason in CLOSE_CODES:
             self.is_open = False
             await self.close(code=CLOSE_CODES[refusal.reason])
 
     def redirect_for(self, reason: str) -> Frame:
-        """Where the page leads somebody who was refused for this reason, as `to`; empty: it stays."""
+        """Address to which the page leads after this refusal, under the key `to`; empty to stay."""
         return {}
 
     def gives_sign_of_page(self) -> bool:
-        """Whether it is to be noted now that the page is open in which nothing was sent."""
+        """True if the place of an open page without work is to be extended now."""
         now = time.monotonic()
         if self.has_begun or now - self.last_sign_of_page <= SECONDS_BETWEEN_SIGNS_OF_A_PAGE:
             return False
@@ -261,7 +261,7 @@ class WorkerSocket(AsyncWebsocketConsumer):
         return True
 
     def gives_sign_of_life(self) -> bool:
-        """Whether it is to be noted now that they are at work; `watch` asks every second."""
+        """True if the worker's activity is to be recorded now; `watch` asks every second."""
         now = time.monotonic()
         if not self.is_at_work or now - self.last_sign_of_life <= SECONDS_BETWEEN_SIGNS_OF_LIFE:
             return False

@@ -1,9 +1,7 @@
-"""The work of a study as who makes it tries it: the workers' own page, and nothing is stored.
+"""Base classes of tasks done by workers, and of the preview in which a researcher tries the work.
 
-In place of the work's socket that of the preview answers (`preview_socket`): by the same rules, out of a
-memory that ends with the tab.
-
-What workers do in a study: its pages, and whether anything is left for somebody new.
+A preview shows the workers' own page and stores nothing: in place of the work's socket, `preview_socket`
+answers by the same rules, from memory that ends with the tab.
 """
 
 from abc import ABC, abstractmethod
@@ -33,12 +31,12 @@ FrameAnswers = Callable[[Frame], AsyncIterator[Frame]]
 
 @dataclass(frozen=True, slots=True)
 class PreviewOptions:
-    """How somebody wants to see the pages.
+    """Options chosen for a preview.
 
     Attributes:
-        language: of the study's.
-        bot: key of the study's bot that is really asked; None: replies are scripted.
-        panel: key of the `StudyPanel` by which the worker came; None: by the plain link.
+        language: one of the study's languages.
+        bot: key of the bot that answers; None for scripted replies.
+        panel: key of the `StudyPanel` by which the worker arrives; None for the plain link.
     """
 
     language: str
@@ -47,24 +45,24 @@ class PreviewOptions:
 
     @classmethod
     def of(cls, query: QueryDict, study: Study, *, language: str = "language") -> "PreviewOptions":
-        """What a query asks for; whatever the study does not have is left out.
+        """Read the options from a query string, ignoring values that the study does not have.
 
         Args:
-            query: with these names and texts.
-            study: whose pages they are.
-            language: the name under which it has that.
+            query: the query string.
+            study: the study that is previewed.
+            language: name of the parameter with the language.
         """
-        wanted = query.get(language, "")
+        requested = query.get(language, "")
         return cls(
-            wanted if wanted in study.languages else (study.languages or ["en"])[0],
+            requested if requested in study.languages else (study.languages or ["en"])[0],
             _number(query.get("bot")),
             _number(query.get("panel")),
         )
 
     @property
     def query(self) -> dict[str, str]:
-        told = {"language": self.language, "bot": self.bot, "panel": self.panel}
-        return {name: str(value) for name, value in told.items() if value}
+        values = {"language": self.language, "bot": self.bot, "panel": self.panel}
+        return {name: str(value) for name, value in values.items() if value}
 
 
 def _number(text: str | None) -> int | None:
@@ -72,11 +70,11 @@ def _number(text: str | None) -> int | None:
 
 
 class WorkPreview(ABC):
-    """The work of a study as one tab tries it: what its pages are given, and what their socket answers.
+    """Preview of a study's work in one tab: the contexts of its pages and the answers of its socket.
 
     Attributes:
-        pages: of the work, in their order: the title by the key.
-        then: where it leads when it is over.
+        pages: titles of the work's pages by key, in order.
+        then: address after the end of the work.
     """
 
     pages: ClassVar[Mapping[str, str | Promise]] = {"work": gettext_lazy("The work")}
@@ -90,40 +88,40 @@ class WorkPreview(ABC):
 
     @classmethod
     def pages_of(cls, study: Study) -> Mapping[str, str | Promise]:
-        """Those that a study has."""
+        """Pages of the work in this study."""
         return cls.pages
 
     @property
     def socket(self) -> str:
-        """Where the page connects to."""
+        """Address of the preview's socket."""
         query = {"page": self.key, "shown_in": self.language, **self.wishes.query}
         return f"/ws/previews/{self.study.pk}/?{urlencode(query)}"
 
     @property
     def name(self) -> str:
-        """Under which the browser keeps what is not saved yet."""
+        """Key under which the browser keeps unsaved work."""
         return f"preview.{self.study.pk}.{self.key}"
 
     @abstractmethod
     def template_and_context(self) -> tuple[str, dict[str, Any]]:
-        """The template of the page, and what it is given."""
+        """Template of the page and its context."""
 
     @abstractmethod
     def begin(self) -> AsyncIterator[Frame]:
-        """What a tab is told when it has connected."""
+        """Frames to send when a tab has connected."""
 
     @abstractmethod
     def answers(self) -> Mapping[str, FrameAnswers]:
-        """What each type of frame is answered with. They raise `RefusedError` as the work itself does."""
+        """Handlers by frame type. They raise `RefusedError` as in the real work."""
 
 
 class ItemsPreview(WorkPreview):
-    """Work on a few items, over once all of them are done.
+    """Preview of work on a few items, which ends when all of them are done.
 
     Attributes:
-        items: as the page gets them.
-        done: by key of an item, what was made of it.
-        undone: reason and sentence for whoever wants to be over before.
+        items: items in the form sent to the page.
+        done: result by key of the item.
+        undone: reason and sentence of the refusal to finish early.
     """
 
     undone: ClassVar[tuple[str, str | Promise]]
@@ -142,7 +140,7 @@ class ItemsPreview(WorkPreview):
 
     @abstractmethod
     def items_frame(self) -> Frame:
-        """The items that are still to be done, and those that are, as the page reads them."""
+        """Items to do and items done, as part of the state frame."""
 
     def state(self) -> Frame:
         finished = self.then if self.is_over else None
@@ -160,17 +158,17 @@ class ItemsPreview(WorkPreview):
 
 
 class WorkerTask(StudyTask):
-    """A task that workers do, from the study link to the completion code.
+    """Task done by workers, from the study link to the completion code.
 
     Attributes:
-        begin: name of the address to which they POST in order to begin.
-        go_on: name of the address where they go on.
-        heading: of the first page: what they will do.
-        welcome: template of what they read there before they agree.
-        instructions: template of the page after it, which extends crowd/instructions.html.
-        saved: said at the end, with the completion code.
-        previewed: the work as who makes such a study tries it.
-        needs_bots: whether nobody can begin while none of its bots answers.
+        begin: URL name that starts the work, by POST.
+        go_on: URL name where the work continues.
+        heading: heading of the first page: what workers will do.
+        welcome: template of the text on the first page, before consent.
+        instructions: template of the instructions; it extends crowd/instructions.html.
+        saved: text of the last page, shown with the completion code.
+        previewed: class of the preview of the work.
+        needs_bots: True if workers can start only while one of the study's bots is available.
     """
 
     has_workers = True
@@ -198,18 +196,18 @@ class WorkerTask(StudyTask):
 
     @abstractmethod
     def is_full(self, study: Study, now: datetime) -> bool:
-        """Whether nothing is left for somebody who comes at that time: said before they consent in vain."""
+        """True if there is no work for a new worker at that time; checked before consent."""
 
     def trains(self, study: Study) -> bool:
-        """Whether its workers have to pass training questions, so that they need not practise before."""
+        """True if workers must pass training questions, which replace the practice."""
         return False
 
 
 def work_of(study: Study) -> WorkerTask:
-    """The task of a study as its workers do it.
+    """Worker task of a study.
 
     Raises:
-        EntryRefusedError: no worker takes part in such a study.
+        EntryRefusedError: the study has no workers.
     """
     task = task_of(study)
     if not isinstance(task, WorkerTask):
@@ -218,7 +216,7 @@ def work_of(study: Study) -> WorkerTask:
 
 
 def are_bots_unavailable(study: Study) -> bool:
-    """Whether none of the bots that somebody new could get would answer now, or all are switched off."""
+    """True if the study needs bots and none of them can take a new conversation now."""
     task = work_of(study)
     return task.needs_bots and not bots_admitting(task.bots_to_try(study), now=timezone.now())
 
@@ -228,5 +226,5 @@ def is_full(study: Study, *, now: datetime | None = None) -> bool:
 
 
 def may_become_free(study: Study, *, now: datetime | None = None) -> bool:
-    """Whether a full study would have a place in an hour if nobody who is at it went on."""
+    """True if a full study would have a place in an hour if all active workers stopped now."""
     return not is_full(study, now=(now or timezone.now()) + HOLD)

@@ -57,7 +57,7 @@ def anonymize(own: Participation, *, now: datetime) -> None:
     Participation.objects.filter(pk__in=here).update(
         worker=kept, known_by=known_by, address="", submission="", way_back={}, erased_at=now
     )
-    bundles.forget([own.study_id])
+    bundles.delete_bundles_quoting([own.study_id])
     trash.purge_studies([own.study_id])
 
 

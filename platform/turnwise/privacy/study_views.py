@@ -207,5 +207,5 @@ def _update_dependents(study: Study) -> None:
     """Have the reports of studies that judge these texts follow, too, and no bundle stay as it was."""
     for other in sorted(studies_that_judge([study.pk]) - {study.pk}):
         results_changed(other)
-    bundles.forget([study.pk])
+    bundles.delete_bundles_quoting([study.pk])
     trash.purge_studies([study.pk])

@@ -85,7 +85,7 @@ def withdraw(participation_id: int, *, by: User | None = None, now: datetime | N
     made = {each.pk: _withdraw_one(each, by, now) for each in every}
     if not has_unpaid_amount(own):
         anonymize(own, now=now)
-    bundles.forget([own.study_id])
+    bundles.delete_bundles_quoting([own.study_id])
     trash.purge_studies([own.study_id])
     return made[own.pk]
 

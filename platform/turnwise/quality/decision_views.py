@@ -18,7 +18,7 @@ from turnwise.crowd.models import PanelAct, Participation
 from turnwise.crowd.pay import panel_acts
 from turnwise.live.http_responses import attachment
 from turnwise.quality import decisions
-from turnwise.quality.decisions import decided
+from turnwise.quality.decisions import decisions_by_participation
 from turnwise.quality.models import Decision
 from turnwise.quality.study_views import study_with_workers
 from turnwise.studies.models import Study
@@ -103,7 +103,7 @@ def panel_file(request: HttpRequest, pk: int, name: str) -> StreamingHttpRespons
 
 def _rejected(study: Study, people: list[Participation]) -> dict[int, str]:
     """By participation, why its work is rejected, of those of whom that stands."""
-    made = decided(study, [each.pk for each in people])
+    made = decisions_by_participation(study, [each.pk for each in people])
     return {
         key: one.reason
         for key, decisions in made.items()
@@ -131,7 +131,7 @@ def prolific_bonus(study: Study) -> Rows:
     """`submission,amount` for Prolific's bulk bonus payments: whatever approving does not pay."""
     told = PanelAct.objects.filter(study=study, kind=PanelAct.Kind.BONUS)
     known = set(told.values_list("participation", flat=True))
-    for each, amount in panel_acts.beyond_approval(study, panel="prolific"):
+    for each, amount in panel_acts.due_beyond_approval(study, panel="prolific"):
         if each.pk not in known:
             yield csv_text([(each.submission, f"{amount:.2f}")])
 
@@ -149,7 +149,7 @@ def mturk_review(study: Study) -> Rows:
 def mturk_bonus(study: Study) -> Rows:
     """The arguments of Mechanical Turk's SendBonus, a row for each."""
     yield csv_text([MTURK_BONUS])
-    for each, amount in panel_acts.beyond_approval(study, panel="mturk"):
+    for each, amount in panel_acts.due_beyond_approval(study, panel="mturk"):
         reason = _("Your work in “%(title)s”") % {"title": study.title}
         yield csv_text([(each.worker.panel_id, each.submission, f"{amount:.2f}", reason)])
 

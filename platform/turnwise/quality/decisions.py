@@ -19,7 +19,7 @@ AGAINST = frozenset({Action.EXCLUDE, Action.BLOCK, Action.REJECT})
 _ONE_OF = (frozenset({Action.APPROVE, Action.REJECT}), frozenset({Action.KEEP, Action.EXCLUDE}))
 """Of each of these, one holds at a time; another is decided by undoing it first."""
 
-_TOLD = {Action.APPROVE: PanelAct.Kind.APPROVE, Action.REJECT: PanelAct.Kind.REJECT}
+_PANEL_ACTS = {Action.APPROVE: PanelAct.Kind.APPROVE, Action.REJECT: PanelAct.Kind.REJECT}
 """Decisions that the panel is told over its API, where the study has one."""
 
 
@@ -46,7 +46,7 @@ def decide(
         raise ValidationError(_("“%(action)s” is not a decision.") % {"action": action[:40]})
     if action in AGAINST and not reason:
         raise ValidationError(_("Say why: the worker may ask, and so may readers of the report."))
-    for stands in standing(participation):
+    for stands in active_decisions(participation):
         exclusive = any({action, stands.action} <= group for group in _ONE_OF)
         if action == stands.action or exclusive:
             raise ValidationError(
@@ -55,21 +55,21 @@ def decide(
             )
     if action == Action.REJECT:
         panel_acts.refuse_short(participation, reason)
-    made = _note(participation, action, reason=reason, by=by)
-    _follow(participation, action, reason=reason, by=by, category=category)
+    made = _record(participation, action, reason=reason, by=by)
+    _apply(participation, action, reason=reason, by=by, category=category)
     return made
 
 
-def _follow(participation: Participation, action: str, *, reason: str, by: User, category: str) -> None:
+def _apply(participation: Participation, action: str, *, reason: str, by: User, category: str) -> None:
     if action == Action.EXCLUDE:
         ending.exclude(participation.pk, reason=reason, by=by)
     elif action == Action.BLOCK:
         Block.objects.get_or_create(
             worker=participation.worker, owner=participation.study.owner, defaults={"reason": reason}
         )
-    elif action in _TOLD:
-        panel_acts.want(
-            participation, _TOLD[Action(action)], by=by.get_username(), text=reason, category=category
+    elif action in _PANEL_ACTS:
+        panel_acts.request_act(
+            participation, _PANEL_ACTS[Action(action)], by=by.get_username(), text=reason, category=category
         )
 
 
@@ -90,11 +90,11 @@ def undo(decision: Decision, *, by: User) -> Decision:
         raise ValidationError(_("The data of this worker are gone, so nothing is left to undo."))
     if decision.action == Action.UNDO or Decision.objects.filter(undoes=decision).exists():
         raise ValidationError(_("That has already been undone."))
-    made = _note(participation, Action.UNDO, by=by, undoes=decision)
+    made = _record(participation, Action.UNDO, by=by, undoes=decision)
     if decision.action == Action.EXCLUDE:
         ending.exclude(participation.pk, reason="", by=by)
-    elif decision.action in _TOLD:
-        panel_acts.take_back(participation, _TOLD[Action(decision.action)])
+    elif decision.action in _PANEL_ACTS:
+        panel_acts.cancel_act(participation, _PANEL_ACTS[Action(decision.action)])
     elif decision.action == Action.BLOCK and not _blocked_elsewhere(participation):
         Block.objects.filter(worker=participation.worker, owner=participation.study.owner).delete()
     return made
@@ -107,7 +107,7 @@ def _blocked_elsewhere(participation: Participation) -> bool:
     return of_owner.filter(participation__in=parts.values("pk"), undone_by=None).exists()
 
 
-def _note(
+def _record(
     participation: Participation,
     action: str,
     *,
@@ -126,13 +126,13 @@ def _note(
     )
 
 
-def standing(participation: Participation) -> list[Decision]:
+def active_decisions(participation: Participation) -> list[Decision]:
     """The decisions about somebody that are not undone."""
     about = Decision.objects.filter(study=participation.study_id, participation=participation.pk)
     return list(about.exclude(action=Action.UNDO).filter(undone_by=None))
 
 
-def decided(study: Study, participations: Iterable[int]) -> dict[int, list[Decision]]:
+def decisions_by_participation(study: Study, participations: Iterable[int]) -> dict[int, list[Decision]]:
     """By participation, all decisions, the newest first."""
     found: dict[int, list[Decision]] = {}
     rows = Decision.objects.filter(study=study, participation__in=list(participations))

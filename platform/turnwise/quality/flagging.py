@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from evaluation.quality.accuracy import is_right
-from evaluation.quality.flags import Judgment, Kind, Known, Thresholds, Work, flags
+from evaluation.quality.flags import Judgment, Kind, KnownAnswer, Thresholds, Work, flags
 from evaluation.quality.signs import Message
 from turnwise.quality.models import Flag, Limits
 from turnwise.questions.question_sets import question_set
@@ -122,12 +122,12 @@ _SAYS: Mapping[Kind, Callable[[Figures], str]] = {
 }
 
 
-def in_words(kind: str, figures: Figures) -> str:
+def describe_flag(kind: str, figures: Figures) -> str:
     """A flag in a sentence."""
     return _SAYS[Kind(kind)](figures)
 
 
-def message_for(says: str) -> str:
+def rejection_message(says: str) -> str:
     """What may be written to whose work is rejected for this; whoever rejects can change it."""
     return _(
         "We are sorry that we cannot accept your work in this study: %(says)s If you think that this is a "
@@ -194,10 +194,10 @@ def thresholds(limits: Limits) -> Thresholds:
     return Thresholds(**{field.name: getattr(limits, field.name) for field in fields(Thresholds)})
 
 
-def work_of(study: Study) -> dict[str, Work]:
+def work_by_worker(study: Study) -> dict[str, Work]:
     """By pseudonym, what each worker of the study did."""
     judgments: dict[str, list[Judgment]] = defaultdict(list)
-    known: dict[str, list[Known]] = defaultdict(list)
+    known: dict[str, list[KnownAnswer]] = defaultdict(list)
     said: dict[str, list[str]] = defaultdict(list)
     typed: dict[str, list[Message]] = defaultdict(list)
     texts: dict[str, set[str]] = {}
@@ -213,13 +213,13 @@ def work_of(study: Study) -> dict[str, Work]:
     for pk, worker, asked, answers, ms, item, system, words, occasion, is_gold, is_check, right in rows:
         given = json.loads(answers)
         if is_gold:
-            known[worker].append(Known(is_right(json.loads(right or "{}"), given), is_check, pk))
+            known[worker].append(KnownAnswer(is_right(json.loads(right or "{}"), given), is_check, pk))
             continue
         free = texts.setdefault(asked, set(question_set(asked).free_texts))
         kept = {key: answer for key, answer in given.items() if key not in free}
         for question in [key for key in kept if (asked, key) in checks]:
             right_one = is_right({question: [checks[asked, question]]}, given)
-            known[worker].append(Known(right_one, True, pk))
+            known[worker].append(KnownAnswer(right_one, True, pk))
             del kept[question]
         time = float("nan") if ms is None else float(ms)
         judgments[worker].append(
@@ -231,7 +231,7 @@ def work_of(study: Study) -> dict[str, Work]:
     }
 
 
-def look(study: Study) -> int:
+def update_flags(study: Study) -> int:
     """Find the flags of a study anew; how many workers have some. What people decided stays.
 
     A study that has grown too large keeps the flags that were found last; its page says so.
@@ -239,7 +239,7 @@ def look(study: Study) -> int:
     if is_too_large(study):
         return study.participations.filter(flags__isnull=False).distinct().count()
     limits = limits_of(study)
-    found = flags(work_of(study), thresholds(limits))
+    found = flags(work_by_worker(study), thresholds(limits))
     # Of whoever took part several times, with the newest.
     of_them = study.participations.filter(pseudonym__in=found).order_by("number")
     named = dict(of_them.values_list("pseudonym", "pk"))
@@ -269,9 +269,9 @@ def save_limits(limits: Limits) -> int:
     before = Limits.objects.filter(study=limits.study).first()
     limits.pk = before.pk if before else None
     limits.save()
-    return look(limits.study)
+    return update_flags(limits.study)
 
 
-def usual() -> dict[str, float]:
+def default_limits() -> dict[str, float]:
     """The limits of a study for which nobody has set others."""
     return asdict(Thresholds())

@@ -49,24 +49,24 @@ class QualificationGate(gates.Gate):
 
     @override
     def refuse(self, worker: Worker, study: Study) -> None:
-        wanted = qualification_tests.wanted_by(study)
-        if wanted and qualification_tests.standing(worker, wanted).failed:
+        wanted = qualification_tests.required_qualification(study)
+        if wanted and qualification_tests.attempt_status(worker, wanted).failed:
             raise not_qualified()
 
     @override
     def first(self, participation: Participation) -> str:
-        wanted = qualification_tests.wanted_by(participation.study)
-        if wanted is None or qualification_tests.standing(participation.worker, wanted).passed:
+        wanted = qualification_tests.required_qualification(participation.study)
+        if wanted is None or qualification_tests.attempt_status(participation.worker, wanted).passed:
             return ""
         return "quality:qualify"
 
     @override
     def why_ended(self, participation: Participation) -> str:
         ended: Assignment | None = getattr(participation, "assignment", None)
-        wanted = qualification_tests.wanted_by(participation.study)
+        wanted = qualification_tests.required_qualification(participation.study)
         if wanted is None or ended is None or ended.outcome != _SCREENED_OUT:
             return ""
-        own = qualification_tests.standing(participation.worker, wanted)
+        own = qualification_tests.attempt_status(participation.worker, wanted)
         if not own.failed:
             return ""
         return _(

@@ -38,10 +38,10 @@ MOST_QUESTIONS = 50
 MOST_CHOICES = 10
 LONGEST = 1000
 
-Written = dict[str, Any]
+QuestionData = dict[str, Any]
 
 
-def read(text: str) -> list[Written]:
+def parse_questions(text: str) -> list[QuestionData]:
     """The questions of a text; an empty line ends each.
 
     Raises:
@@ -70,7 +70,7 @@ def _blocks(text: str) -> Iterator[list[tuple[int, str]]]:
         yield block
 
 
-def _question(block: Sequence[tuple[int, str]]) -> Written:
+def _question(block: Sequence[tuple[int, str]]) -> QuestionData:
     said: list[str] = []
     choices: list[tuple[str, bool]] = []
     why: list[str] = []
@@ -123,7 +123,7 @@ def _at(line: int, says: str) -> ValidationError:
     return ValidationError(_("Line %(line)d: %(says)s") % {"line": line, "says": says})
 
 
-def written(questions: Sequence[Written]) -> str:
+def format_questions(questions: Sequence[QuestionData]) -> str:
     """The text of which these questions were read."""
     blocks = []
     for question in questions:
@@ -141,7 +141,7 @@ Given = Mapping[int, Sequence[int]]
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class AttemptStatus:
     """How far somebody is with a qualification."""
 
     passed: bool
@@ -153,20 +153,20 @@ class Standing:
         return not self.passed and not self.left
 
 
-def wanted_by(study: Study) -> Qualification | None:
+def required_qualification(study: Study) -> Qualification | None:
     """The qualification that the study wants; None if none."""
     found: Requirement | None = getattr(study, "requirement", None)
     return found.qualification if found else None
 
 
-def standing(worker: Worker, qualification: Qualification) -> Standing:
+def attempt_status(worker: Worker, qualification: Qualification) -> AttemptStatus:
     tried = list(Attempt.objects.filter(worker=worker, qualification=qualification))
     passed = any(each.passed for each in tried)
-    return Standing(passed, len(tried), max(0, qualification.tries - len(tried)))
+    return AttemptStatus(passed, len(tried), max(0, qualification.tries - len(tried)))
 
 
 @transaction.atomic
-def attempt(participation: Participation, given: Given) -> Attempt | None:
+def record_attempt(participation: Participation, given: Given) -> Attempt | None:
     """Mark one try; whoever fails the last one is screened out.
 
     Args:
@@ -177,16 +177,16 @@ def attempt(participation: Participation, given: Given) -> Attempt | None:
         The try; None if none was due: they had passed, have no try left, or their part has ended.
     """
     worker = Worker.objects.select_for_update(no_key=True).get(pk=participation.worker_id)
-    qualification = wanted_by(participation.study)
+    qualification = required_qualification(participation.study)
     if qualification is None or Assignment.objects.filter(participation=participation).exists():
         return None
-    before = standing(worker, qualification)
+    before = attempt_status(worker, qualification)
     if before.passed:
         return None
     if before.failed:
         ending.end(participation.pk, Outcome.SCREENED_OUT)
         return None
-    right = len(qualification.questions) - len(wrong_in(qualification.questions, given))
+    right = len(qualification.questions) - len(wrong_questions(qualification.questions, given))
     made = Attempt.objects.create(
         worker=worker,
         qualification=qualification,
@@ -201,7 +201,7 @@ def attempt(participation: Participation, given: Given) -> Attempt | None:
     return made
 
 
-def wrong_in(questions: Sequence[Written], given: Given) -> set[int]:
+def wrong_questions(questions: Sequence[QuestionData], given: Given) -> set[int]:
     """Numbers of the questions that were answered otherwise than with all right choices and no others."""
     return {
         number
@@ -211,7 +211,7 @@ def wrong_in(questions: Sequence[Written], given: Given) -> set[int]:
 
 
 @transaction.atomic
-def save(qualification: Qualification) -> Qualification:
+def save_qualification(qualification: Qualification) -> Qualification:
     """Store a qualification.
 
     Raises:
@@ -237,7 +237,7 @@ def save(qualification: Qualification) -> Qualification:
     return qualification
 
 
-def require(study: Study, qualification: Qualification | None) -> None:
+def set_requirement(study: Study, qualification: Qualification | None) -> None:
     """Have new workers of the study pass it; None: nothing. Who has begun goes on."""
     if qualification is None:
         Requirement.objects.filter(study=study).delete()
@@ -246,7 +246,7 @@ def require(study: Study, qualification: Qualification | None) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Fared:
+class PassCounts:
     """How people fared: how many tried, passed, and used all attempts without passing."""
 
     tried: int
@@ -254,7 +254,7 @@ class Fared:
     failed: int
 
 
-def outcome_of(qualification: Qualification) -> Fared:
+def pass_counts(qualification: Qualification) -> PassCounts:
     """How people fared with it."""
     of_workers = Attempt.objects.filter(qualification=qualification).values("worker").order_by()
     rows = list(of_workers.annotate(most=Max("number")))
@@ -263,12 +263,12 @@ def outcome_of(qualification: Qualification) -> Fared:
         Attempt.objects.filter(qualification=qualification, passed=True).values_list("worker", flat=True)
     )
     failed = sum(row["worker"] not in passers and row["most"] >= qualification.tries for row in rows)
-    return Fared(len(rows), passed, failed)
+    return PassCounts(len(rows), passed, failed)
 
 
 def warning(qualification: Qualification) -> str:
     """That nobody seems able to pass, if so; else empty."""
-    found = outcome_of(qualification)
+    found = pass_counts(qualification)
     if found.passed or found.failed < FIRST:
         return ""
     return ngettext(

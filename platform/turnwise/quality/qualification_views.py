@@ -117,7 +117,7 @@ class CheckForm(forms.Form):
         self.study = study
         self.known = {
             f"{ask.question_set} {question.key} {number}": (ask.question_set, question, choice)
-            for ask in study.asked
+            for ask in study.work_asks
             for question in question_set(ask.question_set).questions
             if question.kind in (Kind.ONE, Kind.SCALE)
             for number, choice in enumerate(question.choices)

@@ -25,20 +25,20 @@ from turnwise.accounts.access import AuthenticatedHttpRequest, visible_to
 from turnwise.accounts.models import User
 from turnwise.crowd.models import PanelAct, Participation
 from turnwise.crowd.panels.prolific_api import CATEGORIES
-from turnwise.crowd.pay.panel_acts import over_api
+from turnwise.crowd.pay.panel_acts import api_panel
 from turnwise.crowd.worker_task import WorkerTask
 from turnwise.judging.queue.queued_task import QueuedTask
 from turnwise.labels.models import Label
 from turnwise.quality import decisions, flagging, qualification_tests
-from turnwise.quality.flagging import TITLES, in_words, message_for
+from turnwise.quality.flagging import TITLES, describe_flag, rejection_message
 from turnwise.quality.models import Check, Decision, Flag, MessageTemplate
 from turnwise.quality.qualification_views import CheckForm, LimitsForm, RequirementForm
 from turnwise.questions.question_sets import question_set
 from turnwise.studies.models import Study
 from turnwise.studies.queries import studies_of
 from turnwise.studies.tasks import task_of
-from turnwise.trash.soft_delete import Kept
-from turnwise.trash.views import tell
+from turnwise.trash.soft_delete import SoftDeleter
+from turnwise.trash.views import offer_undo
 
 PLACEHOLDERS = ("worker", "study", "reasons", "amount")
 MOST_OF_A_PERSON = 100
@@ -63,7 +63,7 @@ class MessageForm(forms.ModelForm[MessageTemplate]):
         return text
 
 
-def filled(template: MessageTemplate, own: Participation, *, reasons: str) -> str:
+def fill_template(template: MessageTemplate, own: Participation, *, reasons: str) -> str:
     """The message for one worker; what is not known of them is left out."""
     values = {
         "worker": own.pseudonym,
@@ -80,7 +80,7 @@ def messages_of(user: User) -> list[MessageTemplate]:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
-def stored(request: HttpRequest) -> HttpResponse:
+def message_templates(request: HttpRequest) -> HttpResponse:
     """One's own messages, and a form for one more."""
     assert request.user.is_authenticated
     own = messages_of(request.user)
@@ -106,11 +106,11 @@ def stored(request: HttpRequest) -> HttpResponse:
 def remove(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
     theirs = visible_to(request.user, MessageTemplate.objects.all(), owner="owner")
     own = get_object_or_404(theirs, pk=pk)
-    kept = Kept()
+    kept = SoftDeleter()
     with transaction.atomic():
         kept.delete(theirs.filter(pk=own.pk))
         deletion = kept.store(own.title, by=request.user)
-    tell(request, _("The message is removed."), deletion)
+    offer_undo(request, _("The message is removed."), deletion)
     return redirect("quality:messages")
 
 
@@ -133,7 +133,7 @@ def quality(request: HttpRequest, pk: int) -> HttpResponse:
 
 def _page(request: HttpRequest, study: Study, limits: LimitsForm | None = None) -> HttpResponse:
     assert request.user.is_authenticated
-    wanted = qualification_tests.wanted_by(study)
+    wanted = qualification_tests.required_qualification(study)
     flagged = study.participations.filter(flags__isnull=False).distinct()
     flagged = flagged.select_related("worker", "entered_by", "study")
     page = Paginator(flagged.order_by("pk"), PER_PAGE).get_page(request.GET.get("page"))
@@ -141,7 +141,7 @@ def _page(request: HttpRequest, study: Study, limits: LimitsForm | None = None) 
         "study": study,
         "page": page,
         "too_many_labels": f"{flagging.MOST_LABELS:,}" if flagging.is_too_large(study) else None,
-        "workers": _shown(study, list(page.object_list), _chosen(request)),
+        "workers": _workers_context(study, list(page.object_list), _selected_template(request)),
         "templates": messages_of(request.user),
         "decisions": study.decisions.select_related("undone_by")[:PER_PAGE],
         "actions": [each for each in Decision.Action.choices if each[0] != Decision.Action.UNDO],
@@ -151,7 +151,7 @@ def _page(request: HttpRequest, study: Study, limits: LimitsForm | None = None) 
         "check": CheckForm(study=study),
         "checks": [_check(each) for each in study.attention_checks.all()],
         "wanted": wanted,
-        "outcome": qualification_tests.outcome_of(wanted) if wanted else None,
+        "outcome": qualification_tests.pass_counts(wanted) if wanted else None,
         "warning": qualification_tests.warning(wanted) if wanted else "",
         "has_queue": isinstance(task_of(study), QueuedTask),
         "gold": study.items.filter(right_answers__isnull=False).count(),
@@ -159,7 +159,7 @@ def _page(request: HttpRequest, study: Study, limits: LimitsForm | None = None) 
     return render(request, "quality/study.html", context, status=422 if limits else 200)
 
 
-def _chosen(request: HttpRequest) -> MessageTemplate | None:
+def _selected_template(request: HttpRequest) -> MessageTemplate | None:
     """The message of one's own with which reasons are to begin."""
     key = request.GET.get("message", "")
     if not key.isdecimal() or len(key) > 9:
@@ -167,18 +167,18 @@ def _chosen(request: HttpRequest) -> MessageTemplate | None:
     return MessageTemplate.objects.filter(owner=request.user.pk, pk=int(key)).first()
 
 
-def _shown(
+def _workers_context(
     study: Study, participations: Sequence[Participation], chosen: MessageTemplate | None
 ) -> list[dict[str, Any]]:
     """Each of these workers with their flags in words, links to what they rest on, and what was decided."""
     flags = list(Flag.objects.filter(participation__in=participations))
     links = _links(study, [key for flag in flags for key in flag.evidence[:LINKS]])
     acts = list(PanelAct.objects.filter(participation__in=participations).exclude(kind="message"))
-    decided = decisions.decided(study, [each.pk for each in participations])
+    decided = decisions.decisions_by_participation(study, [each.pk for each in participations])
     return [
         {
             "participation": each,
-            "told": over_api(each) is not None,
+            "told": api_panel(each) is not None,
             "acts": [act for act in acts if act.participation_id == each.pk],
             "flags": [_flag(flag, links) for flag in flags if flag.participation_id == each.pk],
             "stands": [
@@ -191,8 +191,8 @@ def _shown(
 
 
 def _message(own: Participation, flags: Sequence[Flag], chosen: MessageTemplate | None) -> str:
-    says = " ".join(in_words(flag.kind, flag.figures) for flag in flags)
-    return (filled(chosen, own, reasons=says) if chosen else message_for(says))[:500]
+    says = " ".join(describe_flag(flag.kind, flag.figures) for flag in flags)
+    return (fill_template(chosen, own, reasons=says) if chosen else rejection_message(says))[:500]
 
 
 def _is_undone(made: Decision) -> bool:
@@ -202,7 +202,7 @@ def _is_undone(made: Decision) -> bool:
 def _flag(flag: Flag, links: Mapping[int, str]) -> dict[str, Any]:
     return {
         "title": TITLES[Kind(flag.kind)],
-        "says": in_words(flag.kind, flag.figures),
+        "says": describe_flag(flag.kind, flag.figures),
         "links": [links[key] for key in flag.evidence[:LINKS] if key in links],
     }
 
@@ -259,7 +259,7 @@ def checks(request: HttpRequest, pk: int) -> HttpResponse:
             request, _("That is not a question of this study with its answer. No changes were made.")
         )
         return redirect("quality:study", pk=pk)
-    flagging.look(study)
+    flagging.update_flags(study)
     messages.success(request, _("Saved, and all workers were checked again."))
     return redirect("quality:study", pk=pk)
 
@@ -281,8 +281,8 @@ def history(request: HttpRequest, pk: int, participation: int) -> HttpResponse:
         "here": here,
         "parts": [_part(each) for each in shown],
         "decisions": decided.select_related("study", "undone_by"),
-        "can_write": over_api(here) is not None,
-        "written": filled(chosen, here, reasons="") if (chosen := _chosen(request)) else "",
+        "can_write": api_panel(here) is not None,
+        "written": fill_template(chosen, here, reasons="") if (chosen := _selected_template(request)) else "",
         "templates": messages_of(request.user),
     }
     return render(request, "quality/history.html", context)
@@ -302,5 +302,5 @@ def _part(each: Participation) -> dict[str, Any]:
         "outcome": assignment.get_outcome_display() if assignment and assignment.outcome else "",
         "minutes": took,
         "labels": Label.objects.filter(study=each.study, rater=each.worker_id, participation=None).count(),
-        "flags": [in_words(flag.kind, flag.figures) for flag in each.flags.all()],
+        "flags": [describe_flag(flag.kind, flag.figures) for flag in each.flags.all()],
     }

@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from turnwise.studies.models import Study
 
-KEPT_FOR = timedelta(days=1)
+UNDO_PERIOD = timedelta(days=1)
 
 
 class Deletion(models.Model):
@@ -32,7 +32,7 @@ class Deletion(models.Model):
         return self.what
 
     @property
-    def kept(self) -> dict[str, Any]:
+    def stored_rows(self) -> dict[str, Any]:
         """What was deleted.
 
         `tables` has by table its rows, each as the JSON that PostgreSQL wrote, so that no digit is lost.

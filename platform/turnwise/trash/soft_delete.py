@@ -22,28 +22,28 @@ from turnwise.studies import bundles
 from turnwise.studies.models import Study
 from turnwise.studies.queries import studies_of
 from turnwise.studies.services import results_changed
-from turnwise.trash.models import KEPT_FOR, Deletion
+from turnwise.trash.models import UNDO_PERIOD, Deletion
 
 
 def deletions_of(user: User) -> QuerySet[Deletion]:
     """What this person deleted within a day and may still put back, the newest first; admins see all."""
-    recent = Deletion.objects.filter(at__gte=timezone.now() - KEPT_FOR)
+    recent = Deletion.objects.filter(at__gte=timezone.now() - UNDO_PERIOD)
     still_theirs = Q(study=None) | Q(study__in=studies_of(user).values("pk"))
     return visible_to(user, recent, owner="by").filter(still_theirs).select_related("study").defer("content")
 
 
-LAST = "dialogues_dialogue"
+RESTORED_LAST = "dialogues_dialogue"
 """Put back after its turns: a trigger lets nobody add a turn to a conversation that has ended."""
 
 AT_ONCE = 5_000
 """Rows that are put back in one statement: PostgreSQL takes 256 MB of JSON at the most."""
 
 
-class PutBackRefusedError(Exception):
+class RestoreRefusedError(Exception):
     """It cannot be put back; the message says why."""
 
 
-class Kept:
+class SoftDeleter:
     """What is deleted in one go, piece by piece; `store` keeps it."""
 
     def __init__(self) -> None:
@@ -106,7 +106,7 @@ def _read(chosen: str, table: str, key: str, keys: Collection[Any]) -> list[tupl
 
 
 @transaction.atomic
-def put_back(deletion_id: int) -> Deletion | None:
+def restore(deletion_id: int) -> Deletion | None:
     """Put back what was deleted, as it was; None if somebody else just has, or it is forgotten.
 
     Raises:
@@ -115,10 +115,10 @@ def put_back(deletion_id: int) -> Deletion | None:
     deletion = Deletion.objects.select_for_update().filter(pk=deletion_id).first()
     if deletion is None:
         return None
-    kept = deletion.kept
+    kept = deletion.stored_rows
     try:
         with transaction.atomic(), connection.cursor() as cursor:
-            for table in sorted(kept["tables"], key=lambda table: table == LAST):
+            for table in sorted(kept["tables"], key=lambda table: table == RESTORED_LAST):
                 rows = kept["tables"][table]
                 for start in range(0, len(rows), AT_ONCE):
                     cursor.execute(
@@ -132,7 +132,7 @@ def put_back(deletion_id: int) -> Deletion | None:
                 )
             cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
     except IntegrityError:
-        raise PutBackRefusedError(
+        raise RestoreRefusedError(
             _(
                 "“%(what)s” cannot be put back: what it belonged to has been deleted since, or something "
                 "else has taken its place."
@@ -141,7 +141,7 @@ def put_back(deletion_id: int) -> Deletion | None:
         ) from None
     if deletion.study_id:
         results_changed(deletion.study_id)
-    bundles.forget(_studies_in(kept["tables"]))  # they lack it
+    bundles.delete_bundles_quoting(_studies_in(kept["tables"]))  # they lack it
     deletion.delete()
     return deletion
 
@@ -152,11 +152,11 @@ def _studies_in(tables: Mapping[str, Sequence[str]]) -> set[int]:
     return {json.loads(row)["study_id"] for rows in of_studies for row in rows} - {None}
 
 
-def forget(studies: Iterable[int]) -> None:
+def purge_studies(studies: Iterable[int]) -> None:
     """Keep nothing of these studies any more: somebody took data back that may be in it."""
     Deletion.objects.filter(study__in=list(studies)).delete()
 
 
-def forget_old(*, now: datetime | None = None) -> None:
+def purge_expired(*, now: datetime | None = None) -> None:
     """Delete for good what was deleted more than a day ago."""
-    Deletion.objects.filter(at__lt=(now or timezone.now()) - KEPT_FOR).delete()
+    Deletion.objects.filter(at__lt=(now or timezone.now()) - UNDO_PERIOD).delete()

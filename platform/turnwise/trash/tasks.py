@@ -5,4 +5,4 @@ from turnwise.trash import soft_delete
 
 @shared_task
 def forget_old_deletions() -> None:
-    soft_delete.forget_old()
+    soft_delete.purge_expired()

@@ -8,14 +8,14 @@ from django.views.decorators.http import require_GET, require_POST
 
 from turnwise.accounts.access import AuthenticatedHttpRequest
 from turnwise.trash import soft_delete
-from turnwise.trash.models import KEPT_FOR, Deletion
+from turnwise.trash.models import UNDO_PERIOD, Deletion
 from turnwise.trash.soft_delete import deletions_of
 
 
 @require_GET
 @login_required
 def deleted(request: AuthenticatedHttpRequest) -> HttpResponse:
-    rows = [(each, each.at + KEPT_FOR) for each in deletions_of(request.user)[:200]]
+    rows = [(each, each.at + UNDO_PERIOD) for each in deletions_of(request.user)[:200]]
     return render(request, "trash/deleted.html", {"rows": rows})
 
 
@@ -24,14 +24,14 @@ def deleted(request: AuthenticatedHttpRequest) -> HttpResponse:
 def put_back(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
     deletion = get_object_or_404(deletions_of(request.user), pk=pk)
     try:
-        soft_delete.put_back(pk)
-    except soft_delete.PutBackRefusedError as error:
+        soft_delete.restore(pk)
+    except soft_delete.RestoreRefusedError as error:
         messages.error(request, str(error))
         return redirect("trash:deleted")
     messages.success(request, _("It is back: %(what)s.") % {"what": deletion.what})
     return redirect(deletion.study) if deletion.study else redirect("trash:deleted")
 
 
-def tell(request: AuthenticatedHttpRequest, said: str, deletion: Deletion) -> None:
+def offer_undo(request: AuthenticatedHttpRequest, said: str, deletion: Deletion) -> None:
     """Have the next page say what was deleted, with a button that puts it back."""
     messages.success(request, said, extra_tags=reverse("trash:put_back", args=[deletion.pk]))

@@ -1,4 +1,4 @@
-"""The way in: the first page with the consent text, and back in with a resume code."""
+"""Pages of arrival: the first page with the consent text, resuming by code, and taking part again."""
 
 from typing import Any
 
@@ -47,7 +47,7 @@ def enter(request: HttpRequest, study: Study) -> HttpResponse:
     if is_preview(request.GET, study):
         return _framed(request, _welcome(request, study, preview=True))
     arrival = sent_arrival(request, study)
-    if request.headers.get("Sec-Fetch-Dest") == "iframe":  # where a browser keeps no cookies of ours
+    if request.headers.get("Sec-Fetch-Dest") == "iframe":  # browsers keep no third-party cookies there
         here = {"study": study, "address": request.get_full_path()}
         return _framed(request, render(request, "crowd/framed.html", here))
     own = participation_of(session_of(request.COOKIES), study)
@@ -74,7 +74,7 @@ def _can_re_enter(own: Participation) -> bool:
 @require_http_methods(["GET", "HEAD", "POST"])
 @worker_page
 def re_enter(request: HttpRequest, study: Study) -> HttpResponse:
-    """Take part again, after the consent text if that has changed."""
+    """Start another participation, after consent to a text that has changed."""
     own = re_entry.newest_participation(current_participation(request, study))
     if not re_entry.is_over(own):
         return _go_on(request, own)
@@ -82,7 +82,7 @@ def re_enter(request: HttpRequest, study: Study) -> HttpResponse:
     arrival = load_signed_arrival(text, study) if text else None
     if arrival and _is_other_person(own, arrival):
         raise refusals.stale_page()
-    # A page that stayed open since an earlier time begins nothing.
+    # A page that stayed open since an earlier participation starts nothing.
     if request.method != "POST" or request.POST.get("after") != str(own.number):
         return _re_entry_page(request, own, arrival)
     version = study.consent_versions.last()
@@ -97,7 +97,7 @@ def re_enter(request: HttpRequest, study: Study) -> HttpResponse:
 
 
 def _go_on(request: HttpRequest, own: Participation) -> HttpResponse:
-    """Lead to where they are, and know them in this browser from now on."""
+    """Redirect to the worker's current page, and set the session cookie."""
     response = redirect(page_of(own), code=own.study.code)
     remember(response, own, known=session_of(request.COOKIES))
     return response
@@ -106,10 +106,10 @@ def _go_on(request: HttpRequest, own: Participation) -> HttpResponse:
 def _re_entry_page(
     request: HttpRequest, own: Participation, arrival: Arrival | None, *, status: int = 200
 ) -> HttpResponse:
-    """The page on which somebody who has finished may begin once more.
+    """Render the page on which a worker who has finished may start again.
 
     Raises:
-        EntryRefusedError: they may not, or the study takes nobody just now.
+        EntryRefusedError: the worker may not start again, or the study admits no one now.
     """
     _refuse_re_entry(own, arrival)
     study = own.study
@@ -125,10 +125,10 @@ def _re_entry_page(
 
 
 def _refuse_re_entry(own: Participation, arrival: Arrival | None) -> None:
-    """Refuse who cannot begin once more, or not just now.
+    """Refuse workers who cannot start again, or not now.
 
     Raises:
-        EntryRefusedError: why.
+        EntryRefusedError: names the reason.
     """
     re_entry.refuse_re_entry(own)
     if arrival is None and own.submission:
@@ -137,30 +137,30 @@ def _refuse_re_entry(own: Participation, arrival: Arrival | None) -> None:
 
 
 def _framed(request: HttpRequest, response: HttpResponse) -> HttpResponse:
-    """Let Mechanical Turk show the page, on which nothing can be done, within its own."""
+    """Allow Mechanical Turk to frame the page, which has no controls."""
     allowed = csp_replace({"frame-ancestors": [FRAMED_BY]})(lambda _request: response)
     xframe_options_exempt(allowed)(request)  # both note it in the response
     return response
 
 
 def _is_other_person(own: Participation, arrival: Arrival | None) -> bool:
-    """Whether the link is of somebody else than who used this browser before, as on a shared computer."""
+    """True if the link names another person than the browser's session, as on a shared computer."""
     named = arrival.worker if arrival else ""
     return bool(named) and (own.worker.panel, own.worker.panel_id) != (arrival and arrival.panel, named)
 
 
 def _refuse_early(arrival: Arrival, study: Study) -> None:
-    """Refuse before somebody reads and agrees in vain.
+    """Refuse before the worker reads the consent text.
 
     Raises:
-        EntryRefusedError: the study is not open, not for them, or full, or its bots are down.
+        EntryRefusedError: the study is closed or full, the worker is not eligible, or the bots are down.
     """
     if study.state != Study.State.OPEN:
         raise refusals.not_taking(study)
     if pilot.is_full(study, timezone.now()):
         raise refusals.paused()
     enrolment.refuse_erased_participant(arrival, study)
-    if arrival.worker:  # without an id there is nobody to know, and all workers would be read for it
+    if arrival.worker:  # without an ID the query would match every worker without a panel
         worker = Worker.objects.filter(panel=arrival.panel, panel_id=arrival.worker).first()
         if worker:
             enrolment.refuse_ineligible(worker, study)
@@ -173,7 +173,7 @@ def _refuse_early(arrival: Arrival, study: Study) -> None:
 def _closed(
     request: HttpRequest, study: Study, arrival: Arrival | None, refusal: EntryRefusedError
 ) -> HttpResponse:
-    """The first page without a way in for somebody new."""
+    """Render the first page with a refusal in place of the consent form."""
     back = return_path_after(request, study, refusal.outcome) if refusal.outcome else None
     response = _welcome(request, study, arrival, refusal=refusal, back=back, status=refusal.status)
     return allow_form_to_panel(request, response, back)
@@ -182,15 +182,16 @@ def _closed(
 def _welcome(
     request: HttpRequest, study: Study, arrival: Arrival | None = None, *, status: int = 200, **more: Any
 ) -> HttpResponse:
-    """The first page.
+    """Render the first page.
 
     Args:
-        request: what is answered.
-        study: what it leads into.
-        arrival: how they came, which the forms carry along.
-        status: of the answer.
-        more: `error`, `resume_error` and `typed` of what was sent; `refusal` and `back` of whom the study
-            does not take; `recognised`: they began in another browser; `preview`: a panel shows the page.
+        request: the request.
+        study: the study.
+        arrival: the worker's arrival, which the forms carry along.
+        status: HTTP status.
+        more: `error`, `resume_error` and `typed` about a form that was sent; `refusal` and `back` of a
+            refused worker; `recognised`: the worker started in another browser; `preview`: a panel shows
+            the page.
     """
     context = {
         "study": study,
@@ -207,7 +208,7 @@ def _welcome(
 @require_POST
 @worker_page
 def seen(request: HttpRequest, study: Study) -> HttpResponse:
-    """Count that somebody has the first page in sight."""
+    """Count a visit, sent by the first page once it is visible."""
     if too_often(request, "seen", rate="300/m"):
         return HttpResponse(status=429)
     was_counted = visits.count_visit(study, request.POST.get("visit", "")[:200])

@@ -1,6 +1,6 @@
-"""Keyed hashes of network addresses and of erased ids of workers: they show whether two are the same.
+"""Enrol workers: consent, return by a panel's link, and taking part again.
 
-Coming in: consent, and coming back to what one has begun.
+Network addresses and erased panel IDs are stored as keyed hashes, which show whether two are the same.
 """
 
 import ipaddress
@@ -19,38 +19,38 @@ from turnwise.crowd.places import re_entry
 from turnwise.crowd.places.reservation import has_begun
 from turnwise.studies.models import ConsentVersion, Study
 
-# A household has a whole network of them; its devices change theirs every day.
+# A household has a whole IPv6 network, and its devices change their addresses every day.
 IPV6_NETWORK_BITS = 64
 
 
 def hash_panel_id(panel: str, panel_id: str, study: Study) -> str:
-    """Keyed hash of a panel's id, another in every study. The holder of the key can test an id against it."""
+    """Keyed hash of a panel ID, different in every study. The holder of the key can test an ID against it."""
     named = salted_hmac(f"crowd.ids.{study.code}", f"{panel}\n{panel_id}", algorithm="sha256")
     return named.hexdigest()[:32]
 
 
 def hash_address(address: str, study: Study) -> str:
-    """Hash of the address with the installation's secret key, another in every study; "" for no address.
+    """Hash a network address with the installation's secret key, different in every study; "" for none.
 
-    Whoever has the key can try addresses until one fits. Without it, nobody can, nor follow people across
-    studies.
+    The holder of the key can try addresses until one matches. Without the key, addresses cannot be guessed,
+    and workers cannot be followed across studies.
     """
     try:
-        found = ipaddress.ip_address(address)
+        parsed = ipaddress.ip_address(address)
     except ValueError:
         return ""
-    if isinstance(found, ipaddress.IPv6Address) and found.ipv4_mapped is None:
-        address = str(ipaddress.ip_network((found, IPV6_NETWORK_BITS), strict=False))
+    if isinstance(parsed, ipaddress.IPv6Address) and parsed.ipv4_mapped is None:
+        address = str(ipaddress.ip_network((parsed, IPV6_NETWORK_BITS), strict=False))
     return salted_hmac(f"crowd.addresses.{study.code}", address, algorithm="sha256").hexdigest()[:32]
 
 
 @dataclass(frozen=True, slots=True)
 class EntryKey:
-    """Idempotency key of an entry: without it, nobody knows a worker whose first answer was lost.
+    """Idempotency key of an entry; it identifies a worker whose browser never got the first answer.
 
     Attributes:
-        code: the resume code of the participation.
-        is_used: whether an earlier try may have stored it.
+        code: resume code of the participation.
+        is_used: True if an earlier attempt may have stored it.
     """
 
     code: str = field(default_factory=resume_code)
@@ -95,18 +95,18 @@ def consent(
     refuse_erased_participant(arrival, study)
     worker = _worker(known, arrival)
     refuse_ineligible(worker, study)
-    # Who agrees twice at once agrees one after the other.
+    # Two simultaneous consents of one worker run one after the other.
     Worker.objects.select_for_update(no_key=True).get(pk=worker.pk)
     every = Participation.objects.select_for_update(of=("self",)).filter(worker=worker, study=study)
-    own = every.order_by("number").last()
-    if own and known and known.participations.intersection(each.pk for each in every):
-        _record_return(own, arrival)
-        return own
-    if own:
-        # The id in the link is no secret: whoever knows it must not get into the work of its owner.
-        if own.number > 1 or has_begun(own.pk):
+    newest = every.order_by("number").last()
+    if newest and known and known.participations.intersection(each.pk for each in every):
+        _record_return(newest, arrival)
+        return newest
+    if newest:
+        # The ID in the link is no secret: knowing it must not open its owner's work.
+        if newest.number > 1 or has_begun(newest.pk):
             raise refusals.started_elsewhere()
-        own.delete()
+        newest.delete()
     return _create_participation(
         arrival,
         worker=worker,
@@ -134,30 +134,30 @@ def _create_participation(arrival: Arrival, **fields: Any) -> Participation:
 
 @transaction.atomic
 def create_re_entry(
-    own: Participation,
+    ended: Participation,
     version: ConsentVersion,
     *,
     arrival: Arrival | None = None,
     address: str = "",
 ) -> Participation:
-    """Have somebody who has finished take part once more, if the rule of their study lets them.
+    """Create another participation of a worker who has finished, if the study's re-entry rule allows it.
 
-    Safe to repeat, in several tabs at once: whoever has begun anew meanwhile gets what they have begun.
+    Idempotent, also in several tabs at once: if a newer participation exists, it is returned.
 
     Args:
-        own: the participation that has ended.
-        version: the consent text, to which they agreed now or before.
-        arrival: how they came, with what the panel pays now; None: they did not leave.
-        address: of the network that they came from.
+        ended: the participation that has ended.
+        version: the consent text to which the worker agreed, now or before.
+        arrival: the new arrival with the submission that the panel pays; None if the worker did not leave.
+        address: network address of the browser.
 
     Raises:
-        EntryRefusedError: the study is not open or not for them any more, they took part as often as they
-            can, or what their link names is paid already.
+        EntryRefusedError: the study is not open, the worker is no longer eligible or has used all
+            participations, or the submission that the link names was used before.
     """
-    # Who begins in two tabs at once begins one after the other.
-    worker = Worker.objects.select_for_update(no_key=True).get(pk=own.worker_id)
-    newest = re_entry.newest_participation(own)
-    if newest.pk != own.pk or not re_entry.is_over(newest):
+    # Simultaneous requests from two tabs run one after the other.
+    worker = Worker.objects.select_for_update(no_key=True).get(pk=ended.worker_id)
+    newest = re_entry.newest_participation(ended)
+    if newest.pk != ended.pk or not re_entry.is_over(newest):
         return newest
     study = newest.study
     if study.state != Study.State.OPEN:
@@ -182,36 +182,36 @@ def create_re_entry(
 
 @transaction.atomic
 def record_return(participation_id: int, arrival: Arrival) -> None:
-    """Note that somebody who takes part came back by a link of their panel.
+    """Record that a participant returned by a link of their panel.
 
-    A panel may have made their work a new submission; that is what it pays, unless the work was done before.
+    If the link names a new submission, it replaces the earlier one, unless the work is already done.
 
     Raises:
-        EntryRefusedError: they have taken part already, and another submission is to pay for it once more; or
-            somebody else is paid for what their link names.
+        EntryRefusedError: the work is done and was for another submission, or another worker has used this
+            submission.
     """
     _record_return(Participation.objects.select_for_update(of=("self",)).get(pk=participation_id), arrival)
 
 
-def _record_return(own: Participation, arrival: Arrival) -> None:
-    if not arrival.submission or arrival.submission == own.submission:
+def _record_return(participation: Participation, arrival: Arrival) -> None:
+    if not arrival.submission or arrival.submission == participation.submission:
         return
-    if Assignment.objects.filter(participation=own).exclude(outcome="").exists():
+    if Assignment.objects.filter(participation=participation).exclude(outcome="").exists():
         raise refusals.already_done()
-    own.entered_by_id, own.submission = arrival.entered_by, arrival.submission
-    own.way_back = dict(arrival.way_back)
+    participation.entered_by_id, participation.submission = arrival.entered_by, arrival.submission
+    participation.way_back = dict(arrival.way_back)
     try:
         with transaction.atomic():
-            own.save(update_fields=["entered_by", "submission", "way_back"])
+            participation.save(update_fields=["entered_by", "submission", "way_back"])
     except IntegrityError:
         raise refusals.used_submission() from None
 
 
 def refuse_ineligible(worker: Worker, study: Study) -> None:
-    """Refuse who took part in a study that excludes them from this one, or whom a gate does not let through.
+    """Refuse workers whom a gate refuses, or who took part in a study whose participants are excluded.
 
     Raises:
-        EntryRefusedError: why.
+        EntryRefusedError: names the reason.
     """
     gates.refuse(worker, study)
     earlier = Participation.objects.filter(worker=worker, study__in=study.closed_to_workers_of.all())
@@ -220,10 +220,10 @@ def refuse_ineligible(worker: Worker, study: Study) -> None:
 
 
 def refuse_erased_participant(arrival: Arrival, study: Study) -> None:
-    """Refuse who took part before their id was erased here.
+    """Refuse a panel ID that has taken part in the study and was erased since.
 
     Raises:
-        EntryRefusedError: they did.
+        EntryRefusedError: the ID has taken part.
     """
     if not arrival.worker:
         return
@@ -233,14 +233,14 @@ def refuse_erased_participant(arrival: Arrival, study: Study) -> None:
 
 
 def begun_participation(arrival: Arrival, study: Study) -> Participation | None:
-    """The participation of whom a link names, if they have begun: another browser may not begin it again."""
+    """First participation of the worker named by a link, if it has begun; other browsers cannot start it."""
     if not arrival.worker:
         return None
     named = Participation.objects.filter(
         study=study, worker__panel=arrival.panel, worker__panel_id=arrival.worker
     )
-    own = named.select_related("worker").order_by("number").first()
-    return own if own and has_begun(own.pk) else None
+    first = named.select_related("worker").order_by("number").first()
+    return first if first and has_begun(first.pk) else None
 
 
 def _worker(known: Session | None, arrival: Arrival) -> Worker:

@@ -1,29 +1,29 @@
-"""What stands before somebody's work besides consent and practice, and after it; apps register gates."""
+"""Gates: required steps before or after the work, besides consent and practice. Apps register theirs."""
 
 from turnwise.crowd.models import Participation, Worker
 from turnwise.studies.models import Study
 
 
 class Gate:
-    """Something that people pass before they work, or after it. By itself it lets everybody through."""
+    """Required step before or after the work. The base class lets every worker pass."""
 
     def refuse(self, worker: Worker, study: Study) -> None:
-        """Turn away who cannot take part, before they agree in vain.
+        """Refuse workers who cannot take part, before they consent.
 
         Raises:
-            EntryRefusedError: why.
+            EntryRefusedError: names the reason.
         """
 
     def first(self, participation: Participation) -> str:
-        """The name of the address where they have something to do before they begin; empty: nothing."""
+        """URL name of a step that is due before the work; empty if none is."""
         return ""
 
     def last(self, participation: Participation) -> str:
-        """The name of the address where they have something to do when their work is over; empty: nothing."""
+        """URL name of a step that is due after the work; empty if none is."""
         return ""
 
     def why_ended(self, participation: Participation) -> str:
-        """Why their work ended here, in a sentence for them; empty if it did not."""
+        """Sentence for the worker if this gate ended the participation; otherwise empty."""
         return ""
 
 
@@ -31,30 +31,30 @@ _GATES: list[Gate] = []
 
 
 def register(gate: Gate) -> None:
-    """Have everybody pass this gate."""
+    """Add a gate for all studies."""
     _GATES.append(gate)
 
 
 def refuse(worker: Worker, study: Study) -> None:
-    """Turn away whom any gate does not let through.
+    """Refuse workers whom any gate refuses.
 
     Raises:
-        EntryRefusedError: why.
+        EntryRefusedError: names the reason.
     """
     for gate in _GATES:
         gate.refuse(worker, study)
 
 
 def first(participation: Participation) -> str:
-    """Where they have something to do before they begin; empty: nowhere."""
+    """URL name of the first step that is due before the work; empty if none is."""
     return next(filter(None, (gate.first(participation) for gate in _GATES)), "")
 
 
 def last(participation: Participation) -> str:
-    """Where they have something to do before their last page; empty: nowhere."""
+    """URL name of the first step that is due before the last page; empty if none is."""
     return next(filter(None, (gate.last(participation) for gate in _GATES)), "")
 
 
 def why_ended(participation: Participation) -> str:
-    """Why a gate ended their work, in a sentence for them; empty if none did."""
+    """Sentence for the worker if a gate ended the participation; otherwise empty."""
     return next(filter(None, (gate.why_ended(participation) for gate in _GATES)), "")

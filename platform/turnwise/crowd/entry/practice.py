@@ -1,6 +1,6 @@
-"""Practice before the work: a study's questions, tried on their worked examples. None of it becomes a label.
+"""Practice before the work: workers try a study's questions on worked examples. No answer becomes a label.
 
-A worker who has tried the examples of a question set to the end need not do so again, in whichever study.
+A worker who has tried all examples of a question set does not practise it again in any study.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ from turnwise.crowd.entry.submitted_answers import check_answers
 from turnwise.crowd.languages import language_of_questions
 from turnwise.crowd.models import Participation, Practice, Worker
 from turnwise.crowd.worker_task import WorkerTask
-from turnwise.questions.question_sets import asked, question_set
+from turnwise.questions.question_sets import question_json, question_set
 from turnwise.studies.asks import By
 from turnwise.studies.models import Ask, Study
 from turnwise.studies.tasks import task_of
@@ -26,7 +26,7 @@ _TALKERS, _READERS = (_("You"), _("Chatbot")), (_("Speaker A"), _("Speaker B"))
 
 @dataclass(frozen=True, slots=True)
 class PracticeAsk:
-    """One ask of a study, with the examples on which it is tried."""
+    """An ask of a study with its question set, whose examples workers try."""
 
     ask: Ask
     questions: QuestionSet
@@ -37,14 +37,14 @@ class PracticeAsk:
 
 
 def practice_asks(study: Study) -> list[PracticeAsk]:
-    """What workers of the study try, in the order in which it is asked.
+    """Asks that workers of the study practise, in order.
 
-    Nothing if it wants no practice, or has training questions, which teach the same.
+    Empty if the study has no practice, or has training questions, which teach the same.
     """
     task = task_of(study)
     if not study.practice or (isinstance(task, WorkerTask) and task.trains(study)):
         return []
-    first = {ask.question_set: ask for ask in reversed(study.asked)}
+    first = {ask.question_set: ask for ask in reversed(study.work_asks)}
     asks = sorted(first.values(), key=lambda ask: ask.number)
     language = language_of_questions(study)
     every = [PracticeAsk(ask, question_set(ask.question_set).in_language(language)) for ask in asks]
@@ -56,18 +56,22 @@ def number_of_examples(study: Study) -> int:
 
 
 def is_due(participation: Participation) -> bool:
-    """Whether the worker has to practise before they begin."""
-    wanted = {each.questions.key for each in practice_asks(participation.study)}
-    passed = Practice.objects.filter(worker=participation.worker_id, question_set__in=wanted)
-    return passed.count() < len(wanted)
+    """True if the worker has to practise before the work."""
+    required = {each.questions.key for each in practice_asks(participation.study)}
+    passed = Practice.objects.filter(worker=participation.worker_id, question_set__in=required)
+    return passed.count() < len(required)
 
 
 def page_settings(study: Study) -> dict[str, Any]:
-    """The practice as its page takes it (static/js/practice)."""
+    """Practice as JSON for its page (static/js/practice)."""
     every = practice_asks(study)
-    # What may be left out in free text has no answer of the author to compare with.
+    # Optional free text is left out: the author's answer has nothing to compare with.
     sets = [
-        [asked(each) for each in of.questions.questions if each.required or each.kind is not Kind.TEXT]
+        [
+            question_json(each)
+            for each in of.questions.questions
+            if each.required or each.kind is not Kind.TEXT
+        ]
         for of in every
     ]
     examples = [
@@ -86,8 +90,8 @@ def _example(key: str, at: int, of: PracticeAsk, example: Example) -> dict[str, 
         "set": at,
         "about": of.ask.about,
         "context": [
-            {"name": you if who == "You" else other, "is_own": who == "You", "text": said}
-            for who, said in example.context
+            {"name": you if speaker == "You" else other, "is_own": speaker == "You", "text": text}
+            for speaker, text in example.context
         ],
         "text": example.response,
         "name": other,
@@ -98,20 +102,20 @@ def _example(key: str, at: int, of: PracticeAsk, example: Example) -> dict[str, 
 
 
 def record_practice(participation: Participation, answers: Mapping[str, Any]) -> None:
-    """Note that the worker has tried every example. Safe to repeat.
+    """Record that the worker has tried every example. Idempotent.
 
     Args:
-        participation: whose.
-        answers: by example, as its page names it, the answers by question.
+        participation: the worker's participation.
+        answers: by key of the example (as on its page), the answers by question.
 
     Raises:
-        AnswersRefusedError: an example was not tried, or has answers that cannot be.
+        AnswersRefusedError: an example was not tried, or has invalid answers.
     """
     every = practice_asks(participation.study)
     for at, each in enumerate(every):
         for number in range(len(each.examples)):
-            given = answers.get(f"{at}-{number}")
-            check_answers(each.questions, given, missing=gettext("You have not tried every example yet."))
+            submitted = answers.get(f"{at}-{number}")
+            check_answers(each.questions, submitted, missing=gettext("You have not tried every example yet."))
     _note(participation.worker, [each.questions.key for each in every])
 
 

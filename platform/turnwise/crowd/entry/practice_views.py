@@ -1,4 +1,4 @@
-"""The page on which workers practise."""
+"""Page on which workers practise."""
 
 from functools import partial
 
@@ -19,7 +19,7 @@ HERE = "crowd:practice"
 
 
 def practice_first(participation: Participation) -> HttpResponse | None:
-    """To what the worker has to do before they begin, such as the practice; None: they may begin."""
+    """Redirect to the step that is due before the work, such as the practice; None if none is due."""
     if hasattr(participation, "assignment"):
         return None
     first = gates.first(participation) or (HERE if practice.is_due(participation) else "")
@@ -29,7 +29,7 @@ def practice_first(participation: Participation) -> HttpResponse | None:
 @require_http_methods(["GET", "HEAD", "POST"])
 @worker_page
 def practise(request: HttpRequest, study: Study) -> HttpResponse:
-    """The examples one after the other; by POST what was answered, and on to the work."""
+    """Show the examples one by one; a POST stores the answers and leads to the work."""
     participation = current_participation(request, study)
     if hasattr(participation, "assignment") or not practice.number_of_examples(study):
         return redirect(page_of(participation), code=study.code)
@@ -47,7 +47,7 @@ def _practised(request: HttpRequest, study: Study, participation: Participation)
         unreadable=_("The answers to the examples could not be read."),
         take=partial(practice.record_practice, participation),
         page=partial(_page, request, study, participation),
-        # The work is begun by POST, too.
+        # Starting the work is a POST, too.
         then=partial(redirect, work_of(study).begin, code=study.code, preserve_request=True),
     )
 

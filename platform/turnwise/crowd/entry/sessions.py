@@ -1,8 +1,8 @@
-"""The worker's session: a signed cookie that says whose browser this is, and what it may enter.
+"""Worker sessions: a signed cookie with the worker and the participations that the browser may enter.
 
-A worker is recognised across studies by their panel's id too, but that id is no secret: it opens a new
-participation, never one that another browser began. So the cookie names each participation that this
-browser consented to or resumed.
+A panel ID also identifies a worker across studies, but it is no secret: it opens a new participation, never
+one that was started in another browser. So the cookie lists each participation that was started or resumed
+in this browser.
 """
 
 from collections.abc import Mapping
@@ -16,30 +16,30 @@ from turnwise.crowd.models import Participation
 
 COOKIE = "turnwise_worker"
 LIFETIME = 60 * 24 * 3600
-# Keeps the cookie far below the 4 KB that browsers take.
+# Keeps the cookie far below the limit of 4 KB.
 MOST_PARTICIPATIONS = 100
 _SALT = "crowd.worker"
 
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """A worker, and those of their participations that this browser may enter."""
+    """Worker of a browser, and the participations that it may enter."""
 
     worker_id: int
     participations: frozenset[int]
 
 
 def session_of(cookies: Mapping[str, str]) -> Session | None:
-    """The session of a genuine, unexpired cookie; None for a missing, forged or expired one."""
+    """Read the session cookie; None if it is missing, forged or expired."""
     try:
-        named = signing.loads(cookies.get(COOKIE, ""), salt=_SALT, max_age=LIFETIME)
-        return Session(int(named["worker"]), frozenset(map(int, named["in"])))
+        content = signing.loads(cookies.get(COOKIE, ""), salt=_SALT, max_age=LIFETIME)
+        return Session(int(content["worker"]), frozenset(map(int, content["in"])))
     except (signing.BadSignature, KeyError, TypeError, ValueError):
         return None
 
 
 def signed(participation: Participation, *, known: Session | None = None) -> str:
-    """A cookie for this participation, and for those that a session of the same worker had already."""
+    """Value of the cookie for this participation and those in the worker's earlier session."""
     entered = {participation.pk}
     if known and known.worker_id == participation.worker_id:
         entered |= known.participations

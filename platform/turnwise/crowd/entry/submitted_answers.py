@@ -1,6 +1,6 @@
-"""Answers that a worker's page collects and sends together in one form field, as JSON.
+"""Receive answers that a worker's page sends together in one form field, as JSON.
 
-Practice before the work and the questionnaires both send their answers this way.
+Practice and questionnaires both send their answers this way.
 """
 
 import json
@@ -11,13 +11,13 @@ from django.http import HttpRequest, HttpResponse
 
 from evaluation.questions import Answer, AnswersError, QuestionSet
 from turnwise.accounts.limits import too_many, too_often
-from turnwise.questions.question_sets import why_not_taken
+from turnwise.questions.question_sets import describe_answers_error
 
 _LONGEST = 100_000
 
 
 class AnswersRefusedError(Exception):
-    """What was sent does not answer what is asked; the message says what is missing."""
+    """Submitted answers are missing or invalid; the message says which."""
 
 
 def receive_answers(
@@ -29,15 +29,15 @@ def receive_answers(
     page: Callable[[str], HttpResponse],
     then: Callable[[], HttpResponse],
 ) -> HttpResponse:
-    """Store the answers that were sent, and go on; answers that are not taken lead back to the page.
+    """Store submitted answers and lead to the next page; refused answers show the page again.
 
     Args:
-        request: with the answers.
-        name: of the page, for the limit of attempts.
-        unreadable: what is said of answers that are no JSON object.
-        take: stores answers, or raises AnswersRefusedError.
-        page: gives the page with the reason why the answers were not taken.
-        then: gives the next page.
+        request: request with the answers.
+        name: key of the rate limit.
+        unreadable: message if the answers are not a JSON object.
+        take: stores the answers, or raises AnswersRefusedError.
+        page: renders the page with the reason of a refusal.
+        then: makes the response that leads to the next page.
     """
     if too_often(request, name, rate="300/m"):
         return too_many(request)
@@ -59,15 +59,15 @@ def _answers_in(request: HttpRequest, unreadable: str) -> dict[str, Any]:
     return answers
 
 
-def check_answers(questions: QuestionSet, given: object, *, missing: str) -> dict[str, Answer]:
-    """The answers to a question set, as they are stored.
+def check_answers(questions: QuestionSet, submitted: object, *, missing: str) -> dict[str, Answer]:
+    """Check answers to a question set, and return them in stored form.
 
     Raises:
-        AnswersRefusedError: there are none, which `missing` says, or they cannot be.
+        AnswersRefusedError: there are no answers (with the message `missing`), or they are invalid.
     """
-    if not isinstance(given, Mapping):
+    if not isinstance(submitted, Mapping):
         raise AnswersRefusedError(missing)
     try:
-        return questions.check(given)
+        return questions.check(submitted)
     except AnswersError as error:
-        raise AnswersRefusedError(why_not_taken(error)) from None
+        raise AnswersRefusedError(describe_answers_error(error)) from None

@@ -1,7 +1,7 @@
-"""How many opened a study's link, and what they saw there: numbers alone, nothing of who they were.
+"""Count visits to a study's first page by what it showed, without any data about the visitors.
 
-The page itself says that it was opened, once somebody has it in sight. Opening the link by itself counts
-nothing: messengers fetch it for a preview, browsers ahead of a click, panels to see whether it works.
+The page reports itself once it is visible. A mere request is not counted: messengers, browsers and panels
+fetch links without a person looking.
 """
 
 from django.core.signing import BadSignature, Signer
@@ -13,29 +13,29 @@ from turnwise.crowd.running import pausing
 from turnwise.studies.models import Study
 
 ADMITTED = "admitted"
-"""They were shown the consent text; others saw why they cannot take part, by the name of that refusal."""
+"""Key of visits that saw the consent text; refused visits are counted by the refusal's reason."""
 
 _SALT = "crowd.visits"
 
 
 def visit_ticket(study: Study, saw: str) -> str:
-    """What the page sends once it is seen; nobody can make one up for another page."""
+    """Signed token that the page sends once it is visible."""
     return Signer(salt=_SALT).sign(f"{study.pk}:{saw}")
 
 
 @transaction.atomic
-def count_visit(study: Study, sent: str) -> bool:
+def count_visit(study: Study, token: str) -> bool:
     """Count one visit.
 
     Args:
-        study: whose page was seen.
-        sent: its ticket.
+        study: the study whose first page was seen.
+        token: the page's token, from `visit_ticket`.
 
     Returns:
-        Whether it was counted; not, if the ticket was made up or is of another study.
+        False if the token is forged or belongs to another study.
     """
     try:
-        pk, saw = Signer(salt=_SALT).unsign(sent).split(":", 1)
+        pk, saw = Signer(salt=_SALT).unsign(token).split(":", 1)
     except (BadSignature, ValueError):
         return False
     if pk != str(study.pk):
@@ -48,5 +48,5 @@ def count_visit(study: Study, sent: str) -> bool:
 
 
 def visit_counts(study: Study) -> dict[str, int]:
-    """How many visits there were, by what they saw."""
+    """Number of visits by what the page showed."""
     return dict(VisitCount.objects.filter(study=study, visits__gt=0).values_list("saw", "visits"))

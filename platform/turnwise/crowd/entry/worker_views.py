@@ -1,3 +1,5 @@
+"""Pages of a participation: instructions, leaving, the last page, and helpers of all worker pages."""
+
 from collections import Counter
 from collections.abc import Callable
 from functools import wraps
@@ -39,7 +41,7 @@ WorkerView = Callable[[HttpRequest, Study], HttpResponse]
 
 
 def worker_page(view: WorkerView) -> Callable[[HttpRequest, str], HttpResponse]:
-    """Find the study by its entry code, speak its language, and show a refusal as a page in plain words."""
+    """Wrap a worker view: find the study by its code, set the language, and render refusals as a page."""
 
     @never_cache
     @wraps(view)
@@ -73,22 +75,22 @@ def refused(request: HttpRequest, refusal: EntryRefusedError, study: Study | Non
 
 
 def return_path_after(request: HttpRequest, study: Study, outcome: Outcome) -> WayBack | None:
-    """How somebody who was turned away goes back; None if nobody knows where they came from."""
+    """Return path of a refused worker to their panel; None if the panel is not known."""
     try:
         arrival = sent_arrival(request, study)
     except EntryRefusedError:
         arrival = None
-    own = participation_of(session_of(request.COOKIES), study)
-    if arrival is None and own:
-        arrival = arrival_of_participation(own)
+    participation = participation_of(session_of(request.COOKIES), study)
+    if arrival is None and participation:
+        arrival = arrival_of_participation(participation)
     return return_path(arrival, study, outcome) if arrival and arrival.entered_by else None
 
 
 def sent_arrival(request: HttpRequest, study: Study) -> Arrival | None:
-    """How somebody came: by the link, or as the form carried it along; None: by the plain link.
+    """Read the arrival from the link or from the form; None for the plain link.
 
     Raises:
-        EntryRefusedError: link or form are not as they should be.
+        EntryRefusedError: the link or the form is invalid.
     """
     if request.method != "POST":
         return arrival_from_link(request.GET, study)
@@ -97,11 +99,11 @@ def sent_arrival(request: HttpRequest, study: Study) -> Arrival | None:
 
 
 def allow_form_to_panel(request: HttpRequest, response: HttpResponse, back: WayBack | None) -> HttpResponse:
-    """Let the page send the panel's own form to the panel's server."""
+    """Allow the page to submit the panel's form to the panel's server."""
     if back is None or back.fields is None:
         return response
     host = "https://" + (urlsplit(back.address).hostname or "")
-    csp_update({"form-action": [host]})(lambda _request: response)(request)  # notes it in the response
+    csp_update({"form-action": [host]})(lambda _request: response)(request)  # sets it on the response
     return response
 
 
@@ -113,7 +115,7 @@ def current_participation(request: HttpRequest, study: Study) -> Participation:
 
 
 def page_of(participation: Participation) -> str:
-    """The page where this worker goes on."""
+    """URL name of the page where this worker continues."""
     assignment: Assignment | None = getattr(participation, "assignment", None)
     if assignment is None:
         return "crowd:instructions"
@@ -123,7 +125,7 @@ def page_of(participation: Participation) -> str:
 @require_safe
 @worker_page
 def place_gone(request: HttpRequest, study: Study) -> HttpResponse:
-    """Their page led here: the place that they had pressed Start for went to others before they began."""
+    """Tell the worker that others took the place before the first message."""
     participation = current_participation(request, study)
     if page_of(participation) != "crowd:instructions":
         return redirect(page_of(participation), code=study.code)
@@ -148,11 +150,11 @@ def instructions(request: HttpRequest, study: Study) -> HttpResponse:
 
 
 def instructions_context(study: Study) -> dict[str, Any]:
-    """What every worker of the study is told before the work begins."""
+    """Context of the instructions that is the same for all workers of the study."""
     language = language_of_questions(study)
     return {
         "study": study,
-        "asks": _number_headings(_merge_asks([_describe_ask(ask, language) for ask in study.asked])),
+        "asks": _number_headings(_merge_asks([_describe_ask(ask, language) for ask in study.work_asks])),
         "practice": practice.number_of_examples(study),
         "asked_before": _has_questionnaire(study, Moment.BEFORE_WORK),
         "asked_after": _has_questionnaire(study, Moment.AFTER_WORK),
@@ -163,7 +165,7 @@ def _has_questionnaire(study: Study, moment: Moment) -> bool:
     return any(ask.moment == moment for ask in study.questionnaires)
 
 
-# Over the questions of an ask, where a study asks more than once.
+# Headings above the questions of an ask, in studies with several asks.
 _WHEN = {
     About.OWN_TURN: _("About each of your messages"),
     About.PARTNER_TURN: _("Under each reply"),
@@ -178,48 +180,50 @@ _WHAT = {
 
 
 def _describe_ask(ask: Ask, language: str) -> dict[str, Any]:
-    asked = question_set(ask.question_set).in_language(language)
-    verdicts = [[*asked.answered_questions(asked.check(example.answers))] for example in asked.examples]
+    questions = question_set(ask.question_set).in_language(language)
+    verdicts = [
+        [*questions.answered_questions(questions.check(example.answers))] for example in questions.examples
+    ]
     return {
         "about": ask.about,
         "by": ask.by,
         "when": (_WHAT if ask.by == By.READERS else _WHEN).get(About(ask.about), ""),
         "required": ask.required,
-        "questions": asked.questions,
-        "examples": list(zip(asked.examples, map(_question_answer_pairs, verdicts), strict=True)),
+        "questions": questions.questions,
+        "examples": list(zip(questions.examples, map(_question_answer_pairs, verdicts), strict=True)),
     }
 
 
-def _merge_asks(explained: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """What those who talk answer about the same as one: they meet it so, and count its questions so."""
-    found: list[dict[str, Any]] = []
-    for ask in explained:
-        same = [each for each in found if all(each[key] == ask[key] for key in ("by", "about", "required"))]
+def _merge_asks(asks: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Merge the chatters' asks about the same subject, as the page shows them together."""
+    merged: list[dict[str, Any]] = []
+    for ask in asks:
+        same = [each for each in merged if all(each[key] == ask[key] for key in ("by", "about", "required"))]
         if same and ask["by"] == By.TALKERS:
             same[0]["questions"] = [*same[0]["questions"], *ask["questions"]]
             same[0]["examples"] = [*same[0]["examples"], *ask["examples"]]
         else:
-            found.append(ask)
-    return found
+            merged.append(ask)
+    return merged
 
 
-def _number_headings(explained: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The same; where several of readers have one heading, each says which set of questions it is.
+def _number_headings(asks: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Number the readers' asks that have the same heading.
 
-    It names no order: with which of them a batch begins is left to chance.
+    The numbers are no order: batches begin with a random ask.
     """
-    sets, met = Counter(ask["when"] for ask in explained), Counter[str]()
-    for ask in explained:
+    totals, seen = Counter(ask["when"] for ask in asks), Counter[str]()
+    for ask in asks:
         heading = ask["when"]
-        met[heading] += 1
-        if sets[heading] > 1 and ask["by"] == By.READERS:
-            which = {"about": heading, "set": met[heading], "all": sets[heading]}
-            ask["when"] = gettext("%(about)s, set %(set)s of %(all)s") % which
-    return explained
+        seen[heading] += 1
+        if totals[heading] > 1 and ask["by"] == By.READERS:
+            values = {"about": heading, "set": seen[heading], "all": totals[heading]}
+            ask["when"] = gettext("%(about)s, set %(set)s of %(all)s") % values
+    return asks
 
 
 def _question_answer_pairs(verdicts: list[tuple[Question, Answer | None]]) -> list[tuple[str, str]]:
-    """Each question and its answer as workers read them; one that may be left out, if it is answered."""
+    """Wordings of questions and answers as workers read them; optional questions only if answered."""
     return [
         (question.wording, gettext("not asked") if answer is None else question.caption_of(answer))
         for question, answer in verdicts
@@ -227,7 +231,7 @@ def _question_answer_pairs(verdicts: list[tuple[Question, Answer | None]]) -> li
     ]
 
 
-# What the last page says of each end: its heading, and what became of the work.
+# Heading and explanation on the last page, by outcome.
 _ENDS = {
     Outcome.COMPLETE: (_("Thank you. You are done."), ""),
     Outcome.SCREENED_OUT: (
@@ -282,7 +286,7 @@ def thanks(request: HttpRequest, study: Study) -> HttpResponse:
 
 
 def end_page_context(study: Study, outcome: Outcome, back: WayBack, *, why: str = "") -> dict[str, Any]:
-    """What the last page says of an end to anybody; `why` is said in place of its usual reason."""
+    """Context of the last page for an outcome; `why` replaces the usual explanation."""
     heading, says = _ENDS[outcome]
     return {
         "study": study,
@@ -296,7 +300,7 @@ def end_page_context(study: Study, outcome: Outcome, back: WayBack, *, why: str 
 @require_http_methods(["GET", "HEAD", "POST"])
 @worker_page
 def leave(request: HttpRequest, study: Study) -> HttpResponse:
-    """Leave before the work is done, after a question whether that is meant."""
+    """Leave the study before the work is done, after a confirmation."""
     participation = current_participation(request, study)
     if page_of(participation) == "crowd:thanks":
         return redirect("crowd:thanks", code=study.code)

@@ -25,7 +25,7 @@ from turnwise.crowd.panels.base import LONGEST_SHOWN
 from turnwise.crowd.panels.links import PARAMETER
 from turnwise.crowd.panels.study_panels import parse_invited_people
 from turnwise.live.http_responses import attachment
-from turnwise.studies.form_fields import offer
+from turnwise.studies.form_fields import list_newest
 from turnwise.studies.models import Study
 from turnwise.studies.queries import real_studies_of, studies_of
 
@@ -138,7 +138,7 @@ class EligibilityForm(forms.Form):
         assert isinstance(field, forms.ModelMultipleChoiceField)
         field.queryset = own
         field.initial = closed = list(study.closed_to_workers_of.values_list("pk", flat=True))
-        self.unlisted = offer(field, closed)
+        self.unlisted = list_newest(field, closed)
 
 
 class InviteForm(forms.Form):

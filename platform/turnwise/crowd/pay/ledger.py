@@ -19,7 +19,7 @@ from django.utils.translation import gettext as _
 
 from turnwise.accounts.models import User
 from turnwise.crowd.models import PAID, Assignment, Outcome, Participation, PayEntry, Waiting
-from turnwise.live.caching import key_of, remembered
+from turnwise.live.caching import cache_key, cached
 from turnwise.studies.models import Study
 from turnwise.studies.queries import counts_of
 
@@ -213,8 +213,8 @@ def amount_due(study: Study) -> AmountDue:
         return AmountDue(people, total, sorted(panels or ()))
 
     # Entries are added and never changed, so their number tells one ledger from another.
-    key = key_of("owed", study.pk, PayEntry.objects.filter(study=study).count())
-    found: AmountDue = remembered(key, summed)
+    key = cache_key("owed", study.pk, PayEntry.objects.filter(study=study).count())
+    found: AmountDue = cached(key, summed)
     return found
 
 

@@ -114,4 +114,4 @@ def delete_workers(worker_ids: Iterable[int]) -> None:
     workers.delete()
     for study_id in touched:
         results_changed(study_id)
-    bundles.forget(touched)
+    bundles.delete_bundles_quoting(touched)

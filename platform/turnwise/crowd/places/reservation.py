@@ -129,10 +129,10 @@ def keep_places(assignments: Collection[int], *, now: datetime | None = None) ->
 
 @transaction.atomic
 def hold_places(assignments: Collection[int], *, now: datetime | None = None) -> None:
-    """Hold on to the places of those whose page is open though nothing was sent in it.
+    """Extend the hold of assignments whose page is open and that have no message yet.
 
-    One with a bot that was given up meanwhile may be another's, and is only asked for anew
-    (`claiming.claim`). Whoever waits for another person, or judges, takes no place with a bot away.
+    An expired hold with a bot is not extended, as the place may be taken: `claiming.claim_place` renews it.
+    Assignments without a bot are always extended.
     """
     now = now or timezone.now()
     still_held = Q(study_bot=None) | Q(held_until__gt=now, assigned_at__gt=now - READING)
@@ -155,7 +155,7 @@ def _operated_with_capacity(bots: Collection[Bot], now: datetime) -> set[int]:
         return set()
     ids = [bot.pk for bot in bots]
     operators_present = Counter(
-        operators.present(now=now).filter(bot__in=ids, takes_new=True).values_list("bot", flat=True)
+        operators.present_operators(now=now).filter(bot__in=ids, takes_new=True).values_list("bot", flat=True)
     )
     talking = Counter(
         Assignment.objects.filter(study_bot__bot__in=ids, outcome="", active_at__gt=now - QUIET).values_list(

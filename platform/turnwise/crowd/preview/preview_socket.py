@@ -14,7 +14,7 @@ from turnwise.crowd.languages import ENGLISH, catalog_of
 from turnwise.crowd.preview.preview_views import previewed
 from turnwise.crowd.worker_task import FrameAnswers, PreviewOptions, WorkerTask, WorkPreview
 from turnwise.live.database import in_database
-from turnwise.live.frames import Allowance, Frame, RefusedError, as_json, parse_frame
+from turnwise.live.frames import Frame, RateLimit, RefusedError, as_json, parse_frame
 from turnwise.studies.queries import studies_of
 from turnwise.studies.tasks import task_of
 
@@ -49,7 +49,7 @@ class PreviewConsumer(AsyncWebsocketConsumer):
     async def connect(self) -> None:
         await self.accept()
         self.is_open = True
-        self.allowance = Allowance(BURST, FRAMES_PER_SECOND)
+        self.allowance = RateLimit(BURST, FRAMES_PER_SECOND)
         query = QueryDict(self.scope.get("query_string", b""))
         translation.activate(catalog_of(query.get("language", "")) or ENGLISH)
         try:

@@ -28,7 +28,7 @@ from turnwise.crowd.worker_task import EXAMPLE_CODE, PreviewOptions, WorkerTask,
 from turnwise.studies.asks import Moment
 from turnwise.studies.models import ConsentVersion, Study, language_name
 from turnwise.studies.queries import studies_of
-from turnwise.studies.services import note_preview
+from turnwise.studies.services import record_preview
 from turnwise.studies.tasks import task_of
 
 END = "end-"
@@ -166,7 +166,7 @@ def preview(request: HttpRequest, pk: int) -> HttpResponse:
         "has_script": page.key in work_of(study).previewed.pages_of(study),
     }
     if study.previewed_at is None:
-        note_preview(study.pk)
+        record_preview(study.pk)
         study.refresh_from_db(fields=["previewed_at"])  # so that the page names the step after it
     return render(request, "crowd/preview.html", shown)
 

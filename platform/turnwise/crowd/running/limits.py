@@ -1,7 +1,7 @@
-"""How long people may take: for each message, and for the whole. The server's clock decides.
+"""Time limits per message and per session, by the server's clock.
 
-A clock runs only while somebody's browser was shown that it is their turn. When it is over their work ends as
-timed out, which pays for the time they were at it, and their place is free.
+A clock starts only when the worker's browser has been shown that it is their turn. When it expires, the
+assignment ends as timed out, the worker is paid for the time spent, and the place is free.
 """
 
 from collections.abc import Collection
@@ -19,10 +19,10 @@ from turnwise.live.frames import RefusedError
 
 Of = Literal["message", "session"]
 
-# Before the end: so early somebody is warned and can ask for more (WCAG 2.2.1 wants 20 seconds at least).
+# Warning before the end, when the worker can ask for more time (WCAG 2.2.1: at least 20 seconds).
 WARN_MESSAGE = timedelta(seconds=30)
 WARN_SESSION = timedelta(minutes=2)
-# A warned worker presses at the last moment, on a slow line.
+# Workers may ask for more time at the last moment, over a slow connection.
 GRACE = timedelta(seconds=3)
 
 NO_MORE_TIME = _(
@@ -42,67 +42,67 @@ def _minutes(assignment: Assignment, of: Of) -> timedelta:
 
 
 def update_clocks(assignment_id: int, *, waits: bool, anew: bool, now: datetime | None = None) -> None:
-    """Start or stop the clock of somebody's present message, and start that of the whole if it does not run.
+    """Start or stop the clock of the current message, and start the session's clock if it does not run.
 
     Args:
-        assignment_id: whose.
-        waits: whether it is their turn; else nobody waits for them.
-        anew: whether something has moved on; else a clock that runs goes on, as after a reload.
-        now: since when.
+        assignment_id: the assignment.
+        waits: True if it is the worker's turn.
+        anew: True restarts the clock after a step; False lets a running clock continue, as after a reload.
+        now: start of the clocks.
     """
     now = now or timezone.now()
-    own = _open(assignment_id).select_related("study").first()
-    if own is None:
+    assignment = _open(assignment_id).select_related("study").first()
+    if assignment is None:
         return
     changed: dict[str, datetime | None] = {}
-    if (whole := _minutes(own, "session")) and own.due_at is None:
+    if (whole := _minutes(assignment, "session")) and assignment.due_at is None:
         changed["due_at"] = now + whole
-    step = _minutes(own, "message")
-    if step and not waits and own.step_due_at is not None:
+    step = _minutes(assignment, "message")
+    if step and not waits and assignment.step_due_at is not None:
         changed["step_due_at"] = None
-    elif step and waits and (anew or own.step_due_at is None):
+    elif step and waits and (anew or assignment.step_due_at is None):
         changed["step_due_at"] = now + step
     if changed:
         _open(assignment_id).update(**changed)
 
 
 def extend(assignment_id: int, of: Of, *, now: datetime | None = None) -> None:
-    """Give somebody the same time once more, as they asked.
+    """Extend the limit of the message or the session by its full length, at the worker's request.
 
     Raises:
-        RefusedError: their work has ended, nothing limits it, or they have used all their extensions.
+        RefusedError: the work has ended, has no limit, or all extensions are used.
     """
     now = now or timezone.now()
-    own = _open(assignment_id).select_related("study").first()
-    if own is None:
+    assignment = _open(assignment_id).select_related("study").first()
+    if assignment is None:
         raise RefusedError("ended")
     field = "step_due_at" if of == "message" else "due_at"
-    until, more = getattr(own, field), _minutes(own, of)
+    until, more = getattr(assignment, field), _minutes(assignment, of)
     if until is None or not more:
         raise RefusedError("no_limit", NO_LIMIT)
-    # A condition of the statement, so that two tabs at the same moment use two extensions.
-    left = _open(assignment_id).filter(extensions__lt=own.study.extensions)
+    # The condition is part of the statement, so two simultaneous requests use two extensions.
+    extensible = _open(assignment_id).filter(extensions__lt=assignment.study.extensions)
     begins = now if of == "message" else max(until, now)
-    if not left.update(extensions=F("extensions") + 1, **{field: begins + more}):
+    if not extensible.update(extensions=F("extensions") + 1, **{field: begins + more}):
         raise RefusedError("no_more_time", NO_MORE_TIME)
 
 
 def overdue(now: datetime) -> QuerySet[Assignment]:
-    """Those whose time is over and who are not held."""
+    """Open assignments whose time is over, except those on hold."""
     held = Pause.objects.filter(ended_at=None, holds=True).values("study")
     is_late = Q(due_at__lte=now - GRACE) | Q(step_due_at__lte=now - GRACE)
     return Assignment.objects.filter(is_late, outcome="").exclude(study__in=held)
 
 
 def end_overdue(*, only: Collection[int] | None = None, now: datetime | None = None) -> int:
-    """End the work of those whose time is over, and free their places. Safe to repeat, by several at once.
+    """End overdue assignments and free their places. Idempotent, also when called concurrently.
 
     Args:
-        only: keys of assignments; None: all.
-        now: at what time.
+        only: keys of assignments to check; None checks all.
+        now: current time.
 
     Returns:
-        How many were ended.
+        Number of assignments ended.
     """
     now = now or timezone.now()
     late = overdue(now) if only is None else overdue(now).filter(pk__in=only)
@@ -111,13 +111,13 @@ def end_overdue(*, only: Collection[int] | None = None, now: datetime | None = N
 
 @transaction.atomic
 def _end(assignment_id: int, now: datetime) -> bool:
-    # Under the lock of their row: an extension of the last moment counts.
-    own = overdue(now).select_for_update(of=("self",)).filter(pk=assignment_id).first()
-    return own is not None and ending.end(own.participation_id, Outcome.TIMED_OUT, now=now)
+    # Checked again under the row's lock, so that a last-moment extension counts.
+    late = overdue(now).select_for_update(of=("self",)).filter(pk=assignment_id).first()
+    return late is not None and ending.end(late.participation_id, Outcome.TIMED_OUT, now=now)
 
 
 def postpone_deadlines(study_id: int, by: timedelta) -> None:
-    """Put off the end of all clocks that run in a study, which stood still for so long."""
+    """Move the deadlines of all running clocks in a study by this duration, after a hold."""
     running = Assignment.objects.filter(study=study_id, outcome="")
     running.filter(due_at__isnull=False).update(due_at=F("due_at") + by)
     running.filter(step_due_at__isnull=False).update(step_due_at=F("step_due_at") + by)

@@ -1,7 +1,7 @@
-"""A study that is paused, and what the research team tells those who are at work in it.
+"""Pause and resume studies, and send messages to their active workers.
 
-Paused, a study admits nobody new. Those in it go on, or are held: nothing of theirs is taken until it goes
-on, and their clocks stand still.
+A paused study admits no new workers. Workers in it can finish, or are on hold: the server accepts none of
+their steps until the study resumes, and their clocks stand still.
 """
 
 from dataclasses import dataclass
@@ -27,16 +27,16 @@ MOST_SHOWN = 20
 
 @transaction.atomic
 def pause(study_id: int, *, holds: bool, by: str, now: datetime | None = None) -> Study:
-    """Admit nobody new from now on. Of a paused study: say anew whether those in it are held.
+    """Pause a study. For a paused study: change whether its workers are on hold.
 
     Args:
-        study_id: which study.
-        holds: whether those who have begun are held, too; else they go on.
-        by: who pauses it.
-        now: when.
+        study_id: the study.
+        holds: True puts workers who have started on hold, too; otherwise they can finish.
+        by: name of the person who pauses it.
+        now: start of the pause.
 
     Raises:
-        ValidationError: no worker takes part in it, or it is not open.
+        ValidationError: the study has no workers, or is not open.
     """
     now = now or timezone.now()
     study = Study.objects.select_for_update().get(pk=study_id)
@@ -55,10 +55,10 @@ def pause(study_id: int, *, holds: bool, by: str, now: datetime | None = None) -
 
 @transaction.atomic
 def resume(study_id: int, *, by: str, now: datetime | None = None) -> Study:
-    """Admit people again; whoever was held goes on where they were.
+    """Resume a paused study; workers on hold continue.
 
     Raises:
-        ValidationError: it is not paused.
+        ValidationError: the study is not paused.
     """
     study = Study.objects.select_for_update().get(pk=study_id)
     if study.state != State.PAUSED:
@@ -70,23 +70,23 @@ def resume(study_id: int, *, by: str, now: datetime | None = None) -> Study:
 
 
 def _end_pause(study: Study, *, by: str, now: datetime) -> None:
-    own = current_pause(study)
-    if own is None:
+    ended = current_pause(study)
+    if ended is None:
         return
-    own.ended_at, own.ended_by = now, by
-    own.save(update_fields=["ended_at", "ended_by"])
-    if own.holds:
-        limits.postpone_deadlines(study.pk, now - own.began_at)
-        # Being held is no silence: whoever had a place when it began keeps it.
+    ended.ended_at, ended.ended_by = now, by
+    ended.save(update_fields=["ended_at", "ended_by"])
+    if ended.holds:
+        limits.postpone_deadlines(study.pk, now - ended.began_at)
+        # The hold does not count as silence: workers with a place at its start keep it.
         at_work = Assignment.objects.filter(study=study, outcome="")
-        at_work.filter(active_at__gt=own.began_at - HOLD).exclude(active_at=F("assigned_at")).update(
+        at_work.filter(active_at__gt=ended.began_at - HOLD).exclude(active_at=F("assigned_at")).update(
             active_at=now
         )
 
 
 @dataclass(frozen=True, slots=True)
 class RunningState:
-    """What there is to say of a study that runs, beside its work; the newest first."""
+    """Current and past pauses and messages of a study, newest first."""
 
     study: Study
     pause: Pause | None
@@ -100,7 +100,7 @@ class RunningState:
 
 
 def running_state(study: Study) -> RunningState:
-    """How a study runs."""
+    """Read the current and past pauses and messages of a study."""
     pauses = list(Pause.objects.filter(study=study)[:MOST_SHOWN])
     notices = list(Notice.objects.filter(study=study)[:MOST_SHOWN])
     return RunningState(
@@ -113,32 +113,32 @@ def running_state(study: Study) -> RunningState:
 
 
 def current_pause(study: Study) -> Pause | None:
-    """The pause in which a study is."""
+    """Current pause of a study; None if it is not paused."""
     return Pause.objects.filter(study=study, ended_at=None).first()
 
 
 def is_held(study_id: int) -> bool:
-    """Whether those in the study are held at the moment."""
+    """True if the study's active workers are on hold."""
     return Pause.objects.filter(study=study_id, ended_at=None, holds=True).exists()
 
 
 def count_turned_away(study: Study) -> None:
-    """Note that somebody came in vain."""
+    """Count a visit that was refused because of the pause."""
     Pause.objects.filter(study=study, ended_at=None).update(turned_away=F("turned_away") + 1)
 
 
 @transaction.atomic
 def publish_notice(study_id: int, text: str, *, by: str, now: datetime | None = None) -> Notice | None:
-    """Tell everybody who is at work in a study something, in place of what they were told before.
+    """Show a message to all active workers of a study, in place of the earlier one.
 
     Args:
-        study_id: which study.
-        text: in one line; empty: what was told is taken back.
-        by: who tells it.
-        now: when.
+        study_id: the study.
+        text: one line; empty removes the current message.
+        by: name of the person who sends it.
+        now: time of the message.
 
     Raises:
-        ValidationError: it is too long.
+        ValidationError: the text is too long.
     """
     text = " ".join(text.replace("\x00", "").split())
     if len(text) > LONGEST_NOTICE:

@@ -1,7 +1,4 @@
-"""A study while it runs: paused, resumed, and what its workers are told; and how long they may take.
-
-Who took part in a study, for paying them: each with completion code and panel's id.
-"""
+"""Staff pages of a running study: pause, message, time limits, and the list of participants."""
 
 from collections.abc import Callable, Generator
 from typing import Any
@@ -78,7 +75,7 @@ def resume(request: HttpRequest, pk: int) -> HttpResponse:
 @require_POST
 @login_required
 def go_on(request: HttpRequest, pk: int) -> HttpResponse:
-    """Open a study to all after its pilot."""
+    """End a study's pilot and open the study to everyone."""
     study = _study_of(request, pk)
     assert request.user.is_authenticated
     by = request.user
@@ -98,14 +95,16 @@ def tell(request: HttpRequest, pk: int) -> HttpResponse:
         request,
         pk,
         lambda: pausing.publish_notice(study.pk, text, by=request.user.get_username()),
-        lambda told: (
-            _("Everybody at work reads it now.") if told else _("The message is removed from their pages.")
+        lambda notice: (
+            _("All active workers see the message now.")
+            if notice
+            else _("The message is removed from the workers' pages.")
         ),
     )
 
 
 class LimitsForm(forms.ModelForm[Study]):
-    """How long the workers of a study may take."""
+    """Time limits of a study."""
 
     class Meta:
         model = Study
@@ -136,16 +135,16 @@ class LimitsForm(forms.ModelForm[Study]):
         }
 
     def clean_notes_typing(self) -> bool:
-        wanted = bool(self.cleaned_data["notes_typing"])
+        is_requested = bool(self.cleaned_data["notes_typing"])
         stored = Study.objects.get(pk=self.instance.pk)
-        if wanted and not stored.notes_typing and stored.state != Study.State.DRAFT:
+        if is_requested and not stored.notes_typing and stored.state != Study.State.DRAFT:
             raise ValidationError(
                 _(
                     "People have agreed without being told of it. Make a copy of the study to "
                     "record this there."
                 )
             )
-        return wanted
+        return is_requested
 
     def clean_session_minutes(self) -> int:
         minutes = int(self.cleaned_data["session_minutes"])
@@ -165,7 +164,7 @@ def limits(request: HttpRequest, pk: int) -> HttpResponse:
         return redirect(study)
     form = LimitsForm(request.POST if request.method == "POST" else None, instance=study)
     if form.is_bound and form.is_valid():
-        # These alone: whatever else the study has may have moved on while the form was open.
+        # Save these fields only: the rest of the study may have changed while the form was open.
         Study.objects.filter(pk=study.pk).update(**form.cleaned_data)
         messages.success(request, _("The limits are saved. A clock that is already running does not change."))
         return redirect("crowd:limits", pk=study.pk)
@@ -189,7 +188,7 @@ COLUMNS = (
     "worker", "panel", "panel_id", "submission", "consented_at", "began_at", "ended_at", "outcome",
     "completion_code", "pilot", "signs", "number",
 )  # fmt: skip
-"""The last only where a study lets people take part again."""
+"""Columns of the CSV file; the last one only if the study allows re-entry."""
 
 
 @require_GET
@@ -197,52 +196,53 @@ COLUMNS = (
 def participants(request: HttpRequest, pk: int) -> HttpResponse:
     study = get_object_or_404(studies_of(request.user), pk=pk)
     sought = request.GET.get("find", "").strip()[:120]
-    found = participations_of(study, sought)
-    proposed, excluded = found.filter(PROPOSED), found.filter(EXCLUDED)
-    counted = found.aggregate(
+    matching = participations_of(study, sought)
+    proposed, excluded = matching.filter(PROPOSED), matching.filter(EXCLUDED)
+    counts = matching.aggregate(
         all=Count("pk"),
         signs=Count("pk", filter=SIGNED),
         proposed=Count("pk", filter=PROPOSED),
         excluded=Count("pk", filter=EXCLUDED),
     )
     is_narrowed = request.GET.get("signs") == "yes"
-    # Sorted by their keys alone: a page needs all that is known of fifty, not of thousands.
-    listed = found.filter(SIGNED) if is_narrowed else found
+    # Paginate keys only: full rows are read for the fifty of the page, not for thousands.
+    listed = matching.filter(SIGNED) if is_narrowed else matching
     pages = Paginator(listed.select_related(None).values_list("pk", flat=True), PER_PAGE)
-    pages.count = counted["signs" if is_narrowed else "all"]
+    pages.count = counts["signs" if is_narrowed else "all"]
     page = pages.get_page(request.GET.get("page"))
-    shown = {
+    context = {
+        "study": study,
         "sought": sought,
-        "with_signs": counted["signs"],
+        "with_signs": counts["signs"],
         "is_narrowed": is_narrowed,
         "page": page,
-        "rows": list(found.filter(pk__in=list(page.object_list))),
+        "rows": list(matching.filter(pk__in=list(page.object_list))),
         "recurs": study.re_entry != ReEntry.ONCE,
         "ends": [(end.value, OUTCOMES[end]) for end in ENDS],
-        "proposed": proposed[:MOST_LISTED] if counted["proposed"] else (),
-        "proposals": counted["proposed"],
-        "excluded": excluded[:MOST_LISTED] if counted["excluded"] else (),
-        "exclusions": counted["excluded"],
+        "proposed": proposed[:MOST_LISTED] if counts["proposed"] else (),
+        "proposals": counts["proposed"],
+        "excluded": excluded[:MOST_LISTED] if counts["excluded"] else (),
+        "exclusions": counts["excluded"],
         "most_listed": MOST_LISTED,
     }
-    return render(request, "crowd/participants.html", {"study": study} | shown)
+    return render(request, "crowd/participants.html", context)
 
 
 @require_POST
 @login_required
 def exclude(request: HttpRequest, pk: int) -> HttpResponse:
-    """Do what a rule proposes, for one worker or for all of them, or take an exclusion back."""
+    """Exclude one worker or all workers that the study's rules propose, or undo an exclusion."""
     study = get_object_or_404(studies_of(request.user), pk=pk)
     assert request.user.is_authenticated
     named, undo = request.POST.get("worker", "")[:20], "undo" in request.POST
-    # The first time that somebody took part stands for all.
-    found = Participation.objects.filter(study=study, number=1).select_related("worker")
-    chosen = list(found.filter(excluded_at__isnull=not undo, pseudonym=named))
+    # A worker's first participation represents all of them: `exclude` covers the others.
+    first = Participation.objects.filter(study=study, number=1).select_related("worker")
+    selected = list(first.filter(excluded_at__isnull=not undo, pseudonym=named))
     if "all" in request.POST:
-        chosen = list(found.filter(excluded_at=None).exclude(proposed_reason=""))
-    for each in chosen:
+        selected = list(first.filter(excluded_at=None).exclude(proposed_reason=""))
+    for each in selected:
         ending.exclude(each.pk, reason="" if undo else each.proposed_reason, by=request.user)
-    messages.success(request, _exclusion_message(len(chosen), undo=undo))
+    messages.success(request, _exclusion_message(len(selected), undo=undo))
     return redirect("crowd:participants", pk=pk)
 
 
@@ -267,39 +267,39 @@ def participants_csv(request: HttpRequest, pk: int) -> StreamingHttpResponse:
     )
 
 
-# How staff may end somebody's work: what a panel calls returned, and the time that it set.
+# Outcomes with which staff may end a participation, such as a task returned or timed out at the panel.
 ENDS = (Outcome.WITHDRAWN, Outcome.TIMED_OUT, Outcome.SCREENED_OUT)
 
 
 @require_POST
 @login_required
 def end(request: HttpRequest, pk: int, participation: int) -> HttpResponse:
-    """End the work of somebody who returned it or ran out of time; their place is free at once."""
+    """End a participation whose task was returned or timed out at the panel; its place is free at once."""
     study = get_object_or_404(studies_of(request.user), pk=pk)
-    own = get_object_or_404(study.participations.select_related("worker"), pk=participation)
+    ended = get_object_or_404(study.participations.select_related("worker"), pk=participation)
     outcome = request.POST.get("outcome", "")
     if outcome not in ENDS:
         messages.error(
             request,
             _("“%(outcome)s” is not an outcome that you can choose.") % {"outcome": shortened(outcome)},
         )
-    elif ending.end(own.pk, Outcome(outcome)):
+    elif ending.end(ended.pk, Outcome(outcome)):
         messages.success(
-            request, _("The work of %(who)s is ended; the place is free.") % {"who": own.pseudonym}
+            request, _("The work of %(who)s is ended; the place is free.") % {"who": ended.pseudonym}
         )
     else:
         messages.error(
             request,
-            _("The work of %(who)s had already ended. No changes were made.") % {"who": own.pseudonym},
+            _("The work of %(who)s had already ended. No changes were made.") % {"who": ended.pseudonym},
         )
     return redirect("crowd:participants", pk=study.pk)
 
 
 def _lines(study: Study) -> Generator[str]:
-    told = len(COLUMNS) if study.re_entry != ReEntry.ONCE else len(COLUMNS) - 1
-    yield csv_text([COLUMNS[:told]])
+    columns = len(COLUMNS) if study.re_entry != ReEntry.ONCE else len(COLUMNS) - 1
+    yield csv_text([COLUMNS[:columns]])
     for each in participations_of(study).iterator(ROWS_AT_ONCE):
-        yield csv_text([_row(each)[:told]])
+        yield csv_text([_row(each)[:columns]])
 
 
 def _row(each: Participation) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""What studies have cost, and what they can still cost: sums of the ledger, of many studies at once."""
+"""Costs of studies so far and at completion, summed from the ledger for many studies at once."""
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping
@@ -15,22 +15,22 @@ from turnwise.crowd.models import Assignment, PayEntry
 from turnwise.crowd.pay.ledger import CLAIMS, NOTHING, Reason
 from turnwise.crowd.places.reservation import holding
 from turnwise.studies.models import Study
-from turnwise.studies.queries import read_together
+from turnwise.studies.queries import union_of_tasks
 from turnwise.studies.tasks import Share, task_of
 
-_OPEN = "open"  # what those at work are promised
+_OPEN = "open"  # pay promised to active workers
 
 
 @dataclass(frozen=True, slots=True)
 class Spend:
-    """What a study costs, or several with one currency.
+    """Costs of one study, or of several with the same currency.
 
     Attributes:
-        currency: of the amounts.
-        paid: to people, as somebody noted.
-        owed: to people, and not noted as paid.
-        full: both, and the pay of everybody who is at work, or has a place left to take, if each does a whole
-            share; without bonuses that nobody has given yet.
+        currency: currency of all amounts.
+        paid: amount recorded as paid.
+        owed: amount earned and not recorded as paid.
+        full: paid, owed, and the expected pay of active workers and of places still open, without future
+            bonuses.
     """
 
     currency: str
@@ -48,58 +48,58 @@ class Spend:
 
 def spend_of(
     studies: Collection[Study],
-    finished_and_wanted: Mapping[int, tuple[int, int]],
+    finished_and_target: Mapping[int, tuple[int, int]],
     *,
     now: datetime | None = None,
 ) -> dict[int, Spend]:
-    """Of each of these studies, by its key; `finished_and_wanted` as its task counts it, where it is open."""
+    """Costs by study key; `finished_and_target` gives the counts of open studies, as their task counts."""
     keys = [study.pk for study in studies]
     at_work = Assignment.objects.filter(holding(now or timezone.now()), study__in=keys)
-    there = at_work.values("participation")
-    open_pay = PayEntry.objects.filter(reason=Reason.PROMISED, participation__in=there)
+    active = at_work.values("participation")
+    open_pay = PayEntry.objects.filter(reason=Reason.PROMISED, participation__in=active)
     every = _summed(PayEntry.objects.filter(study__in=keys), F("reason"))
-    told = every.union(_summed(open_pay, Value(_OPEN)), all=True)
-    sums = {(study, reason): total for study, reason, total in told}
-    left = _people_left(studies, finished_and_wanted)
-    found = {}
+    rows = every.union(_summed(open_pay, Value(_OPEN)), all=True)
+    sums = {(study, reason): total for study, reason, total in rows}
+    left = _people_left(studies, finished_and_target)
+    spends = {}
     for study in studies:
         claimed = sum((sums.get((study.pk, reason), NOTHING) for reason in CLAIMS), NOTHING)
         paid = sums.get((study.pk, Reason.PAID), NOTHING)
         owed = claimed - sums.get((study.pk, Reason.REVERSED), NOTHING) - paid
         to_come = max(sums.get((study.pk, _OPEN), NOTHING), left[study.pk] * study.pay_amount)
-        found[study.pk] = Spend(study.pay_currency, paid, owed, paid + owed + to_come)
-    return found
+        spends[study.pk] = Spend(study.pay_currency, paid, owed, paid + owed + to_come)
+    return spends
 
 
 def _summed(entries: QuerySet[PayEntry], what: F | Value) -> QuerySet[Any, Any]:
-    """By study and what they are summed as, the sum of these entries."""
-    named = entries.order_by().annotate(what=what).values_list("study", "what")
-    return named.annotate(total=Sum("amount"))
+    """Sum the entries per study and per value of `what`."""
+    grouped = entries.order_by().annotate(what=what).values_list("study", "what")
+    return grouped.annotate(total=Sum("amount"))
 
 
 def totals_by_currency(spends: Collection[Spend]) -> list[Spend]:
-    """The sums, by currency."""
-    found: dict[str, Spend] = {}
+    """Sum the costs per currency, in alphabetical order of the currencies."""
+    totals: dict[str, Spend] = {}
     for each in spends:
-        found[each.currency] = found[each.currency] + each if each.currency in found else each
-    return [found[currency] for currency in sorted(found)]
+        totals[each.currency] = totals[each.currency] + each if each.currency in totals else each
+    return [totals[currency] for currency in sorted(totals)]
 
 
 def _people_left(
-    studies: Collection[Study], finished_and_wanted: Mapping[int, tuple[int, int]]
+    studies: Collection[Study], finished_and_target: Mapping[int, tuple[int, int]]
 ) -> Mapping[int, int]:
-    """By study, how many people it takes to do what is left; of one that nobody can enter, none."""
-    taking = [study for study in studies if study.state in (Study.State.OPEN, Study.State.PAUSED)]
-    rows = read_together(taking, lambda task, own: task.shares(own))
+    """Number of further workers needed per study; 0 for studies that are not open or paused."""
+    running = [study for study in studies if study.state in (Study.State.OPEN, Study.State.PAUSED)]
+    rows = union_of_tasks(running, lambda task, group: task.shares(group))
     shares = {study: Share(most, times) for study, most, times in rows}
-    found: defaultdict[int, int] = defaultdict(int)
-    for study in taking:
-        finished, wanted = finished_and_wanted.get(study.pk, (0, 0))
-        left = max(0, wanted - finished)
-        found[study.pk] = task_of(study).together * people_needed(left, shares.get(study.pk, Share()))
-    return found
+    people: defaultdict[int, int] = defaultdict(int)
+    for study in running:
+        finished, target = finished_and_target.get(study.pk, (0, 0))
+        left = max(0, target - finished)
+        people[study.pk] = task_of(study).together * people_needed(left, shares.get(study.pk, Share()))
+    return people
 
 
-def people_needed(wanted: int, share: Share) -> int:
-    """How many people do so much, each a whole share; nobody does the same twice."""
-    return max(ceil(wanted / share.most), min(wanted, share.times))
+def people_needed(units: int, share: Share) -> int:
+    """Number of workers for this many units of work, each doing a full share and no unit twice."""
+    return max(ceil(units / share.most), min(units, share.times))

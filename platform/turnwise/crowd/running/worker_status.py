@@ -1,9 +1,7 @@
-"""What an open page of a worker is told beside its work: a pause, a message of the team, the time left.
+"""Status of workers' open pages: pause, message of the team, and time limits.
 
-The open pages of this process are looked after together: one look at the database a second for all.
-
-So a page learns of a pause, a message or the end of its time at once, in any process, and whether Redis is up
-or not; and whoever is at work keeps their place without waiting for that to be noted.
+One query per second reads the status of all open pages in this process. So pages learn of a pause, a message
+or the end of their time in every process, even without Redis, and active workers keep their places.
 """
 
 import asyncio
@@ -24,22 +22,22 @@ from turnwise.crowd.running.limits import GRACE, WARN_MESSAGE, WARN_SESSION
 from turnwise.live.database import in_database
 from turnwise.live.frames import Frame
 
-# Of these the page itself knows, since its work led there.
+# Outcomes that the page knows already, as its own work led to them.
 _KNOWN_ENDS = frozenset({"", *PAID, Outcome.NO_PARTNER})
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerStatus:
-    """How it stands with somebody's work, but for the work itself.
+    """Status of an assignment besides its work.
 
     Attributes:
-        is_paused: nobody new is admitted.
-        is_held: nothing of theirs is taken either.
-        notice: what the research team tells them, and its key; 0: nothing.
-        message_ends, session_ends: when their time is over; None: no clock runs.
-        message_limit, session_limit: whether the study has one at all.
-        more: how often they can still ask for more time.
-        ended: how their work was ended from outside; empty: it was not.
+        is_paused: True if the study admits no new workers.
+        is_held: True if the worker is on hold, too.
+        notice: key and text of the team's message; key 0 if there is none.
+        message_ends, session_ends: deadlines; None if no clock runs.
+        message_limit, session_limit: True if the study has such a limit.
+        more: number of extensions left.
+        ended: outcome if the assignment was ended from outside; otherwise empty.
     """
 
     is_paused: bool = False
@@ -58,7 +56,7 @@ class WorkerStatus:
 
     @property
     def page_state(self) -> tuple[Any, ...]:
-        """What the page is told; of the time, only when it ends."""
+        """Values whose change is sent to the page; of the clocks, only the deadlines."""
         ends = self.message_ends, self.session_ends
         return (self.is_paused, self.is_held, self.notice, *ends, self.more if any(ends) else 0)
 
@@ -85,7 +83,7 @@ class WorkerStatus:
 
 
 NO_STATUS = WorkerStatus()
-"""How it stands with nearly all."""
+"""Status of most assignments: no pause, message or limit."""
 
 
 _STATUSES = """
@@ -104,9 +102,9 @@ SELECT a.id, a.outcome, a.step_due_at, a.due_at, s.extensions - a.extensions, s.
 
 
 def worker_statuses(assignments: Collection[int]) -> dict[int, WorkerStatus]:
-    """How it stands with those who have anything to be told, by their keys; with all others it is `NO_STATUS`.
+    """Status by assignment key; assignments left out have `NO_STATUS`.
 
-    One statement, which finds nobody most of the time: every open page asks again and again.
+    One statement for all open pages, which mostly returns no rows.
     """
     with connection.cursor() as cursor:
         cursor.execute(_STATUSES, [list(assignments), list(_KNOWN_ENDS)])
@@ -125,7 +123,7 @@ def _status_from_row(
     notice: int,
     text: str,
 ) -> WorkerStatus:
-    """What a row of `_STATUSES` says."""
+    """Build the status from a row of `_STATUSES`."""
     return WorkerStatus(
         is_paused=is_paused,
         is_held=is_held,
@@ -145,7 +143,7 @@ SECONDS = 1.0
 
 
 class Watched(Protocol):
-    """An open page."""
+    """Open page of a worker."""
 
     assignment_id: int | None
 
@@ -157,7 +155,7 @@ class Watched(Protocol):
 
 
 class _Watch:
-    """Over the pages of one event loop, for as long as there are any."""
+    """Checks the open pages of one event loop every second, while there are any."""
 
     def __init__(self) -> None:
         self.pages: set[Watched] = set()
@@ -183,16 +181,16 @@ class _Watch:
                 log.exception("Open pages could not be checked. Trying again.")
 
     async def look(self) -> None:
-        """One round: what the pages are to be told, and what is to be noted of them."""
+        """Check all pages once: send status changes, end overdue work, and extend places."""
         watched = {page.assignment_id for page in self.pages if page.assignment_id}
-        found = await in_database(worker_statuses, watched)
-        late = [key for key, status in found.items() if status.is_late(timezone.now())]
+        statuses = await in_database(worker_statuses, watched)
+        late = [key for key, status in statuses.items() if status.is_late(timezone.now())]
         if late:
             await in_database(limits.end_overdue, only=late)
-            found |= await in_database(worker_statuses, late)
+            statuses |= await in_database(worker_statuses, late)
         for page in list(self.pages):
             if page.assignment_id:
-                await page.update_status(found.get(page.assignment_id, NO_STATUS))
+                await page.update_status(statuses.get(page.assignment_id, NO_STATUS))
         unbegun = [page.assignment_id for page in self.pages if page.gives_sign_of_page()]
         if waiting := [key for key in unbegun if key]:
             await in_database(hold_places, waiting)
@@ -205,5 +203,5 @@ _watches: WeakKeyDictionary[asyncio.AbstractEventLoop, _Watch] = WeakKeyDictiona
 
 
 def watch() -> _Watch:
-    """That of this event loop."""
+    """Watch of the running event loop."""
     return _watches.setdefault(asyncio.get_running_loop(), _Watch())
