@@ -13,7 +13,7 @@ def load(names: Sequence[str]) -> Callable[[], Callable[[], int]]:
     """Import all that a host needs; its bots are loaded by each copy."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "turnwise.project.settings")
     django.setup()
-    host = partial(_host, load_command_class("bots", "hostbots"), names)
+    host = partial(_host, load_command_class("turnwise.bots", "hostbots"), names)
     return lambda: host
 
 
