@@ -20,7 +20,7 @@ JUDGED_BY = {
 
 def asks_of_readers(study: Study) -> list[Ask]:
     """The asks of readers in their order; the report begins with the first."""
-    return [ask for ask in study.asked if ask.by == By.READERS]
+    return [ask for ask in study.work_asks if ask.by == By.READERS]
 
 
 def question_sets_of(study: Study) -> list[QuestionSet]:

@@ -126,7 +126,7 @@ class ResponsesForm(_SomeContexts):
         self.offer_categories_of(runs.values("context_version"))
 
     def selection(self, study: Study) -> Selection:
-        """What a valid form selects for judging.
+        """Selection made by a valid form.
 
         Raises:
             ValidationError: as `select_responses`.
@@ -147,7 +147,7 @@ class ContextsForm(_SomeContexts):
         self.offer_categories_of(versions.order_by().values("pk"))
 
     def selection(self, study: Study) -> Selection:
-        """What a valid form selects for judging.
+        """Selection made by a valid form.
 
         Raises:
             ValidationError: as `select_contexts`.
@@ -186,7 +186,7 @@ class ConversationsForm(forms.Form):
         self.fields["language"].choices = [(code, code) for code in study.languages]  # type: ignore[attr-defined]
 
     def selection(self, study: Study) -> Selection:
-        """What a valid form selects for judging.
+        """Selection made by a valid form.
 
         Raises:
             ValidationError: as `select_turns`.

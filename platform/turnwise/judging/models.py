@@ -174,7 +174,7 @@ class Battery(models.Model):
     @property
     def size(self) -> int:
         """Items that a worker judges in all."""
-        return self.of_each_ask * len(self.plan.study.asked)
+        return self.of_each_ask * len(self.plan.study.work_asks)
 
 
 class Item(models.Model):

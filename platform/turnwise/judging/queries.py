@@ -21,11 +21,10 @@ from turnwise.studies.models import Ask, Study
 from turnwise.studies.queries import count_expression
 from turnwise.studies.tasks import Rows
 
-# One row per item of a study: whose words it is about, and the context or conversation that it shares with
-# others. `system` is what reports call it: a bot, the people of a writing study, whatever filled a file, the
-# people who talked with each other; of a pair both, as `evaluation.report.studies.pairs.name_of` has them; of
-# a context that is judged itself, its set.
-# `first_system` and `second_system` are those of a pair's sides.
+# One row per item of a study. `system` is its name in reports: a bot, the authors of a writing study, the
+# source of a file, or the people who talked with each other; of a pair both, as
+# `evaluation.report.studies.pairs.name_of` joins them; of a judged context, its set. `cluster` numbers the
+# context or conversation that items share. `first_system` and `second_system` belong to the sides of a pair.
 _ITEMS = f"""
 SELECT i.id, i.key, i.ask_id,
        coalesce(run.system, bots.titles,

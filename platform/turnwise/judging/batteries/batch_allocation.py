@@ -12,15 +12,16 @@ from turnwise.judging.models import Battery, JudgingPlan
 from turnwise.questions.question_sets import question_set
 from turnwise.studies.models import Study
 
-# What a pilot judged does not count once the study went on from it, so others judge it again.
-_ASIDE = """
+# Judgments of a pilot do not count once the study went on after it, so others judge the items again.
+_PILOT_BATCHES = """
 SELECT b.id FROM judging_batch AS b
   JOIN studies_study AS of ON of.id = b.study_id
   JOIN crowd_assignment AS a ON a.id = b.assignment_id
   JOIN crowd_participation AS p ON p.id = a.participation_id
  WHERE b.study_id = %(study)s AND p.pilot AND of.pilot_over_at IS NOT NULL
 """
-# Behind where a third rater comes, as judging_requeue_slot put it, also after more raters are wanted.
+# Moves them behind the number of a third rater, as judging_requeue_slot does, also after more raters are
+# wanted.
 _MOVE_PILOT_SLOTS = f"""
 UPDATE judging_slot AS s SET number = behind.number
   FROM (SELECT o.id,
@@ -31,8 +32,8 @@ UPDATE judging_slot AS s SET number = behind.number
            AND o.number <= %(raters)s + 1 AND o.batch_id IN ({_PILOT_BATCHES})) AS behind
  WHERE s.id = behind.id
 """
-# An item has as many slots as raters are wanted, or more where more have begun already. Of a pair, every
-# other slot shows the second side first; which of them do, the item's key decides, which is random.
+# An item has one slot for each wanted rater, or more if more have begun already. Every other slot of a pair
+# shows the second side first; the item's random key decides which.
 _FILL = f"""
 INSERT INTO judging_slot (item_id, number, study_id, key, language, is_swapped, occasion, asks_reason)
 SELECT i.id, missing.n, i.study_id, i.key, i.language,
@@ -62,14 +63,14 @@ _THIRD = """
 SELECT judging_third(id, %(compared)s) FROM judging_item
  WHERE study_id = %(study)s AND ask_id = %(ask)s AND right_answers IS NULL ORDER BY id
 """
-# What nobody has begun: single slots that a battery replaces, and decks that are dealt anew.
+# Slots that nobody has begun: single ones that a battery replaces, and decks that are dealt again.
 _CLEAR = """
 DELETE FROM judging_slot AS s
  WHERE s.study_id = %(study)s AND s.batch_id IS NULL
    AND NOT EXISTS (SELECT FROM judging_slot AS o
                     WHERE o.study_id = s.study_id AND o.deck = s.deck AND o.batch_id IS NOT NULL)
 """
-# Whole decks: of one that somebody left, what they judged is no longer one.
+# Whole decks only: the judged cards of a deck that a worker left are not counted.
 _BEGUN = """
 SELECT count(*) FILTER (WHERE language = %(language)s AND cards >= %(size)s), coalesce(max(deck), 0)
   FROM (SELECT deck, min(language) AS language, count(*) AS cards
@@ -122,7 +123,7 @@ def _redeal_batteries(battery: Battery) -> None:
             _deal(battery, language)
 
 
-# Of a draft, of which no batch holds any.
+# Only for drafts, whose slots no batch holds.
 _RENUMBER_ITEMS = """
 UPDATE judging_item AS i SET key = encode(set_byte(uuid_send(i.key), 0, ask.number), 'hex')::uuid
   FROM studies_ask AS ask

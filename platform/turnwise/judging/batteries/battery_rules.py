@@ -19,8 +19,7 @@ from turnwise.studies.asks import About
 from turnwise.studies.models import Ask, Study
 from turnwise.studies.services import OPENED
 
-# What may still be changed when the study has been opened.
-_OPEN = ("workers",)
+# Fields that are fixed once the study has been opened; the number of workers is not.
 _FIXED = (
     "targets", "fillers_of", "fillers", "repeats", "reasons_at", "compared_with", "seed", *asdict(Rules()),
 )  # fmt: skip

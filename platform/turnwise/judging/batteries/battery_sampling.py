@@ -7,7 +7,7 @@ from itertools import chain
 from random import Random
 from typing import NamedTuple
 
-# Between an item and its repetition lie at least so many others, if an order of chance can have it so.
+# At least this many other items lie between an item and its repetition, if a random order allows it.
 MIN_GAP = 3
 _TRIES = 200
 
@@ -59,7 +59,7 @@ class Recipe:
 
 @dataclass
 class _Uses:
-    """How often each member was used so far, and repeated."""
+    """Counts of uses and repetitions of each member so far."""
 
     used: Counter[Member] = field(default_factory=Counter)
     repeated: Counter[Member] = field(default_factory=Counter)

@@ -261,7 +261,7 @@ def _line_error(line: int, says: str) -> ValidationError:
     return ValidationError(_("Line %(line)d: %(says)s") % {"line": line, "says": says})
 
 
-# --- how well it is judged ----------------------------------------------------------------------
+# --- results of workers -------------------------------------------------------------------------
 
 
 def gold_counts(study: Study) -> list[GoldCount]:

@@ -31,8 +31,8 @@ _FROM_RESPONSES = """
   JOIN responses_responserun AS run ON run.id = r.run_id
   JOIN contexts_context AS c ON c.id = r.context_id
 """
-# What every one of the systems answered: compared are their responses to the same contexts. Those on which
-# others are judged already come first, so that systems that are added one after the other meet on the same.
+# Contexts that all the systems answered, since responses to the same contexts are compared. Contexts in the
+# queue come first, so that systems that are added later are compared on the same ones.
 _IN_COMMON = f"""
 SELECT c.id, c.key {_FROM_RESPONSES} WHERE {_FITS}
  GROUP BY c.id HAVING count(DISTINCT r.run_id) = cardinality(%(runs)s)
@@ -46,7 +46,7 @@ SELECT id FROM ({_IN_COMMON}) AS common
 """
 _RESPONSES = f"SELECT r.id AS subject, c.language {_FROM_RESPONSES} WHERE {_FITS}"
 _SOME_RESPONSES = f"{_RESPONSES} AND c.id IN ({_DRAWN})"
-# Contexts themselves; those that are judged already come first, so that a sample grows by adding.
+# Contexts to judge themselves; those in the queue come first, so that a sample grows by adding.
 _CONTEXTS = f"""
 SELECT c.id AS subject, c.language FROM contexts_context AS c
  WHERE c.version_id = %(version)s AND {_CONTEXT_KINDS}
@@ -55,9 +55,9 @@ SELECT c.id AS subject, c.language FROM contexts_context AS c
  LIMIT %(sample)s
 """
 
-# A sample has as many conversations of each system as of any other, is the same whenever it is drawn, and
-# grows by adding. Of two people who talk with each other both are judged, as one system. Where nobody said
-# in which language a conversation is, whoever adds it does.
+# A sample has equally many conversations of each system, is reproducible, and grows by adding. Two people who
+# talk with each other are judged both, as one system. A conversation without a language gets that of the
+# selection.
 _FINISHED = """
 SELECT found.id, found.opening_turns, found.bots
   FROM (SELECT d.id, d.opening_turns, d.public_id, systems.ids AS bots,

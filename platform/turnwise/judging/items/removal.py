@@ -25,8 +25,8 @@ UPDATE judging_item SET removed_at = {{removed_at}}
 """
 _TAKE_OUT = _MARK_REMOVED.format(removed_at="clock_timestamp()", unless="NULL")
 _PUT_BACK = _MARK_REMOVED.format(removed_at="NULL", unless="NOT NULL")
-# Slots that are being leased at this moment are locked, and finish as do those that somebody holds. They are
-# not waited for: whoever has one may be waiting for a slot that is deleted here.
+# Slots that are being leased at this moment are skipped like leased ones. Waiting for them could deadlock:
+# their transaction may wait for a slot that is deleted here.
 _FREE = """
 DELETE FROM judging_slot
  WHERE id IN (SELECT s.id FROM judging_slot AS s JOIN judging_item AS i ON i.id = s.item_id

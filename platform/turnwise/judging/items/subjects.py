@@ -36,7 +36,7 @@ class Added(NamedTuple):
     count_in_other_languages: int = 0
 
 
-# Whole contexts and conversations, so that systems are compared on the same ones, if one of them fits.
+# Takes whole contexts and conversations, so that systems are compared on the same ones, if at least one fits.
 _SAMPLE_OF_STUDY = """
 INSERT INTO judging_item (study_id, ask_id, turn_id, response_id, dialogue_id, pair_id, context_id, key,
                           language, right_answers, is_instructed)

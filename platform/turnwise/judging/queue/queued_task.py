@@ -103,7 +103,7 @@ def estimate_queue_cost(study: Study, plan: JudgingPlan, battery: Battery | None
     return Cost(workers * battery.size, workers, study.pay_amount)
 
 
-# Of each system, or each two that are compared, how many contexts or conversations they have.
+# Number of contexts or conversations of each system, or of each two systems that are compared.
 _SAMPLES = f"""
 SELECT i.system, count(DISTINCT i.cluster), bool_or(i.first_system IS NOT NULL)
   FROM ({items_of()}) AS i GROUP BY i.system

@@ -103,7 +103,7 @@ def reading_of_items(items: Collection[int]) -> dict[int, list[ReadingText]]:
     }
 
 
-# A side of a pair, 0 of anything else, and a seat of the conversation there.
+# Side of a pair (0 for other items) and seat of the conversation on that side.
 _Holder = tuple[int, int]
 _Holders = Mapping[TextContent, set[_Holder]]
 

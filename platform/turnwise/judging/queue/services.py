@@ -45,9 +45,9 @@ from turnwise.questions.question_sets import describe_answers_error, question_se
 from turnwise.studies.models import Ask, Study
 from turnwise.studies.presets import preset_of
 
-# What a page holds: the item that the worker reads, and the next ones, so that there is no wait.
+# Items that a page holds: the current one, and the next ones so that the worker never waits.
 LEASED_AHEAD = 3
-# Judged items that a page which is opened anew can go back to.
+# Judged items that the worker can go back to after opening the page again.
 MOST_REVIEWABLE = 20
 
 NO_SUCH_BATCH = _("There is no such task. Open your study link again.")
@@ -99,7 +99,7 @@ def _draw_gold_positions(plan: JudgingPlan, language: str) -> list[int]:
     return sorted(random.SystemRandom().sample(range(2, plan.batch_size + wanted + 1), wanted))
 
 
-# What is still wanted of each ask, by the first byte of the keys.
+# Open slots of each ask, by the first byte of the keys.
 _OPEN = """
 SELECT get_byte(uuid_send(key), 0), count(*) FROM judging_slot
  WHERE study_id = %s AND language = %s AND label_id IS NULL AND deck IS NULL AND NOT is_gold GROUP BY 1
@@ -109,8 +109,8 @@ SELECT get_byte(uuid_send(key), 0), count(*) FROM judging_slot
 def _first_cursor(study: Study, language: str) -> UUID:
     """Draw the key after which a new batch looks for its first item, at the keys of a random ask.
 
-    An ask's probability is its share of the open slots. So no ask waits until all others are done, and workers who
-    begin at the same moment get different asks.
+    An ask's probability is its share of the open slots. So no ask waits until all others are done, and
+    workers who begin at the same moment get different asks.
     """
     if len(asks_of_readers(study)) < 2:
         return UUID(int=0)
@@ -151,7 +151,7 @@ def requeue_pilot_judgments(study: Study) -> None:
         cursor.execute(_REQUEUE, [study.pk])
 
 
-# Of a deck once: it is made again as a whole.
+# Once for each deck, which is requeued as a whole.
 _REQUEUE = """
 SELECT judging_requeue_slot(of_pilot.id)
   FROM (SELECT max(s.id) AS id
@@ -226,8 +226,8 @@ def judge(
     """Save or change the worker's judgment of an item, and lease the next items. Safe to repeat.
 
     Raises:
-        RefusedError: the answers do not fit the questions, the batch is finished, or the lease expired and the
-            item went to another worker; nothing was saved.
+        RefusedError: the answers do not fit the questions, the batch is finished, or the lease expired and
+            the item went to another worker; nothing was saved.
     """
     ask, checked = _checked(session, key, answers)
     _refuse_without_reason(session, key, ask, checked)
@@ -286,7 +286,7 @@ def _refuse_without_reason(session: RaterSession, key: UUID, ask: Ask, answers: 
         raise RefusedError("reason_not_asked", REFUSALS["reason_not_asked"])
 
 
-# What is left of an ask comes before what it goes on with.
+# Open items of the current ask come before those of the next one.
 _STATE = """
 SELECT jsonb_build_object(
     'done', b.done, 'size', b.size, 'finished', a.outcome <> '',
@@ -306,7 +306,7 @@ SELECT jsonb_build_object(
 
 
 def state(session: RaterSession) -> dict[str, Any]:
-    """Everything that the judging page shows: leased items, recently judged items, and progress."""
+    """Content of the judging page: leased items, recently judged items, and progress."""
     if Assignment.objects.filter(pk=session.assignment_id, outcome="").exists():
         _lease(session.batch_id, LEASED_AHEAD)
     found = _json_value(_STATE, [MOST_REVIEWABLE, session.batch_id])

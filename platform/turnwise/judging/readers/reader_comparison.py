@@ -22,12 +22,12 @@ from turnwise.questions.question_sets import question_set
 from turnwise.studies.asks import About
 from turnwise.studies.models import Ask
 
-# Bounds what a comparison may cost; a study of the paper's size has some 8,000 such labels of a bot.
+# Limits the cost of a comparison; a study of the paper's size has about 8,000 such labels for each bot.
 MOST_LABELS = 100_000
 RESAMPLES = 2_000
 SEED = 20_010_997
 
-# Of each kind that is judged: what it is, and whose words.
+# The judged turns or whole conversations.
 _TURNS = """
 SELECT t.id, t.position, t.text, t.dialogue_id, d.public_id
   FROM judged
@@ -38,8 +38,8 @@ _WHOLES = """
 SELECT d.id, NULL::integer AS position, ''::text AS text, d.id AS dialogue_id, d.public_id
   FROM judged JOIN dialogues_dialogue AS d ON d.id = judged.id AND d.study_id = %(study)s
 """
-# What readers judged comes first, from its own index: it is little beside what those who talked did. Each
-# thing of both parties is looked up once, not for each of its labels.
+# Starts from the labels of readers, which have an index of their own and are few beside those of chatters.
+# Each turn or conversation is looked up once, not for each of its labels.
 _BOTH = """
 WITH judged AS (
     SELECT DISTINCT {subject}_id AS id FROM labels_label
@@ -53,7 +53,7 @@ WITH judged AS (
                       AND (o.ask_id = %(ask)s OR o.ask_id IS NULL))
 )
 """
-# Of those who talked, what they answered to this ask; labels that came with a file have none.
+# Labels of chatters must answer this ask; labels from files have no ask.
 _OF_BOTH = """
   FROM both_judged AS t
   JOIN labels_label AS l ON l.{subject}_id = t.id AND l.question_set = %(questions)s
@@ -62,7 +62,7 @@ _OF_BOTH = """
    AND (l.study_id = %(study)s
         OR l.study_id NOT IN (SELECT id FROM studies_study WHERE rehearsal_of_id IS NOT NULL))
 """
-# Whatever is added, changed or taken away changes one of these.
+# Any added, changed or deleted label changes one of these two values.
 _COVERED = _BOTH + "SELECT count(*), coalesce(extract(epoch FROM max(l.changed_at)), 0)::text" + _OF_BOTH
 _LABELS = (
     _BOTH
@@ -188,7 +188,7 @@ def compare_by_bot(questions: QuestionSet, judged: Sequence[JudgedByBoth]) -> It
 log = logging.getLogger(__name__)
 
 PENDING = (Agreement.State.QUEUED, Agreement.State.RUNNING)
-# A message that starts the job can be lost with Redis, and a process can die: then it can be sent once more.
+# If the message is lost with Redis, or the process dies, the job can be requested again after this time.
 RESEND_AFTER = timedelta(seconds=60)
 MOST_ATTEMPTS = 3
 

@@ -137,7 +137,7 @@ def compare_readers(request: HttpRequest, pk: int) -> HttpResponse:
     if is_wanted and not is_sent(partial(tasks.work_out_agreement.delay, ask.pk)):
         reader_comparison.mark_failed(ask.pk, str(NOT_STARTED))
     address = reverse("judging:readers", args=[pk])
-    return redirect(f"{address}?ask={ask.number}" if ask != study.asked[0] else address)
+    return redirect(f"{address}?ask={ask.number}" if ask != study.work_asks[0] else address)
 
 
 def _ask(study: Study, number: str | None) -> Ask:
@@ -146,6 +146,6 @@ def _ask(study: Study, number: str | None) -> Ask:
     Raises:
         Http404: the study has no asks.
     """
-    if not study.asked:
+    if not study.work_asks:
         raise Http404("Nothing is asked in this study.")
-    return next((ask for ask in study.asked if str(ask.number) == number), study.asked[0])
+    return next((ask for ask in study.work_asks if str(ask.number) == number), study.work_asks[0])

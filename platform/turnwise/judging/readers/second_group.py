@@ -18,15 +18,15 @@ from turnwise.judging.asks import asks_of_readers
 from turnwise.judging.items.subjects import Added, add_dialogues, add_turns, insert
 from turnwise.judging.queries import counts_in_primary_analysis, items_of, queued_items_of
 from turnwise.questions.question_sets import question_set
-from turnwise.studies.asks import About, Asked
+from turnwise.studies.asks import About, AskSpec
 from turnwise.studies.models import Ask, Study
 
 MOST_LABELS = 100_000
 RESAMPLES = 2_000
 SEED = 20_010_997
 
-# Contexts that the same systems answered are alike, as are conversations of one system: of every kind as many
-# are drawn as of any other, as far as there are so many.
+# Contexts are grouped by the systems that answered them, conversations by their system. Equally many are
+# drawn from each group, as far as there are enough.
 _DRAWN = f"""
 WITH found AS ({queued_items_of("%(source)s")}), clusters AS (
     SELECT cluster, array_agg(DISTINCT system ORDER BY system) AS systems FROM found GROUP BY cluster
@@ -113,7 +113,7 @@ def add_sample(study: Study, source: Study, *, number: int, seed: int, language:
     return Added(sum(added))
 
 
-# As what readers judge what those who talked were asked about.
+# The asks of readers that correspond to asks of chatters.
 _ABOUT_FOR_READERS = {
     About.OWN_TURN: About.RESPONSE,
     About.PARTNER_TURN: About.RESPONSE,
@@ -121,12 +121,12 @@ _ABOUT_FOR_READERS = {
 }
 
 
-def asks_of_second_group(source: Study) -> list[Asked]:
+def asks_of_second_group(source: Study) -> list[AskSpec]:
     """Asks for a second group: those of the study's readers, and those of its chatters for readers."""
     return list(
         dict.fromkeys(
-            Asked(ask.question_set, _ABOUT_FOR_READERS.get(About(ask.about), About(ask.about)))
-            for ask in source.asked
+            AskSpec(ask.question_set, _ABOUT_FOR_READERS.get(About(ask.about), About(ask.about)))
+            for ask in source.work_asks
         )
     )
 
