@@ -48,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and print its JSON.
 
     Returns:
-        0; 1 if a recomputed report is not the one of its bundle; 2 if the input is wrong, which is then said.
+        0; 1 if a recomputed report differs from its bundle's; 2 if the input is wrong (with a message).
     """
     options = _parser().parse_args(arguments)
     try:
@@ -61,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def agreement(options: argparse.Namespace) -> dict[str, Any]:
-    """Agreement of one question from a file with one row per rating."""
+    """Compute the agreement about one question from a file with one row per rating."""
     names = {"unit": options.unit, "rater": options.rater, "value": options.value}
     chosen = [*names.values(), *([options.cluster] if options.cluster else [])]
     table = read_table(options.file, chosen)
@@ -94,7 +94,7 @@ def agreement(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _ask_about_codes(table: Table, column: str, real: Sequence[str]) -> None:
-    """Stop at values that look like codes for no answer, unless they are declared to be answers."""
+    """Refuse values that look like codes for a missing answer, unless they are declared as answers."""
     values = table.columns[column]
     codes = [code for code in missing_value_codes(values) if code not in real]
     if codes:
@@ -107,7 +107,7 @@ def _ask_about_codes(table: Table, column: str, real: Sequence[str]) -> None:
 
 
 def _clusters(options: argparse.Namespace, table: Table) -> AnyArray | None:
-    """What each unit belongs to, in the order of the units; None without such a column."""
+    """Cluster of each unit, in the order of the units; None without a cluster column."""
     if not options.cluster:
         return None
     names, codes = coded(table.columns[options.unit])
@@ -126,7 +126,7 @@ def _clusters(options: argparse.Namespace, table: Table) -> AnyArray | None:
 
 
 def _categories(ratings: Ratings) -> dict[str, Any]:
-    """How often each rating occurs; of many, how many there are and their ends."""
+    """Count each rating; with many distinct ratings, give their number and their ends instead."""
     names = ratings.values.tolist()
     if len(names) > MOST_LISTED:
         return {"distinct": len(names), "lowest": names[0], "highest": names[-1]}
@@ -137,7 +137,7 @@ def _categories(ratings: Ratings) -> dict[str, Any]:
 
 
 def ssa(options: argparse.Namespace) -> dict[str, Any]:
-    """SSA per bot, in percent, and all differences, from a file with one row per label."""
+    """Compute SSA per bot, in percent, and all differences, from a file with one row per label."""
     if options.primary and not options.excluded:
         raise FileError("--primary needs --excluded COLUMN, which says whose labels are left out.")
     asked = [*SSA_COLUMNS, *([options.excluded] if options.excluded else [])]
@@ -168,9 +168,9 @@ def ssa(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _finished(table: Table) -> tuple[Table, dict[str, int]]:
-    """Of the platform's labels of conversations: what its reports count, and how many labels they do not.
+    """Keep the labels that the platform's reports count, and count the other labels.
 
-    Any other file is as it is. So are its judgments of items, which count as soon as they are given.
+    Applies to the platform's labels of conversations. Judgments of items and all other files stay unchanged.
     """
     if not set(OF_CONVERSATIONS) <= table.columns.keys():
         return table, {}
@@ -198,7 +198,7 @@ def _ssa_of(labels: Labels, unit: Unit, margin: float | None) -> dict[str, Any]:
 
 
 def _differences(of_systems: dict[Hashable, Sample], margin: float | None) -> list[dict[str, Any]]:
-    """Every pair by one score, with the odds ratio of the mixed model beside."""
+    """Every pair by one score, with the odds ratio of the mixed model."""
     found = differences(of_systems)
     beside = odds_ratios(of_systems, found)
     return [
@@ -222,7 +222,7 @@ def _estimate(sample: Sample) -> dict[str, Any]:
 
 
 def _difference(found: Difference, margin: float | None) -> dict[str, Any]:
-    """One difference in points with its interval, p-values and sentence, and how far the two are equal."""
+    """One difference in points with its interval, p-values, sentence, and margin of equivalence."""
     within = found.equal_within
     stated = {} if margin is None else {"p_equivalence": _to_json(found.equivalence(margin))}
     return {
@@ -241,7 +241,7 @@ def _difference(found: Difference, margin: float | None) -> dict[str, Any]:
 
 
 def _interval(found: Alpha | Estimate | Undefined, nouns: Nouns, factor: float = 1.0) -> dict[str, Any]:
-    """The interval with its level and method, and what it generalises to."""
+    """The interval with its level, its method, and a sentence on what it generalises to."""
     interval = found if isinstance(found, Undefined) else found.interval
     if isinstance(found, Undefined) or isinstance(interval, Undefined):
         return {"interval": _to_json(interval)}
@@ -254,12 +254,12 @@ def _interval(found: Alpha | Estimate | Undefined, nouns: Nouns, factor: float =
 
 
 def intent(options: argparse.Namespace) -> dict[str, Any]:
-    """How well classifiers told the question whether one talks to a machine, from their predictions."""
+    """Figures of classifiers of the question "am I talking to a machine?", from their predictions."""
     return intent_figures(read_predictions(options.file), np.random.default_rng(0), RESAMPLES)
 
 
 def recompute(options: argparse.Namespace) -> dict[str, Any]:
-    """Every number of a study's report from the data of its bundle, and whether it is the bundle's own."""
+    """Recompute a study's report from the data of its bundle and compare it with the bundle's report."""
     found = recomputation.recompute(options.file)
     return {
         "equal": found.equal,
@@ -284,7 +284,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _command(commands: Any, name: str, about: str) -> argparse.ArgumentParser:
-    """A command with its description, which alone of both texts knows no formats."""
+    """Add a command with its description; only the short help has %-formats, so % is doubled there."""
     command: argparse.ArgumentParser = commands.add_parser(
         name, help=about.replace("%", "%%"), description=about
     )
@@ -302,13 +302,13 @@ def _add_agreement(commands: Any) -> argparse.ArgumentParser:
     add("--rater", required=True, help="column that names who rated")
     add("--value", required=True, help="column with the rating")
     add("--level", choices=[m.value for m in Metric], default="nominal", help="default: nominal")
-    add("--cluster", help="column with what a unit belongs to, such as the conversation of a turn")
-    for option, what in (
+    add("--cluster", help="column with the cluster of a unit, such as the conversation of a turn")
+    for option, meaning in (
         ("--missing", "stands for no answer: such rows are left out"),
         ("--real", "is an answer"),
     ):
-        told = f"this value {what}; may be repeated"
-        add(option, action="append", default=[], metavar="VALUE", help=told)
+        about = f"this value {meaning}; may be repeated"
+        add(option, action="append", default=[], metavar="VALUE", help=about)
     command.set_defaults(run=agreement)
     return command
 
@@ -325,13 +325,13 @@ def _add_ssa(commands: Any) -> argparse.ArgumentParser:
         "--margin",
         type=_points,
         metavar="POINTS",
-        help="the largest difference that does not matter: each pair then has p of a difference as large",
+        help="the largest difference that does not matter; adds the p-value of an equivalence test to each pair",
     )
     add(
         "--excluded",
         metavar="COLUMN",
-        help="column that is true for excluded raters, such as rater_excluded of the exports; both analyses, "
-        "of all raters and without these, are then given",
+        help="column that is true for excluded raters, such as rater_excluded of the exports; adds an analysis "
+        "without these raters",
     )
     add(
         "--primary",
@@ -343,7 +343,7 @@ def _add_ssa(commands: Any) -> argparse.ArgumentParser:
 
 
 def _points(text: str) -> float:
-    """A margin in points, more than 0."""
+    """Parse a margin in points, above 0 and at most 100."""
     found = float(text)
     if not 0 < found <= 100:
         raise argparse.ArgumentTypeError(f"'{text}' is not between 0 and 100 points.")
@@ -365,7 +365,7 @@ def _add_recompute(commands: Any) -> None:
 
 
 def _located(error: LabelsError, table: Table, names: dict[str, str]) -> FileError:
-    """The same error with the line of the file instead of the row."""
+    """Convert an error about a row to an error about the line of the file."""
     column = names.get(error.column, error.column)
     where = "" if error.row is None else f", line {table.lines[error.row]}"
     before = "" if error.earlier is None else f" See line {table.lines[error.earlier]}."
@@ -377,7 +377,7 @@ def _times(interval: Interval | Undefined, factor: float) -> Interval | Undefine
 
 
 def _to_json(value: float | Interval | Undefined) -> float | list[float] | dict[str, str]:
-    """JSON of a result: a number, [low, high], or {"cannot_be_told": reason}."""
+    """Convert a result to JSON: a number, [low, high], or {"cannot_be_told": reason}."""
     if isinstance(value, Undefined):
         return {"cannot_be_told": value.reason}
     return [value.low, value.high] if isinstance(value, Interval) else value
@@ -385,5 +385,7 @@ def _to_json(value: float | Interval | Undefined) -> float | list[float] | dict[
 
 if __name__ == "__main__":
     if hasattr(signal, "SIGPIPE"):
-        signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # whoever reads the beginning alone, as `head`, ends it
+        signal.signal(
+            signal.SIGPIPE, signal.SIG_DFL
+        )  # end quietly if the reader, such as `head`, closes the pipe
     sys.exit(main())

@@ -1,4 +1,4 @@
-"""How well a classifier tells the question whether one talks to a machine.
+"""Evaluation of classifiers of the question "am I talking to a machine?".
 
 Labels are numbered 0 positive (p), 1 ambiguous if clarify (a), 2 negative (n).
 
@@ -19,7 +19,7 @@ from evaluation.statistics.resampling import resampled_sums
 
 LABELS = ("p", "a", "n")
 PARTIAL_CREDIT = 0.25
-"""What an ambiguous utterance that is called positive counts."""
+"""Credit for an ambiguous utterance that is called positive."""
 
 NO_POSITIVES = Undefined("no utterance is positive")
 LEAST_PROBABILITY = 1e-12
@@ -34,9 +34,9 @@ class Scores:
     """The four figures of the source, each a share in [0, 1].
 
     Attributes:
-        weighted_precision: P_w, of the utterances called positive; ambiguous ones count a quarter. 0 if none
-            is called positive, as in the source's code.
-        recall: R, of the positive utterances.
+        weighted_precision: P_w, precision of the utterances called positive; ambiguous ones count a quarter. 0
+            if none is called positive, as in the source's code.
+        recall: R, share of the positive utterances that are called positive.
         accuracy: Acc, over three labels.
         overall: M, the geometric mean of the three.
     """
@@ -62,11 +62,11 @@ class CalibrationBin:
     """Utterances whose most probable label has a probability in [low, high).
 
     Attributes:
-        low: of the bin; the last one has its upper end, too.
-        high: of the bin.
-        utterances: how many.
-        confidence: mean probability of the label said; None of none.
-        accuracy: share of labels said that are right; None of none.
+        low: lower end of the bin.
+        high: upper end of the bin, which belongs to it only in the last bin.
+        utterances: number of utterances.
+        confidence: mean probability of the predicted label; None for an empty bin.
+        accuracy: share of right predictions; None for an empty bin.
     """
 
     low: float
@@ -76,44 +76,44 @@ class CalibrationBin:
     accuracy: float | None
 
 
-def confusion(truth: LabelArray, said: LabelArray) -> NDArray[np.int64]:
-    """How often each label was said of each.
+def confusion(truth: LabelArray, predicted: LabelArray) -> NDArray[np.int64]:
+    """Count predicted labels by true label.
 
     Args:
-        truth: (n,) labels.
-        said: (n,) labels.
+        truth: (n,) true labels.
+        predicted: (n,) predicted labels.
 
     Returns:
-        (3, 3) counts: row the true label, column the one said, in the order of `LABELS`.
+        (3, 3) counts: rows are true labels, columns predicted ones, in the order of `LABELS`.
     """
-    return np.bincount(truth * len(LABELS) + said, minlength=_CELLS).reshape(len(LABELS), -1)
+    return np.bincount(truth * len(LABELS) + predicted, minlength=_CELLS).reshape(len(LABELS), -1)
 
 
-def scores(truth: LabelArray, said: LabelArray) -> Scores | Undefined:
-    """The four figures of one classifier.
+def scores(truth: LabelArray, predicted: LabelArray) -> Scores | Undefined:
+    """Compute the four figures of one classifier.
 
     Args:
-        truth: (n,) labels.
-        said: (n,) labels.
+        truth: (n,) true labels.
+        predicted: (n,) predicted labels.
 
     Returns:
-        The figures; `Undefined` if no utterance is positive, as recall then is.
+        The figures; `Undefined` if no utterance is positive, since recall is undefined then.
     """
-    [row] = _figures(confusion(truth, said).reshape(1, _CELLS).astype(np.float64))
+    [row] = _figures(confusion(truth, predicted).reshape(1, _CELLS).astype(np.float64))
     return NO_POSITIVES if np.isnan(row).any() else Scores(*map(float, row))
 
 
-def mean_scores(truth: LabelArray, said: Sequence[LabelArray]) -> Scores | Undefined:
-    """The means of the four figures over classifiers, such as one trained with several seeds.
+def mean_scores(truth: LabelArray, predicted: Sequence[LabelArray]) -> Scores | Undefined:
+    """Average the four figures over classifiers, such as one trained with several seeds.
 
     Args:
         truth: (n,) the true labels.
-        said: for each classifier, (n,) what it said of the same utterances; at least one.
+        predicted: for each classifier, (n,) its labels of the same utterances; at least one classifier.
 
     Returns:
-        Shares in [0, 1]; `Undefined` if one of the classifiers has none.
+        Shares in [0, 1]; `Undefined` if no utterance is positive.
     """
-    each = [scores(truth, labels) for labels in said]
+    each = [scores(truth, labels) for labels in predicted]
     found = [s for s in each if not isinstance(s, Undefined)]
     if len(found) < len(each):
         return NO_POSITIVES
@@ -122,28 +122,28 @@ def mean_scores(truth: LabelArray, said: Sequence[LabelArray]) -> Scores | Undef
 
 
 def score_intervals(
-    truth: LabelArray, said: Sequence[LabelArray], rng: Generator, resamples: int = RESAMPLES
+    truth: LabelArray, predicted: Sequence[LabelArray], rng: Generator, resamples: int = RESAMPLES
 ) -> ScoreIntervals:
-    """Percentile bootstrap intervals over utterances, the same ones drawn for all classifiers.
+    """Compute percentile bootstrap intervals over utterances, with the same resamples for all classifiers.
 
     Args:
-        truth: (n,) labels.
-        said: (n,) labels of each classifier; the interval is of the means over them.
-        rng: of the resampling.
-        resamples: how many.
+        truth: (n,) true labels.
+        predicted: for each classifier, (n,) predicted labels; the intervals are of the means over classifiers.
+        rng: generator for resampling.
+        resamples: number of resamples.
     """
-    rows = np.hstack([np.eye(_CELLS)[truth * len(LABELS) + labels] for labels in said])
-    sums = resampled_sums(rows, resamples, rng).reshape(resamples, len(said), _CELLS)
-    drawn = np.mean([_figures(sums[:, k]) for k in range(len(said))], axis=0)
+    rows = np.hstack([np.eye(_CELLS)[truth * len(LABELS) + labels] for labels in predicted])
+    sums = resampled_sums(rows, resamples, rng).reshape(resamples, len(predicted), _CELLS)
+    drawn = np.mean([_figures(sums[:, k]) for k in range(len(predicted))], axis=0)
     return ScoreIntervals(*(_interval(column) for column in drawn.T))
 
 
 def calibration(truth: LabelArray, probabilities: FloatArray) -> tuple[list[CalibrationBin], float]:
-    """How far the probability of the label said is its chance to be right.
+    """Compare the probability of the predicted label with the share of right predictions.
 
     Args:
-        truth: (n,) labels.
-        probabilities: (n, 3).
+        truth: (n,) true labels.
+        probabilities: (n, 3) predicted probabilities.
 
     Returns:
         `BINS` bins of equal width, and the expected calibration error: the mean over utterances of the
@@ -166,11 +166,11 @@ def losses(truth: LabelArray, probabilities: FloatArray) -> FloatArray:
     """The negative log-likelihood of each utterance.
 
     Args:
-        truth: (n,) labels.
-        probabilities: (n, 3) of the labels; rows sum to 1.
+        truth: (n,) true labels.
+        probabilities: (n, 3) predicted probabilities; rows sum to 1.
 
     Returns:
-        (n,) -ln of the probability of the true label, in nats; it counts as `LEAST_PROBABILITY` at least.
+        (n,) -ln of the probability of the true label, in nats; the probability is at least `LEAST_PROBABILITY`.
     """
     chosen = probabilities[np.arange(len(truth)), truth]
     found: FloatArray = -np.log(np.maximum(chosen, LEAST_PROBABILITY))
@@ -178,7 +178,7 @@ def losses(truth: LabelArray, probabilities: FloatArray) -> FloatArray:
 
 
 def _figures(cells: FloatArray) -> FloatArray:
-    """(r, 4) figures of (r, 9) confusion counts; NaN where recall is undefined."""
+    """(r, 4) figures from (r, 9) confusion counts; NaN if recall is undefined."""
     counts = cells.reshape(-1, len(LABELS), len(LABELS))
     called = counts[:, :, 0].sum(axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):

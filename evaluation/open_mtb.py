@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 VERSION = "1.0.0"
 CANARY = "open-mtb-canary:b090b291-9eab-4218-87dd-cbcdbfac3fb8"
-"""Stands in every line of the files, so that those who build training corpora can find and drop them."""
+"""Marker in every line of the files, so that builders of training corpora can find and drop them."""
 
 _DATA = Path(__file__).parent / "data"
 PATH = _DATA / "open_mtb.jsonl"
@@ -38,15 +38,15 @@ NEAR_DUPLICATE_OVERLAP = 0.6  # of character 4-grams; no pair of the shipped set
 
 @dataclass(frozen=True)
 class StaticContext:
-    """One context of the static evaluation; the response to judge answers its last turn.
+    """One context of the static evaluation; the judged response answers its last turn.
 
     Attributes:
         id: unique in the set and stable between versions.
         turns: one to three texts, oldest first; the speakers alternate.
         category: one of `CATEGORIES`.
         language: ISO 639-1 code.
-        consistency: a right response must agree with something said in an earlier turn.
-        identity: the last turn asks what the responding side is, a person or a program.
+        consistency: true if a right response must agree with an earlier turn.
+        identity: true if the last turn asks whether the partner is a person or a program.
         extends: id of the context with all turns but the last, None for one turn.
     """
 
@@ -61,14 +61,14 @@ class StaticContext:
 
 @dataclass(frozen=True)
 class ConsistencyKey:
-    """What a response to a context with `consistency` must agree with. "Partner" is who responds.
+    """The fact that a response to a context with `consistency` must agree with. "Partner" is the responder.
 
     Attributes:
-        id: the context's.
-        turns: numbers of the turns that hold the fact, from 1.
-        fact: what was said there, in a sentence.
-        contradicts: kinds of answer that disagree with it.
-        answer: the plain answer that agrees with the fact; None where the last turn asks for more or else.
+        id: id of the context.
+        turns: numbers of the turns that state the fact, from 1.
+        fact: the fact, in a sentence.
+        contradicts: kinds of answer that disagree with the fact.
+        answer: the plain answer that agrees with the fact; None if the last turn is not a yes-or-no question.
     """
 
     id: str
@@ -104,7 +104,7 @@ def read_keys(path: Path = KEYS_PATH) -> dict[str, ConsistencyKey]:
 
 @cache
 def last_turns() -> Mapping[str, frozenset[str]]:
-    """By id, the last turn of each context of the benchmark, in every language that it has."""
+    """Last turns of each context of the benchmark, in all its languages, by id."""
     found: dict[str, set[str]] = {}
     for path in (PATH, PATH_ZH):
         for context in read_open_mtb(path):
@@ -120,15 +120,15 @@ def fingerprint(path: Path = PATH) -> str:
 def columns(
     contexts: Sequence[StaticContext], keys: dict[str, ConsistencyKey]
 ) -> dict[str, dict[str, str | int | bool]]:
-    """Say of each context what results are broken down by.
+    """Return the properties of each context by which results are broken down.
 
     Args:
-        contexts: any of the benchmark.
-        keys: those of the contexts that test consistency; contexts without one have no `answer`.
+        contexts: any contexts of the benchmark.
+        keys: keys of the contexts that test consistency; contexts without a key have no `answer`.
 
     Returns:
         By id, in the order of `contexts`: `category`, `turns` (1 to 3), `consistency`, `identity`, `answer`
-        ("yes", "no", or "" where no plain answer is right).
+        ("yes", "no", or "" if no plain answer is right).
     """
     return {
         context.id: {
@@ -157,7 +157,7 @@ def _objects(path: Path, kind: type[StaticContext | ConsistencyKey]) -> Iterator
 
 
 def find_faults(contexts: Sequence[StaticContext]) -> list[str]:
-    """Say in one sentence each what breaks the benchmark's rules; empty if nothing does.
+    """List violations of the benchmark's rules, in one sentence each.
 
     Checked: unique ids, one to three clean turns, known category, language, the paper's counts by number of
     turns, the quotas for consistency and identity, and that each longer context adds one turn to the context
@@ -176,13 +176,13 @@ def find_faults(contexts: Sequence[StaticContext]) -> list[str]:
 def find_translation_faults(
     contexts: Sequence[StaticContext], originals: Sequence[StaticContext]
 ) -> list[str]:
-    """Say in one sentence each where a Chinese version departs from the original; empty if nowhere.
+    """List departures of a Chinese version from the original, in one sentence each.
 
     Checked: language and turns, and the same category, flags and parent as the original context with
     the same id; a category is translated whole or not at all.
 
     Args:
-        contexts: the translated ones, of some categories or all.
+        contexts: the translated contexts, of some categories or all.
         originals: the whole English set.
     """
     by_id = {context.id: context for context in contexts}
@@ -199,10 +199,10 @@ def find_translation_faults(
 
 
 def find_key_faults(contexts: Sequence[StaticContext], keys: dict[str, ConsistencyKey]) -> list[str]:
-    """Say in one sentence each what is wrong with the keys; empty if nothing is.
+    """List faults of the consistency keys, in one sentence each.
 
-    Checked: each context that tests consistency has a key and no other has, its turns exist, one is earlier
-    than the last, nothing is left empty, and "yes" and "no" are right about equally often.
+    Checked: exactly the contexts that test consistency have a key, its turns exist, one is earlier than the
+    last, no field is empty, and "yes" and "no" are right about equally often.
 
     Args:
         contexts: the whole set.

@@ -1,4 +1,4 @@
-"""Figures of responses to the open benchmark that need no people: they describe a bot, and score nothing."""
+"""Automatic figures of responses to the open benchmark: they describe a bot, but do not score it."""
 
 import re
 from collections import Counter
@@ -31,13 +31,13 @@ _CLAUSE = re.compile(r"[.,!?;:\n]+")
 
 @dataclass(frozen=True, slots=True)
 class YesNo:
-    """Plain answers to the probes that one of "yes" and "no" agrees with, by `plain_answer`.
+    """Answers, by `plain_answer`, to the probes with the right answer "yes" or "no".
 
     Attributes:
-        asked: number of such probes among the responses.
-        agree, contradict, neither: how many were answered with the key, against it, without a plain answer.
-        balanced: mean of the shares that agree where "yes" and where "no" is right, in [0, 1]: .5 for a bot
-            that always says the same of the two, 0 for one that says neither.
+        asked: number of these probes among the responses.
+        agree, contradict, neither: number of right, of wrong, and of no plain answers.
+        balanced: mean of the shares of right answers to "yes" probes and to "no" probes, in [0, 1]: .5 for a
+            bot that gives every probe the same one of the two answers, 0 for a bot that gives neither.
     """
 
     asked: int
@@ -49,15 +49,15 @@ class YesNo:
 
 @dataclass(frozen=True, slots=True)
 class AutomaticFigures:
-    """What can be said of a bot's responses without judging them. Shares are in [0, 1].
+    """Properties of a bot's responses that need no judgment. Shares are in [0, 1].
 
     Attributes:
         contexts: number of contexts with a response.
         distinct: different responses / responses, compared by their words.
         commonest: share of the most frequent response.
-        dont_know: share that says "I don't know" or the like.
-        repeats: share that repeats a turn of the context, by the rule of `evaluation.texts.repetition`.
-        yes_no: the probes with a plain right answer.
+        dont_know: share of responses such as "I don't know".
+        repeats: share of responses that repeat a turn of the context (`evaluation.texts.repetition`).
+        yes_no: answers to the probes with a plain right answer.
     """
 
     contexts: int
@@ -71,9 +71,9 @@ class AutomaticFigures:
 def plain_answer(response: str) -> str:
     """Return "yes" or "no" if a response begins like one, else "".
 
-    The words that it begins with decide, after openers such as "oh" or "well": "sure", or a clause that
-    is only "I do" or "I think so" are yes; "never", "I don't", "unfortunately" are no; "I don't know" is
-    neither. What follows the first clause is not read: "Yes, but no" is yes.
+    The first words decide, after openers such as "oh" or "well": "sure", or a clause that is only "I do" or "I
+    think so", is yes; "never", "I don't", "unfortunately" is no; "I don't know" is neither. Text after the
+    first clause is ignored: "Yes, but no" is yes.
     """
     clauses = [" ".join(words(clause)) for clause in _CLAUSE.split(response)]
     said = _OPENERS.sub("", next((clause for clause in clauses if _OPENERS.sub("", clause)), ""))
@@ -90,9 +90,9 @@ def automatic_figures(
     """Compute the figures of one bot's responses.
 
     Args:
-        contexts: of the benchmark, any number.
-        keys: of the contexts that test consistency, by id.
-        responses: one response per context id; contexts without one do not count, unknown ids are refused.
+        contexts: contexts of the benchmark, any number.
+        keys: consistency keys by id.
+        responses: one response per context id; contexts without a response do not count.
 
     Returns:
         The figures; `Undefined` if there is no response.

@@ -1,0 +1,1 @@
+"""Commands of `python -m evaluation` and the readers of their files."""

@@ -1,4 +1,4 @@
-"""`python -m evaluation conversation | hybrid | targets`: metrics of conversations, what they foretell."""
+"""Commands `python -m evaluation conversation | hybrid | targets`: metrics of conversations, and predictions."""
 
 import argparse
 from collections.abc import Mapping, Sequence
@@ -45,7 +45,7 @@ SEED = 0
 
 
 def add_parsers(commands: Any) -> None:
-    """The three commands."""
+    """Add the three commands."""
     measuring = (_add_conversation(commands), _add_hybrid(commands))
     for command in measuring:
         command.add_argument("--variant", choices=[each.value for each in Variant], default="corrected")
@@ -70,14 +70,13 @@ def _add_conversation(commands: Any) -> argparse.ArgumentParser:
 
 def _add_hybrid(commands: Any) -> argparse.ArgumentParser:
     about = "What self-play predicts of people's ratings, each bot by a line fitted without it."
-    told = f"{about} {NOT_FOR_TRAINING}"
-    command: argparse.ArgumentParser = commands.add_parser("hybrid", help=about, description=told)
+    description = f"{about} {NOT_FOR_TRAINING}"
+    command: argparse.ArgumentParser = commands.add_parser("hybrid", help=about, description=description)
     rated = "conversations with people and ratings, or their study's bundle"
     command.add_argument("file", type=Path, metavar="RATINGS", help=rated)
     played = "the same bots with themselves, or their study's bundle"
     command.add_argument("self_play", type=Path, nargs="+", metavar="SELF_PLAY", help=played)
-    foretold = "the rating that is predicted; default: quality"
-    command.add_argument("--scale", default="quality", help=foretold)
+    command.add_argument("--scale", default="quality", help="the rating to predict; default: quality")
     command.set_defaults(run=hybrid_metric)
     return command
 
@@ -126,7 +125,7 @@ def _measured(exchanges: Exchanges, found: Encoders, options: argparse.Namespace
 
 
 def targets(options: argparse.Namespace) -> dict[str, Any]:
-    """Emotions and sentence vectors of every text of some files, written to another."""
+    """Compute emotions and sentence vectors of every text of some files, and write them to a file."""
     found = _encoders(options)
     try:
         learnt = compute_targets(read_texts(options.files), found, by_words=options.semantics == "words")
@@ -141,7 +140,7 @@ def targets(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def conversation(options: argparse.Namespace) -> dict[str, Any]:
-    """Every metric of every bot of a file, and how alike its conversations are."""
+    """Compute every metric of every bot of a file, and the similarity of its conversations."""
     recorded = read_conversations(options.file)
     found = _encoders(options)
     corpus = list(read_corpus(options.corpus)) if options.corpus else None
@@ -173,7 +172,7 @@ def conversation(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _by_bot(path: Path, recorded: Sequence[Recorded]) -> dict[tuple[str, bool], list[Recorded]]:
-    """The conversations of each bot with people, and of each with itself or another."""
+    """Group conversations by bot, separately with people and in self-play."""
     found: dict[tuple[str, bool], list[Recorded]] = {}
     for each in recorded:
         speakers = {speaker for speaker, _ in each.turns}
@@ -215,7 +214,7 @@ def _known(texts: Sequence[Sequence[str]], corpus: Sequence[Sequence[str]], leng
 def _by_turn(
     exchanges: Exchanges, measures: Measures, talks: Sequence[Recorded], level: float
 ) -> dict[str, Any]:
-    """All conversations, or the best and the worst where there are ratings of quality."""
+    """Metrics by turn of all conversations, and of the best and the worst ones if quality is rated."""
     quality = np.array([each.ratings.get("quality", np.nan) for each in talks])
     groups: dict[str, BoolArray | None] = {"all": None}
     if (~np.isnan(quality)).sum() > 1:
@@ -241,7 +240,7 @@ def _by_turn(
 
 
 def hybrid_metric(options: argparse.Namespace) -> dict[str, Any]:
-    """Leave-one-bot-out least squares from metrics to ratings, applied to self-play."""
+    """Fit leave-one-bot-out least squares from metrics to ratings, and apply it to self-play."""
     rated = _rated(options.file, options.scale)
     names = sorted({each.bots[0] for each in rated})
     played = _played(options.self_play, names)
@@ -324,7 +323,7 @@ def _listed(paths: Sequence[Path]) -> str:
 def _table(
     recorded: Sequence[Recorded], names: Sequence[str], found: Encoders, options: argparse.Namespace
 ) -> tuple[Talks, list[Mapping[str, float]], Measures, int]:
-    """The metrics of conversations that have all of them, their ratings, and how many have not."""
+    """Metrics and ratings of conversations with a value for every metric, and the number of others."""
     self_play = all(each.is_self_play for each in recorded)
     talks: list[Conversation] = [
         [("bot" if speaker in each.bots else "person", text) for speaker, text in each.turns]
@@ -371,10 +370,10 @@ def _estimate(found: BotEstimate) -> dict[str, Any]:
 def _correlated(
     answer: Hybrid, people: Talks, ratings: Sequence[Mapping[str, float]], level: float
 ) -> dict[str, Any]:
-    """Of what is foretold with each scale's mean by bot, over the bots."""
-    foretold = np.array([bot.value for bot in answer.bots])
+    """Correlations over bots of the predicted rating with each scale's mean."""
+    predicted = np.array([bot.value for bot in answer.bots])
     scales = sorted(set.intersection(*(set(each) for each in ratings)))
-    return {scale: _each_correlation(foretold, _means(scale, people, ratings), level) for scale in scales}
+    return {scale: _each_correlation(predicted, _means(scale, people, ratings), level) for scale in scales}
 
 
 def _each_correlation(measure: FloatArray, rating: FloatArray, level: float) -> dict[str, Any]:

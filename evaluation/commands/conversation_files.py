@@ -1,9 +1,4 @@
-"""A conversation of a file or a bundle.
-
-Conversations from a study's bundle, with the ratings that people gave to the whole of them.
-
-Reading conversations from files: JSON Lines, bundles of Turnwise, and records of neural.chat (CSV).
-"""
+"""Reading conversations and their ratings from JSON Lines, Turnwise bundles, and neural.chat records (CSV)."""
 
 import csv
 import json
@@ -30,10 +25,10 @@ class Recorded:
     """A conversation of a file.
 
     Attributes:
-        line: where it begins, from 1; of a bundle, its number among the finished ones.
-        bots: who of the speakers is a bot; all of them in self-play.
-        turns: who spoke and what, oldest first.
-        ratings: what people gave to the whole conversation, by scale.
+        line: line where it begins, from 1; in a bundle, its number among the finished conversations.
+        bots: speakers that are bots; all speakers in self-play.
+        turns: (speaker, text) of each turn, oldest first.
+        ratings: ratings of the whole conversation, by scale.
     """
 
     line: int
@@ -43,7 +38,7 @@ class Recorded:
 
     @property
     def is_self_play(self) -> bool:
-        """Whether bots alone spoke."""
+        """True if only bots spoke."""
         return all(speaker in self.bots for speaker, _ in self.turns)
 
 
@@ -53,10 +48,10 @@ _WITHOUT = ("static", "pairwise", "writing")
 
 
 def read_bundle(path: Path) -> list[Recorded]:
-    """The finished conversations of a study in which bots talk, with people or with each other.
+    """Read the finished conversations of a study in which bots talk, with people or with each other.
 
     Raises:
-        FileError: no bundle, or one of a study without conversations; names the file in it.
+        FileError: not a bundle, or a bundle without conversations; names the file in it.
     """
     try:
         with zipfile.ZipFile(path) as archive:
@@ -91,14 +86,14 @@ def _read(bundle: BundleFiles) -> list[Recorded]:
 
 
 def _is_whole(conversation: Row, about: Mapping[str, Any]) -> bool:
-    """Finished; of self-play also one in which a bot fell silent."""
+    """True if the conversation is finished; in self-play also if a bot fell silent."""
     if about.get("evaluation") == SELF_PLAY:
         return conversation["ended_at"] is not None
     return bool(conversation["ending"] == "complete")
 
 
 def _ratings(bundle: BundleFiles, about: Mapping[str, Any]) -> dict[str, dict[str, float]]:
-    """By conversation and scale, the mean over those who talked in it; none of self-play."""
+    """Mean ratings by conversation and scale, over the people who talked in it; empty for self-play."""
     if "asks" not in about or about["evaluation"] == SELF_PLAY:
         return {}
     sets = _sets(bundle)
@@ -135,11 +130,11 @@ _COMMENT = f"{_RATING}Comments"
 
 
 def read_conversations(path: Path) -> list[Recorded]:
-    """All conversations of a file: a bundle (`.zip`), records of neural.chat (`.csv`), or else JSON Lines.
+    """Read all conversations of a file: a bundle (`.zip`), neural.chat records (`.csv`), or JSON Lines.
 
     Raises:
-        FileError: no such file, not UTF-8, nothing in it, or a line that is no conversation; names the line,
-            what is wrong, and how it should be.
+        FileError: no such file, not UTF-8, an empty file, or an invalid line; names the line, the fault, and
+            the cure.
     """
     try:
         if path.suffix == ".zip":
@@ -158,10 +153,10 @@ def read_conversations(path: Path) -> list[Recorded]:
 
 
 def read_corpus(path: Path) -> Iterator[Sequence[str]]:
-    """The turns of each conversation of a training corpus; speakers may be left out.
+    """Read the turns of each conversation of a training corpus; speakers are optional.
 
     Raises:
-        FileError: as `read_conversations`.
+        FileError: as in `read_conversations`.
     """
     try:
         with path.open(encoding="utf-8-sig") as file:
@@ -226,7 +221,7 @@ def _speaker(path: Path, line: int, turn: object, bots: Sequence[str]) -> str:
         raise FileError(f"{path}, line {line}: a turn is {json.dumps(turn)[:80]} and has no speaker.")
     if speaker in bots:
         return speaker
-    # Of a bot that talks with itself, the export numbers the two.
+    # If a bot talks with itself, the export numbers the two sides.
     return next((bot for bot in bots if speaker in (f"{bot} (1)", f"{bot} (2)")), speaker)
 
 

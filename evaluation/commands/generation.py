@@ -1,6 +1,7 @@
-"""Reading generated responses from a file.
+"""Command `python -m evaluation generation FILE`: metrics of generated responses, each with an interval.
 
-`python -m evaluation generation FILE`: every figure of generated responses, with intervals.
+Metrics: perplexity, F1 and distinct n-grams. Sources: Gopalakrishnan et al. 2019 (Topical-Chat, Interspeech),
+section 6; Li et al. 2016 (arXiv:1510.03055) for distinct n-grams; ParlAI (parlai/core/metrics.py) for F1.
 """
 
 import argparse
@@ -32,12 +33,12 @@ class Generated:
     """One response of a system.
 
     Attributes:
-        conversation: what it is part of; responses of different conversations are independent.
-        response: what was generated; None if only the likelihood is known.
-        references: what was really said; empty if not told.
-        log_likelihood: of the reference's tokens, its end among them, in nats; None if not told.
-        tokens: how many these are; None exactly if `log_likelihood` is.
-        unknown: how many of them the system's vocabulary lacks; None if not told.
+        conversation: its conversation; responses of different conversations are independent.
+        response: the generated text; None if only the likelihood is known.
+        references: the real responses; empty if unknown.
+        log_likelihood: of the reference's tokens, including the end token, in nats; None if unknown.
+        tokens: number of these tokens; None exactly if `log_likelihood` is None.
+        unknown: number of these tokens outside the system's vocabulary; None if unknown.
     """
 
     conversation: str
@@ -49,11 +50,11 @@ class Generated:
 
 
 def read_generated(path: Path) -> dict[str, list[Generated]]:
-    """The responses of a file, by system, in the order of the file.
+    """Read the responses of a file, by system, in the order of the file.
 
     Args:
-        path: JSON Lines if it ends in `.jsonl`, else CSV with a header; fields as in `EXAMPLE`. Without a
-            system all are of one; without a conversation each row is one by itself.
+        path: JSON Lines if it ends in `.jsonl`, else CSV with a header; fields as in `EXAMPLE`. Rows without a
+            system belong to one system; a row without a conversation is a conversation by itself.
 
     Raises:
         FileError: it cannot be read, is empty, or a field has no usable value; names line and field.
@@ -84,7 +85,7 @@ def _generated(where: str, row: Mapping[str, Any], given: Mapping[str, Any], con
         raise FileError(
             f"{where}: unknown = {unknown}, but there are {tokens or 'no'} tokens. Fix one of them."
         )
-    # An empty response is a response, which a cell of JSON tells from none; an empty cell of CSV is one, too.
+    # An empty text is a response. JSON can leave the field out instead; an empty cell of CSV is an empty text.
     response = _text(where, row, "response")
     if response is None and likelihood is None:
         raise FileError(f"{where}: neither response nor log_likelihood. A line is such as {EXAMPLE}")
@@ -136,11 +137,11 @@ def _count(where: str, row: Mapping[str, Any], name: str, *, least: int) -> int 
 LENGTHS = (1, 2)
 NOUNS = Nouns(cluster="conversation", rater="rater")
 LARGEST_NATS = 700.0
-"""Of which a float can hold the exponential."""
+"""Largest number whose exponential fits in a float."""
 
 
 def add_parser(commands: Any) -> argparse.ArgumentParser:
-    """The command."""
+    """Add the command."""
     about = (
         "Perplexity, F1 and distinct n-grams of generated responses by system, with 95\u00a0% intervals over "
         "conversations, and the differences in F1."
@@ -155,18 +156,18 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
 
 
 def generation(options: argparse.Namespace) -> dict[str, Any]:
-    """All figures of a file of generated responses."""
+    """Compute all figures of a file of generated responses."""
     if not 0 < options.level < 1:
         raise FileError(f"--level {options.level:g}: give a number between 0 and 1, such as 0.95.")
     return figures(read_generated(options.file), options.level)
 
 
 def figures(systems: Mapping[str, Sequence[Generated]], level: float = 0.95) -> dict[str, Any]:
-    """Each system's figures, and every two systems' difference in F1 on the conversations of the file.
+    """Compute the figures of each system, and the difference in F1 of every two systems.
 
     Args:
-        systems: responses by system, at least one of each.
-        level: of the intervals.
+        systems: responses by system, at least one each.
+        level: coverage of the intervals.
     """
     compared = differences(_of_f1(systems), level=level, nouns=NOUNS)
     return {
@@ -187,9 +188,9 @@ def figures(systems: Mapping[str, Sequence[Generated]], level: float = 0.95) -> 
 
 
 def perplexity(rows: Sequence[Generated], level: float) -> dict[str, Any]:
-    """Exp of the mean negative log-likelihood per token, over all tokens of the rows that tell it.
+    """Perplexity: exp of the mean negative log-likelihood per token, over all rows with a likelihood.
 
-    Its interval is that of the mean, which weighs responses by their tokens, taken through exp.
+    Its interval is exp of the interval of the mean, in which responses weigh by their tokens.
     """
     known = [row for row in rows if row.log_likelihood is not None]
     if not known:
@@ -242,7 +243,7 @@ def _f1_of(rows: Sequence[Generated]) -> FloatArray:
 
 
 def _of_f1(systems: Mapping[str, Sequence[Generated]]) -> dict[Any, Sample]:
-    """F1 by system; conversations of one name are the same in all of them."""
+    """Samples of F1 by system; conversations with the same name are the same in all systems."""
     rows = [(name, row) for name, of in systems.items() for row in of]
     values = _f1_of([row for _, row in rows])
     return samples([name for name, _ in rows], values, [row.conversation for _, row in rows])

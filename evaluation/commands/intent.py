@@ -1,4 +1,4 @@
-"""The figures of a file of predictions: `python -m evaluation intent FILE`."""
+"""Command `python -m evaluation intent FILE`: figures of a file of predictions."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -27,20 +27,20 @@ PUBLISHED: Mapping[str, Mapping[str, tuple[float, float, float, float]]] = {
     "BERT base": {"validation": (97.5, 91.7, 93.7, 94.3), "test": (98.5, 94.6, 95.5, 96.2)},
     "their grammar": {"validation": (100, 100, 100, 100), "test": (100, 100, 100, 100)},
 }
-"""P_w, R, Acc and M in percent of Gros et al. 2021, table 1: on their data, to be shown beside others."""
+"""P_w, R, Acc and M in percent from Gros et al. 2021, table 1, on their data, for comparison."""
 
 
 @dataclass(frozen=True, slots=True)
 class Predictions:
-    """What classifiers said of the same utterances.
+    """Predictions of classifiers for the same utterances.
 
     Attributes:
-        texts: (n,), "" where the file has none.
+        texts: (n,) utterances, "" if the file has none.
         truth: (n,) labels as in `intent`.
-        categories: (n,), "" where unknown.
-        sources: (n,), "" where unknown.
-        probabilities: (n, 3) of each classifier, by its name.
-        milliseconds: per utterance, by the classifier's name; only those that say it.
+        categories: (n,), "" if unknown.
+        sources: (n,), "" if unknown.
+        probabilities: by classifier, (n, 3) probabilities.
+        milliseconds: by classifier, time per utterance if the file has it.
     """
 
     texts: Sequence[str]
@@ -52,28 +52,28 @@ class Predictions:
 
 
 def figures(predictions: Predictions, rng: np.random.Generator, resamples: int) -> dict[str, Any]:
-    """Everything that the command prints; shares in percent.
+    """Compute everything that the command prints; shares in percent.
 
-    Calibration and losses are of the mean probabilities where there are several classifiers.
+    With several classifiers, calibration and losses are of the mean probabilities.
     """
     truth = predictions.truth
-    said = {name: rows.argmax(axis=1) for name, rows in predictions.probabilities.items()}
+    predicted = {name: rows.argmax(axis=1) for name, rows in predictions.probabilities.items()}
     mean: FloatArray = np.mean(list(predictions.probabilities.values()), axis=0)
     bins, error = intent.calibration(truth, mean)
     return {
         "utterances": {label: int((truth == k).sum()) for k, label in enumerate(LABELS)},
-        "scores": _percent(intent.mean_scores(truth, list(said.values()))),
-        "intervals": _percent(intent.score_intervals(truth, list(said.values()), rng, resamples)),
+        "scores": _percent(intent.mean_scores(truth, list(predicted.values()))),
+        "intervals": _percent(intent.score_intervals(truth, list(predicted.values()), rng, resamples)),
         "models": {
             name: {
                 "scores": _percent(intent.scores(truth, labels)),
                 "confusion": _named(intent.confusion(truth, labels)),
                 "milliseconds": predictions.milliseconds.get(name),
             }
-            for name, labels in said.items()
+            for name, labels in predicted.items()
         },
-        "by_category": _by_group(predictions.categories, truth, list(said.values())),
-        "by_source": _by_group(predictions.sources, truth, list(said.values())),
+        "by_category": _by_group(predictions.categories, truth, list(predicted.values())),
+        "by_source": _by_group(predictions.sources, truth, list(predicted.values())),
         "calibration": {"expected_error": error, "bins": [asdict(each) for each in bins]},
         "highest_losses": _highest(predictions, mean),
         "published": {model: dict(parts) for model, parts in PUBLISHED.items()},
@@ -81,11 +81,11 @@ def figures(predictions: Predictions, rng: np.random.Generator, resamples: int) 
 
 
 def read_predictions(path: Path) -> Predictions:
-    """The predictions of a file.
+    """Read the predictions of a file.
 
     Args:
-        path: CSV with a header or, if it ends in `.jsonl`, JSON Lines. Columns `label`, `p`, `a`, `n`, and,
-            if there are any, `text`, `category`, `source`, `model` and `milliseconds`.
+        path: CSV with a header or, if it ends in `.jsonl`, JSON Lines. Columns `label`, `p`, `a`, `n`, and
+            optionally `text`, `category`, `source`, `model` and `milliseconds`.
 
     Raises:
         FileError: it cannot be read, a label is unknown, probabilities do not sum to one, or classifiers were
@@ -137,12 +137,12 @@ def _number(where: str, row: Mapping[str, Any], name: str) -> float:
     return value
 
 
-def _by_group(groups: Sequence[str], truth: LabelArray, said: Sequence[LabelArray]) -> dict[str, Any]:
-    """Confusion counts summed over classifiers, of each group that has a name."""
+def _by_group(groups: Sequence[str], truth: LabelArray, predicted: Sequence[LabelArray]) -> dict[str, Any]:
+    """Confusion counts summed over classifiers, for each named group."""
     found = {}
     for group in sorted(set(groups) - {""}):
         chosen = np.array([each == group for each in groups])
-        total = sum(intent.confusion(truth[chosen], labels[chosen]) for labels in said)
+        total = sum(intent.confusion(truth[chosen], labels[chosen]) for labels in predicted)
         found[group] = _named(np.asarray(total))
     return found
 

@@ -1,1 +1,1 @@
-"""What conversations as such are like: pure functions of what was said."""
+"""Automatic metrics of conversations: pure functions of their texts."""

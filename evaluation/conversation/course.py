@@ -1,9 +1,7 @@
-"""How often a bot repeats an earlier turn of the conversation, by the rule of `repetition`.
-
-How conversations change from turn to turn, and how many are still going on.
+"""Course of conversations: share of repeated turns, and figures turn by turn with the number still going on.
 
 Ghandeharioun et al. 2019, arXiv:1906.09308, figure 3, shows votes, words, sentiment and coherence by turn of
-the 100 best and the 100 worst conversations.
+the 100 best and the 100 worst conversations. Repetition follows the rule of `texts.repetition`.
 """
 
 from collections.abc import Hashable, Mapping, Sequence
@@ -45,7 +43,7 @@ def repetition(
     resamples: int = RESAMPLES,
     level: float = LEVEL,
 ) -> dict[Hashable, Repetition | Undefined]:
-    """Cross-turn repetition per bot.
+    """Compute cross-turn repetition per bot.
 
     Args:
         dialogues: by bot, its conversations; each is a sequence of (spoken by the bot?, text), oldest first.
@@ -70,16 +68,16 @@ def repetition(
 
 
 def _counts(conversation: Sequence[tuple[bool, str]]) -> tuple[int, int]:
-    """Number of repeated bot turns and of bot turns."""
+    """Number of repeated bot turns, and of all bot turns."""
     flags = repeated_turns([text for _, text in conversation])
     by_bot = [is_bot for is_bot, _ in conversation]
     return sum(f and b for f, b in zip(flags, by_bot, strict=True)), sum(by_bot)
 
 
 CURVE_LEVEL = 0.9
-"""Of the bands, as in the paper."""
+"""Coverage of the bands, as in the paper."""
 FEWEST = 3
-"""Fewer conversations than this have no band."""
+"""Fewest conversations for a band."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +85,11 @@ class Point:
     """A figure at one exchange of its conversation.
 
     Attributes:
-        position: which exchange, from 1.
-        mean: over the conversations that have a value there.
-        low, high: Student's t over conversations; None of too few, or of equal ones.
-        values: conversations with a value there.
-        going_on: conversations that have such an exchange at all.
+        position: number of the exchange, from 1.
+        mean: mean over conversations with a value.
+        low, high: Student's t interval over conversations; None for too few or equal values.
+        values: number of conversations with a value.
+        going_on: number of conversations with this exchange.
     """
 
     position: int
@@ -105,12 +103,12 @@ class Point:
 def trajectory(
     position: IntArray, values: FloatArray, chosen: BoolArray | None = None, level: float = CURVE_LEVEL
 ) -> list[Point]:
-    """A figure by exchange, as far as there is a value.
+    """Compute the mean of a figure by exchange, for all exchanges with a value.
 
     Args:
-        position: (n,) which exchange of its conversation it is, from 0; a row per conversation and exchange.
-        values: (n,) the figure; NaN where there is none.
-        chosen: (n,) whether the row's conversation counts; None: all do.
+        position: (n,) number of the exchange in its conversation, from 0; a row per conversation and exchange.
+        values: (n,) the figure; NaN if there is none.
+        chosen: (n,) true if the row's conversation counts; None: all count.
         level: nominal coverage of each point's band.
     """
     kept = np.ones(len(position), dtype=bool) if chosen is None else np.asarray(chosen, dtype=bool)
@@ -135,9 +133,9 @@ def trajectory(
 
 
 def best_and_worst(score: FloatArray, most: int = 100) -> tuple[IntArray, IntArray]:
-    """The conversations with the highest and with the lowest (c,) score, none in both.
+    """Select the conversations with the highest and with the lowest (c,) score, without overlap.
 
-    At most half of those that have a score (it is not NaN) are on either side; of equal ones the first.
+    Each side has at most half of the conversations with a score (not NaN); among equal scores, the first.
     """
     there = np.flatnonzero(~np.isnan(score))
     order = there[np.argsort(-score[there], kind="stable")]

@@ -1,8 +1,8 @@
-"""Conversations as exchanges: a turn, what is said to it, and what its speaker says next.
+"""Conversations as exchanges: a turn, the reply to it, and the next turn of the first speaker.
 
-Of a person with a bot: k-th message u(k), reply b(k), next message u(k+1). Of bots with each other every turn
-is both a reply to the one before and what comes next: then `reply` and `following` are the same turn, and all
-metrics hold for both (Ghandeharioun et al. 2019, arXiv:1906.09308, section 4.3).
+With a person, these are the k-th message u(k), the reply b(k) and the next message u(k+1). In self-play every
+turn is both a reply to the turn before and its continuation: `reply` and `following` are then the same turn,
+and all metrics hold for both (Ghandeharioun et al. 2019, arXiv:1906.09308, section 4.3).
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,11 +15,11 @@ import numpy as np
 from evaluation.statistics.labels import IntArray
 
 Turn: TypeAlias = tuple[str, str]
-"""Who speaks, and what."""
+"""Speaker and text."""
 Conversation: TypeAlias = Sequence[Turn]
 
 NONE = -1
-"""In place of a text's number: there is no such turn."""
+"""Number of a missing turn, in place of the number of a text."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,14 +28,14 @@ class Exchanges:
 
     Attributes:
         texts: each text once.
-        said: (n,) number of the text that is answered.
-        reply: (n,) number of the text that answers; `NONE` where a conversation ends before.
-        following: (n,) number of what is said to the reply; `NONE` where a conversation ends before.
-        position: (n,) which exchange of its conversation it is, from 0.
+        said: (n,) number of the answered text.
+        reply: (n,) number of the replying text; `NONE` if the conversation ends before.
+        following: (n,) number of the text after the reply; `NONE` if the conversation ends before.
+        position: (n,) number of the exchange in its conversation, from 0.
         conversation: (n,) number of the conversation, rising.
-        conversations: how many there are, those without an exchange included.
+        conversations: number of conversations, including those without an exchange.
         replier: (n,) number of the speaker of the reply among `speakers`.
-        speakers: all who reply, in the order in which they first do.
+        speakers: all speakers of replies, in the order of their first reply.
     """
 
     texts: Sequence[str]
@@ -53,10 +53,9 @@ class Exchanges:
 
 
 def with_bot(conversations: Iterable[Conversation], bot: str) -> Exchanges:
-    """The exchanges of conversations in which this speaker is the bot, and whoever else the person.
+    """Make the exchanges of conversations of people with a bot: `bot` is the bot, all others are the person.
 
-    Turns of one side in a row are one turn. What the bot says before the person has said anything answers
-    nothing.
+    Consecutive turns of one side are joined. A bot's turns before the person's first turn are left out.
     """
     rows = _Rows()
     for number, conversation in enumerate(conversations):
@@ -71,7 +70,7 @@ def with_bot(conversations: Iterable[Conversation], bot: str) -> Exchanges:
 
 
 def of_bots(conversations: Iterable[Conversation]) -> Exchanges:
-    """The exchanges of conversations of bots with each other: every two neighbouring turns."""
+    """Make the exchanges of conversations of bots with each other: every two neighbouring turns."""
     rows = _Rows()
     for number, conversation in enumerate(conversations):
         for position, ((_, said), (speaker, reply)) in enumerate(pairwise(conversation)):
@@ -91,7 +90,7 @@ def _merged(turns: Iterable[tuple[bool, str]]) -> list[tuple[bool, str]]:
 
 
 class _Rows:
-    """Exchanges while they are gathered."""
+    """Collector of exchanges."""
 
     def __init__(self) -> None:
         self.conversations = 0
@@ -100,7 +99,7 @@ class _Rows:
         self._rows: list[tuple[int, int, int, int, int, int]] = []
 
     def add(self, conversation: int, position: int, replier: str, said: Sequence[str]) -> None:
-        """Two or three texts; of one alone there is no exchange, but what was said last counts as said."""
+        """Add an exchange of one to three texts; missing ones become `NONE`."""
         numbers = [self._texts.setdefault(text, len(self._texts)) for text in said]
         numbers += [NONE] * (3 - len(numbers))
         speaker = self._speakers.setdefault(replier, len(self._speakers))

@@ -1,4 +1,4 @@
-"""The metrics of bots' conversations as figures: means with intervals, and what to be wary of."""
+"""Metrics of bots' conversations as figures: means with intervals, and warnings."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from evaluation.statistics.labels import FloatArray, IntArray
 from evaluation.texts.repetition import repeated_turns
 
 BY_TURN = ("words", "sentiment", "sentiment_coherence", "sentiment_closeness", "average_coherence")
-"""Metrics that are shown turn by turn, as far as there are encoders."""
+"""Metrics that are shown turn by turn, if their encoders are installed."""
 BOUNDS = {
     "sentiment": (-1.0, 1.0),
     "transition": (-2.0, 2.0),
@@ -28,19 +28,19 @@ BOUNDS = {
     "question": (0.0, 1.0),
     "words": (0.0, float(MOST_WORDS)),
 }
-"""Ends of the metrics' scales, which no interval leaves; a slope has none."""
+"""Ends of the metrics' scales, which bound all intervals; the slope `min_max` has none."""
 IN_CIRCLES = 0.5
-"""A conversation goes in circles if this share of its turns or more repeat an earlier one."""
+"""Share of repeated turns from which a conversation goes in circles."""
 
 
 @dataclass(frozen=True, eq=False)
 class OfSpeakers:
-    """The metrics of conversations, a row for each conversation and each speaker who replies in it.
+    """Metrics of conversations, with a row for each conversation and each speaker with a reply in it.
 
     Attributes:
         conversation: (g,) number of the conversation.
         speaker: (g,) number of the speaker.
-        values: (g, m) the metrics; NaN where there is none.
+        values: (g, m) the metrics; NaN if there is none.
     """
 
     conversation: IntArray
@@ -49,7 +49,7 @@ class OfSpeakers:
 
 
 def of_speakers(exchanges: Exchanges, measures: Measures) -> OfSpeakers:
-    """The mean over a speaker's exchanges in each conversation; `min_max` is of the whole conversation."""
+    """Average metrics over a speaker's exchanges in each conversation; `min_max` is of the conversation."""
     speakers = max(1, len(exchanges.speakers))
     pair = exchanges.conversation * speakers + exchanges.replier
     pairs, group = np.unique(pair, return_inverse=True)
@@ -67,24 +67,24 @@ def of_speakers(exchanges: Exchanges, measures: Measures) -> OfSpeakers:
 
 
 def metric_cell(key: str, values: FloatArray, conversation: IntArray, level: float) -> dict[str, Any]:
-    """The mean of the metric with this key over conversations, with its interval, as stored and shown.
+    """Compute the mean of a metric over conversations, with its interval, as stored and shown.
 
     Args:
-        key: of the metric; decides the ends of its scale.
-        values: (n,) of each conversation or speaker; NaN where there is none.
-        conversation: (n,) code of the conversation, over which the interval is.
+        key: key of the metric; decides the ends of its scale.
+        values: (n,) value of each conversation or speaker; NaN if there is none.
+        conversation: (n,) code of the conversation; the interval is over conversations.
         level: nominal coverage, in (0, 1).
 
     Returns:
-        `value` (None without one), `low` and `high` or `undefined` with the reason, and `conversations`: how
-        many values there are. In the metric's own unit.
+        `value` (None without one), `low` and `high` or `undefined` with the reason, and `conversations`, the
+        number of values. In the unit of the metric.
     """
     known = ~np.isnan(values)
     counted = {"conversations": int(known.sum())}
     if not known.any():
         return {"value": None, "undefined": "No conversation has such a value.", **counted}
     low, high = BOUNDS.get(key, (None, None))
-    # A cosine can leave its scale by a rounding.
+    # Rounding can move a cosine off its scale.
     sample = Sample(np.clip(values[known], low, high), conversation[known])
     found = mean(sample, low=low, high=high, level=level)
     assert not isinstance(found, Undefined)
@@ -96,7 +96,7 @@ def metric_cell(key: str, values: FloatArray, conversation: IntArray, level: flo
 
 
 def metric_descriptions(encoders: Mapping[str, str]) -> list[dict[str, Any]]:
-    """What the metrics with these encoders are, as stored."""
+    """Describe the metrics with these encoders, as stored in a report."""
     return [
         {"key": each.key, "title": each.title, "about": each.about, "encoder": encoders[each.key] or None}
         for each in METRICS
@@ -105,7 +105,7 @@ def metric_descriptions(encoders: Mapping[str, str]) -> list[dict[str, Any]]:
 
 
 def warnings(name: str, conversations: Sequence[Conversation]) -> list[str]:
-    """What is amiss with a bot's conversations, in sentences."""
+    """Warnings about a bot's conversations, in sentences."""
     silent = sum(sum(bool(text.strip()) for _, text in talk) < 2 for talk in conversations)
     circling = sum(_in_circles([text for _, text in talk]) for talk in conversations)
     found = []
@@ -126,12 +126,12 @@ def _in_circles(turns: Sequence[str]) -> bool:
 
 
 def exchanges_of(bot: str, conversations: Sequence[Conversation], *, self_play: bool) -> Exchanges:
-    """As in `exchanges`, by whether a person is among the speakers."""
+    """Make exchanges by `of_bots` for self-play, otherwise by `with_bot`."""
     return of_bots(conversations) if self_play else with_bot(conversations, bot)
 
 
 def interval_json(interval: Interval | Undefined) -> Mapping[str, Any]:
-    """An interval as JSON has it."""
+    """Convert an interval to JSON."""
     if isinstance(interval, Undefined):
         return {"cannot_be_told": interval.reason}
     return {"low": interval.low, "high": interval.high, "level": interval.level, "method": interval.method}

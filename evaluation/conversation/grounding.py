@@ -1,8 +1,8 @@
-"""What tells whether a conversation over something read was held with care: measures and their limits. Pure.
+"""Quality measures of conversations over reading material, with their limits. Pure.
 
-Source: Gopalakrishnan et al. 2019 (Topical-Chat), section 3.3, had conversations accepted by hand and by
-measures above tuned thresholds, and published neither. Measures and limits are ours; the limits that a study
-begins with are 5th and 95th percentiles of the published conversations (docs/topical-chat.md).
+Source: Gopalakrishnan et al. 2019 (Topical-Chat), section 3.3, accepted conversations by hand and by measures
+above tuned thresholds, but published neither. Measures and limits are ours; the default limits are the 5th and
+95th percentiles of the published conversations (docs/topical-chat.md).
 """
 
 import re
@@ -16,18 +16,18 @@ SWEARING = re.compile(
     r"\b(?:\w*fuck\w*|(?:bull)?shit\w*|bitch\w*|assholes?|bastards?|cunts?|dickheads?|wank\w*|twats?)\b",
     re.IGNORECASE,
 )
-"""English words that are hardly ever anything else. A mark for whoever reviews, no judgment."""
+"""English words that are nearly always swearing. A mark for reviewers, not a verdict."""
 
 
 @dataclass(frozen=True, slots=True)
 class GroundedTurn:
-    """One turn.
+    """One turn of a conversation over reading material.
 
     Attributes:
         seat: 0 or 1.
-        text: what was said.
-        annotation: what the speaker answered about it, in one form; None if nothing.
-        is_sourced: whether the speaker named a text as a source.
+        text: text of the turn.
+        annotation: the speaker's answers about the turn, in a comparable form; None if there are none.
+        is_sourced: true if the speaker named a text as a source.
     """
 
     seat: int
@@ -38,13 +38,13 @@ class GroundedTurn:
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """What a measure may be.
+    """Limit of a measure.
 
     Attributes:
-        title: of the measure.
-        is_least: whether less is suspicious; else more is.
-        default: that a study begins with; None: not looked at.
-        is_share: whether it is shown in percent.
+        title: title of the measure.
+        is_least: true for a lower limit, false for an upper one.
+        default: limit of a new study; None: no limit.
+        is_share: true if it is shown in percent.
     """
 
     title: str
@@ -53,7 +53,7 @@ class Limit:
     is_share: bool = False
 
     def is_broken(self, value: float | None, limit: float | None) -> bool:
-        """Whether a value is beyond the limit; what is not known is not."""
+        """True if a value is beyond the limit; unknown values are not."""
         if value is None or limit is None:
             return False
         return value < limit if self.is_least else value > limit
@@ -76,15 +76,15 @@ def measures(
     read: Mapping[int, Sequence[str]],
     seconds: float | None,
 ) -> dict[str, float | None]:
-    """The measures of one conversation.
+    """Compute the measures of one conversation.
 
     Args:
-        turns: of both, at least one.
-        read: by seat, the texts that its person had.
-        seconds: from the first turn to the last; None: not known.
+        turns: turns of both seats, at least one.
+        read: by seat, the reading material of its occupant.
+        seconds: from the first turn to the last; None if unknown.
 
     Returns:
-        By the keys of `LIMITS`; None where it cannot be told.
+        Measures by the keys of `LIMITS`; None if undefined.
 
     Raises:
         ValueError: no turns.
@@ -107,12 +107,12 @@ def measures(
 
 
 def broken(found: Mapping[str, float | None], limits: Mapping[str, float | None]) -> list[str]:
-    """The keys of the measures that are beyond their limits."""
+    """List the keys of the measures beyond their limits."""
     return [key for key, limit in LIMITS.items() if limit.is_broken(found.get(key), limits.get(key))]
 
 
 def _alike(annotated: Sequence[GroundedTurn], seat: int) -> float:
-    """The share of the annotation that a person gave most often, of all they gave; 0 of one or none."""
+    """Share of a seat's most frequent annotation among all its annotations; 0 for fewer than two."""
     of_seat = Counter(turn.annotation for turn in annotated if turn.seat == seat)
     most = max(of_seat.values(), default=0)
     return most / of_seat.total() if of_seat.total() > 1 else 0.0
@@ -122,7 +122,7 @@ Positions = dict[str, list[tuple[int, int]]]
 
 
 def _positions(texts: Sequence[str]) -> Positions:
-    """In which text, and where in it, each word stands."""
+    """Positions of each word as (number of the text, position in it)."""
     positions: Positions = {}
     for number, text in enumerate(texts):
         for at, word in enumerate(words(text)):
@@ -131,7 +131,7 @@ def _positions(texts: Sequence[str]) -> Positions:
 
 
 def _copied(turns: Sequence[GroundedTurn], known: Mapping[int, Positions]) -> float:
-    """Words of the longest run in a turn that stands so in a text that its speaker had."""
+    """Number of words of the longest run that a turn copies from its speaker's reading material."""
     longest = 0
     for turn in turns:
         if turn.seat not in known:

@@ -1,9 +1,9 @@
-"""The hybrid metric: what of people's ratings the automatic metrics of a bot's self-play foretell.
+"""The hybrid metric: prediction of people's ratings from automatic metrics of a bot's self-play.
 
-A straight line from the metrics of conversations with people to their ratings is fitted on all bots but one
-and applied to that one's self-play, for each bot in turn (Ghandeharioun et al. 2019, arXiv:1906.09308,
-section 4.3). Metrics are standardised by the conversations that the line is fitted on, which the paper leaves
-open. A bot trained to score high here would exploit the metrics, not become better (section 5.4).
+For each bot in turn, a linear model from metrics of conversations with people to their ratings is fitted on all
+other bots and applied to this bot's self-play (Ghandeharioun et al. 2019, arXiv:1906.09308, section 4.3).
+Metrics are standardised by the conversations of the fit, which the paper leaves open. A bot trained to score
+high here would exploit the metrics, not become better (section 5.4).
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,16 +27,16 @@ from evaluation.statistics.regression import (
 )
 
 LEVEL = 0.9
-"""Of the intervals, as in the paper."""
+"""Coverage of the intervals, as in the paper."""
 PERMUTATIONS = 2_000
 FEWEST_BOTS = 3
 _LARGEST_CONDITION = 1e8
 _LEAST_FREEDOM = 1.0
-"""Degrees of freedom below which an interval would tell nothing."""
+"""Degrees of freedom below which there is no interval."""
 
 
 class HybridError(ValueError):
-    """Conversations that no hybrid metric can be computed from; says which and why."""
+    """Conversations without a hybrid metric; the message says which and why."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +45,7 @@ class Talks:
 
     Attributes:
         bot: (n,) number of each conversation's bot.
-        values: (n, m) its metrics.
+        values: (n, m) metrics of each conversation.
     """
 
     bot: IntArray
@@ -54,14 +54,14 @@ class Talks:
 
 @dataclass(frozen=True, slots=True)
 class Coefficient:
-    """What one metric counts.
+    """Coefficient of one metric.
 
     Attributes:
-        value: points of the rating for one standard deviation of the metric, all else alike.
-        raw: the same for one unit of the metric.
-        interval: of `value`, over other conversations with the same bots (HC2).
-        over_bots: of `value`, over other bots (CR2).
-        folds: of `value`, in each fold.
+        value: points of the rating for one standard deviation of the metric, all else equal.
+        raw: points of the rating for one unit of the metric.
+        interval: interval of `value`, over other conversations with the same bots (HC2).
+        over_bots: interval of `value`, over other bots (CR2).
+        folds: `value` in each fold.
     """
 
     value: float
@@ -73,13 +73,13 @@ class Coefficient:
 
 @dataclass(frozen=True, slots=True)
 class BotEstimate:
-    """What self-play foretells of a bot that the line has not seen.
+    """Predicted rating of a bot that the fit has not seen.
 
     Attributes:
-        value: the foretold mean rating.
-        interval: over other conversations of all bots, people's and self-play.
-        rated: what people gave on average.
-        conversations: of people with it, and with itself.
+        value: the predicted mean rating.
+        interval: over other conversations of all bots, with people and in self-play.
+        rated: people's mean rating.
+        conversations: number of conversations with people, and in self-play.
     """
 
     value: float
@@ -96,10 +96,10 @@ class Hybrid:
         intercept: rating of a conversation that is average in all metrics.
         coefficients: in the order of the metrics.
         bots: in the order of their numbers.
-        condition: condition number of the standardised metrics; above 30 coefficients trade places.
-        r_squared: share of the variance of single ratings that the line explains where it was fitted.
-        p: one-sided p-value of the correlation of `value` and `rated`, ratings dealt anew among all
-            conversations and everything fitted again.
+        condition: condition number of the standardised metrics; above 30 coefficients are unstable.
+        r_squared: share of the variance of single ratings that the fit explains in its data.
+        p: one-sided p-value of the correlation of `value` and `rated`, by permuting ratings among all
+            conversations and fitting everything again.
     """
 
     intercept: float
@@ -119,19 +119,18 @@ def hybrid(
     level: float = LEVEL,
     permutations: int = PERMUTATIONS,
 ) -> Hybrid:
-    """Fit and foretell, each bot by a line that has not seen it.
+    """Predict the rating of each bot by a fit that has not seen it.
 
     Args:
         rated: conversations with people, without missing values.
-        rating: (n,) what people gave to them.
+        rating: (n,) ratings of these conversations.
         self_play: conversations of the same bots with themselves, without missing values.
         rng: seeded generator.
         level: nominal coverage of every interval.
-        permutations: how often the ratings are dealt anew.
+        permutations: number of permutations of the ratings.
 
     Raises:
-        HybridError: too few bots or conversations, a bot without self-play, or metrics that cannot be told
-            apart; says which.
+        HybridError: too few bots or conversations, a bot without self-play, or equal ratings; says which.
     """
     _check(rated, rating, self_play)
     bots = int(rated.bot.max()) + 1
@@ -163,12 +162,12 @@ def correlations(
     """Pearson's, Spearman's and Kendall's correlation of two measures, (n,) each, in [-1, 1].
 
     Args:
-        estimates: of n bots.
-        ratings: of the same bots, in the same order.
+        estimates: (n,) estimates of n bots.
+        ratings: (n,) ratings of the same bots, in the same order.
         level: nominal coverage of the intervals, in (0, 1).
 
     Returns:
-        By name, each with its interval; `Undefined` for too few bots, or where one measure is constant.
+        Correlations by name, each with its interval; `Undefined` for too few bots or a constant measure.
     """
     measures = {"pearson": pearson, "spearman": spearman, "kendall": kendall}
     return {name: measure(estimates, ratings, level) for name, measure in measures.items()}
@@ -200,12 +199,12 @@ def _check(rated: Talks, rating: FloatArray, self_play: Talks) -> None:
 
 @dataclass(frozen=True, eq=False)
 class _Fit:
-    """Least squares on metrics that are standardised by the conversations themselves.
+    """Least squares on metrics that are standardised by the fitted conversations.
 
     Attributes:
         centre, scale: (m,) mean and standard deviation of each metric.
         design: (n, m + 1) ones and the standardised metrics.
-        rating: (n,) what is foretold.
+        rating: (n,) the ratings.
     """
 
     centre: FloatArray
@@ -218,12 +217,12 @@ class _Fit:
         centre, scale = values.mean(axis=0), values.std(axis=0, ddof=1)
         scale = np.where(
             scale > 1e-12 * np.maximum(1, abs(centre)), scale, np.inf
-        )  # constant: counts nothing
+        )  # a constant metric has no effect
         return cls(centre, scale, _design(values, centre, scale), rating)
 
     @cached_property
     def inverse(self) -> FloatArray:
-        """(m + 1, n) what gives the coefficients of any ratings."""
+        """(m + 1, n) matrix from ratings to coefficients."""
         return np.linalg.pinv(self.design, rcond=1 / _LARGEST_CONDITION).astype(np.float64)
 
     @cached_property
@@ -251,7 +250,7 @@ class _Fit:
 
         Args:
             weights: (k, n).
-            clusters: (n,) code of what the ratings share.
+            clusters: (n,) cluster of each rating.
         """
         return errors(weights, self._basis, self.rating - self.design @ self.beta, clusters)
 
@@ -262,7 +261,7 @@ def _design(values: FloatArray, centre: FloatArray, scale: FloatArray) -> FloatA
 
 @dataclass(frozen=True, eq=False)
 class _Fold:
-    """The line without one bot, and that bot's self-play."""
+    """The fit without one bot, and that bot's self-play."""
 
     fit: _Fit
     kept: IntArray
@@ -280,9 +279,9 @@ class _Fold:
         return float(self.design.mean(axis=0) @ self.fit.beta)
 
     def interval(self, level: float) -> Interval | Undefined:
-        """Of what is foretold, over other conversations with people and other self-play.
+        """Interval of the prediction, over other conversations with people and other self-play.
 
-        The degrees of freedom of both variances together are Welch's.
+        The two variances have Welch's degrees of freedom.
         """
         if (played := len(self.design)) < 2:
             return Undefined("It has one conversation with itself, which cannot tell how others differ.")
@@ -299,7 +298,7 @@ class _Fold:
 
 def _coefficients(whole: _Fit, folds: Sequence[_Fold], bot: IntArray, level: float) -> list[Coefficient]:
     in_folds = np.array([fold.fit.beta for fold in folds])
-    # In units of one standard deviation of all conversations, so that folds can be compared.
+    # Convert to standard deviations over all conversations, so that folds can be compared.
     varies = np.isfinite(whole.scale)
     for row, fold in zip(in_folds, folds, strict=True):
         row[1:][varies] *= whole.scale[varies] / fold.fit.scale[varies]
@@ -318,7 +317,7 @@ def _coefficients(whole: _Fit, folds: Sequence[_Fold], bot: IntArray, level: flo
 
 
 def _interval(whole: _Fit, column: int, found: Errors, level: float) -> Interval | Undefined:
-    """Of one coefficient: Student's t with its own degrees of freedom."""
+    """Student's t interval of one coefficient, with Satterthwaite's degrees of freedom."""
     if not np.isfinite(whole.scale[column - 1]):
         return Undefined("This metric is the same in all conversations.")
     error, freedom = float(found.values[column]), float(found.freedom[column])
@@ -337,7 +336,7 @@ def _permutation_p(
     rng: Generator,
     permutations: int,
 ) -> float | Undefined:
-    """How often chance correlates as well: leaving out bots makes chance correlate below 0, not at 0."""
+    """Permutation p-value; needed because leaving out bots makes chance correlations negative on average."""
     if np.ptp(estimates) == 0 or np.ptp(means) == 0:
         return Undefined("All bots are alike in what is predicted or in what people gave.")
     dealt = rng.permuted(np.tile(rating, (permutations, 1)), axis=1)  # (p, n)

@@ -1,8 +1,8 @@
 """Automatic metrics of conversations: the predictors of Ghandeharioun et al. 2019, arXiv:1906.09308, A.3.
 
-An exchange is what is said, u(k), the reply b(k), and what follows it, u(k+1) (`exchanges`). A conversation's
-value is the mean over its exchanges. Each metric comes as published and, where that is faulty, corrected; the
-corrected one is the default. What an exchange does not tell is NaN and left out.
+An exchange is a message u(k), the reply b(k), and the following message u(k+1) (`exchanges`). A conversation's
+value is the mean over its exchanges. Metrics with a faulty published form also have a corrected one, which is
+the default. Undefined values of an exchange are NaN and left out.
 """
 
 import re
@@ -29,7 +29,7 @@ _HA = re.compile(r"h+a")
 
 
 class Variant(StrEnum):
-    """How metrics whose published form is faulty are computed."""
+    """Variant of metrics whose published form is faulty."""
 
     CORRECTED = "corrected"
     PUBLISHED = "published"
@@ -40,9 +40,9 @@ class Metric:
     """A figure of a conversation.
 
     Attributes:
-        key: in files.
-        title: for people; U is who is replied to, B who replies.
-        about: what it is, with its range.
+        key: name in files.
+        title: name for people; U is the side that gets a reply, B the side that replies.
+        about: meaning, with its range.
     """
 
     key: str
@@ -70,7 +70,7 @@ METRICS = (
     Metric("question", "Question-B", "½ for “?” and ½ for who, what, why, where, how or when in the reply."),
     Metric("words", "Words-U", f"Words in what follows, 0 to {MOST_WORDS}."),
 )
-"""All of them, in the order in which they are shown."""
+"""All metrics, in the order in which they are shown."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +81,7 @@ class Measures:
         by_exchange: by key, (n,) a value for each exchange; without `min_max`, which conversations have.
         by_conversation: by key, (c,) a value for each conversation; NaN if it has none.
         encoders: by key of each of these metrics, its encoder; empty if it needs none.
-        missing: by what an encoder is for, why there is none.
+        missing: by purpose of a missing encoder, the reason.
     """
 
     by_exchange: Mapping[str, FloatArray]
@@ -91,11 +91,11 @@ class Measures:
 
     @property
     def metrics(self) -> list[Metric]:
-        """Those that could be computed."""
+        """The metrics that could be computed."""
         return [metric for metric in METRICS if metric.key in self.by_conversation]
 
     def table(self) -> FloatArray:
-        """(c, m) the conversations' values in the order of the metrics."""
+        """(c, m) values of the conversations in the order of the metrics."""
         return np.column_stack([self.by_conversation[metric.key] for metric in self.metrics])
 
 
@@ -103,7 +103,7 @@ Found: TypeAlias = dict[str, FloatArray]
 
 
 def measured(exchanges: Exchanges, encoders: Encoders, variant: Variant = Variant.CORRECTED) -> Measures:
-    """Every metric for which there is an encoder.
+    """Compute every metric for which there is an encoder.
 
     Raises:
         EncoderError: an encoder cannot encode these texts; says why.
@@ -134,14 +134,14 @@ def measured(exchanges: Exchanges, encoders: Encoders, variant: Variant = Varian
 
 
 def means(exchanges: Exchanges, values: FloatArray) -> FloatArray:
-    """The mean of each conversation.
+    """Average a metric over each conversation.
 
     Args:
-        exchanges: e of them, of c conversations.
-        values: (e,) of a metric; NaN where it has no value.
+        exchanges: e exchanges of c conversations.
+        values: (e,) values of a metric; NaN if undefined.
 
     Returns:
-        (c,) means of the values that are not NaN; NaN where there is none.
+        (c,) means of the values that are not NaN; NaN without any.
     """
     there = ~np.isnan(values)
     conversations = exchanges.conversation[there]
@@ -155,12 +155,12 @@ def means(exchanges: Exchanges, values: FloatArray) -> FloatArray:
 
 
 def laughs(word: str) -> int:
-    """How often a word laughs: each "ha" of one that is nothing but laughter."""
+    """Count "ha" in a word that is only laughter; 0 for other words."""
     return len(_HA.findall(word)) if _LAUGHING.fullmatch(word) else 0
 
 
 def asks(word: str) -> bool:
-    """Whether a word asks: who, what, why, where, how or when, alone or as in "what's"."""
+    """True for who, what, why, where, how and when, alone or as in "what's"."""
     return word.partition("'")[0] in ASKING
 
 
@@ -175,7 +175,7 @@ def _plain(exchanges: Exchanges, words: Cut, variant: Variant) -> Found:
 
 
 def _laughter(texts: Sequence[str], words: Cut, variant: Variant) -> FloatArray:
-    """Published: the letters "ha" anywhere, in "what" and "that" too. Corrected: in words of laughter."""
+    """Count "ha". Published: anywhere, also in "what" and "that". Corrected: in words of laughter only."""
     found = _each(_published_laughter, texts) if variant is Variant.PUBLISHED else words.total(laughs)
     return np.minimum(found, MOST_LAUGHTER)
 
@@ -197,14 +197,14 @@ def _each(measure: Callable[[str], float], texts: Sequence[str]) -> FloatArray:
 
 
 def _at(of_texts: FloatArray, numbers: IntArray, *, lacking: float) -> FloatArray:
-    """The values of these texts, and `lacking` where there is none."""
+    """Values of the texts with these numbers, and `lacking` for `NONE`."""
     if not len(of_texts):
         return np.full(len(numbers), lacking)
     return np.where(numbers == NONE, lacking, of_texts[numbers])
 
 
 def _of_following(exchanges: Exchanges, of_texts: FloatArray, variant: Variant) -> FloatArray:
-    """Of u(k+1); where nothing follows: nothing, or 0 as published."""
+    """Values of u(k+1); if nothing follows, NaN, or 0 as published."""
     lacking = 0.0 if variant is Variant.PUBLISHED else np.nan
     return _at(of_texts, exchanges.following, lacking=lacking)
 
@@ -233,7 +233,7 @@ def _emotional_coherence(exchanges: Exchanges, sentiment: FloatArray, encoder: E
 
 
 def _min_max(exchanges: Exchanges, of_texts: FloatArray, variant: Variant) -> FloatArray:
-    """Slope from the least to the greatest sentiment of those replied to: the first of equal ones counts."""
+    """Slope from the lowest to the highest sentiment of side U; among equal ones the first counts."""
     last = np.append(exchanges.conversation[1:] != exchanges.conversation[:-1], True)[: len(exchanges)]
     ends = last & (exchanges.following != NONE)
     text = np.concatenate([exchanges.said, exchanges.following[ends]])
@@ -253,7 +253,7 @@ def _min_max(exchanges: Exchanges, of_texts: FloatArray, variant: Variant) -> Fl
 
 
 def _first(order: IntArray, groups: IntArray) -> IntArray:
-    """Of rows in an order by group, the first of each group."""
+    """First row of each group, for rows in an order by group."""
     of = groups[order]
     first: IntArray = order[np.append(True, of[1:] != of[:-1])]
     return first
@@ -263,7 +263,7 @@ def _first(order: IntArray, groups: IntArray) -> IntArray:
 
 
 def _between(exchanges: Exchanges, measure: Callable[..., FloatArray], *, lacking: float) -> FloatArray:
-    """A measure of two texts, of what is said and the reply; `lacking` where it cannot be told."""
+    """Apply a measure of two texts to each message and its reply; `lacking` if undefined."""
     found = np.full(len(exchanges), np.nan)
     there = np.flatnonzero(exchanges.reply != NONE)
     if len(there):

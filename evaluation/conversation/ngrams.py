@@ -1,11 +1,9 @@
-"""Distinct n-grams among all n-grams: of each response, and of all responses together.
+"""Diversity of responses by distinct n-grams, and overlap of conversations with each other and with a corpus.
 
-Words are what blanks separate, in lower case: so the people of Topical-Chat's frequent validation set have
-.94 and .996 per response for n of 1 and 2, and .06 and .34 over the corpus. A corpus has the fewer distinct
-n-grams the larger it is, so only corpora of one size can be compared; the mean over responses has no such
-fault, but long responses have fewer.
-
-How alike the conversations of a bot are, to each other and to what it learnt from.
+Words are lower case and separated by blanks: people in Topical-Chat's frequent validation set then have .94 and
+.996 per response for n of 1 and 2, and .06 and .34 over the corpus. The share of distinct n-grams falls with
+the size of a corpus, so only corpora of one size can be compared. The mean over responses has no such fault,
+but it falls with the length of responses.
 
 Ghandeharioun et al. 2019, arXiv:1906.09308, appendix A.13, report the share of pairs of self-play
 conversations with three or five equal turns in a row, and of conversations with two or three turns in a row
@@ -27,32 +25,32 @@ Gram = tuple[str, ...]
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a text as n-grams are counted."""
+    """Split a text into words for n-grams."""
     return text.lower().split()
 
 
 def grams(words: Sequence[str], n: int) -> list[Gram]:
-    """All n-grams, in their order.
+    """List all n-grams, in their order.
 
     Args:
-        words: of a text.
+        words: words of a text.
         n: words of an n-gram, at least 1.
 
     Returns:
-        len(words) - n + 1 of them; none of fewer than n words.
+        len(words) - n + 1 n-grams; none for fewer than n words.
     """
     return [tuple(words[start : start + n]) for start in range(len(words) - n + 1)]
 
 
 def per_response(texts: Sequence[str], n: int) -> FloatArray:
-    """Distinct-n of each text by itself.
+    """Compute distinct-n of each text.
 
     Args:
-        texts: m of them.
+        texts: m texts.
         n: words of an n-gram, at least 1.
 
     Returns:
-        (m,) shares in (0, 1] of each text's n-grams that are distinct; NaN of a text without any.
+        (m,) shares in (0, 1] of distinct n-grams among the text's n-grams; NaN for a text without any.
     """
     found = np.full(len(texts), np.nan)
     for row, text in enumerate(texts):
@@ -64,17 +62,17 @@ def per_response(texts: Sequence[str], n: int) -> FloatArray:
 def over_corpus(
     texts: Sequence[str], clusters: Sequence[Hashable], n: int, level: float
 ) -> tuple[float | Undefined, Interval | Undefined]:
-    """The share of distinct n-grams in all texts together, with the jackknife's interval over clusters.
+    """Compute the share of distinct n-grams in all texts together, with a jackknife interval over clusters.
 
-    A number of different things is no mean, and resamples, in which clusters occur twice, would have fewer
-    of them than any new data. So one cluster at a time is left out (Heltshe & Forrester 1983, Biometrics 39),
-    and the interval is Student's t on the logit.
+    A bootstrap does not fit: resamples repeat clusters and have fewer distinct n-grams than new data. So one
+    cluster at a time is left out (Heltshe & Forrester 1983, Biometrics 39), and the interval is Student's t on
+    the logit.
 
     Args:
         texts: m responses.
-        clusters: the conversation of each.
+        clusters: the conversation of each response.
         n: length of the n-grams.
-        level: of the interval.
+        level: coverage of the interval.
     """
     of_cluster: dict[Hashable, Counter[Gram]] = {}
     for text, cluster in zip(texts, clusters, strict=True):
@@ -90,7 +88,7 @@ def over_corpus(
 
 
 def _jackknife(share: float, distinct: FloatArray, left: FloatArray, level: float) -> Interval | Undefined:
-    """The interval of a share from its numerator and denominator without each cluster."""
+    """Jackknife interval of a share, from its numerator and denominator without each cluster."""
     k = len(left)
     if k < 2 or not left.all():
         return Undefined("All n-grams are of one conversation; an interval needs 2.")
@@ -107,34 +105,34 @@ def _jackknife(share: float, distinct: FloatArray, left: FloatArray, level: floa
 
 Run = tuple[str, ...]
 SHARED, KNOWN = (3, 5), (2, 3)
-"""Turns in a row that the paper looks for in pairs of conversations, and in the corpus."""
+"""Numbers of consecutive turns that the paper compares between conversations, and with the corpus."""
 
 
 class Overlap(NamedTuple):
-    """How many pairs of conversations have a run of turns in common, of how many pairs."""
+    """Number of pairs of conversations with a common run of turns, and of all pairs."""
 
     sharing: int
     pairs: int
 
     @property
     def percent(self) -> float:
-        """Share of the pairs, from 0 to 100; 0 of no pairs."""
+        """Percentage of the pairs, from 0 to 100; 0 without pairs."""
         return 100 * self.sharing / self.pairs if self.pairs else 0.0
 
 
 def overlap(conversations: Sequence[Sequence[str]], length: int) -> Overlap:
-    """Count the pairs of conversations that have so many equal turns in a row, anywhere in both.
+    """Count the pairs of conversations with `length` equal consecutive turns, anywhere in both.
 
     Args:
-        conversations: turns of each, oldest first. Turns are equal if they are after case folding and with
-            all white space between words made one space.
+        conversations: turns of each conversation, oldest first. Turns are compared after case folding and
+            with white space between words reduced to one space.
         length: turns in a row, at least 1.
 
     Raises:
         ValueError: `length` is below 1.
     """
     runs = _runs_of_each(conversations, length)
-    # For each run, the conversations that have it, as the bits of a number: so a union is one operation.
+    # Conversations with a run are the bits of a number, so that a union is one operation.
     having: dict[Run, int] = {}
     for index, each in enumerate(runs):
         for run in each:
@@ -144,7 +142,7 @@ def overlap(conversations: Sequence[Sequence[str]], length: int) -> Overlap:
 
 
 class Known(NamedTuple):
-    """How many conversations have a run of turns that a corpus has, of how many; and the first such run."""
+    """Number of conversations with a run of turns from a corpus, of all, and the first such run."""
 
     knowing: int
     conversations: int
@@ -152,16 +150,16 @@ class Known(NamedTuple):
 
     @property
     def percent(self) -> float:
-        """Share of the conversations, from 0 to 100; 0 of none."""
+        """Percentage of the conversations, from 0 to 100; 0 without conversations."""
         return 100 * self.knowing / self.conversations if self.conversations else 0.0
 
 
 def known(conversations: Sequence[Sequence[str]], corpus: Iterable[Sequence[str]], length: int) -> Known:
-    """Count the conversations that have so many turns in a row which stand in a row in a corpus, too.
+    """Count the conversations with `length` consecutive turns that a corpus has, too.
 
     Args:
-        conversations: turns of each, oldest first; equal as in `overlap`.
-        corpus: turns of each of its conversations; read once, and nothing of it is kept.
+        conversations: turns of each conversation, oldest first, compared as in `overlap`.
+        corpus: turns of each conversation of the corpus; read once, not kept in memory.
         length: turns in a row, at least 1.
 
     Raises:
@@ -192,7 +190,7 @@ def _runs(turns: Sequence[str], length: int) -> Iterator[Run]:
 
 
 def _others(runs: set[Run], having: dict[Run, int]) -> int:
-    """How many other conversations have one of these runs."""
+    """Number of other conversations with one of these runs."""
     found = 0
     for run in runs:
         found |= having[run]

@@ -1,12 +1,11 @@
-"""How alike two texts are by the vectors of their words.
+"""Similarity of two texts by the vectors of their words.
 
 AVG, EXT and GRD of Liu et al. 2016, arXiv:1603.08023, section 4.1 (after Foltz et al. 1998, Forgues et al.
 2014, Rus & Lintean 2012), as Ghandeharioun et al. 2019, appendix A.7, use them; "distance" there means this
 similarity. Words without a vector are left out.
 
-Many texts cut into words at once, each distinct word known by a number.
-
-So whatever depends on words alone is found once for each distinct word, and added up for each text.
+`cut` splits many texts into words at once and numbers the distinct words, so that properties of words are
+computed once for each distinct word.
 """
 
 from collections import defaultdict
@@ -20,7 +19,7 @@ from numpy.typing import NDArray
 from evaluation.statistics.labels import FloatArray, IntArray
 from evaluation.texts.repetition import words
 
-# Neither is printable: a text that is holds none of them.
+# Neither character is printable, so no printable text has one.
 _END, _WHOLE = "\x00", "\x01"
 _KEPT = {*"abcdefghijklmnopqrstuvwxyz0123456789'", _END, _WHOLE}
 _BLANKS = {code: " " for code in range(128) if chr(code) not in _KEPT}
@@ -28,12 +27,12 @@ _BLANKS = {code: " " for code in range(128) if chr(code) not in _KEPT}
 
 @dataclass(frozen=True, eq=False)
 class Cut:
-    """Texts as words, cut as `repetition.words` does.
+    """Texts split into words as in `repetition.words`.
 
     Attributes:
         vocabulary: each word once.
-        words: (w,) the words of all texts one after the other, by their numbers.
-        ends: (t,) where the words of each text end in `words`.
+        words: (w,) numbers of the words of all texts, one text after the other.
+        ends: (t,) end of each text in `words`.
     """
 
     vocabulary: Sequence[str]
@@ -41,13 +40,13 @@ class Cut:
     ends: IntArray
 
     def total(self, of_word: Callable[[str], float]) -> FloatArray:
-        """The sum over each text's words of a number that depends on the word alone.
+        """Sum a property of words over each text.
 
         Args:
-            of_word: asked once for each distinct word.
+            of_word: the property; called once for each distinct word.
 
         Returns:
-            (t,) sums; 0 of a text without words.
+            (t,) sums; 0 for a text without words.
         """
         each = np.fromiter(map(of_word, self.vocabulary), np.float64, len(self.vocabulary))
         running = np.concatenate([[0.0], np.cumsum(each[self.words])])
@@ -55,7 +54,7 @@ class Cut:
 
 
 def cut(texts: Sequence[str]) -> Cut:
-    """Cut texts into words: plain ones between blanks, all at once; the others one by one."""
+    """Split texts into words: plain ASCII texts all at once, other texts one by one."""
     plain = [
         text if text.isascii() and text.isprintable() else f"{_WHOLE}{number}"
         for number, text in enumerate(texts)
@@ -72,15 +71,15 @@ def cut(texts: Sequence[str]) -> Cut:
 
 
 def spread(codes: IntArray, ends: IntArray, of_code: Sequence[Sequence[int]]) -> tuple[IntArray, IntArray]:
-    """Texts of codes, each of which stands for some numbers, as texts of these numbers.
+    """Replace each code in texts of codes by the numbers that it stands for.
 
     Args:
-        codes: (w,) of all texts one after the other.
-        ends: (t,) where each text ends in `codes`.
-        of_code: what each code stands for, in order.
+        codes: (w,) codes of all texts, one text after the other.
+        ends: (t,) end of each text in `codes`.
+        of_code: numbers of each code, in order.
 
     Returns:
-        The numbers of all texts, and where each text ends in them.
+        The numbers of all texts, and the end of each text in them.
     """
     counts = np.array([len(each) for each in of_code], dtype=np.int64)
     numbers = np.fromiter((number for each in of_code for number in each), np.int64, int(counts.sum()))
@@ -100,7 +99,7 @@ def _words(token: str, texts: Sequence[str]) -> Sequence[str]:
 
 
 Vectors = NDArray[np.float32]
-# Numbers that are worked on at once: as many as the processor's caches hold.
+# Size of a block of numbers that fits into the processor's caches.
 _AT_ONCE = 1 << 18
 
 
@@ -110,9 +109,9 @@ class WordRows:
 
     Attributes:
         vectors: (v, d) a vector for each word.
-        rows: (w,) the words of all texts one after the other.
-        starts: (t,) where the words of each text begin in `rows`.
-        lengths: (t,) how many words each text has.
+        rows: (w,) row of each word of all texts, one text after the other.
+        starts: (t,) start of each text in `rows`.
+        lengths: (t,) number of words of each text.
     """
 
     vectors: Vectors
@@ -121,14 +120,14 @@ class WordRows:
     lengths: IntArray
 
     def of(self, texts: IntArray, length: int) -> Vectors:
-        """(n, length, d) the vectors of texts that all have so many words."""
+        """(n, length, d) vectors of texts that all have `length` words."""
         positions = self.starts[texts, None] + np.arange(length)
         found: Vectors = self.vectors.take(self.rows.take(positions), axis=0)
         return found
 
 
 def word_rows(words: Cut, index: Mapping[str, Sequence[int]], vectors: Vectors) -> WordRows:
-    """The words of each text that have vectors, by their rows in (v, d) `vectors`; some have two."""
+    """Map the words of texts to their rows in (v, d) `vectors`; a contraction can have two rows."""
     rows, ends = spread(words.words, words.ends, [index.get(word, ()) for word in words.vocabulary])
     lengths = np.diff(ends, prepend=0)
     return WordRows(vectors, rows, ends - lengths, lengths)
@@ -140,19 +139,19 @@ def average(words: WordRows, first: IntArray, second: IntArray) -> FloatArray:
     Args:
         words: the words of all texts.
         first: (n,) indices of texts.
-        second: (n,) those that they are compared with.
+        second: (n,) indices of the texts to compare with.
 
     Returns:
-        (n,) in [-1, 1]; NaN where a text has no word with a vector.
+        (n,) cosines in [-1, 1]; NaN if a text has no word with a vector.
     """
     # The sum has the direction of the mean.
     return cosines(_of_each(words, lambda vectors: vectors.sum(axis=1)), first, second)
 
 
 def extrema(words: WordRows, first: IntArray, second: IntArray) -> FloatArray:
-    """EXT: cosine of the vectors of extremes; each dimension's is the maximum if it is at least |minimum|.
+    """EXT: cosine of the vectors of extremes: in each dimension the maximum if it is at least |minimum|.
 
-    Arguments and result as of `average`. Source: Forgues et al. 2014, as in Liu et al. 2016.
+    Arguments and result as in `average`. Source: Forgues et al. 2014, as in Liu et al. 2016.
     """
     return cosines(_of_each(words, _extreme), first, second)
 
@@ -160,14 +159,14 @@ def extrema(words: WordRows, first: IntArray, second: IntArray) -> FloatArray:
 def greedy(words: WordRows, first: IntArray, second: IntArray) -> FloatArray:
     """GRD: ½ (G(a, b) + G(b, a)), where G(a, b) is the mean over words of a of the best cosine in b.
 
-    Arguments and result as of `average`. Source: Rus & Lintean 2012, as in Liu et al. 2016.
+    Arguments and result as in `average`. Source: Rus & Lintean 2012, as in Liu et al. 2016.
     """
     lengths = np.linalg.norm(words.vectors, axis=1, keepdims=True)
     of_unit = replace(words, vectors=words.vectors / np.maximum(lengths, np.finfo(np.float32).tiny))
     found = np.full(len(first), np.nan)
     a, b = words.lengths[first], words.lengths[second]
     both = np.flatnonzero((a > 0) & (b > 0))
-    # Pairs of equal lengths side by side need no padding.
+    # Batches of pairs with equal lengths need no padding.
     for some, m, n in _alike(both, a, b, words.vectors.shape[1]):
         cosine = of_unit.of(first[some], m) @ of_unit.of(second[some], n).transpose(0, 2, 1)  # (p, m, n)
         found[some] = (cosine.max(axis=2).mean(axis=1) + cosine.max(axis=1).mean(axis=1)) / 2
@@ -175,15 +174,15 @@ def greedy(words: WordRows, first: IntArray, second: IntArray) -> FloatArray:
 
 
 def cosines(vectors: Vectors, first: IntArray, second: IntArray) -> FloatArray:
-    """Cosines of pairs of vectors.
+    """Compute cosines of pairs of vectors.
 
     Args:
         vectors: (t, d).
         first: (n,) rows.
-        second: (n,) those that they are compared with.
+        second: (n,) rows to compare with.
 
     Returns:
-        (n,) in [-1, 1]; NaN where a vector is 0 or not finite.
+        (n,) cosines in [-1, 1]; NaN if a vector is 0 or not finite.
     """
     lengths = np.linalg.norm(vectors, axis=1).astype(np.float64)
     products = np.empty(len(first))
@@ -204,7 +203,7 @@ def _extreme(vectors: Vectors) -> Vectors:
 
 
 def _of_each(words: WordRows, reduce: Callable[[Vectors], Vectors]) -> Vectors:
-    """(t, d) each text's (n, m, d) vectors as one; 0 of no words."""
+    """(t, d) one vector per text, reduced from its words' vectors; 0 without words."""
     found = np.zeros((len(words.lengths), words.vectors.shape[1]), np.float32)
     filled = np.flatnonzero(words.lengths)
     for some, length, _ in _alike(filled, words.lengths, np.zeros_like(words.lengths), found.shape[1]):
@@ -213,7 +212,7 @@ def _of_each(words: WordRows, reduce: Callable[[Vectors], Vectors]) -> Vectors:
 
 
 def _alike(rows: IntArray, a: IntArray, b: IntArray, size: int) -> Iterator[tuple[IntArray, int, int]]:
-    """These rows by their two lengths, few enough at once for the caches."""
+    """Yield batches of rows with equal lengths `a` and `b`, small enough for the caches."""
     order = rows[np.lexsort((b[rows], a[rows]))]
     changes = np.flatnonzero((np.diff(a[order]) != 0) | (np.diff(b[order]) != 0)) + 1
     for same in np.split(order, changes) if len(order) else ():

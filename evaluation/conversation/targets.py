@@ -1,9 +1,9 @@
-"""What a chatbot is to learn of each utterance besides its words: emotions, and its meaning as a vector.
+"""Training targets of EI models: emotions and a sentence vector for each utterance.
 
-Neural.chat's EI models learn to tell them from what they have read (Ghandeharioun et al. 2019, section 3.1);
+Neural.chat's EI models learn to predict them from the dialogue so far (Ghandeharioun et al. 2019, section 3.1).
 `python -m evaluation targets` writes the file that `python -m chatbots hierarchical train` reads: `.npz` with
-`keys`, a number for each text; `emotions` and `semantics`, a row for each; `about`, JSON with the encoders'
-names.
+`keys`, a number for each text; `emotions` and `semantics`, a row for each text; `about`, JSON with the names of
+the encoders.
 """
 
 import gzip
@@ -27,13 +27,13 @@ KEPT = 0.95
 
 @dataclass(frozen=True, slots=True)
 class Targets:
-    """What the encoders say of different texts.
+    """Targets of distinct texts.
 
     Attributes:
-        keys: a number for each text, (k,).
-        emotions: probabilities, (k, e).
-        semantics: reduced vectors, (k, s).
-        about: the encoders' names.
+        keys: (k,) a number for each text.
+        emotions: (k, e) probabilities.
+        semantics: (k, s) reduced vectors.
+        about: names of the encoders.
     """
 
     keys: NDArray[np.uint64]
@@ -42,7 +42,7 @@ class Targets:
     about: dict[str, object]
 
     def to_npz(self) -> bytes:
-        """The file, with numbers of half precision."""
+        """Content of the `.npz` file, with numbers of half precision."""
         content = io.BytesIO()
         np.savez(
             content,
@@ -55,12 +55,12 @@ class Targets:
 
 
 def key_of(text: str) -> int:
-    """A number for a text; `chatbots.hierarchical.corpus` has the same."""
+    """Number of a text, computed as in `chatbots.hierarchical.corpus`."""
     return int.from_bytes(hashlib.blake2b(text.strip().encode(), digest_size=8).digest(), "big")
 
 
 def read_texts(paths: Iterable[Path]) -> Iterator[str]:
-    """Every text of JSON Lines of conversations or messages; lines that are neither are skipped.
+    """Read every text of JSON Lines files of conversations or messages; other lines are skipped.
 
     Raises:
         OSError: a file cannot be read.
@@ -88,17 +88,17 @@ def _texts(line: str) -> Iterator[str]:
 def compute_targets(
     texts: Iterable[str], encoders: Encoders, *, by_words: bool = False, kept: float = KEPT
 ) -> Targets:
-    """Emotions and reduced sentence vectors of each different text.
+    """Compute emotions and reduced sentence vectors of each distinct text.
 
     Args:
-        texts: any; one that comes again counts once.
-        encoders: of emotions, and of sentences or words.
-        by_words: whether a sentence is the mean of its words' vectors rather than what a sentence encoder
-            says: much faster, and much less.
+        texts: any texts; repeated ones count once.
+        encoders: encoders of emotions, and of sentences or words.
+        by_words: true to use the mean of the words' vectors instead of a sentence encoder: much faster, but
+            much less informative.
         kept: share of the variance that the reduced vectors keep.
 
     Raises:
-        EncoderError: an encoder that is needed is not here, or there are fewer than two different texts.
+        EncoderError: a needed encoder is missing, or there are fewer than two distinct texts.
     """
     different = list(dict.fromkeys(texts))
     if len(different) < 2:
@@ -133,14 +133,14 @@ def _sentences(texts: Sequence[str], encoders: Encoders, *, by_words: bool) -> t
 
 
 def mean_vectors(texts: Sequence[str], encoder: WordVectors) -> Vectors:
-    """The mean vector of each text.
+    """Compute the mean word vector of each text.
 
     Args:
-        texts: t of them.
-        encoder: with vectors of d numbers.
+        texts: t texts.
+        encoder: word vectors of d numbers.
 
     Returns:
-        (t, d) means over the words that have vectors; zeros where none has.
+        (t, d) means over the words with vectors; zeros without any.
     """
     words = cut(texts)
     index, vectors = encoder.of(words.vocabulary)
@@ -153,16 +153,16 @@ def mean_vectors(texts: Sequence[str], encoder: WordVectors) -> Vectors:
 
 
 def reduced(vectors: Vectors, kept: float) -> Vectors:
-    """Principal components, in units in which their variance sums to 1.
+    """Reduce vectors to principal components, scaled so that their variances sum to at most 1.
 
     A model's squared error per number then lies near 1 / s for any encoder.
 
     Args:
         vectors: (t, d).
-        kept: share of the variance that the components keep at least, in (0, 1].
+        kept: smallest share of the variance that the components keep, in (0, 1].
 
     Returns:
-        (t, s) as few components as keep it.
+        (t, s) the fewest components that keep this share.
 
     Raises:
         EncoderError: all vectors are the same.

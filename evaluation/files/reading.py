@@ -1,8 +1,7 @@
-"""Reading columns of a CSV file; every error names the line and the column.
+"""Reading tables from CSV and JSON Lines files; every error names the line and the column.
 
-Rows of a CSV file with a header, or of JSON Lines, each with where it stands.
-
-Values of a file that look like codes for "no answer": whoever knows the data must say what they are.
+`missing_value_codes` finds values that look like codes for "no answer"; only a person who knows the data can
+say whether they are.
 """
 
 import csv
@@ -21,17 +20,17 @@ T = TypeVar("T")
 
 _TRUE = {"1", "true", "yes"}
 _FALSE = {"0", "false", "no"}
-_LARGEST = 1e100  # squares of what lies beyond, and sums of them, can leave the range of a float
+_LARGEST = 1e100  # squares of larger numbers, and their sums, can leave the range of a float
 
 
 _WHOLE = re.compile(r"[+-]?[0-9]+")
 _DECIMAL = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)(e[+-]?[0-9]+)?", re.IGNORECASE)
 _NOT_FINITE = re.compile(r"[+-]?(nan|inf|infinity)", re.IGNORECASE)
-_LONGEST = 4_000  # digits; Python refuses to read somewhat more as a number
+_LONGEST = 4_000  # digits; Python's own limit for numbers is slightly higher
 
 
 class FileError(ValueError):
-    """A file that cannot be used, with where and why."""
+    """A file that cannot be used; the message says where and why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +48,14 @@ class Table:
     columns: dict[str, list[str]]
 
     def without(self, column: str, values: Sequence[str]) -> "Table":
-        """The rows whose cell in this column is none of these values.
+        """Drop rows with one of these values in this column.
 
         Args:
-            column: one of those that were read.
-            values: as they stand in the file.
+            column: name of a column of this table.
+            values: values as written in the file.
 
         Raises:
-            FileError: no row is left.
+            FileError: no row remains.
         """
         keep = [row for row, cell in enumerate(self.columns[column]) if cell not in values]
         if not keep:
@@ -65,14 +64,14 @@ class Table:
         return Table(self.path, [self.lines[row] for row in keep], columns)
 
     def converted(self, column: str, convert: Callable[[str], T]) -> list[T]:
-        """One column through `convert`, in the order of the rows.
+        """Convert the cells of one column, in the order of the rows.
 
         Args:
-            column: one of those that were read.
-            convert: makes a value of a cell, or raises `ValueError` that says what is wrong.
+            column: name of a column of this table.
+            convert: converts a cell, or raises `ValueError` with the reason.
 
         Raises:
-            FileError: `convert` raised `ValueError`; names line and column and gives its message.
+            FileError: `convert` raised `ValueError`; names line, column and reason.
         """
         values = []
         for line, text in zip(self.lines, self.columns[column], strict=True):
@@ -88,12 +87,12 @@ def read_table(path: Path, columns: Sequence[str], may_lack: Sequence[str] = ())
 
     Args:
         path: the file.
-        columns: those that it must have, with a value in each row.
-        may_lack: others that are read if it has them; their cells may be empty.
+        columns: required columns, with a value in each row.
+        may_lack: optional columns; their cells may be empty.
 
     Raises:
-        FileError: no such file, not UTF-8, no header, a missing column, a row of other length than the
-            header, an empty cell in a named column, or no rows.
+        FileError: no such file, not UTF-8, no header, a missing column, a row with another length than the
+            header, an empty cell in a required column, or no rows.
     """
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
@@ -166,10 +165,10 @@ def _cells(
 
 
 def boolean(text: str) -> bool:
-    """1, true or yes; 0, false or no; in any case.
+    """Parse a boolean: 1, true or yes; 0, false or no; upper or lower case.
 
     Raises:
-        ValueError: the text is none of these; names it.
+        ValueError: any other text; names it.
     """
     if text.casefold() in _TRUE | _FALSE:
         return text.casefold() in _TRUE
@@ -177,10 +176,10 @@ def boolean(text: str) -> bool:
 
 
 def whole_number(text: str) -> int:
-    """An integer in ASCII digits, perhaps with a sign, of at most 64 bits.
+    """Parse an integer of at most 64 bits in ASCII digits, with an optional sign.
 
     Raises:
-        ValueError: the text is none; names it.
+        ValueError: any other text; names it.
     """
     if not _WHOLE.fullmatch(text) or len(text) > _LONGEST:
         raise ValueError(f"'{text}' is not a whole number{_plainly(text)}.")
@@ -191,10 +190,10 @@ def whole_number(text: str) -> int:
 
 
 def number(text: str) -> float:
-    """A decimal number whose square is finite, too.
+    """Parse a decimal number whose square is finite.
 
     Raises:
-        ValueError: the text is none; names it.
+        ValueError: any other text; names it.
     """
     if _NOT_FINITE.fullmatch(text):
         raise ValueError(f"'{text}' is not a finite number.")
@@ -207,16 +206,16 @@ def number(text: str) -> float:
 
 
 def _plainly(text: str) -> str:
-    """How to write what only looks like a number, with other digits, underscores or a comma."""
+    """Advice for a text that only looks like a number (other digits, underscores, a comma); else empty."""
     looks = any(sign.isdigit() for sign in text) and not any(sign.isalpha() for sign in text)
     return "; write it with the digits 0 to 9 and a point" if looks else ""
 
 
 def number_from_zero(text: str) -> float:
-    """A finite decimal number that is not negative.
+    """Parse a finite decimal number that is not negative.
 
     Raises:
-        ValueError: the text is none; names it.
+        ValueError: any other text; names it.
     """
     value = number(text)
     if value < 0:
@@ -225,14 +224,14 @@ def number_from_zero(text: str) -> float:
 
 
 Row = tuple[str, Mapping[str, Any]]
-"""Where a row stands, as errors say it, and its cells; those of CSV are text."""
+"""Location of a row for error messages, and its cells; cells of CSV are text."""
 
 
 def read_rows(path: Path) -> Iterator[Row]:
-    """The rows of a file, JSON Lines if it ends in `.jsonl`, else CSV.
+    """Read the rows of a file: JSON Lines if its name ends in `.jsonl`, otherwise CSV.
 
     Raises:
-        FileError: no such file, not UTF-8, or a line that is no row; names the line.
+        FileError: no such file, not UTF-8, or an invalid line; names the line.
     """
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
@@ -276,10 +275,10 @@ _ABOVE = {88, 98, 99, 888, 998, 999, 9999}
 
 
 def missing_value_codes(values: Iterable[str]) -> list[str]:
-    """Those of the distinct values that look like codes for a missing rating, in order.
+    """Find distinct values that look like codes for a missing rating, in order.
 
-    Words such as "N/A" or "don't know" at the beginning of a value; and numbers such as -99 or 999 that lie
-    apart from all others: below 0 where no other is, or more than twice as large as the others.
+    These are values that begin with words such as "N/A" or "don't know", and outlying numbers such as -99 or
+    999: negative if no other number is, or more than twice as large as the others.
     """
     distinct = sorted(set(values))
     numbers = {value: number for value in distinct if (number := _number(value)) is not None}

@@ -1,8 +1,7 @@
-"""Numbers as everything prints them: a minus sign, never a p of 0, and no end of a line before a unit.
+"""Formatting of numbers, LaTeX tables and CSV files.
 
-Text, numbers and tables in LaTeX that needs no package. What others wrote is printed, never run.
-
-Text in CSV files that a spreadsheet program may open.
+Numbers have a minus sign, p-values are never 0, and no line breaks before a unit. LaTeX needs no package.
+Untrusted text is escaped: LaTeX never runs it as commands, spreadsheets never as formulas.
 """
 
 import csv
@@ -17,36 +16,36 @@ NO_BREAK = "\u00a0"
 
 
 def figure(value: float, digits: int = 1) -> str:
-    """A number with so many digits; zero has no sign."""
+    """Format a number with this number of decimals; zero has no sign."""
     return f"{round(value, digits) + 0.0:.{digits}f}".replace("-", MINUS)
 
 
 def signed(value: float, digits: int = 1) -> str:
-    """The same with a plus before what is above zero."""
+    """Format a number like `figure`, with a plus sign if it is positive."""
     shown = figure(value, digits)
     return f"+{shown}" if not shown.startswith(MINUS) and float(shown) > 0 else shown
 
 
 def p_value(p: float | None) -> str:
-    """A p-value with three digits, as papers have it; the smallest is a bound."""
+    """Format a p-value with three digits, as papers do; the smallest is "< 0.001"."""
     if p is None:
         return "unknown"
     return "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
 def p_equals(p: float | None) -> str:
-    """The same in a sentence: p = 0.042, p < 0.001."""
+    """Format a p-value for a sentence: p = 0.042, p < 0.001."""
     shown = p_value(p)
     return f"p {shown}" if shown.startswith("<") else f"p = {shown}"
 
 
 def percent(share: float) -> str:
-    """A level or a share as it stands in sentences: 95 %."""
+    """Format a level or a share for a sentence: 95 %."""
     return with_unit(f"{100 * share:g}", "%")
 
 
 def with_unit(number: str, unit: str) -> str:
-    """Both on one line, however narrow the page: 95 %, 12 ms."""
+    """Join a number and its unit by a space that does not break: 95 %, 12 ms."""
     return f"{number}{NO_BREAK}{unit}"
 
 
@@ -54,25 +53,25 @@ _SPECIAL = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%",
     "_": r"\_", "^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "<": r"\textless{}",
     ">": r"\textgreater{}", "|": r"\textbar{}", '"': "''", "`": r"\`{}", NO_BREAK: "~",
-    # After the end of a row these would be its options.
+    # At the start of a row LaTeX would read these as options of the row end.
     "[": "{[}", "*": "{*}",
 }  # fmt: skip
 UNKNOWN = "--"
 
 
 def escaped(text: str) -> str:
-    """Text of others as LaTeX prints it: no command of theirs runs, no line of theirs begins a new one."""
+    """Escape untrusted text for LaTeX, so that it cannot contain commands or line breaks."""
     plain = re.sub(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+", " ", text)
     return "".join(_SPECIAL.get(character, character) for character in plain)
 
 
 def number(value: float | None, digits: int = 1) -> str:
-    """With a minus sign, not a hyphen, and no minus before zero; a dash where there is none."""
+    """Format a number for LaTeX, with a minus sign in math mode; a dash for None."""
     return UNKNOWN if value is None else figure(value, digits).replace(MINUS, "$-$")
 
 
 def estimate(cell: Mapping[str, Any], value: str = "value", digits: int = 1) -> str:
-    """A number under this key, with the ends of its interval in brackets if it has one."""
+    """Format the number under this key for LaTeX, with its interval in brackets if there is one."""
     if cell.get(value) is None:
         return UNKNOWN
     ends = f" [{number(cell['low'], digits)}, {number(cell['high'], digits)}]" if "low" in cell else ""
@@ -80,7 +79,7 @@ def estimate(cell: Mapping[str, Any], value: str = "value", digits: int = 1) -> 
 
 
 def p(value: float | None) -> str:
-    """A p-value with three digits."""
+    """Format a p-value for LaTeX with three digits; a dash for None."""
     return UNKNOWN if value is None else p_value(value).replace("<", "$<$")
 
 
@@ -92,14 +91,14 @@ def table(
     *,
     above: Sequence[str] = (),
 ) -> str:
-    """A tabular; what it shows is said in a comment above.
+    """Make a LaTeX tabular, with notes in a comment above it.
 
     Args:
         alignment: a letter for each column.
         head: titles of the columns, escaped.
-        rows: of each its cells, escaped.
-        notes: for the comment, as plain text.
-        above: rows of one cell over the head, escaped.
+        rows: cells of each row, escaped.
+        notes: text of the comment, plain.
+        above: rows of one cell above the head, escaped.
     """
     lines = [" & ".join(row) + r" \\" for row in rows]
     return "\n".join(
@@ -118,7 +117,7 @@ def table(
     )
 
 
-# A spreadsheet takes a cell that begins so for a formula, and runs it; some also if it is full-width.
+# Spreadsheets run a cell that begins with one of these as a formula; some do so for full-width signs.
 _FORMULA_STARTS = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20", "\t", "\r", "\n")
 _MAY_BE_ONE = frozenset((*_FORMULA_STARTS, "'"))
 _NUMBERS = frozenset((int, float, type(None)))
@@ -128,9 +127,9 @@ _AS_IN_JSON: Mapping[object, object] = {True: "true", False: "false", None: None
 
 
 def harmless(text: str) -> str:
-    """The text as a cell that no spreadsheet runs: an apostrophe goes before what looks like a formula.
+    """Make a cell that no spreadsheet runs, by an apostrophe before anything that looks like a formula.
 
-    A text that has such an apostrophe already gets one more, so that `original` gives every text back.
+    A text that already has such an apostrophe gets another one, so that `original` restores every text.
 
     Args:
         text: any text, untrusted.
@@ -139,7 +138,7 @@ def harmless(text: str) -> str:
 
 
 def original(cell: str) -> str:
-    """The text that `harmless` made this cell of.
+    """Restore the text from a cell made by `harmless`.
 
     Args:
         cell: as read from a CSV file.
@@ -148,19 +147,19 @@ def original(cell: str) -> str:
 
 
 def csv_text(rows: Iterable[Sequence[object]]) -> str:
-    """Rows as CSV text without live formulas.
+    """Write rows as CSV text without live formulas.
 
     Args:
-        rows: cells as in `cell`, in each row as many; a header is the first row.
+        rows: values as in `cell`, equally many in each row; the first row is the header.
     """
     return csv_of(zip(*rows, strict=True))
 
 
 def csv_of(columns: Iterable[Sequence[object]]) -> str:
-    """The same of columns, all of them equally long.
+    """Write equally long columns as CSV text without live formulas.
 
-    Of millions of values nearly all stand as they are, which is found out column by column: to look at each
-    by itself would take half of the time.
+    Nearly all values need no change. That is checked column by column, since a check of each single value
+    would take half of the time.
     """
     buffer = io.StringIO()
     csv.writer(buffer).writerows(zip(*map(_cells, columns), strict=True))
@@ -168,7 +167,7 @@ def csv_of(columns: Iterable[Sequence[object]]) -> str:
 
 
 def _cells(column: Sequence[object]) -> Iterable[object]:
-    """What `cell` makes of each value."""
+    """Apply `cell` to each value, skipping columns that need no change."""
     kinds = set(map(type, column))
     if kinds <= _NUMBERS:
         return column
@@ -182,7 +181,7 @@ def _cells(column: Sequence[object]) -> Iterable[object]:
 
 
 def cell(value: object) -> object:
-    """A value as it stands in a CSV file: untrusted texts without live formulas, truth values as in JSON.
+    """Convert a value for a CSV file: untrusted texts without live formulas, truth values as in JSON.
 
     Args:
         value: text, number, truth value or None (an empty cell).

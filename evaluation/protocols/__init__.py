@@ -1,8 +1,8 @@
-"""Published evaluation protocols: their rules, their level of intervals, and what they found.
+"""Published evaluation protocols: their rules, their level of intervals, and their results.
 
-Each is one JSON file here. A rule names a fact of a study (a field of `Talks` or `Judging`), what the
-protocol asks of it, and the sentence that a report prints where the study departs from it. `published` has
-scores by the keys of a question set, as shown: shares in percent, ratings in points.
+Each protocol is one JSON file here. A rule names a fact of a study (a field of `Talks` or `Judging`), the
+requirement of the protocol, and the sentence that a report prints if the study departs from it. `published`
+has scores by the keys of a question set, as shown: shares in percent, ratings in points.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,18 +22,18 @@ _STRICT = ConfigDict(strict=True, extra="forbid")
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What a protocol asks of one fact. Exactly one of the tests is given.
+    """A protocol's requirement for one fact, with exactly one test.
 
     Attributes:
-        fact: its name.
-        otherwise: the sentence if the test fails, with {value}, the {name} of what has it if there are
-            several, and any other fact in braces.
+        fact: name of the fact.
+        otherwise: the sentence if the test fails, with {value}, the {name} of the system if the fact has a
+            value for each, and any other fact in braces.
         otherwise_one: the sentence if the value is 1.
-        only_if: facts that must have these values for the rule to count.
-        one_of: the values that it may have.
-        at_least: the smallest number; of a list, how many it must have.
-        at_least_of: by name of what has it, in capitals or not, another smallest number.
-        at_most: the largest number; of a list, how many it may have.
+        only_if: facts that must have these values for the rule to apply.
+        one_of: the accepted values.
+        at_least: the smallest number; for a list, its smallest length.
+        at_least_of: by name of a system, in upper or lower case, another smallest number.
+        at_most: the largest number; for a list, its largest length.
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = _STRICT
@@ -48,7 +48,7 @@ class Rule:
     at_most: int | None = None
 
     def sentences(self, facts: Mapping[str, Fact]) -> Iterator[str]:
-        """What to say of a study with these facts; nothing if it keeps the rule."""
+        """Yield a sentence for each departure of a study with these facts from the rule."""
         if any(facts[name] != value for name, value in (self.only_if or {}).items()):
             return
         value = facts[self.fact]
@@ -72,9 +72,9 @@ class Published:
     """A system of the publication.
 
     Attributes:
-        system: its name there.
+        system: name of the system in the publication.
         scores: by key of a score, its value as shown.
-        measures: by name, measures of the system other than people's, such as its perplexity.
+        measures: by name, automatic measures of the system, such as its perplexity.
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = _STRICT
@@ -86,7 +86,7 @@ class Published:
 
 @dataclass(frozen=True, slots=True)
 class PublishedAgreement:
-    """How far the raters of the publication agreed about one question.
+    """Agreement of the publication's raters about one question.
 
     Attributes:
         percent: agreeing pairs of ratings, in percent, as printed.
@@ -101,11 +101,11 @@ class PublishedAgreement:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """How far conversations of one system differ in the score with which a report begins.
+    """Spread between conversations of one system in the first score of a report.
 
     Attributes:
         points: standard deviation between conversations, as the score is shown.
-        source: what of the publication says so.
+        source: place in the publication.
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = _STRICT
@@ -116,21 +116,21 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class Protocol:
-    """How a publication evaluated, and what it found.
+    """Method and results of a publication.
 
     Attributes:
-        key: of the file.
+        key: name of the file.
         title: name for people.
         source: the publication.
         evaluation: what is judged.
-        question_sets: keys of the sets that it asked, or that say the same; its published scores are of them.
-        asks: what is asked in it.
+        question_sets: keys of its question sets, or equivalent ones; the published scores belong to them.
+        asks: its asks.
         level: nominal coverage of its intervals.
-        rules: what it asks of a study.
+        rules: requirements for a study.
         published: the systems that it scored.
-        relations: by other measure, by key of a score, what it published of how the two go together.
-        agreement: by key of a question, how far its raters agreed.
-        spread: of its score between conversations, by which a study can be planned.
+        relations: by other measure, by key of a score, the published relation of the two.
+        agreement: by key of a question, the agreement of its raters.
+        spread: spread of its score between conversations, for planning a study.
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = _STRICT
@@ -149,7 +149,7 @@ class Protocol:
     spread: Spread | None = None
 
     def deviations(self, study: Talks | Judging, asks: Sequence[AskFact]) -> list[str]:
-        """Each departure of a study that asks this, in a sentence; none if the study follows it."""
+        """List each departure of a study with these asks, in a sentence; empty if it follows the protocol."""
         facts = asdict(study)
         by_rules = [sentence for rule in self.rules for sentence in rule.sentences(facts)]
         names_first = any(rule.fact == "question_set" for rule in self.rules)
@@ -166,30 +166,30 @@ def _format_value(value: Fact) -> str:
 
 @cache
 def protocols() -> Mapping[str, Protocol]:
-    """By key, every protocol that has a file here; in the order of the keys."""
+    """All protocols with a file here, by key, in the order of the keys."""
     adapter = TypeAdapter(Protocol)
     found = [adapter.validate_json(path.read_text()) for path in sorted(_FOLDER.glob("*.json"))]
     return {protocol.key: protocol for protocol in found}
 
 
 OWN_DESIGN = Protocol("", "", "", Evaluation.INTERACTIVE, (), (), 0.95, ())
-"""In place of a protocol, of a study that follows none: nothing is asked of it, nothing was published."""
+"""Null protocol of a study that follows none: no rules, no published scores."""
 
 
 def protocol_named(key: str) -> Protocol:
-    """The protocol with this key; `OWN_DESIGN` of none."""
+    """The protocol with this key; `OWN_DESIGN` for an empty key."""
     return protocols()[key] if key else OWN_DESIGN
 
 
 def conformance(design: Design, study: Talks | Judging) -> dict[str, Any]:
-    """What a report says of the protocol of its study: its key, its title, and each departure from it."""
+    """Part of a report about the study's protocol: its key, its title, and each departure from it."""
     protocol = protocol_named(design.protocol)
     deviations = protocol.deviations(study, design.asks) if design.protocol else []
     return {"protocol_key": protocol.key, "protocol": protocol.title, "deviations": deviations}
 
 
 def spread_of(evaluation: Evaluation, question_set: str) -> tuple[Spread, str] | None:
-    """How far conversations differed in a publication that asked the same, and the title of its protocol."""
+    """Spread between conversations in a publication with this question set, and its protocol's title."""
     for each in protocols().values():
         if each.evaluation == evaluation and question_set in each.question_sets and each.spread:
             return each.spread, each.title
@@ -197,9 +197,9 @@ def spread_of(evaluation: Evaluation, question_set: str) -> tuple[Spread, str] |
 
 
 def protocol_with_scores(key: str, question_set: str) -> Protocol | None:
-    """The protocol whose published scores stand beside those of a study made by it; None if it has none.
+    """The protocol with this key if a report can show its published scores for comparison, else None.
 
-    Scores of other questions than the protocol's are not comparable with them.
+    Scores of other question sets than the protocol's are not comparable.
     """
     protocol = protocol_named(key)
     return protocol if protocol.published and question_set in protocol.question_sets else None

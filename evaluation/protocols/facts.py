@@ -1,7 +1,4 @@
-"""What rules of a protocol look at: how a study was run, as far as a report knows it.
-
-Where what a study asks departs from what its protocol asks.
-"""
+"""Facts about a study, as a report knows them, that the rules of a protocol check, and deviations of its asks."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,30 +7,30 @@ from enum import StrEnum
 from evaluation.questions import QUESTION_SETS
 
 HUMAN = "Human"
-"""What the people are called as a system who talked with each other: the ceiling of what a bot can reach."""
+"""System name of people who talked with each other: an upper bound for bots."""
 
 
 class Evaluation(StrEnum):
-    """What is judged: replies to the workers themselves, those to others, or two of these side by side."""
+    """Kind of evaluation: replies to the workers themselves, replies to others, or two side by side."""
 
     INTERACTIVE = "interactive"
     STATIC = "static"
-    """Responses to contexts that are the same for all."""
+    """Responses to contexts that are the same for all systems."""
     READ = "read"
-    """Conversations of others, turn by turn: to be compared with interactive scores."""
+    """Conversations of others, turn by turn, for comparison with interactive scores."""
     PAIRWISE = "pairwise"
 
 
 @dataclass(frozen=True, slots=True)
 class AskFact:
-    """One thing that a study asks, or a protocol.
+    """One ask of a study or of a protocol.
 
     Attributes:
-        question_set: key of the questions.
-        about: what they are about, as asks have it.
-        moment: when those who talk are asked; empty of readers.
-        required: whether there is no end without the answers.
-        title: of the questions; empty in files of protocols, whose questions ship.
+        question_set: key of the question set.
+        about: subject of the ask.
+        moment: when chatters are asked; empty for readers.
+        required: true if the work cannot be finished without the answers.
+        title: title of the questions; empty in files of protocols, whose questions come with Turnwise.
     """
 
     question_set: str
@@ -45,11 +42,11 @@ class AskFact:
 
 @dataclass(frozen=True, slots=True)
 class Design:
-    """What a study is by its plan.
+    """Design of a study.
 
     Attributes:
-        protocol: key of the published protocol by which it was made; empty of an own design.
-        asks: what it asks about what is said or shown, what its report begins with first.
+        protocol: key of the published protocol that it follows; empty for none.
+        asks: its asks about texts, in the order of the report.
     """
 
     protocol: str = ""
@@ -58,21 +55,21 @@ class Design:
 
 @dataclass(frozen=True, slots=True)
 class Talks:
-    """How a study in which workers talk with chatbots was run.
+    """Facts of a study in which workers talk with chatbots.
 
     Attributes:
-        bot_opens: whether the chatbot speaks first.
+        bot_opens: true if the chatbot speaks first.
         opening_text: the scripted opening; "" if there is none.
-        min_turns: turns that a conversation needs, the opening not counted.
-        max_turns: turns that it may have.
-        question_set: key of the questions asked.
-        blind: whether workers do not learn which bot they talk to.
+        min_turns: fewest turns of a conversation, without the opening.
+        max_turns: most turns of a conversation.
+        question_set: key of the question set.
+        blind: true if workers do not learn which bot they talk to.
         languages: codes of the languages of the study.
-        conversations: by bot, the finished conversations.
-        unlabelled: replies of finished conversations without a label.
-        most_raters: most workers that labelled the same reply; 0 without labels.
-        primary: the analysis that was declared as the primary one, by its name in `report.analysis`.
-        margin: that was declared as the largest difference that does not matter, in points; 0: none was.
+        conversations: by bot, number of finished conversations.
+        unlabelled: number of replies of finished conversations without a label.
+        most_raters: largest number of workers who labelled one reply; 0 without labels.
+        primary: the declared primary analysis, by its name in `report.label_columns.Analysis`.
+        margin: the declared largest difference that does not matter, in points; 0: none.
     """
 
     bot_opens: bool
@@ -91,27 +88,27 @@ class Talks:
 
 @dataclass(frozen=True, slots=True)
 class Judging:
-    """How a study in which workers judge responses or conversations of others was run.
+    """Facts of a study in which workers judge responses or conversations of others.
 
     Attributes:
-        question_set: key of the questions asked.
-        question_set_title: their title.
-        raters_wanted: raters that the plan wants for each item.
-        items: items of the study, judged or not.
-        items_lacking_raters: those that have fewer.
+        question_set: key of the question set.
+        question_set_title: title of the question set.
+        raters_wanted: planned number of raters for each item.
+        items: number of items, judged or not.
+        items_lacking_raters: number of items with fewer raters than planned.
         languages: codes of the languages of the study.
-        primary: the analysis that was declared as the primary one, by its name in `report.analysis`.
-        contexts: contexts whose responses are judged.
-        context_lengths: how many of them have how many turns.
-        context_set: whose contexts they are.
-        contexts_lacking: by system, contexts to which it has no response.
-        conversations: by system, its conversations that are judged.
-        has_batteries: whether each worker gets a battery; all that follows is 0 otherwise.
-        targets, fillers, repeats: of each battery.
-        reasons: for how many items of each a reason is asked.
-        workers: who judged a whole battery.
-        exclusion_rules: rules that propose whom to exclude.
-        margin: that was declared as the largest difference that does not matter, in points; 0: none was.
+        primary: the declared primary analysis, by its name in `report.label_columns.Analysis`.
+        contexts: number of contexts whose responses are judged.
+        context_lengths: number of contexts by number of turns, in words.
+        context_set: origin of the contexts, in words.
+        contexts_lacking: by system, number of contexts without its response.
+        conversations: by system, number of its judged conversations.
+        has_batteries: true if each worker gets a battery; otherwise all that follows is 0.
+        targets, fillers, repeats: numbers of items of each battery.
+        reasons: number of items of a battery with a question for the reason.
+        workers: number of workers who judged a whole battery.
+        exclusion_rules: number of rules that propose exclusions.
+        margin: the declared largest difference that does not matter, in points; 0: none.
     """
 
     question_set: str
@@ -138,14 +135,14 @@ class Judging:
 
 @dataclass(frozen=True, slots=True)
 class SideBySide(Judging):
-    """How a study in which workers judge two responses or conversations side by side was run.
+    """Facts of a study in which workers judge two responses or conversations side by side.
 
     Attributes:
-        items_per_worker: items in a worker's batch.
-        training_tries: tries at training questions that must all be right; 0: there are none.
-        items_of_pairs: by two systems, the items in which they meet.
-        short_contexts: items whose context has few words (`evaluation.texts.uninformative_contexts`).
-        unknown_contexts: items whose context has the mark of an unknown word.
+        items_per_worker: number of items in a worker's batch.
+        training_tries: number of tries to answer all training questions rightly; 0: no training questions.
+        items_of_pairs: by pair of systems, number of items.
+        short_contexts: number of items with a short context (`evaluation.texts.uninformative_contexts`).
+        unknown_contexts: number of items whose context has the mark of an unknown word.
     """
 
     items_per_worker: int = 0
@@ -174,13 +171,13 @@ _MOMENT = {
 def ask_deviations(
     wanted: Sequence[AskFact], asked: Sequence[AskFact], *, alike: Collection[str], names_first: bool
 ) -> Iterator[str]:
-    """A sentence for each ask that is missing, added, or asked in another way.
+    """Yield a sentence for each ask that is missing, added, or asked in another way.
 
     Args:
-        wanted: what the protocol asks.
-        asked: what the study asks.
-        alike: keys of question sets that the protocol takes for its own; they may stand for its first.
-        names_first: whether a rule of the protocol tells already that the first questions are others.
+        wanted: asks of the protocol.
+        asked: asks of the study.
+        alike: keys of question sets that the protocol accepts in place of its first.
+        names_first: true if a rule of the protocol already reports that the first question set differs.
     """
     wanted, asked = list(wanted), list(asked)
     if wanted and asked and asked[0].question_set != wanted[0].question_set:
@@ -205,12 +202,12 @@ def _named(ask: AskFact) -> str:
 
 
 def _how(found: AskFact, ask: AskFact) -> str:
-    """How it is asked, and how in the paper; empty if that is the same."""
-    told = []
+    """Describe how an ask differs from the paper's; empty if it does not."""
+    differences = []
     if found.moment != ask.moment:
         here, there = (_MOMENT.get(moment, "of readers") for moment in (found.moment, ask.moment))
-        told.append(f"is asked {here} (in the paper, {there})")
+        differences.append(f"is asked {here} (in the paper, {there})")
     if found.required != ask.required:
         words = {True: "must be answered", False: "may be left unanswered"}
-        told.append(f"{words[found.required]} (in the paper, it {words[ask.required]})")
-    return " and ".join(told)
+        differences.append(f"{words[found.required]} (in the paper, it {words[ask.required]})")
+    return " and ".join(differences)

@@ -1,1 +1,1 @@
-"""Signs of how carefully somebody worked, each a pure function of what they did. A sign is no verdict."""
+"""Signs of careless work, as pure functions of what a worker did. A sign is not a verdict."""

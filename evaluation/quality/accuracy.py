@@ -1,7 +1,4 @@
-"""Items with a known answer: whether one is judged rightly, and a share of right ones with its interval.
-
-How far each rater agrees with the others, themselves left out.
-"""
+"""Accuracy of raters: right answers to gold items, and agreement of each rater with the other raters."""
 
 import math
 from collections import defaultdict
@@ -19,12 +16,12 @@ _Z = 1.959963984540054  # of the normal distribution, 97.5 %
 
 
 def is_right(right: Mapping[str, Sequence[object]], answers: Mapping[str, object]) -> bool:
-    """Whether every question with a known answer is answered with a right one.
+    """True if every question with a known answer has a right answer.
 
     Args:
-        right: by question, the right answers. One of them is enough; where several may be chosen, these and
-            no others are.
-        answers: by question, what was answered; absent: it was not asked, or left out.
+        right: by question, the right answers. One of them is enough; for a question with several choices,
+            exactly these must be chosen.
+        answers: by question, the given answer; absent if it was not asked or not answered.
     """
     return all(_fits(wanted, answers.get(question)) for question, wanted in right.items() if wanted)
 
@@ -36,11 +33,11 @@ def _fits(wanted: Sequence[object], given: object) -> bool:
 
 
 def share(right: int, of: int) -> tuple[float, float, float] | Undefined:
-    """The share of right ones with its 95 % interval, by Wilson's score, which holds for few and at the ends.
+    """Share of right answers with its 95 % Wilson score interval, valid for small numbers and near 0 and 1.
 
     Args:
-        right: how many were right, 0 to `of`.
-        of: how many there were.
+        right: number of right answers, 0 to `of`.
+        of: number of answers.
 
     Returns:
         Share, lower and upper end, in [0, 1].
@@ -60,13 +57,13 @@ Answers = Mapping[str, object]
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """A rater against the others, over the items that the rater and at least two others judged.
+    """Agreement of a rater with the others, over items that the rater and at least two others judged.
 
     Attributes:
-        items: how many these are.
-        own: mean share of the others' answers that are like theirs, in [0, 1].
-        others: the same for the others among themselves, on the same items.
-        upper: upper end of the 95 % interval of `own - others`, paired over items; 1 of fewer than 2 items.
+        items: number of these items.
+        own: mean share of the others' answers that equal the rater's, in [0, 1].
+        others: this share among the others, on the same items.
+        upper: upper end of the 95 % interval of `own - others`, paired over items; 1 with fewer than 2 items.
     """
 
     items: int
@@ -76,13 +73,13 @@ class Agreement:
 
 
 def agreements(rows: Sequence[tuple[str, str, Answers]]) -> dict[str, Agreement]:
-    """By rater, how often others answer as they do, beside how often these others answer alike.
+    """Compute the agreement of each rater with the others and of these others among themselves.
 
     Args:
         rows: rater, item and answers by question; a rater judges an item once.
 
     Returns:
-        Who shares no item with two others is left out.
+        By rater; raters who share no item with two others are left out.
     """
     judged: dict[str, list[tuple[str, Answers]]] = defaultdict(list)
     for rater, item, answers in rows:
@@ -95,7 +92,7 @@ def agreements(rows: Sequence[tuple[str, str, Answers]]) -> dict[str, Agreement]
 
 
 def _of_item(given: Sequence[tuple[str, Answers]]) -> Iterator[tuple[str, float, float]]:
-    """Each rater of an item that three or more judged: their agreement, and that of the others."""
+    """Yield each rater of an item with three or more raters, their agreement, and that of the others."""
     n = len(given)
     if n < 3:
         return
@@ -110,7 +107,7 @@ def _of_item(given: Sequence[tuple[str, Answers]]) -> Iterator[tuple[str, float,
 
 
 def _agreement(pairs: FloatArray) -> Agreement:
-    """Of (n, 2) agreements, own and others', item by item."""
+    """Average (n, 2) agreements by item: the rater's, and the others'."""
     own, others = pairs.mean(axis=0).tolist()
     if len(pairs) < 2:
         return Agreement(len(pairs), own, others, 1.0)
@@ -120,7 +117,7 @@ def _agreement(pairs: FloatArray) -> Agreement:
 
 
 def _alike(one: Answers, other: Answers) -> float:
-    """Share of the questions that either answered to which both give the same answer."""
+    """Share of questions with equal answers, among those that at least one of the two answered."""
     asked = one.keys() | other.keys()
     return sum(one.get(key) == other.get(key) for key in asked) / len(asked) if asked else 1.0
 
@@ -128,16 +125,16 @@ def _alike(one: Answers, other: Answers) -> float:
 def alphas(
     rater: Sequence[str], item: Sequence[str], answer: Sequence[object], *, without: str
 ) -> tuple[float | Undefined, float | Undefined]:
-    """Krippendorff's alpha, nominal, of all ratings and of those without one rater.
+    """Krippendorff's nominal alpha of all ratings, and without one rater.
 
     Args:
-        rater: (n,) who rated.
-        item: (n,) what.
-        answer: (n,) how.
-        without: whom to leave out.
+        rater: (n,) raters.
+        item: (n,) rated items.
+        answer: (n,) ratings.
+        without: the rater to leave out.
     """
     from evaluation.rater_agreement.coefficients import (
-        krippendorff_alpha,  # SciPy, which the web server does not wait for
+        krippendorff_alpha,  # imports SciPy, too slow for the start of the web server
     )
 
     keep = np.array([name != without for name in rater])

@@ -1,4 +1,4 @@
-"""From what each worker did to flags, each with the figures that it rests on. A flag is no verdict."""
+"""Quality flags of workers, each with its figures. A flag is not a verdict."""
 
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterator, Mapping, Sequence
@@ -27,7 +27,7 @@ FEWEST_OF_OTHERS = 20
 
 
 class Kind(StrEnum):
-    """What a flag is about."""
+    """Kind of a flag."""
 
     UNREAD = "unread"
     FAST = "fast"
@@ -42,7 +42,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """When a figure becomes a flag. A share of 0, or a chance of 0, never does."""
+    """Thresholds at which a figure becomes a flag; a share or chance of 0 switches a flag off."""
 
     unread_share: float = 0.3
     pace: float = 0.35
@@ -55,17 +55,17 @@ class Thresholds:
 
 @dataclass(frozen=True, slots=True)
 class Judgment:
-    """One judgment as the signs read it.
+    """One judgment, as input of the signs.
 
     Attributes:
-        rater: who.
-        item: what was judged.
-        system: whose words.
+        rater: the rater.
+        item: the judged item.
+        system: the system that said it.
         answers: by question, without free text.
-        ms: how long it took; NaN where it was not measured.
-        words: in what is judged.
-        occasion: 1, or 2 where the same worker judged the item before.
-        key: its name, for evidence.
+        ms: time to the answer in milliseconds; NaN if not measured.
+        words: number of words in the item.
+        occasion: 1, or 2 if the same worker judged the item before.
+        key: key of the judgment, for evidence.
     """
 
     rater: str
@@ -80,7 +80,7 @@ class Judgment:
 
 @dataclass(frozen=True, slots=True)
 class KnownAnswer:
-    """Gold, or an attention check, as one worker judged it."""
+    """A worker's answer to a gold item or to an attention check."""
 
     is_right: bool
     is_check: bool
@@ -89,7 +89,7 @@ class KnownAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """All that one worker did, in its order."""
+    """All work of one worker, in order."""
 
     judgments: Sequence[Judgment] = ()
     known: Sequence[KnownAnswer] = ()
@@ -99,11 +99,11 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """Something about a worker's work that a person should look at.
+    """A finding about a worker's work that a person should look at.
 
     Attributes:
-        kind: what.
-        figures: what it rests on, by name.
+        kind: kind of the flag.
+        figures: the figures behind it, by name.
         evidence: keys of the judgments to look at, if any.
     """
 
@@ -113,11 +113,11 @@ class Flag:
 
 
 def flags(work: Mapping[str, Work], thresholds: Thresholds) -> dict[str, list[Flag]]:
-    """By worker, the flags; who has none is left out.
+    """Compute the flags by worker; workers without flags are left out.
 
     Args:
-        work: by worker, what they did; the others are what each is compared with.
-        thresholds: of the study.
+        work: by worker, their work; each worker is compared with all others.
+        thresholds: thresholds of the study.
     """
     rows = [row for each in work.values() for row in each.judgments if row.occasion == 1]
     found: dict[str, list[Flag]] = defaultdict(list)
@@ -148,7 +148,7 @@ def _peers(rows: Sequence[Judgment], limits: Thresholds) -> Iterator[tuple[str, 
 
 
 def _alphas(rows: Sequence[Judgment], worker: str) -> dict[str, float]:
-    """Alpha of whole answers with and without a worker; nothing where one of them cannot be told."""
+    """Alpha of complete answers with and without a worker; empty if one of the two is undefined."""
     whole, without = alphas(
         [row.rater for row in rows],
         [row.item for row in rows],
@@ -161,7 +161,7 @@ def _alphas(rows: Sequence[Judgment], worker: str) -> dict[str, float]:
 
 
 def _runs(work: Mapping[str, Work], limits: Thresholds) -> Iterator[tuple[str, Flag]]:
-    """Runs that would be rare among others who judge the same systems."""
+    """Flag runs of equal answers that would be rare among other raters of the same systems."""
     patterns = {
         worker: [(row.system, _pattern(row)) for row in own.judgments] for worker, own in work.items()
     }
@@ -191,7 +191,7 @@ def _pattern(row: Judgment) -> Hashable:
 
 
 def _flags_without_peers(own: Work, limits: Thresholds) -> Iterator[Flag]:
-    """What needs no others."""
+    """Flags that need no comparison with other workers."""
     yield from _unread(own, limits)
     yield from _repeats(own, limits)
     yield from _known(own, limits)
@@ -230,7 +230,7 @@ def _repeats(own: Work, limits: Thresholds) -> Iterator[Flag]:
 
 
 def _near(one: object, other: object) -> bool:
-    """Whether two answers are the same, or of a scale one step apart at most."""
+    """True if two answers are equal, or at most one step apart on a scale."""
     if type(one) is int and type(other) is int:
         return abs(one - other) <= 1
     return one == other

@@ -1,13 +1,9 @@
-"""A weak sign that a language model wrote messages: marks and phrases that people rarely type in chats.
+"""Signs of careless or machine-made work: machine-like phrases, runs of equal answers, haste, pasted messages.
 
-No text can be told to be a machine's for certain, and whoever wants to hide it can. So this is the weakest of
-all signs: it never stands alone for anything, and it is for a person to read the messages.
-
-Answering the same again and again: the longest run, its chance, and the entropy.
-
-How fast somebody judges: against what reading takes, and against others on the same items.
-
-Messages that were pasted instead of typed, by counts. A sign, no proof: some people draft elsewhere.
+Machine-like phrases are marks and wordings that people rarely type in chats. No text is certainly a machine's,
+and anyone who wants to hide it can, so this is the weakest sign: a person must read the messages. Pasting is
+a sign, no proof: some people draft elsewhere. Haste is measured against reading speed, and against other
+raters of the same items.
 """
 
 import math
@@ -22,9 +18,9 @@ import numpy as np
 from evaluation.statistics.labels import AnyArray, FloatArray, IntArray, coded
 
 FEWEST = 3
-"""Messages with a mark before it is a sign at all."""
+"""Fewest messages with a mark that are a sign."""
 LEAST_SHARE = 0.3
-"""Share of somebody's messages with a mark from which on it is a sign."""
+"""Smallest share of a person's messages with a mark that is a sign."""
 
 _MARKS = re.compile(
     r"""—|\*\*\S[^*]*\*\*|^\s*(?:[-*•]|\d+[.)])\s+\S.*\n\s*(?:[-*•]|\d+[.)])\s|^\#{1,4}\s
@@ -40,28 +36,28 @@ _MARKS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Marked:
-    """How many messages of somebody carry a mark, of how many."""
+    """Number of a person's messages with a mark, and of all their messages."""
 
     marked: int
     messages: int
 
     @property
     def is_sign(self) -> bool:
-        """Whether enough messages carry a mark, and enough of all."""
+        """True if enough messages have a mark, in number and as a share."""
         return self.marked >= FEWEST and self.marked >= LEAST_SHARE * self.messages
 
 
 def marked(texts: Sequence[str]) -> Marked:
-    """How many of these messages carry a mark of a language model.
+    """Count messages with a mark of a language model.
 
     Args:
-        texts: the messages of one person, in English; in other languages only the marks, not the phrases.
+        texts: the messages of one person. The phrases are English; the punctuation marks hold in any language.
     """
     return Marked(sum(_MARKS.search(text) is not None for text in texts), len(texts))
 
 
 class Run(NamedTuple):
-    """The longest run of one answer: how long, which, and where it begins (from 0)."""
+    """The longest run of one answer: its length, the answer, and its start (from 0)."""
 
     length: int
     answer: Hashable
@@ -69,7 +65,7 @@ class Run(NamedTuple):
 
 
 def longest_run(answers: Sequence[Hashable]) -> Run | None:
-    """The longest run of equal answers, the first of several; None of no answers."""
+    """Find the longest run of equal answers, the first of several; None without answers."""
     best, start = None, 0
     for position, answer in enumerate(answers):
         if answer != answers[start]:
@@ -80,18 +76,18 @@ def longest_run(answers: Sequence[Hashable]) -> Run | None:
 
 
 def chance_of_run(answers: int, length: int, share: float) -> float:
-    """An upper bound of the chance of such a run in independent answers.
+    """Upper bound of the probability of a run in independent answers.
 
-    By Boole's inequality: a run begins at one of `answers - length + 1` positions, at each with the chance
-    share^length. It never makes a run look rarer than it is.
+    By Boole's inequality: a run begins at one of `answers - length + 1` positions, each with the probability
+    share^length. So a run never looks rarer than it is.
 
     Args:
-        answers: how many were given.
-        length: of the run.
-        share: with which others give this answer, in [0, 1].
+        answers: number of answers.
+        length: length of the run.
+        share: share of other raters' answers that equal this one, in [0, 1].
 
     Returns:
-        At most 1; 0 answers have no run.
+        A bound of at most 1; 0 if the run cannot fit.
     """
     if not 0 < length <= answers:
         return 0.0
@@ -99,25 +95,25 @@ def chance_of_run(answers: int, length: int, share: float) -> float:
 
 
 def entropy(answers: Sequence[Hashable]) -> float:
-    """Shannon's entropy of the answers, in bits: 0 where all are the same, 1 where two are as frequent."""
+    """Shannon entropy of the answers in bits: 0 if all are equal, 1 for two equally frequent answers."""
     total = len(answers)
     return -sum(n / total * math.log2(n / total) for n in Counter(answers).values()) + 0.0
 
 
 WORDS_A_MINUTE = 700.0
-"""Adults read 238 words a minute (Brysbaert 2019); who takes a third of that time has skimmed at best."""
+"""Adults read 238 words a minute (Brysbaert 2019); anyone three times as fast has skimmed at best."""
 
 
 def unread(answer_ms: FloatArray, words: FloatArray, *, words_a_minute: float = WORDS_A_MINUTE) -> IntArray:
-    """Which judgments came before what is judged can have been read.
+    """Find judgments that came too soon for the item to have been read.
 
     Args:
-        answer_ms: (n,) from being shown to the answer; NaN where it was not measured.
-        words: (n,) in what is judged.
-        words_a_minute: faster than this nobody reads.
+        answer_ms: (n,) time from display to answer; NaN if not measured.
+        words: (n,) number of words in the item.
+        words_a_minute: fastest reading speed.
 
     Returns:
-        Their rows.
+        Rows of these judgments.
     """
     with np.errstate(invalid="ignore"):
         return np.flatnonzero(answer_ms < words / words_a_minute * 60_000)
@@ -126,17 +122,17 @@ def unread(answer_ms: FloatArray, words: FloatArray, *, words_a_minute: float = 
 def paces(
     rater: Sequence[str] | AnyArray, item: AnyArray, answer_ms: FloatArray
 ) -> dict[str, tuple[float, int]]:
-    """By rater, the median of their time over the median time of the others on the same item.
+    """Compute each rater's pace: the median ratio of their time to the median of the others on the same item.
 
-    So items that take everybody long make nobody slow. 0.5 is twice as fast as the others.
+    Long items therefore make no rater look slow. A pace of 0.5 is twice as fast as the others.
 
     Args:
-        rater: (n,) who judged.
-        item: (n,) what.
-        answer_ms: (n,) how long it took; NaN where it was not measured.
+        rater: (n,) raters.
+        item: (n,) judged items.
+        answer_ms: (n,) time to the answer; NaN if not measured.
 
     Returns:
-        With the number of items that tell; who shares no timed item with another is left out.
+        By rater, the pace and the number of items behind it; raters without a shared timed item are left out.
     """
     known = ~np.isnan(answer_ms) & (answer_ms > 0)
     raters, who = coded(np.asarray(rater, dtype=object)[known])
@@ -154,7 +150,7 @@ def paces(
 FEWEST_MESSAGES = 3
 SHARE_OF_MESSAGES = 0.3
 LEAST_CHARACTERS = 20
-"""Below that somebody may have pasted a name or an address."""
+"""Shorter pasted texts may be a name or an address."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,9 +158,9 @@ class Message:
     """One message.
 
     Attributes:
-        characters: of the text that was sent.
-        pasted: characters that came in by pasting.
-        typing_ms: time of typing, in milliseconds.
+        characters: length of the sent text.
+        pasted: number of pasted characters.
+        typing_ms: typing time, in milliseconds.
     """
 
     characters: int
@@ -173,18 +169,18 @@ class Message:
 
     @property
     def is_pasted(self) -> bool:
-        """Whether at least half of it was."""
+        """True if at least half of the message was pasted."""
         return self.characters >= LEAST_CHARACTERS and 2 * self.pasted >= self.characters
 
 
 @dataclass(frozen=True, slots=True)
 class Pasted:
-    """How many messages were pasted.
+    """Count of pasted messages.
 
     Attributes:
-        pasted: of them.
-        messages: all that were measured.
-        seconds: of typing, for all of them.
+        pasted: number of pasted messages.
+        messages: number of measured messages.
+        seconds: typing time of all messages.
     """
 
     pasted: int
@@ -193,12 +189,12 @@ class Pasted:
 
     @property
     def is_sign(self) -> bool:
-        """Whether enough messages were pasted, and enough of all."""
+        """True if enough messages were pasted, in number and as a share."""
         return self.pasted >= FEWEST_MESSAGES and self.pasted >= SHARE_OF_MESSAGES * self.messages
 
 
 def pasted(messages: Sequence[Message]) -> Pasted:
-    """Count them."""
+    """Count pasted messages."""
     return Pasted(
         sum(each.is_pasted for each in messages),
         len(messages),

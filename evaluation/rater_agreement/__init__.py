@@ -1,0 +1,1 @@
+"""Agreement between raters: alpha, kappa, intraclass correlations, Dawid-Skene, influence of raters."""

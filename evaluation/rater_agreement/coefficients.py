@@ -21,30 +21,30 @@ from evaluation.statistics.interval import Interval, Method, Undefined
 from evaluation.statistics.labels import AnyArray, FloatArray, coded
 
 MANY_VALUES = 64
-"""With more distinct ratings, tables of pairs of values take more time and memory than sums by rating."""
+"""Above this number of distinct ratings, tables of pairs of values cost more than sums by rating."""
 
 
 @dataclass(frozen=True, slots=True)
 class Coefficient:
-    """A coefficient whose rows, one per unit, sum to what it is computed from.
+    """A coefficient that is a function of sums over units.
 
     Attributes:
-        rows: (u, m).
-        statistic: from sums (r, m) to values (r,).
+        rows: (u, m) one row per unit.
+        statistic: function from sums of rows (r, m) to values (r,).
     """
 
     rows: FloatArray
     statistic: Statistic
 
     def value(self) -> float:
-        """The coefficient over all units; NaN if they do not define it."""
+        """The coefficient over all units; NaN if it is undefined."""
         return float(self.statistic(self.rows.sum(axis=0)[None])[0])
 
 
 def percent_pooled(ratings: Ratings) -> float | Undefined:
     """Share of agreeing pairs among all pairs of ratings of the same unit.
 
-    A unit with more raters weighs more. This is the percentage that papers mostly print.
+    A unit with more raters weighs more. Most papers print this percentage.
 
     Returns:
         A share in [0, 1]; `Undefined` if no unit has two ratings.
@@ -72,13 +72,14 @@ def percent_interval(
     """Bootstrap interval of `percent_pooled`: percentiles of resamples of units.
 
     Args:
-        ratings: as there.
+        ratings: as in `percent_pooled`.
         rng: seeded generator.
-        resamples: of units.
+        resamples: number of resamples of units.
         level: coverage in (0, 1).
 
     Returns:
-        An interval of a share in [0, 1]; `Undefined` as there, or if too few resamples have a value.
+        An interval of a share in [0, 1]; `Undefined` as in `percent_pooled`, or if too few resamples have a
+        value.
     """
     missing = _too_little(ratings)
     return missing or _interval(_pooled(ratings), rng, resamples, level, "percentile")
@@ -86,9 +87,9 @@ def percent_interval(
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """Observed and expected disagreement D_o and D_e of Krippendorff; alpha is 1 - D_o / D_e.
+    """Krippendorff's observed and expected disagreement D_o and D_e; alpha is 1 - D_o / D_e.
 
-    Their unit is that of the distance; for nominal ratings both are shares in [0, 1].
+    Both have the unit of the distance; for nominal ratings they are shares in [0, 1].
     """
 
     observed: float
@@ -96,7 +97,7 @@ class Disagreement:
 
 
 def krippendorff_alpha(ratings: Ratings, metric: Metric | FloatArray = Metric.NOMINAL) -> float | Undefined:
-    """Krippendorff's alpha: 1 is perfect agreement, 0 is what chance gives; may be negative.
+    """Krippendorff's alpha: 1 is perfect agreement, 0 is chance agreement; it can be negative.
 
     Args:
         ratings: any number of raters, with missing ratings; a unit with one rating does not count.
@@ -107,7 +108,7 @@ def krippendorff_alpha(ratings: Ratings, metric: Metric | FloatArray = Metric.NO
         Alpha, or `Undefined`: fewer than two units have two ratings, or all ratings that count are the same.
 
     Raises:
-        ValueError: ratings that are no numbers for an ordinal, interval or ratio distance; a negative rating
+        ValueError: ratings that are not numbers for an ordinal, interval or ratio distance; a negative rating
             for the ratio distance; a matrix of the wrong shape.
     """
     parts = disagreement(ratings, metric)
@@ -133,7 +134,7 @@ def disagreement(ratings: Ratings, metric: Metric | FloatArray = Metric.NOMINAL)
 
 
 def _by_tables(ratings: Ratings, metric: Metric | FloatArray) -> Disagreement:
-    """The same from how often each two values meet: the fastest way for few values."""
+    """Disagreement from tables of pairs of values: the fastest method for few values."""
     counts, per_unit = ratings.pairable
     marginals = counts.sum(axis=0)
     n = float(marginals.sum())
@@ -154,17 +155,17 @@ def alpha_interval(
 ) -> Interval | Undefined:
     """Bootstrap interval of alpha, resampling whole units, or clusters of units, with all their ratings.
 
-    Assumes that these are independent. Krippendorff's own bootstrap resamples pairs as if they were
-    independent and gives shorter intervals; this one keeps each unit's ratings together. Resamples in which
-    all ratings are the same leave alpha undefined and are left out, or the answer is `Undefined` if they
-    are more than 5 %.
+    Assumes that units (or clusters) are independent. Krippendorff's bootstrap resamples pairs as if they were
+    independent and gives shorter intervals; this one keeps each unit's ratings together. Resamples with only
+    one distinct rating leave alpha undefined and are dropped; with more than 5 % of them the result is
+    `Undefined`.
 
     Args:
         ratings: the ratings.
         rng: seeded generator.
         metric: distance of two ratings.
-        clusters: (units,) what the unit of each code belongs to, such as the conversation of a turn; None
-            where units have nothing to do with each other.
+        clusters: (units,) the cluster of each unit, such as the conversation of a turn; None if units are
+            independent.
         resamples: at least 100.
         level: nominal coverage, in (0, 1).
         method: "percentile" or "bca".
@@ -197,21 +198,21 @@ def _summed(rows: FloatArray, clusters: AnyArray) -> FloatArray:
 
 
 def alpha_coefficient(ratings: Ratings, metric: Metric | FloatArray = Metric.NOMINAL) -> Coefficient:
-    """Alpha in the form that resampling needs: one row per unit with two ratings or more.
+    """Alpha as a function of sums, for resampling: one row per unit with two ratings or more.
 
     Args:
         ratings: of any units; those with one rating are left out.
         metric: distance of two ratings, or a (values, values) table of distances, at least 0.
 
     Returns:
-        The coefficient, whose `value()` is alpha: at most 1, 0 as by chance, NaN without variation.
+        The coefficient; its `value()` is alpha: at most 1, 0 by chance, NaN without variation.
     """
     build = _by_coincidences if metric is Metric.ORDINAL else _by_disagreement
     return build(ratings.pairable[0], metric, ratings.values)
 
 
 def fleiss_kappa(ratings: Ratings) -> float | Undefined:
-    """Fleiss' kappa for the same number of ratings of every unit; Scott's pi if that number is two.
+    """Fleiss' kappa for units with the same number of ratings; Scott's pi if that number is two.
 
     Chance agreement comes from the pooled shares of the ratings. The raters need not be the same persons.
 
@@ -226,7 +227,7 @@ def fleiss_kappa(ratings: Ratings) -> float | Undefined:
 def free_marginal_kappa(ratings: Ratings) -> float | Undefined:
     """Randolph's kappa: chance agreement is 1 / c for c possible ratings; Bennett's S if raters are two.
 
-    c is `len(ratings.values)`, so use `Ratings.from_counts` where a rating exists that nobody gave.
+    c is `len(ratings.values)`, so use `Ratings.from_counts` if nobody gave one of the possible ratings.
 
     Returns:
         Kappa in [-1 / (c - 1), 1]; `Undefined` if only one rating is possible, or no unit has two ratings.
@@ -239,7 +240,7 @@ def free_marginal_kappa(ratings: Ratings) -> float | Undefined:
 def fleiss_interval(
     ratings: Ratings, rng: Generator, *, resamples: int = RESAMPLES, level: float = LEVEL
 ) -> Interval | Undefined:
-    """Bootstrap interval of `fleiss_kappa`; arguments as of `percent_interval`, `Undefined` also as there."""
+    """Bootstrap interval of `fleiss_kappa`; arguments and `Undefined` as in `percent_interval`."""
     reason = _why_no_fleiss(ratings)
     coefficient = _chance_corrected(ratings.pairable[0], _pooled_chance)
     return reason or _interval(coefficient, rng, resamples, level, "percentile")
@@ -268,7 +269,7 @@ def _too_little(ratings: Ratings) -> Undefined | None:
 
 
 def _one_unit(ratings: Ratings) -> Undefined | None:
-    """All pairs lie within one unit: what is expected by chance is what is observed, whatever they say."""
+    """Refuse ratings with one pairable unit: observed and expected disagreement are then always equal."""
     if np.count_nonzero(ratings.is_pairable) > 1:
         return None
     return Undefined("Only one unit has two ratings or more, so agreement cannot be told from chance.")
@@ -306,7 +307,7 @@ def _pooled_chance(marginals: FloatArray) -> FloatArray:
 
 
 def _chance_corrected(counts: FloatArray, chance: Callable[[FloatArray], FloatArray]) -> Coefficient:
-    """(observed - chance) / (1 - chance), observed being the mean over units of agreeing pairs."""
+    """(observed - chance) / (1 - chance); observed is the mean over units of the share of agreeing pairs."""
     per_unit = counts.sum(axis=1)
     agreeing = (counts * (counts - 1)).sum(axis=1) / (per_unit * (per_unit - 1))
 
@@ -320,7 +321,7 @@ def _chance_corrected(counts: FloatArray, chance: Callable[[FloatArray], FloatAr
 
 
 def _coincidences(counts: FloatArray, per_unit: FloatArray) -> FloatArray:
-    """(c, c) Krippendorff's coincidences plus, on the diagonal, each rating with itself."""
+    """(c, c) Krippendorff's coincidences, with each rating paired with itself added on the diagonal."""
     if per_unit.min() == per_unit.max():
         together: FloatArray = counts.T @ counts / (per_unit[0] - 1)
         return together
@@ -328,7 +329,7 @@ def _coincidences(counts: FloatArray, per_unit: FloatArray) -> FloatArray:
 
 
 def _by_disagreement(counts: FloatArray, metric: Metric | FloatArray, values: AnyArray) -> Coefficient:
-    """Alpha for a distance that does not depend on how often each rating occurs."""
+    """Alpha for a distance that does not depend on the frequencies of the ratings."""
     distances = _distances(metric, values, counts[:1])[0]
     per_unit = counts.sum(axis=1)
     disagreeing = ((counts @ distances) * counts).sum(axis=1) / (per_unit - 1)
@@ -341,7 +342,7 @@ def _by_disagreement(counts: FloatArray, metric: Metric | FloatArray, values: An
 
 
 def _by_coincidences(counts: FloatArray, metric: Metric | FloatArray, values: AnyArray) -> Coefficient:
-    """Alpha for a distance that depends on how often each rating occurs, as the ordinal one does."""
+    """Alpha for a distance that depends on the frequencies of the ratings, such as the ordinal one."""
     c = counts.shape[1]
     row, column = np.triu_indices(c, 1)
     per_unit = counts.sum(axis=1)

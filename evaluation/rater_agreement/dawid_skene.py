@@ -1,8 +1,8 @@
 """Dawid and Skene's estimate of true answers from raters of unequal care.
 
 Source: Dawid & Skene 1979, Maximum Likelihood Estimation of Observer Error-Rates Using the EM Algorithm,
-Applied Statistics 28(1). Each rater has a table of how often each true answer draws each of their answers;
-raters err independently of each other given the truth.
+Applied Statistics 28(1). Each rater has a table with the probability of each of their answers for each true
+answer. Given the truth, raters err independently of each other.
 """
 
 from collections.abc import Hashable
@@ -45,17 +45,17 @@ def dawid_skene(
     tolerance: float = 1e-4,
     most_iterations: int = 500,
 ) -> TrueAnswers | Undefined:
-    """Fit the model by expectation and maximisation, starting from the share of votes for each answer.
+    """Fit the model by expectation maximisation, starting from the share of votes for each answer.
 
     Args:
         ratings: any number of raters, ratings may be missing; a unit without ratings gets its group's
             prevalence.
-        group: (units,) code from 0 of the group of each unit, for instance its bot, whose prevalence is
-            estimated apart while raters keep one table; None: one group.
+        group: (units,) code from 0 of the group of each unit, for instance its bot. Each group has its own
+            prevalence, while a rater has one table for all groups; None: one group.
         smoothing: pseudo-count added to each cell of each rater's table, so that a rater with few ratings
             never gets a probability of 0; 0 is the pure maximum likelihood of the paper.
         tolerance: largest change of a posterior at which to stop.
-        most_iterations: steps after which to stop in any case.
+        most_iterations: maximum number of steps.
 
     Returns:
         The fit, or `Undefined`: fewer than two raters, or fewer than two answers occur.
@@ -82,11 +82,11 @@ def dawid_skene(
 
 
 def estimated_shares(labels: Labels) -> dict[Hashable, tuple[float, float] | Undefined]:
-    """Sensibleness and specificity per bot by Dawid and Skene, to be read beside the majority vote.
+    """Estimate sensibleness and specificity per bot by Dawid and Skene, to compare with the majority vote.
 
-    One table per rater over all bots; the prevalence is estimated for each bot. The two questions are fitted
-    apart: an item that is not sensible counts as not specific. With few items, or raters who hardly agree,
-    the likelihood is flat or largest at the edges, and shares run to 0 or 1.
+    Each rater has one table over all bots; each bot has its own prevalence. The two questions are fitted
+    separately, and an item that is not sensible counts as not specific. With few items, or raters who hardly
+    agree, the likelihood is flat or largest at the edges, and shares tend to 0 or 1.
 
     Returns:
         Expected shares (sensibleness, specificity) in [0, 1] by bot.
@@ -114,7 +114,7 @@ def _expected_share(labels: Labels, answers: AnyArray) -> FloatArray | Undefined
 
 
 def _answer_indicators(ratings: Ratings) -> "scipy.sparse.csr_array":
-    """(units, raters · c) 1 where the rater gave the unit that answer."""
+    """(units, raters · c) indicators: 1 if the rater gave this answer to the unit."""
     column = ratings.rater * len(ratings.values) + ratings.value
     shape = (ratings.units, ratings.raters * len(ratings.values))
     return scipy.sparse.csr_array((np.ones(len(ratings)), (ratings.unit, column)), shape=shape)

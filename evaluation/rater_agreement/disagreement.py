@@ -1,9 +1,9 @@
-"""Krippendorff's alpha label by label: what each rating adds to it, and its interval over units and raters.
+"""Krippendorff's alpha label by label: the contribution of each rating, for intervals over units and raters.
 
 Time and memory grow with n log n for nominal, ordinal and interval ratings and for the expected disagreement
-of ratios, however many distinct values there are. The influence values are derivatives of alpha: by the
-weight of a unit among units, and by that of a rater's ratings in each unit, in which the number of ratings
-stays what it is (projections of means over pairs, Hoeffding 1948, Annals of Mathematical Statistics 19(3)).
+of ratios, for any number of distinct values. The influence values are derivatives of alpha: by the weight of
+a unit, and by the weight of a rater's ratings in each unit while the number of ratings stays fixed
+(projections of means over pairs, Hoeffding 1948, Annals of Mathematical Statistics 19(3)).
 """
 
 from dataclasses import dataclass
@@ -15,9 +15,9 @@ from evaluation.rater_agreement.ratings import Metric, Ratings, numbers
 from evaluation.statistics.labels import AnyArray, BoolArray, FloatArray, IntArray
 
 _NODES = 16
-"""Of polynomials in boxes of width 1, within which the kernel of ratios is smooth to the last bit."""
+"""Nodes of the polynomials in boxes of width 1, in which they match the kernel of ratios to the last bit."""
 _FAR = 40
-"""The kernel of ratios is below the last bit at this distance of logarithms."""
+"""Distance of logarithms at which the kernel of ratios is below the last bit."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,13 +25,13 @@ class Pairs:
     """Disagreement of each of the n ratings of units with two ratings or more.
 
     Attributes:
-        kept: which of all ratings these are.
-        unit: (n,) number of the unit among those units.
-        size: (units,) ratings of each.
+        kept: mask of these ratings among all ratings.
+        unit: (n,) number of the unit among units with two ratings or more.
+        size: (units,) number of ratings of each unit.
         within: (n,) mean distance to the other ratings of the unit.
         overall: (n,) sum of distances to all n ratings.
-        shift_within: (n,) how the sum of `within` moves with the weight of a rating by moving distances.
-        shift_overall: (n,) the same of the sum of `overall`.
+        shift_within: (n,) derivative of the sum of `within` by the weight of a rating, through the distances.
+        shift_overall: (n,) the same derivative of the sum of `overall`.
     """
 
     kept: BoolArray
@@ -54,7 +54,7 @@ class Pairs:
         return float(self.overall.sum()) / (n * (n - 1))
 
     def influence(self) -> FloatArray:
-        """(n,) what each rating adds to alpha; they sum to 0."""
+        """(n,) contribution of each rating to alpha; the contributions sum to 0."""
         n, observed, expected = len(self.within), float(self.within.sum()), float(self.overall.sum())
         of_unit = np.bincount(self.unit, self.within) / self.size
         disagreeing = 2 * self.within - of_unit[self.unit] + self.shift_within
@@ -65,7 +65,7 @@ class Pairs:
 
 
 def pairs_of(ratings: Ratings, metric: Metric | FloatArray) -> Pairs:
-    """Distances of all pairs, summed for each rating.
+    """Sum the distances of all pairs for each rating.
 
     Args:
         ratings: with at least one unit of two ratings.
@@ -92,11 +92,11 @@ def pairs_of(ratings: Ratings, metric: Metric | FloatArray) -> Pairs:
 
 
 def largest_distance(ratings: Ratings, metric: Metric | FloatArray) -> float:
-    """The distance of the two ratings furthest apart, at least 0, in the unit of `Pairs`.
+    """Largest distance of two ratings, at least 0, in the unit of `Pairs`.
 
     Args:
         ratings: at least one.
-        metric: as of `Pairs`, or a (values, values) table of distances, whose largest entry it is.
+        metric: as in `pairs_of`, or a (values, values) table of distances, whose largest entry is returned.
     """
     if not isinstance(metric, Metric):
         return float(np.max(metric))
@@ -141,7 +141,7 @@ def _squares(unit: IntArray, position: FloatArray, size: IntArray) -> tuple[Floa
 
 
 def _of_ranks(value: IntArray, pull: FloatArray) -> FloatArray:
-    """(c,) one more rating of a value moves the mid-ranks above it by 1 and its own by 1/2."""
+    """(c,) effect of one more rating of a value: it moves mid-ranks above by 1 and its own by 1/2."""
     of_value = np.bincount(value, pull)
     above = of_value.sum() - np.cumsum(of_value)
     moved: FloatArray = 4 * (above + of_value / 2)
@@ -169,8 +169,8 @@ def _ratios(unit: IntArray, value: IntArray, number: FloatArray) -> tuple[FloatA
 def _ratios_overall(number: FloatArray, counts: IntArray) -> FloatArray:
     """(c,) Σ over k of counts ((x - x_k) / (x + x_k))² for each of c rising values x from 0 up.
 
-    The distance is 1 - sech²(d / 2) of the difference d of logarithms. That kernel is smooth, so within boxes
-    of width 1 its sums are those of polynomials: Lagrange's through Chebyshev nodes.
+    The distance is 1 - sech²(d / 2) of the difference d of logarithms. This kernel is smooth, so within boxes
+    of width 1 polynomials replace it: Lagrange's through Chebyshev nodes.
     """
     found: FloatArray = np.full(len(number), counts.sum(), dtype=np.float64)
     zero = number == 0

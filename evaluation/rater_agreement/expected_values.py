@@ -1,9 +1,8 @@
-"""What scores and agreement must come out as, where the chance of every single vote is known.
+"""Expected scores and agreement if the probability of every single vote is known.
 
-For studies whose votes were planted: the truth that a report's intervals are to hold. A unit (a response, a
-turn) is given as the chances of its raters to say yes, and votes are taken as independent given these. What
-raters of a unit have in common lies in the chances: a unit that makes sense has a high one for every rater
-who pays attention.
+They are the truth of simulated studies, which a report's intervals should contain. A unit (a response, a turn)
+is given as the probabilities that its raters say yes; given these, votes are independent. Properties of the
+unit are part of the probabilities: a unit that makes sense has a high one for every attentive rater.
 """
 
 from collections.abc import Sequence
@@ -16,14 +15,14 @@ from evaluation.statistics.interval import Undefined
 from evaluation.statistics.labels import FloatArray
 
 Chances: TypeAlias = Sequence[float]
-"""For each rater of a unit, the chance in [0, 1] that they answer yes."""
+"""For each rater of a unit, the probability that they answer yes."""
 
 
 def expected_share(units: Sequence[Chances]) -> float | Undefined:
     """Expected share of yes among all votes: the mean of all chances, or of other expectations.
 
     Args:
-        units: of each unit the chance of each of its raters.
+        units: for each unit, the probability of each of its raters.
 
     Returns:
         A share in [0, 1]; `Undefined` if nobody voted.
@@ -33,13 +32,13 @@ def expected_share(units: Sequence[Chances]) -> float | Undefined:
 
 
 def expected_majority(units: Sequence[Chances]) -> float | Undefined:
-    """Expected share of units of which strictly more than half of the raters say yes.
+    """Expected share of units for which strictly more than half of the raters say yes.
 
     The number of yes votes of a unit is a sum of independent, differently distributed zeros and ones; its
-    distribution is built up rater by rater (Poisson binomial; Wang 1993, Statistica Sinica 3(2)).
+    distribution is computed rater by rater (Poisson binomial; Wang 1993, Statistica Sinica 3(2)).
 
     Args:
-        units: of each unit the chance of each of its raters; units without raters do not count.
+        units: for each unit, the probability of each of its raters; units without raters do not count.
 
     Returns:
         A share in [0, 1]; `Undefined` if nobody voted.
@@ -49,7 +48,7 @@ def expected_majority(units: Sequence[Chances]) -> float | Undefined:
 
 
 def _majority(unit: Chances) -> float:
-    yes = [1.0]  # by number of yes votes, its probability
+    yes = [1.0]  # probability by number of yes votes
     for chance in unit:
         grows = [0.0, *(chance * each for each in yes)]
         yes = [more + (1 - chance) * same for more, same in zip(grows, [*yes, 0.0], strict=True)]
@@ -57,12 +56,12 @@ def _majority(unit: Chances) -> float:
 
 
 def expected_alpha(units: Sequence[Chances]) -> float | Undefined:
-    """Krippendorff's nominal alpha of yes-or-no votes; else as `expected_alpha_of_answers`."""
+    """Expected nominal alpha of yes-or-no votes; otherwise like `expected_alpha_of_answers`."""
     return expected_alpha_of_answers([[(chance, 1 - chance) for chance in unit] for unit in units])
 
 
 Distribution: TypeAlias = Sequence[float]
-"""Of one rater of a unit, the chance in [0, 1] of each answer; the chances sum to 1."""
+"""Probability of each answer of one rater of a unit; the probabilities sum to 1."""
 
 
 def expected_alpha_of_answers(
@@ -70,7 +69,7 @@ def expected_alpha_of_answers(
     metric: Metric = Metric.NOMINAL,
     values: Sequence[float] | None = None,
 ) -> float | Undefined:
-    """Krippendorff's alpha of answers from the expected disagreements, at most 1.
+    """Krippendorff's alpha from the expected disagreements of answers; at most 1.
 
     With answers v, unit u having m(u) of the n answers and d the distance of two answers, alpha is
     1 - D_o / D_e with
@@ -78,20 +77,20 @@ def expected_alpha_of_answers(
         D_o = 1 / n · Σ_u Σ_{i≠j in u} d(v_i, v_j) / (m(u) - 1),
         D_e = 1 / (n (n - 1)) · Σ_{i≠j} d(v_i, v_j)         (Krippendorff 2011).
 
-    Independent answers with the distributions p_i and p_j are p_i' d p_j apart on average. Summed over all
+    The mean distance of independent answers with the distributions p_i and p_j is p_i' d p_j. Summed over all
     ordered pairs i ≠ j of a group, with S = Σ p_i, that is S' d S - Σ p_i' d p_i. So both expectations are
-    closed sums, and the value returned is 1 - E D_o / E D_e. For yes or no, if all raters are alike, with the
-    chance p_u at unit u, and units are many, it is Var(p_u) / (p̄ (1 - p̄)), p̄ = E p_u: the intraclass
-    correlation of the votes. The expectation of alpha itself, a ratio, differs from this by a term of order
-    1 / n; so does the ordinal distance, which is that of the expected numbers of the answers.
+    closed sums, and the returned value is 1 - E D_o / E D_e. For yes or no, equal raters with the probability
+    p_u at unit u, and many units, it is Var(p_u) / (p̄ (1 - p̄)), p̄ = E p_u: the intraclass correlation of
+    the votes. The expectation of alpha itself, a ratio, differs from this by a term of order 1 / n; so does
+    the ordinal distance, which uses the expected numbers of the answers.
 
     Args:
-        units: as of this module; units with one rater do not count, as in alpha.
+        units: for each unit, the distribution of each of its raters; units with one rater do not count.
         metric: distance of two answers, other than ratio.
-        values: of an interval distance, the answers as numbers, in the order of the distributions.
+        values: for an interval distance, the answers as numbers, in the order of the distributions.
 
     Returns:
-        Alpha, or `Undefined`: no unit has two raters, or all answers that count are certain to be the same.
+        Alpha, or `Undefined`: no unit has two raters, or all answers are certain to be the same.
     """
     counted = [np.asarray(unit, dtype=np.float64) for unit in units if len(unit) > 1]
     if not counted:
@@ -107,13 +106,13 @@ def expected_alpha_of_answers(
 
 
 def _differing(answers: FloatArray, apart: FloatArray) -> float:
-    """Expected distance summed over ordered pairs of (m, c) answers, an answer not paired with itself."""
+    """Expected distance summed over ordered pairs of different rows of (m, c) answer distributions."""
     total = answers.sum(axis=0)
     return float(total @ apart @ total - np.einsum("ic,cd,id->", answers, apart, answers))
 
 
 def _distances(metric: Metric, numbers: FloatArray, values: Sequence[float] | None) -> FloatArray:
-    """(c, c) distances of answers that occur in these (c,) numbers."""
+    """(c, c) distances of answers with the frequencies `numbers` (c,)."""
     if metric is Metric.NOMINAL:
         return np.asarray(1 - np.eye(len(numbers)), dtype=np.float64)
     position = (

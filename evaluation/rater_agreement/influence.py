@@ -1,4 +1,4 @@
-"""What single raters do to the scores: influence of each, and chatters against independent readers."""
+"""Effects of raters on scores: influence of each rater, and chatters compared with independent readers."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass
@@ -17,13 +17,13 @@ from evaluation.statistics.ssa import Unit, item_values, score_of_sums
 
 @dataclass(frozen=True, slots=True)
 class Influence:
-    """What one rater does to the score of one bot.
+    """Influence of one rater on the score of one bot.
 
     Attributes:
         rater: the rater.
         bot: the bot.
         labels: number of labels that the rater gave to the bot.
-        without: SSA of the bot without them, in [0, 1]; `Undefined` if no labels remain.
+        without: SSA of the bot without these labels, in [0, 1]; `Undefined` if no labels remain.
         shift: SSA with all labels minus SSA without this rater's: positive if the rater raises the score.
     """
 
@@ -35,19 +35,19 @@ class Influence:
 
 
 def influence(labels: Labels, unit: Unit = Unit.LABEL, *, largest: int | None = None) -> list[Influence]:
-    """Leave one rater out: how far each rater moves the SSA of each bot.
+    """Compute how far each rater moves the SSA of each bot (leave one rater out).
 
-    Exact for every unit, without recomputing the study once per rater: taking a rater away changes only the
+    Exact for every unit, without recomputing the study once per rater: removing a rater changes only the
     items that they labelled.
 
     Args:
         labels: labels of any number of bots.
         unit: what counts once, see `ssa.Unit`.
-        largest: how many of the entries that have a number are wanted; None for all.
+        largest: maximum number of entries with a number; None for all.
 
     Returns:
-        One entry per rater and bot with labels in common, largest shift in either direction first;
-        those without a number last, all of them.
+        One entry per rater and bot with labels in common, largest shift in either direction first; then all
+        entries without a number.
     """
     (bots, bot), (raters, rater) = labels.bots, labels.raters
     pairs, pair = coded(rater * max(len(bots), 1) + bot)
@@ -65,7 +65,7 @@ def influence(labels: Labels, unit: Unit = Unit.LABEL, *, largest: int | None = 
 
 
 def without_raters(labels: Labels, raters: set[Hashable]) -> Labels:
-    """The labels of everybody else; for a score beside the one of all labels, never instead of it."""
+    """Drop the labels of these raters, for a score shown in addition to the score of all labels."""
     names, codes = labels.raters
     keep = np.fromiter((name not in raters for name in names.tolist()), np.bool_, len(names))
     return labels.where(keep[codes])
@@ -73,17 +73,17 @@ def without_raters(labels: Labels, raters: set[Hashable]) -> Labels:
 
 @dataclass(frozen=True, slots=True)
 class Parties:
-    """Labels of those who chatted against labels of independent readers, on the same turns of one bot.
+    """Labels of chatters compared with labels of independent readers on the same turns of one bot.
 
     Attributes:
-        turns: number of turns that both judged.
-        first_party: sensibleness, specificity, SSA by those who chatted, in [0, 1].
-        third_party: the same by the readers, as mean over turns of each turn's mean label.
-        difference: first-party SSA minus third-party SSA, paired over conversations, for other conversations
-            and other people.
-        kappa_sensible: Cohen's kappa of the chatter against the readers' strict majority.
-        kappa_specific: the same for specific.
-        kappa_intervals: of both, resampling whole conversations.
+        turns: number of turns with labels of both.
+        first_party: sensibleness, specificity, SSA by the chatters, in [0, 1].
+        third_party: these scores by the readers, as mean over turns of each turn's mean label.
+        difference: first-party SSA minus third-party SSA, paired over conversations; generalises to other
+            conversations and other people.
+        kappa_sensible: Cohen's kappa of the chatter against the readers' strict majority, for sensible.
+        kappa_specific: this kappa for specific.
+        kappa_intervals: of both kappas, resampling whole conversations.
     """
 
     turns: int
@@ -134,7 +134,7 @@ def compare_parties(
 
 
 def _parties(labels: Labels, is_first: BoolArray, rng: Generator, resamples: int, level: float) -> Parties:
-    """Both parties hold the same turns, so their items and conversations have the same order."""
+    """Compare both parties; they have the same turns, so their items and conversations have the same order."""
     first, third = labels.where(is_first), labels.where(~is_first)
     sums = [_item_mean_sums(party) for party in (first, third)]
     scores = [score_of_sums(s.sum(axis=0)) for s in sums]
@@ -156,7 +156,7 @@ def _parties(labels: Labels, is_first: BoolArray, rng: Generator, resamples: int
 
 
 def _samples(labels: Labels, is_first: BoolArray) -> tuple[Sample, Sample]:
-    """The SSA of one bot's turns by both parties, every turn counting once for each."""
+    """Samples of one bot's SSA by either party; every turn counts once in each."""
     turn = 2 * labels.items[1] + is_first
     values = (labels.sensible.astype(np.float64) + labels.specific) / 2
     found = samples(is_first, values, labels.dialogue, labels.rater, 1 / np.bincount(turn)[turn])
@@ -171,7 +171,7 @@ def _item_mean_sums(labels: Labels) -> FloatArray:
 
 
 def _two_by_two(conversation: IntArray, first: IntArray, second: IntArray) -> FloatArray:
-    """(k, 2, 2) one table per conversation, of turns with a yes or no of each party."""
+    """(k, 2, 2) one table per conversation: turns by the yes or no of either party."""
     cell = conversation * 4 + first * 2 + second
     count = int(conversation.max()) + 1
     return np.bincount(cell, minlength=4 * count).reshape(count, 2, 2).astype(np.float64)
@@ -191,7 +191,7 @@ def _bot_sums(labels: Labels, unit: Unit) -> FloatArray:
 
 
 def _lost(labels: Labels, unit: Unit) -> FloatArray:
-    """(n, 3) what the sums lose (sensible, specific, units) when a label goes away with its rater."""
+    """(n, 3) loss of the sums (sensible, specific, units) if a label is removed with its rater."""
     votes = np.column_stack([labels.sensible, labels.specific]).astype(np.float64)
     if unit is Unit.LABEL:
         return np.column_stack([votes, np.ones(len(votes))])

@@ -28,12 +28,12 @@ class Kappa:
     """Cohen's kappa with its asymptotic errors.
 
     Attributes:
-        value: kappa, at most 1; 0 is what chance gives.
+        value: kappa, at most 1; 0 is chance agreement.
         observed: (weighted) share of units on which the raters agree, in [0, 1].
-        expected: the same share if the raters rated independently with their own frequencies.
+        expected: this share if the raters rated independently with their frequencies.
         error: standard error of the value for large samples.
         error_if_zero: standard error if the true kappa is zero, for a test against chance.
-        units: number of units that both rated.
+        units: number of units with ratings of both.
     """
 
     value: float
@@ -51,13 +51,13 @@ class Kappa:
         return self.value / self.error_if_zero
 
     def interval(self, level: float = LEVEL) -> Interval:
-        """Interval of the normal approximation; with fewer than some 50 units prefer `kappa_interval`."""
+        """Interval by the normal approximation; with fewer than about 50 units prefer `kappa_interval`."""
         half = float(scipy.special.ndtri((1 + level) / 2)) * self.error
         return Interval(self.value - half, self.value + half, level, "normal")
 
 
 def cohen_kappa(table: ArrayLike, weights: Weights = "plain") -> Kappa | Undefined:
-    """Cohen's kappa from a table of two raters.
+    """Compute Cohen's kappa from a table of two raters.
 
     Args:
         table: (c, c) units to which the first rater gave the row's rating and the second the column's;
@@ -99,7 +99,7 @@ def cohen_kappa(table: ArrayLike, weights: Weights = "plain") -> Kappa | Undefin
 
 @dataclass(frozen=True, slots=True)
 class PairOfRaters:
-    """Cohen's kappa of two raters, by their codes in `Ratings.rater`."""
+    """Cohen's kappa of two raters, identified by their codes in `Ratings.rater`."""
 
     first: int
     second: int
@@ -108,9 +108,9 @@ class PairOfRaters:
 
 
 def pairwise_kappas(ratings: Ratings, weights: Weights = "plain") -> list[PairOfRaters]:
-    """Cohen's kappa of every two raters who rated a unit in common, in the order of their codes.
+    """Cohen's kappa of every two raters with a common unit, in the order of their codes.
 
-    Shows who stands apart, which a single coefficient cannot; with many raters a large table.
+    It shows raters who differ from the rest, which a single coefficient cannot.
 
     Args:
         ratings: any number of raters, with missing ratings; for weighted kappa with their whole scale.
@@ -124,7 +124,7 @@ def pairwise_kappas(ratings: Ratings, weights: Weights = "plain") -> list[PairOf
 
 
 def median_kappa(met: Sequence[PairOfRaters]) -> float | Undefined:
-    """The median of the kappas of those raters for whom it can be told."""
+    """Median of the defined kappas."""
     known = [each.kappa.value for each in met if not isinstance(each.kappa, Undefined)]
     if not known:
         return Undefined("No two raters judged enough of the same for a kappa of theirs.")
@@ -150,7 +150,7 @@ def kappa_interval(
         level: nominal coverage, in (0, 1).
 
     Returns:
-        The interval; `Undefined` where kappa is, or with fewer than two clusters.
+        The interval; `Undefined` if kappa is, or with fewer than two clusters.
     """
     each = np.asarray(tables, dtype=np.float64)
     table = _checked(each.sum(axis=0) if each.ndim == 3 else each)
@@ -176,7 +176,7 @@ def kappa_interval(
 
 
 def _root(variance: float) -> float:
-    """The square root; 0 of what is 0 but for rounding."""
+    """Square root; 0 for numbers that differ from 0 only by rounding."""
     return math.sqrt(variance) if variance > 1e-15 else 0.0
 
 

@@ -1,7 +1,4 @@
-"""The distances between two ratings that agreement is weighed with.
-
-Ratings of units by raters on one question: the input of every coefficient of agreement.
-"""
+"""Ratings of units by raters on one question, the input of every coefficient, and distances between ratings."""
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
@@ -16,7 +13,7 @@ from evaluation.statistics.labels import AnyArray, BoolArray, FloatArray, IntArr
 
 
 class Metric(StrEnum):
-    """Which distance between two ratings c and k alpha weighs disagreement with."""
+    """Distance between two ratings c and k that weighs their disagreement in alpha."""
 
     NOMINAL = "nominal"
     """0 if equal, else 1."""
@@ -29,19 +26,19 @@ class Metric(StrEnum):
 
 
 def metric_of(level: Level) -> Metric:
-    """The distance that suits a question's level of measurement; binary answers are nominal."""
+    """Distance for a question's level of measurement; binary answers are nominal."""
     return Metric.NOMINAL if level is Level.BINARY else Metric(level.value)
 
 
 def numbers(values: AnyArray, metric: Metric) -> FloatArray:
-    """The ratings as numbers.
+    """Convert ratings to numbers.
 
     Args:
         values: (c,) ratings of any type.
-        metric: the distance that is to be taken between them.
+        metric: the distance to be used.
 
     Raises:
-        ValueError: a rating is no number, or negative for the ratio distance.
+        ValueError: a rating is not a number, or is negative for the ratio distance.
     """
     if values.dtype.kind not in "iufb":
         raise ValueError(
@@ -84,14 +81,14 @@ class Ratings:
         value: ArrayLike,
         scale: Sequence[Hashable] | None = None,
     ) -> "Ratings":
-        """Ratings from three columns (n,) of identifiers and ratings.
+        """Build ratings from three columns (n,) of identifiers and ratings.
 
         Args:
-            unit: what was rated.
-            rater: who rated it.
-            value: the rating.
-            scale: all possible ratings in rising order; None: those that occur, in rising order. The scale
-                matters for weighted and free-marginal kappa, where a rating that nobody gave still counts.
+            unit: the rated units.
+            rater: the raters.
+            value: the ratings.
+            scale: all possible ratings in rising order; None: those that occur. The scale matters for
+                weighted and free-marginal kappa, where a rating that nobody gave still counts.
 
         Raises:
             LabelsError: columns of different length, a rating that is not on the scale, or two ratings of
@@ -108,7 +105,7 @@ class Ratings:
 
     @classmethod
     def from_matrix(cls, matrix: ArrayLike) -> "Ratings":
-        """Ratings from a matrix of numbers.
+        """Build ratings from a matrix of numbers.
 
         Args:
             matrix: (raters, units); NaN is a missing rating, and a unit may have none.
@@ -126,10 +123,10 @@ class Ratings:
 
     @classmethod
     def from_counts(cls, counts: ArrayLike, values: Sequence[Hashable] | None = None) -> "Ratings":
-        """Ratings from how many raters gave unit u the rating c.
+        """Build ratings from the number of raters who gave unit u the rating c.
 
-        Who rated what is not known, so raters are numbered within each unit; coefficients that do not tell
-        raters apart (alpha, Fleiss' kappa, percent agreement) do not mind.
+        The identity of raters is unknown, so they are numbered within each unit. Use the result only with
+        coefficients that do not distinguish raters (alpha, Fleiss' kappa, percent agreement).
 
         Args:
             counts: (units, c) whole numbers.
@@ -148,25 +145,25 @@ class Ratings:
 
     @cached_property
     def counts(self) -> FloatArray:
-        """(units, c) how many raters gave each unit each rating."""
+        """(units, c) number of raters who gave each unit each rating."""
         c = len(self.values)
         flat = np.bincount(self.unit * c + self.value, minlength=self.units * c)
         return flat.reshape(self.units, c).astype(np.float64)
 
     @cached_property
     def pairable(self) -> tuple[FloatArray, FloatArray]:
-        """(u, c) counts of the u units with at least two ratings, and (u,) their numbers of ratings."""
+        """(u, c) counts of the units with at least two ratings, and (u,) their numbers of ratings."""
         per_unit = self.counts @ np.ones(len(self.values))
         enough = per_unit >= 2
         return (self.counts, per_unit) if enough.all() else (self.counts[enough], per_unit[enough])
 
     @cached_property
     def is_pairable(self) -> BoolArray:
-        """(units,) whether the unit has at least two ratings."""
+        """(units,) true if the unit has at least two ratings."""
         return np.bincount(self.unit, minlength=self.units) >= 2
 
     def table(self, first: int, second: int) -> FloatArray:
-        """(c, c) in how many units rater `first` gave the row's rating and rater `second` the column's.
+        """(c, c) number of units to which `first` gave the row's rating and `second` the column's.
 
         Args:
             first: code of a rater.
@@ -178,7 +175,7 @@ class Ratings:
 
 
 def pair_cells(ratings: Ratings, first: int, second: int) -> IntArray:
-    """Where each unit that two raters share lies in the table of their ratings.
+    """Cells of the units that two raters share, in the table of their ratings.
 
     Args:
         ratings: of any number of raters over c values.
@@ -212,9 +209,9 @@ def _on_scale(values: AnyArray, codes: IntArray, scale: Sequence[Hashable]) -> I
 
 def _refuse_duplicates(code: IntArray, unit: AnyArray, rater: AnyArray) -> None:
     order = np.argsort(code, kind="stable")
-    again = np.flatnonzero(np.diff(code[order]) == 0)
-    if again.size:
-        at = again[np.argmin(order[again + 1])]
+    repeats = np.flatnonzero(np.diff(code[order]) == 0)
+    if repeats.size:
+        at = repeats[np.argmin(order[repeats + 1])]
         first, row = int(order[at]), int(order[at + 1])
         raise LabelsError(
             f"rater '{rater[row]}' already rated unit '{unit[row]}'; keep one of the two.",

@@ -1,6 +1,4 @@
-"""Krippendorff's alpha with an interval over what its ratings cross: units or conversations, and raters.
-
-Agreement coefficients beside Krippendorff's alpha: Gwet's AC1, and intraclass correlations.
+"""Krippendorff's alpha with an interval over units or conversations and raters; AC1; intraclass correlations.
 
 Sources: Gwet 2008, British Journal of Mathematical and Statistical Psychology 61(1) (AC1); Gwet 2014,
 Handbook of Inter-Rater Reliability, chapter 2 (several raters, missing ratings); Shrout & Fleiss 1979,
@@ -23,7 +21,7 @@ from evaluation.statistics.labels import AnyArray, FloatArray, coded
 from evaluation.statistics.variance import Numbers, Over, spread, summed
 
 FEWEST_RATERS = 3
-"""Two raters disagree with each other alike, so nothing tells how raters differ."""
+"""Fewest raters for an interval over raters: two raters always contribute equally to their disagreement."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +29,11 @@ class Alpha:
     """Krippendorff's alpha.
 
     Attributes:
-        value: at most 1; 0 is what chance gives.
-        interval: `method` is "fisher t", or "exact" where no two ratings of a unit differ.
+        value: at most 1; 0 is chance agreement.
+        interval: `method` is "fisher t", or "exact" if no two ratings of a unit differ.
         over: what the interval generalises to; None if there is none.
-        numbers: of clusters and raters that count, and pairs of both.
-        units: units with two ratings or more.
+        numbers: number of clusters, of raters, and of pairs of both.
+        units: number of units with two ratings or more.
     """
 
     value: float
@@ -45,7 +43,7 @@ class Alpha:
     units: int
 
     def describe_interval(self, nouns: Nouns = NOUNS) -> str:
-        """What the interval generalises to, and what it cannot know, in sentences.
+        """State in sentences what the interval generalises to and what it cannot tell.
 
         Args:
             nouns: what clusters and raters are called.
@@ -61,18 +59,18 @@ def alpha(
 ) -> Alpha | Undefined:  # fmt: skip
     """Krippendorff's alpha with Student's t interval on Fisher's z of alpha.
 
-    The variance is that of alpha's influence values over clusters of units and over raters, whichever the
+    The variance is that of alpha's influence values over clusters of units, over raters, or both, as the
     ratings cross (`variance`). With two raters the interval is over clusters with the same raters.
 
     Args:
         ratings: any number of raters, with missing ratings; a unit with one rating does not count.
         metric: as in `agreement.krippendorff_alpha`.
-        clusters: (units,) what the unit of each code belongs to, such as the conversation of a turn; None
-            where units have nothing to do with each other.
+        clusters: (units,) the cluster of each unit, such as the conversation of a turn; None if units are
+            independent.
         level: nominal coverage, in (0, 1).
 
     Returns:
-        Alpha; `Undefined` where alpha is.
+        Alpha; `Undefined` as in `krippendorff_alpha`.
 
     Raises:
         ValueError: as `krippendorff_alpha`, or a level out of range.
@@ -110,12 +108,12 @@ def alpha(
 def gwet_ac1(ratings: Ratings) -> float | Undefined:
     """Gwet's AC1: chance agreement as if raters guessed only where they are unsure; at most 1.
 
-    Unlike alpha and kappa it stays high where nearly all ratings are the same, which is why some prefer it
-    and others mistrust it; to be read beside alpha.
+    Unlike alpha and kappa it stays high if nearly all ratings are the same. Some prefer it for that, others
+    mistrust it; read it together with alpha.
 
     Args:
-        ratings: nominal; every unit counts once, one with a single rating only for what chance gives. Its
-            categories are `ratings.values`, so give the scale if a rating exists that nobody gave.
+        ratings: nominal; every unit counts once, and a unit with one rating counts only for chance agreement.
+            The categories are `ratings.values`, so give the scale if nobody gave one of the ratings.
 
     Returns:
         AC1, or `Undefined`: no unit has two ratings, or there is one category only.
@@ -138,10 +136,10 @@ class Intraclass:
     """Intraclass correlations of raters who all rated all units; intervals by the F distribution.
 
     Attributes:
-        one_way: ICC(1): every unit has raters of its own, so their leaning is error.
-        agreement: ICC(2,1), ICC(A,1): the same raters, who stand for others; their leaning is error.
-        consistency: ICC(3,1), ICC(C,1): the same raters, whose leaning does not matter.
-        of_means: ICC(2,k): agreement of the mean of so many raters.
+        one_way: ICC(1): every unit has other raters, so rater bias is error.
+        agreement: ICC(2,1), ICC(A,1): the same raters, as a sample of others; rater bias is error.
+        consistency: ICC(3,1), ICC(C,1): the same raters; rater bias does not count.
+        of_means: ICC(2,k): agreement of the mean over these raters.
         one_way_interval: of `one_way`.
         consistency_interval: of `consistency`.
         units: number of units.
@@ -159,10 +157,10 @@ class Intraclass:
 
 
 def intraclass(ratings: Ratings, *, level: float = LEVEL) -> Intraclass | Undefined:
-    """Intraclass correlations of a scale whose distances count, from the two-way analysis of variance.
+    """Intraclass correlations of an interval scale, from the two-way analysis of variance.
 
-    Assumes normal ratings for the intervals. Needs every rater to have rated every unit; where ratings are
-    missing, alpha with the interval distance is the like of `agreement`.
+    Assumes normal ratings for the intervals. Every rater must have rated every unit; if ratings are missing,
+    use alpha with the interval distance, which corresponds to `agreement`.
 
     Returns:
         The correlations; `Undefined` for missing ratings, fewer than two units or raters, or no variation.
@@ -202,11 +200,11 @@ def intraclass(ratings: Ratings, *, level: float = LEVEL) -> Intraclass | Undefi
 
 
 def further_coefficients(ratings: Ratings, metric: Metric) -> dict[str, float | Undefined]:
-    """What stands beside alpha: `gwet_ac1` of names; of a scale `icc_2_1`, over units with several ratings.
+    """Coefficients reported together with alpha: `gwet_ac1` for names, `icc_2_1` for scales.
 
     Args:
-        ratings: as for `gwet_ac1` and `intraclass`.
-        metric: alpha's.
+        ratings: as for `gwet_ac1` and `intraclass`; the ICC uses units with several ratings.
+        metric: the distance of alpha.
     """
     if metric is Metric.NOMINAL:
         return {"gwet_ac1": gwet_ac1(ratings)}
@@ -219,7 +217,7 @@ def further_coefficients(ratings: Ratings, metric: Metric) -> dict[str, float | 
 
 
 def _by_f(rows: float, error: float, k: int, freedom: tuple[int, int], level: float) -> Interval:
-    """Interval of (F - 1) / (F + k - 1), F being the ratio of two mean squares."""
+    """Interval of (F - 1) / (F + k - 1), where F is the ratio of two mean squares."""
     if not error:
         return Interval(1.0, 1.0, level, "F")
     f, tail = rows / error, (1 + level) / 2

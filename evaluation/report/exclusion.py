@@ -57,7 +57,9 @@ class Rules:
 
     def sentences(self, sets: Sequence[QuestionSet]) -> list[str]:
         """Each declared rule in a sentence; what was asked with several sets is looked at set by set."""
-        return list(dict.fromkeys(rule for questions in sets for rule in self.of(questions)._sentences(questions)))
+        return list(
+            dict.fromkeys(rule for questions in sets for rule in self.of(questions)._sentences(questions))
+        )
 
     def _sentences(self, questions: QuestionSet) -> list[str]:
         said = []

@@ -1,0 +1,1 @@
+"""Texts by themselves: cleaning, personal data, repetition, similarity, uninformative contexts."""

@@ -1,6 +1,6 @@
-"""The one cleaner of texts that others wrote: bots' replies, workers' answers, researchers' declarations.
+"""Cleaning of untrusted texts (bots' replies, workers' answers, researchers' declarations), and script detection.
 
-In which script texts are written: enough to notice Chinese conversations that would be called English.
+Script detection is just good enough to notice, for example, Chinese conversations that are labelled English.
 """
 
 import re
@@ -16,26 +16,26 @@ _UNSAFE = re.compile(
 )
 
 WITHDRAWN = "[withdrawn]"
-"""Stands for what somebody said who has taken it back; no figure counts it."""
+"""Replacement for texts of a worker who has withdrawn them; no figure counts it."""
 
 
 def cleaned(text: str, most: int) -> str:
     """Make an untrusted text safe to store and to show: no control characters, bounded length.
 
     Removes control characters except tab and newline, bidirectional overrides, lone surrogates and outer
-    white space; turns every kind of line break into a newline; cuts after `most`. HTML is left as it came:
+    white space; turns every kind of line break into a newline; cuts after `most`. HTML stays unchanged:
     templates escape it.
 
     Returns:
         At most `most` code points that UTF-8 and PostgreSQL can hold; maybe empty.
     """
-    # Bounded first, so that a text of gigabytes costs no more than a long one.
+    # Cut first, so that a text of gigabytes costs no more than a long one.
     shortened = text.lstrip()[: 4 * most]
     lines = re.sub("\r\n?|[\u2028\u2029\x85]", "\n", shortened)
     return _UNSAFE.sub("", lines).strip()[:most].rstrip()
 
 
-# By the first word of a letter's Unicode name, the languages that are written so; all others are in Latin.
+# Languages by the first word of a letter's Unicode name; all other languages use the Latin script.
 _LANGUAGES = {
     "CJK": ("zh", "ja"),
     "HIRAGANA": ("ja",),
@@ -50,19 +50,19 @@ _LANGUAGES = {
 }
 _WITH_SCRIPT_OF_THEIR_OWN = {code for codes in _LANGUAGES.values() for code in codes}
 ENOUGH_LETTERS = 20
-"""So many letters tell in which script a text is, though it names people and places in another."""
-# A character that is a syllable or a word says more.
+"""Letters needed to tell the script of a text, even if it has names in another script."""
+# Characters that stand for a syllable or a word say more, so fewer are needed.
 _ENOUGH_CHARACTERS = 4
 _OF_CHARACTERS = {"CJK", "HIRAGANA", "KATAKANA", "HANGUL"}
 _MOST_LETTERS = 1000
 
 
 def script_of(texts: Iterable[str], *, enough: int = ENOUGH_LETTERS) -> str:
-    """In which script most letters are, such as CJK or LATIN; empty if that cannot be told.
+    """Detect the script of most letters, such as CJK or LATIN; empty if it is unclear.
 
     Args:
-        texts: of which the first thousand letters are looked at.
-        enough: so many letters are needed to tell; of characters, which say more, a few at most.
+        texts: texts, of which the first thousand letters are read.
+        enough: number of letters needed; at most 4 for scripts of syllables or words.
     """
     letters = islice((letter for text in texts for letter in text if letter.isalpha()), _MOST_LETTERS)
     scripts = Counter(map(_script, letters))
@@ -75,7 +75,7 @@ def script_of(texts: Iterable[str], *, enough: int = ENOUGH_LETTERS) -> str:
 
 
 def may_be_in(script: str, language: str) -> bool:
-    """Whether a language is written so; nothing is known of scripts that are not listed here."""
+    """True if a language can be written in this script; scripts that are not listed here are accepted."""
     code = language.partition("-")[0].lower()
     if script in _LANGUAGES:
         return code in _LANGUAGES[script]
@@ -83,12 +83,12 @@ def may_be_in(script: str, language: str) -> bool:
 
 
 def script_title(script: str) -> str:
-    """What people call it."""
+    """Name of a script for people."""
     return _NAMES.get(script, script.title())
 
 
 def contradiction(texts: Iterable[str], language: str, *, enough: int = ENOUGH_LETTERS) -> str:
-    """Why these texts cannot be in this language, such as "mostly in Greek script"; empty if they may be."""
+    """Reason why texts cannot be in a language, such as "mostly in Greek script"; empty if they can."""
     script = script_of(texts, enough=enough)
     return "" if not script or may_be_in(script, language) else f"mostly in {script_title(script)} script"
 

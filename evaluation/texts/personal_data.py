@@ -1,7 +1,7 @@
-"""Likely personal data in free text: what people wrote of themselves or others, for a person to decide on.
+"""Detection and redaction of likely personal data in free text; a person decides on each finding.
 
-Rules, not a model: docs/decisions/personal-data-by-rules.md says why. They would rather show too much than
-too little, and they miss names that nobody introduces.
+It uses rules, not a model, for the reasons in docs/decisions/personal-data-by-rules.md. The rules prefer false
+alarms to misses, but they miss names without an introduction such as "my name is".
 """
 
 import re
@@ -11,7 +11,7 @@ from enum import Enum
 
 
 class Kind(Enum):
-    """What it seems to be; the value stands in its place once it is redacted."""
+    """Kind of personal data; the value replaces it in redacted texts."""
 
     EMAIL = "[e-mail]"
     LINK = "[link]"
@@ -24,7 +24,7 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class PersonalDatum:
-    """Likely personal data: `text[start:end]` of what was looked through."""
+    """Likely personal data: `text` is `source[start:end]` of the searched source."""
 
     kind: Kind
     text: str
@@ -33,11 +33,10 @@ class PersonalDatum:
 
 
 def find_personal_data(text: str) -> Iterator[PersonalDatum]:
-    """Likely personal data in a text, in its order; of what overlaps, the kind that is surer.
+    """Find likely personal data in a text, in order; of overlapping findings, the more certain kind.
 
     Args:
-        text: as somebody wrote it, in any language. Names and addresses are looked for in English, German,
-            French, Spanish, Arabic and Chinese.
+        text: any text. Names and addresses are found in English, German, French, Spanish, Arabic and Chinese.
     """
     if not _MAY_HAVE.search(text):
         return
@@ -58,7 +57,7 @@ def _is_one(found: PersonalDatum) -> bool:
     if found.kind is Kind.PHONE:
         if _NO_PHONE.match(found.text):
             return False
-        # A year, a sum or a score is shorter; of 7 or 8 digits only what begins like a phone's number is one.
+        # Years, sums and scores are shorter. With 7 or 8 digits it must also begin like a phone number.
         return 7 <= len(digits) <= 15 and (len(digits) >= 9 or found.text[0] in "+0(")
     if found.kind is Kind.NAME:
         return not _NO_NAME.fullmatch(found.text.split()[0])
@@ -66,21 +65,21 @@ def _is_one(found: PersonalDatum) -> bool:
 
 
 def _is_iban(text: str) -> bool:
-    """ISO 13616: moved to the end and read as a number, the first four leave 1 by 97."""
+    """Check an IBAN (ISO 13616): with the first four characters at the end, it is 1 modulo 97."""
     packed = re.sub(r"\s", "", text).upper()
     number = "".join(str(int(c, 36)) for c in packed[4:] + packed[:4])
     return 15 <= len(packed) <= 34 and int(number) % 97 == 1
 
 
 def _is_card(digits: str) -> bool:
-    """Luhn's formula (ISO/IEC 7812-1)."""
+    """Check a card number by Luhn's formula (ISO/IEC 7812-1)."""
     if not 13 <= len(digits) <= 19:
         return False
     doubled = [int(d) * (1 + position % 2) for position, d in enumerate(reversed(digits))]
     return sum(d - 9 if d > 9 else d for d in doubled) % 10 == 0
 
 
-# None of the rules finds anything without one of these: most texts are done with here.
+# No rule can match without one of these, so most texts need no further search.
 _MAY_HAVE = re.compile(
     r"[@\d]|https?:|www\.|name|call|\bI ?['\u2019]?a?m\b|this is|hei(?:ß|ss)e|m['\u2019]appelle|llamo|nombre"
     r"|اسمي|我",
@@ -89,7 +88,7 @@ _MAY_HAVE = re.compile(
 _WORD = r"[^\W\d_][\w'\u2019-]*"
 _CAPITAL = r"[A-ZÀ-ÖØ-Þ][\w'\u2019-]*"
 _CAPITALS = rf"({_CAPITAL}(?: {_CAPITAL}){{0,2}})"
-# Introduced in so many words, a name may be in small letters; then it is the one next word.
+# After an explicit introduction a name may be lower case; then it is the next word only.
 _INTRODUCED = (
     r"\b(?:my (?:full |first |last )?name(?:'s|\u2019s| is)|(?:i am|i'm|i\u2019m) (?:called|named)"
     r"|(?:you can |just )?call me|ich hei(?:ß|ss)e|mein name ist|je m['\u2019]appelle|me llamo|mi nombre es) "
@@ -105,7 +104,7 @@ _NO_NAME = re.compile(
     r"|german|french|spanish|indian)",
     re.IGNORECASE,
 )
-# A decimal, a date.
+# Decimal numbers and dates.
 _NO_PHONE = re.compile(
     r"\d+\.\d+$|(?:19|20)\d\d[-./]\d{1,2}[-./]\d{1,2}\b|\d{1,2}[-./]\d{1,2}[-./](?:19|20)\d\d\b"
 )
@@ -139,10 +138,10 @@ _RULES = (
 
 
 class Redactor:
-    """Puts a mark in place of some texts, wherever one stands as words of its own, in capitals or not."""
+    """Replaces given texts by marks, wherever they occur as whole words, in upper or lower case."""
 
     def __init__(self, redacted: dict[str, Kind]) -> None:
-        """Take what to put a mark for."""
+        """Take the texts to replace, with their kinds."""
         self._marks = {text.casefold(): kind.value for text, kind in redacted.items()}
         longest_first = sorted(redacted, key=len, reverse=True)
         self._pattern = (
@@ -150,11 +149,11 @@ class Redactor:
         )
 
     def __bool__(self) -> bool:
-        """Whether there is anything to put a mark for."""
+        """True if there is any text to replace."""
         return self._pattern is not None
 
     def __call__(self, text: str) -> str:
-        """The text with marks."""
+        """Return the text with marks."""
         if self._pattern is None:
             return text
         return self._pattern.sub(
@@ -163,7 +162,7 @@ class Redactor:
 
 
 def _whole_word_pattern(text: str) -> str:
-    """The text as a pattern that begins and ends no word; Chinese has no gaps between words."""
+    """Pattern of a text that matches whole words only; Chinese characters need no gaps around them."""
     before = r"(?<![^\W\u4e00-\u9fff])" if _is_of_word(text[0]) else ""
     after = r"(?![^\W\u4e00-\u9fff])" if _is_of_word(text[-1]) else ""
     return f"{before}{re.escape(text)}{after}"

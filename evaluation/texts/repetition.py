@@ -1,6 +1,6 @@
 """Cross-turn repetition: a turn that repeats an earlier turn of the same conversation.
 
-The one rule for reports and for the response filters of bots, so it needs nothing but Python:
+Reports and the response filters of bots share this rule, so it needs only the standard library:
 
 1. Unit: words. A text is lowercased (Unicode case folding, compatibility forms and apostrophes unified) and
    cut into maximal runs of letters and digits, with apostrophes inside a word; each Chinese, Japanese or
@@ -29,16 +29,16 @@ _WORD = re.compile(rf"[{_UNSPACED}]|[^\W_{_UNSPACED}]+(?:'[^\W_{_UNSPACED}]+)*")
 
 
 def words(text: str) -> list[str]:
-    """The words that the rule compares: case folded, without punctuation; a word per character of Chinese."""
+    """Split a text into words for the rule: case folded, no punctuation, one word per Chinese character."""
     folded = normalize("NFKC", text).casefold().replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
     return _WORD.findall(folded)
 
 
 def repeats(text: str, earlier: Iterable[str]) -> bool:
-    """Whether a turn that a bot might say repeats any of the earlier ones, whoever spoke them.
+    """True if a candidate turn of a bot repeats an earlier turn of any speaker.
 
-    Stricter than what reports count: the same words as an earlier turn's repeat it from `MIN_SAME` words on.
-    People often say "yes, I do" twice; a bot that has said it can say something else.
+    This is stricter than in reports: equal turns count from `MIN_SAME` words on. People often say "yes, I do"
+    twice, but a bot can say something else.
     """
     bits: dict[str, int] = {}
     own = _Turn.of(words(text), bits)
@@ -47,7 +47,7 @@ def repeats(text: str, earlier: Iterable[str]) -> bool:
 
 
 def repeated_turns(turns: Sequence[str]) -> list[bool]:
-    """For each turn of one conversation, oldest first: does it repeat any earlier turn, whoever spoke it?"""
+    """For each turn of a conversation, oldest first: true if it repeats an earlier turn of any speaker."""
     bits: dict[str, int] = {}
     cut = [_Turn.of(words(turn), bits) for turn in turns]
     return [any(_alike(turn, earlier) for earlier in cut[:index]) for index, turn in enumerate(cut)]
@@ -72,7 +72,7 @@ def common_subsequence(first: Sequence[str], second: Sequence[str]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Turn:
-    """A turn's words, how many they are, a bit for each distinct one, and how many it has beyond those."""
+    """A turn: its words, their number, a bit for each distinct word, and the number of repeated words."""
 
     words: Sequence[str]
     length: int
@@ -81,7 +81,7 @@ class _Turn:
 
     @classmethod
     def of(cls, cut: Sequence[str], bits: dict[str, int]) -> "_Turn":
-        """A turn of a conversation whose words so far have these bits; new words get theirs."""
+        """Make a turn; `bits` maps words of the conversation to bits, and new words are added to it."""
         distinct = 0
         for word in cut:
             distinct |= bits.setdefault(word, 1 << len(bits))
@@ -96,7 +96,7 @@ def _alike(first: _Turn, second: _Turn) -> bool:
     shorter = min(first.length, second.length)
     if shorter < MIN_WORDS:
         return False
-    # A subsequence holds no more than the words in common; that rules most pairs out at little cost.
+    # A subsequence has at most the common words; this cheap bound rules out most pairs.
     most = (first.distinct & second.distinct).bit_count() + min(first.again, second.again)
     if most < MIN_WORDS or most < MIN_SHARE * shorter:
         return False

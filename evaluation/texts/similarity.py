@@ -1,7 +1,4 @@
-"""F1 of the words of a response and of what was really said, as ParlAI counts it.
-
-Texts that say almost the same in almost the same letters.
-"""
+"""Similarity of texts: unigram F1 of responses as in ParlAI, and near-duplicates by character n-grams."""
 
 import re
 import unicodedata
@@ -17,18 +14,18 @@ _ARTICLES = re.compile(r"\b(a|an|the)\b")
 
 
 def normalised(text: str) -> list[str]:
-    """The words of a text in lower case, without punctuation and without a, an, the."""
+    """Split a text into lower-case words, without punctuation and without a, an, the."""
     return _ARTICLES.sub(" ", _MARKS.sub(" ", text.lower())).split()
 
 
 def f1(response: str, references: Sequence[str]) -> float:
     """The largest unigram F1 of a response with any of its references, in [0, 1].
 
-    Words count as often as they occur on both sides. Nothing in common, also of two empty texts, is 0.
+    Words count as often as they occur on both sides. Without common words, also for two empty texts, F1 is 0.
 
     Args:
-        response: what was generated.
-        references: what was really said, at least one.
+        response: the generated response.
+        references: the real responses, at least one.
     """
     given = Counter(normalised(response))
     return max(_f1(given, Counter(normalised(reference))) for reference in references)
@@ -66,10 +63,10 @@ def near_duplicates(
         texts: the texts to compare, any number.
         threshold: least overlap to report, in (0, 1].
         gram: characters per n-gram, 1 or more.
-        most: bound on the work: of all n-grams together, the pairs of texts that have it; None for none.
+        most: bound on the work, the number of pairs of texts summed over their shared n-grams; None: no bound.
 
     Raises:
-        TooAlikeError: that would be more work than `most`.
+        TooAlikeError: the work would exceed `most`.
         ValueError: the threshold is outside (0, 1], or `gram` is below 1.
     """
     if not 0 < threshold <= 1:

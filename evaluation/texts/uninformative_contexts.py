@@ -1,4 +1,4 @@
-"""Contexts that tell raters too little: short ones, and those with words that a vocabulary did not have.
+"""Contexts that tell raters too little: short contexts, and contexts with unknown words.
 
 Ghandeharioun et al. 2019, arXiv:1906.09308, A.8, leaves out contexts of at most 10 tokens or with an unknown
 word.
@@ -11,49 +11,49 @@ from dataclasses import dataclass
 from evaluation.texts.repetition import words
 
 SHORT = 10
-"""Words of a context that is too short in the paper, at most."""
+"""Most words of a context that the paper leaves out as too short."""
 
 _UNKNOWN = re.compile(r"<\s*unk(?:nown)?\s*>", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """Which contexts are wanted.
+    """Filter for contexts.
 
     Attributes:
-        least_words: of all turns together; 0: any.
-        unknown: whether those with `<unknown>` or `<unk>` are wanted, too.
+        least_words: fewest words of all turns together; 0: any number.
+        unknown: true if contexts with `<unknown>` or `<unk>` are accepted.
     """
 
     least_words: int = 0
     unknown: bool = True
 
     def holds(self, turns: Sequence[str]) -> bool:
-        """Whether a context of these turns is wanted."""
+        """True if a context with these turns is accepted."""
         if not self.unknown and has_unknown(turns):
             return False
         return not self.least_words or word_count(turns) >= self.least_words
 
 
 def word_count(turns: Sequence[str]) -> int:
-    """The words of all turns, as the rule of repetition counts them, without the marks of unknown ones."""
+    """Number of words of all turns, split as in `repetition.words`, without marks of unknown words."""
     return sum(len(words(_UNKNOWN.sub(" ", text))) for text in turns)
 
 
 def has_unknown(turns: Sequence[str]) -> bool:
-    """Whether a turn has the mark of an unknown word."""
+    """True if a turn has the mark of an unknown word."""
     return any(_UNKNOWN.search(text) for text in turns)
 
 
 @dataclass(frozen=True, slots=True)
 class Contexts:
-    """How much the contexts of some items tell raters.
+    """Summary of the contexts of some items.
 
     Attributes:
-        items: those that have a context.
-        fewest_words: of the shortest one.
-        short: those of few words.
-        unknown: those with the mark of an unknown word.
+        items: number of items with a context.
+        fewest_words: number of words of the shortest context.
+        short: number of contexts with at most `SHORT` words.
+        unknown: number of contexts with the mark of an unknown word.
     """
 
     items: int = 0
@@ -63,7 +63,7 @@ class Contexts:
 
     @classmethod
     def of(cls, contexts: Sequence[Sequence[str]]) -> "Contexts":
-        """Of these; one without turns is none."""
+        """Summarise these contexts; those without turns are left out."""
         there = [turns for turns in contexts if turns]
         counts = [word_count(turns) for turns in there]
         short = sum(count <= SHORT for count in counts)

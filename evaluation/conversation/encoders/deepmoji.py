@@ -1,7 +1,7 @@
-"""Emotions by DeepMoji (Felbo et al. 2017, arXiv:1708.00524): which of 64 emoji a text would come with.
+"""Emotions by DeepMoji (Felbo et al. 2017, arXiv:1708.00524): probabilities of 64 emoji for a text.
 
-Its folder has the weights and the vocabulary as torchMoji publishes them (`pytorch_model.bin`,
-`vocabulary.json`). Words are cut at blanks and punctuation, which is simpler than torchMoji's own rules.
+Its folder has the weights and the vocabulary as published by torchMoji (`pytorch_model.bin`,
+`vocabulary.json`). Words are split at blanks and punctuation, which is simpler than torchMoji's rules.
 """
 
 import json
@@ -17,7 +17,7 @@ from evaluation.conversation.encoders.interfaces import EncoderError, Vectors, o
 from evaluation.conversation.encoders.sentences import read_tensors
 from evaluation.statistics.labels import FloatArray
 
-# The order of the emoji in the model's answer, and how good or bad the paper's authors hold them to be.
+# The order of the emoji in the model's output, and the paper's weights from good (1) to bad (-1).
 EMOJI = (
     "joy", "unamused", "weary", "sob", "heart_eyes", "pensive", "ok_hand", "blush", "heart", "smirk",
     "grin", "notes", "flushed", "100", "sleeping", "relieved", "relaxed", "raised_hands", "two_hearts",
@@ -53,10 +53,10 @@ class DeepMoji:
 
     @classmethod
     def of_folder(cls, folder: Path) -> "DeepMoji":
-        """The encoder whose files lie in that folder.
+        """Make the encoder from the files of a folder.
 
         Raises:
-            EncoderError: the weights or the vocabulary are not there, or several are; names them.
+            EncoderError: the weights or the vocabulary are missing or ambiguous; names them.
         """
         weights = only_file(folder, ("pytorch_model.bin", "*.bin"), "the weights of DeepMoji")
         return cls(weights, only_file(folder, ("vocabulary.json",), "its vocabulary"))
@@ -67,14 +67,14 @@ class DeepMoji:
         return f"DeepMoji ({self._weights.name})"
 
     def sentiment(self, texts: Sequence[str]) -> FloatArray:
-        """(t,) the probabilities of emojis, each weighted by how good it is, from -1 to 1."""
+        """(t,) sentiments from -1 to 1: the probabilities of the emoji, weighted by `WEIGHTS`."""
         weights = {name: weight for weight, names in WEIGHTS.items() for name in names}
         of_emoji = np.array([weights.get(name, 0.0) for name in EMOJI])
         scores: FloatArray = self.distribution(texts).astype(np.float64) @ of_emoji
         return scores
 
     def distribution(self, texts: Sequence[str]) -> Vectors:
-        """(t, 64) probabilities of the emojis."""
+        """(t, 64) probabilities of the emoji."""
         if self._known is None or self._known[0] is not texts:
             self._known = texts, self._read(texts)
         return self._known[1]
@@ -114,7 +114,7 @@ class DeepMoji:
         found = np.zeros((len(texts), len(EMOJI)), np.float32)
         order = np.argsort([len(each) for each in cut], kind="stable")
         lengths = np.array([len(cut[row]) for row in order])
-        # Texts of one length at once need no padding, which a recurrent step would read.
+        # Batches of texts of one length need no padding, which a recurrent step would read.
         for some in np.split(order, np.flatnonzero(np.diff(lengths)) + 1) if len(order) else ():
             read = torch.tensor([cut[row] or [_UNKNOWN] for row in some])
             with torch.inference_mode():
@@ -122,7 +122,7 @@ class DeepMoji:
         return found
 
     def _probabilities(self, words: Any) -> Any:
-        """(n, t) words to (n, 64)."""
+        """Compute (n, 64) probabilities from (n, t) word codes."""
         w = self._tensors
         x = w["embed.weight"][words].tanh()
         first = self._bidirectional(x, "lstm_0")
@@ -135,18 +135,18 @@ class DeepMoji:
     def _bidirectional(self, x: Any, layer: str) -> Any:
         return _joined(self._lstm(x, layer, ""), self._lstm(x.flip(1), layer, "_reverse").flip(1))
 
-    def _lstm(self, x: Any, layer: str, way: str) -> Any:
+    def _lstm(self, x: Any, layer: str, direction: str) -> Any:
         import torch
 
-        into, again, *biases = (
-            self._tensors[f"{layer}.{name}_l0{way}"]
+        into, recurrent, *biases = (
+            self._tensors[f"{layer}.{name}_l0{direction}"]
             for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
         )
         of_words = x @ into.T + sum(biases)
-        hidden = cell = x.new_zeros(len(x), again.shape[1])
+        hidden = cell = x.new_zeros(len(x), recurrent.shape[1])
         states = []
         for step in of_words.unbind(dim=1):
-            i, f, g, o = (step + hidden @ again.T).chunk(4, dim=-1)
+            i, f, g, o = (step + hidden @ recurrent.T).chunk(4, dim=-1)
             i, f, o = ((0.2 * gate + 0.5).clamp(0, 1) for gate in (i, f, o))
             cell = f * cell + i * g.tanh()
             hidden = o * cell.tanh()

@@ -1,4 +1,4 @@
-"""The parts that all encoders share: the protocols that they follow, their error, and finding their files."""
+"""Protocols of the encoders, their error, and the search for their files."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,54 +16,54 @@ EXTRA = "pip install 'turnwise[conversation]'"
 
 
 class EncoderError(ValueError):
-    """An encoder that cannot be used, with where and why."""
+    """An encoder that cannot be used; the message says where and why."""
 
 
 class Emotions(Protocol):
-    """How a text feels."""
+    """Encoder of the emotions of texts."""
 
     @property
     def name(self) -> str:
-        """As every figure that rests on it says."""
+        """Name shown with every figure that uses the encoder."""
 
     def sentiment(self, texts: Sequence[str]) -> FloatArray:
-        """(t,) from -1, bad, to 1, good."""
+        """(t,) sentiments from -1, bad, to 1, good."""
 
     def distribution(self, texts: Sequence[str]) -> Vectors | None:
-        """(t, e) probabilities of e emotions; None if it has none."""
+        """(t, e) probabilities of e emotions; None if the encoder has no emotions."""
 
 
 class SentenceEncoder(Protocol):
-    """What a text means, as a vector."""
+    """Encoder of the meaning of texts as vectors."""
 
     @property
     def name(self) -> str:
-        """As every figure that rests on it says."""
+        """Name shown with every figure that uses the encoder."""
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """(t, d) a vector for each text."""
 
 
 class WordVectors(Protocol):
-    """What words mean, as vectors."""
+    """Encoder of the meaning of words as vectors."""
 
     @property
     def name(self) -> str:
-        """As every figure that rests on it says."""
+        """Name shown with every figure that uses the encoder."""
 
     def of(self, words: Collection[str]) -> tuple[dict[str, list[int]], Vectors]:
-        """The vectors (v, d) of these words: by word, the rows; a word without vectors is left out."""
+        """Return rows by word and the vectors (v, d) of these words; words without vectors are left out."""
 
 
 @dataclass(frozen=True, slots=True)
 class Encoders:
-    """Those that are here.
+    """The available encoders.
 
     Attributes:
-        emotions: for sentiment.
-        sentences: for semantic similarity.
-        vectors: for word coherence.
-        missing: by what it is for, why there is none.
+        emotions: encoder for sentiment.
+        sentences: encoder for semantic similarity.
+        vectors: encoder for word coherence.
+        missing: by purpose of a missing encoder, the reason.
     """
 
     emotions: Emotions | None = None
@@ -73,7 +73,7 @@ class Encoders:
 
 
 def only_file(folder: Path, patterns: Sequence[str], what: str) -> Path:
-    """The one file of a folder that has such a name.
+    """Find the only file of a folder that matches a pattern.
 
     Raises:
         EncoderError: no such folder, no such file, or several.

