@@ -9,7 +9,7 @@ from django.db import connection
 
 from tests.conftest import MakeStudy, OpenTab, Tab, start_dialogue
 from turnwise.dialogues.models import Dialogue, Fault, Turn
-from turnwise.studies.asks import About, Asked, Moment
+from turnwise.studies.asks import About, AskSpec, Moment
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -189,8 +189,8 @@ def comparable(frames: list[dict[str, Any]]) -> list[dict[str, Any]]:
         {"moment": Moment.BEFORE_FINISH, "message_minutes": 5},
         {
             "asks": [
-                Asked("ssa", About.PARTNER_TURN, Moment.BEFORE_FINISH),
-                Asked("human-likeness", About.OWN_TURN, Moment.BEFORE_FINISH),
+                AskSpec("ssa", About.PARTNER_TURN, Moment.BEFORE_FINISH),
+                AskSpec("human-likeness", About.OWN_TURN, Moment.BEFORE_FINISH),
             ]
         },
     ],

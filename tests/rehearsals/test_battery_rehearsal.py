@@ -11,7 +11,7 @@ from turnwise.judging.items import subjects
 from turnwise.judging.models import Battery, Slot
 from turnwise.judging.queue import services as judging
 from turnwise.labels.models import Label
-from turnwise.studies.asks import About, Asked
+from turnwise.studies.asks import About, AskSpec
 from turnwise.studies.models import Study
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("_same_database")]
@@ -54,7 +54,7 @@ def test_what_is_planted_in_batteries_is_recovered(
 def test_what_is_planted_of_each_ask_in_batteries_is_recovered(
     rex: User, make_contexts: MakeContexts, make_run: MakeRun
 ) -> None:
-    study = asking(rex, Asked("reply-impression", About.RESPONSE), LIKENESS)
+    study = asking(rex, AskSpec("reply-impression", About.RESPONSE), LIKENESS)
     asked = make_contexts(6)
     for system in ("Confirms", "Denies"):
         subjects.add_responses(study, make_run(asked, system))

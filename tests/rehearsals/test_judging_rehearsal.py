@@ -24,8 +24,8 @@ from turnwise.contexts.files import ContextRow
 from turnwise.contexts.models import ContextSet
 from turnwise.contexts.services import import_version
 from turnwise.crowd.models import Assignment, Participation, Worker
+from turnwise.exports.rows import answered_sets
 from turnwise.exports.rows import rows as bundle_rows
-from turnwise.exports.rows import sets_answered
 from turnwise.judging.items import subjects
 from turnwise.judging.items.item_selection import select_contexts
 from turnwise.judging.models import Item, JudgingPlan, Slot
@@ -251,10 +251,10 @@ def test_answers_of_a_rehearsal_are_not_shown_beside_those_of_who_talked(
     transcript = f"/dialogues/{dialogue.public_id}/"
     rehearsed_page = client.get(transcript).content
 
-    assert judged_by_both(talk.asked[0]) == []
+    assert judged_by_both(talk.work_asks[0]) == []
     readers_rehearsal.rehearsal_of = None  # of people the same answers would be there
     readers_rehearsal.save(update_fields=["rehearsal_of"])
-    assert len(judged_by_both(talk.asked[0])) == 3
+    assert len(judged_by_both(talk.work_asks[0])) == 3
     assert client.get(transcript).content != rehearsed_page
 
 
@@ -264,13 +264,13 @@ def test_replies_that_only_a_rehearsal_has_judged_count_as_unlabelled(
     Label.objects.filter(slot=None).delete()
 
     assert unlabelled_replies(talk) == 3
-    assert [each.key for each in sets_answered(talk)] == ["ssa"]
+    assert [each.key for each in answered_sets(talk)] == ["ssa"]
 
 
 def test_what_is_said_in_a_rehearsal_is_in_no_bundle_of_the_conversations(
     talk: Study, readers_rehearsal: Study
 ) -> None:
-    (given,) = bundle_rows(talk, labels_table(sets_answered(talk)))
+    (given,) = bundle_rows(talk, labels_table(answered_sets(talk)))
 
     assert [row[-2:] for row in given] == [[True, True], [True, False], [False, False]]
 

@@ -29,7 +29,7 @@ from turnwise.labels.models import Label
 from turnwise.project.supervision.child_programs import Program
 from turnwise.rehearsals.findings import OUTSIDE
 from turnwise.responses.models import Response
-from turnwise.studies.asks import About, Asked, Moment
+from turnwise.studies.asks import About, AskSpec, Moment
 from turnwise.studies.models import Study
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("_same_database")]
@@ -121,8 +121,8 @@ def lost_or_doubled(study: Study, web: tuple[str, psutil.Process], done: Done, e
 
 def test_two_people(make_meeting: MakeMeeting, web: tuple[str, psutil.Process]) -> None:
     asks = (
-        Asked("ssa", About.PARTNER_TURN, Moment.EACH_TURN),
-        Asked("likert", About.DIALOGUE, Moment.AT_END),
+        AskSpec("ssa", About.PARTNER_TURN, Moment.EACH_TURN),
+        AskSpec("likert", About.DIALOGUE, Moment.AT_END),
     )
     study = make_meeting(asks=asks, min_turns=10, max_turns=14)
 

@@ -20,7 +20,7 @@ from turnwise.rehearsals.findings import Outcome, findings
 from turnwise.rehearsals.injected_effects import HONEST, Kind, Plan, mix
 from turnwise.rehearsals.services import delete_rehearsal, enough_workers, make_rehearsal
 from turnwise.rehearsals.simulation import Work
-from turnwise.studies.asks import About, Asked, Moment
+from turnwise.studies.asks import About, AskSpec, Moment
 from turnwise.studies.models import Study
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -115,9 +115,9 @@ def test_workers_find_their_way_through_any_protocol(
 @pytest.mark.usefixtures("_same_database")
 def test_everything_that_a_study_asks_is_planted_and_found_again(make_study: MakeStudy) -> None:
     asks = [
-        Asked("likert", About.DIALOGUE, Moment.AT_END),
-        Asked("votes", About.PARTNER_TURN, Moment.BEFORE_FINISH, required=False),
-        Asked("human-likeness", About.OWN_TURN, Moment.WAITING),
+        AskSpec("likert", About.DIALOGUE, Moment.AT_END),
+        AskSpec("votes", About.PARTNER_TURN, Moment.BEFORE_FINISH, required=False),
+        AskSpec("human-likeness", About.OWN_TURN, Moment.WAITING),
     ]
     study = make_study(
         {"scripty": 9}, asks=asks, opening_speaker="human", opening_text="", min_turns=4, max_turns=8

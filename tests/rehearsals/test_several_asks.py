@@ -16,7 +16,7 @@ from turnwise.judging.items import pairs
 from turnwise.judging.items.pairs import PairSource
 from turnwise.judging.models import Item
 from turnwise.labels.models import Label
-from turnwise.studies.asks import About, Asked
+from turnwise.studies.asks import About, AskSpec
 from turnwise.studies.models import Study
 from turnwise.studies.services import set_state
 
@@ -52,7 +52,7 @@ def test_what_is_planted_of_each_ask_is_recovered(study: Study, tmp_path: Path) 
 def test_what_is_planted_of_each_ask_about_pairs_is_recovered(
     rex: User, make_contexts: MakeContexts, make_run: MakeRun
 ) -> None:
-    asks = [Asked("preference", About.PAIR), Asked("preferences", About.PAIR)]
+    asks = [AskSpec("preference", About.PAIR), AskSpec("preferences", About.PAIR)]
     study = asking(rex, *asks, raters=5, batch=30, task="pairs")
     contexts = make_contexts(120)
     pairs.add(study, PairSource.of_runs([make_run(contexts, system) for system in ("Alpha", "Beta")]))

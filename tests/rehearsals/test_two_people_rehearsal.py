@@ -39,20 +39,20 @@ from turnwise.rehearsals.simulated_answers import (
     message_text,
 )
 from turnwise.rehearsals.tasks import start_process
-from turnwise.studies.asks import About, Asked, Moment
+from turnwise.studies.asks import About, AskSpec, Moment
 from turnwise.studies.models import Study
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("_same_database")]
 
 SSA = (
-    Asked("ssa", About.PARTNER_TURN, Moment.EACH_TURN),
-    Asked("human-likeness", About.OWN_TURN, Moment.WAITING, required=False),
-    Asked("likert", About.DIALOGUE, Moment.AT_END),
+    AskSpec("ssa", About.PARTNER_TURN, Moment.EACH_TURN),
+    AskSpec("human-likeness", About.OWN_TURN, Moment.WAITING, required=False),
+    AskSpec("likert", About.DIALOGUE, Moment.AT_END),
 )
 TOPICAL_CHAT = (
-    Asked("topical-chat-own", About.OWN_TURN, Moment.WAITING),
-    Asked("topical-chat-partner", About.PARTNER_TURN, Moment.WAITING),
-    Asked("topical-chat-conversation", About.DIALOGUE, Moment.AT_END),
+    AskSpec("topical-chat-own", About.OWN_TURN, Moment.WAITING),
+    AskSpec("topical-chat-partner", About.PARTNER_TURN, Moment.WAITING),
+    AskSpec("topical-chat-conversation", About.DIALOGUE, Moment.AT_END),
 )
 
 

@@ -17,7 +17,7 @@ from turnwise.rehearsals.services import enough_workers
 from turnwise.rehearsals.simulated_answers import ASSISTANT_TEXT, response_text
 from turnwise.responses.checks import problem_of
 from turnwise.responses.models import Response, ResponseRun
-from turnwise.studies.asks import About, Asked, Moment
+from turnwise.studies.asks import About, AskSpec, Moment
 from turnwise.studies.models import Study
 from turnwise.studies.services import save_study
 
@@ -79,8 +79,8 @@ def test_few_people_write_what_they_can_and_questions_about_them_are_asked_befor
     Study.objects.filter(pk=study.pk).update(state="draft")
     study.refresh_from_db()
     asks = [
-        Asked("demographics", About.PERSON, Moment.BEFORE_WORK, required=False),
-        Asked("feedback", About.PERSON, Moment.AFTER_WORK),
+        AskSpec("demographics", About.PERSON, Moment.BEFORE_WORK, required=False),
+        AskSpec("feedback", About.PERSON, Moment.AFTER_WORK),
     ]
     save_study(study, owner=study.owner, consent_text="You write.", targets={}, asks=asks)
 

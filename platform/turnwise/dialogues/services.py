@@ -140,7 +140,7 @@ def asks_of_study(study: Study, *, of_worker: bool) -> list[SeatAsk]:
     """Asks of a worker who talks in this study; a bot has none."""
     if not of_worker:
         return []
-    talkers = [ask for ask in study.asked if ask.by == By.TALKERS]
+    talkers = [ask for ask in study.work_asks if ask.by == By.TALKERS]
     return [
         SeatAsk(ask.pk, ask.number, ask.question_set, About(ask.about), Moment(ask.moment), ask.required)
         for ask in talkers

@@ -37,8 +37,8 @@ def _counts(plan: Plan, table: Mapping[str, Any], labels: Sequence[Answers], lef
     )
     return Finding(
         alike and (table["answers"], table["left_out"]) == (len(labels), left_out),
-        f"{table['title']}: the report counts {table['answers']} answers, and {table['left_out']} who left them "
-        f"out; the workers gave {len(labels)}, {how}, and {left_out} left them out.",
+        f"{table['title']}: the report counts {table['answers']} answers, and {table['left_out']} who "
+        f"left them out; the workers gave {len(labels)}, {how}, and {left_out} left them out.",
     )
 
 

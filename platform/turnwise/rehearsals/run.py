@@ -34,7 +34,7 @@ from turnwise.rehearsals.services import save_outcome
 from turnwise.rehearsals.simulated_worker import LOST, MismatchError, SelfReports
 from turnwise.rehearsals.simulation import Work
 from turnwise.reports import services as reports
-from turnwise.reports.descriptions import said_of_themselves, sets_about_people
+from turnwise.reports.descriptions import questionnaire_figures, questionnaire_sets
 from turnwise.reports.models import Report
 from turnwise.reports.queries import newest_result
 from turnwise.reports.report_kinds import TaskWithReport
@@ -54,7 +54,7 @@ def run(rehearsal: Study, *, server: str, workers: int, at_once: int, say: Say) 
     """
     task = task_of(rehearsal)
     assert isinstance(task, RehearsedTask)
-    crowd, people = task.crowd(rehearsal, server, workers), SelfReports.about(sets_about_people(rehearsal))
+    crowd, people = task.crowd(rehearsal, server, workers), SelfReports.about(questionnaire_sets(rehearsal))
     if crowd.plan and not crowd.plan.alone:
         say(_describe_expected_alphas(crowd, crowd.plan))
     try:
@@ -76,7 +76,7 @@ def run(rehearsal: Study, *, server: str, workers: int, at_once: int, say: Say) 
 def _report_result(rehearsal: Study, say: Say) -> Mapping[str, Any]:
     """Result of the report; for a task without one, only the answers that people gave about themselves."""
     if not isinstance(task_of(rehearsal), TaskWithReport):
-        return {"people": said_of_themselves(rehearsal)}
+        return {"people": questionnaire_figures(rehearsal)}
     say("Computing the report.")
     result: Mapping[str, Any] | None = _build_report(rehearsal).result
     assert result is not None

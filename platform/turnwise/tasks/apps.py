@@ -7,13 +7,11 @@ from turnwise.tasks import discovery
 
 
 class TasksConfig(AppConfig):
-    """All tasks. Their tables belong to this app, wherever their folders are."""
+    """App of all tasks; it holds the tables of each of them."""
 
     name = "turnwise.tasks"
 
     @override
     def ready(self) -> None:
         list(discovery.parts_named("task"))
-        import_module(
-            "turnwise.tasks.discovery"
-        )  # Celery itself looks only into modules that are called tasks
+        import_module("turnwise.tasks.discovery")  # Celery itself only searches modules named tasks

@@ -9,7 +9,7 @@ from celery import shared_task
 
 
 def parts_named(part: str) -> Iterator[ModuleType]:
-    """This module of each task that has it, in the order of the folders' names."""
+    """Import this module of each task that has it, in the order of the folder names."""
     for task in sorted(Path(__file__).parent.glob("*/task.py")):
         if task.with_name(f"{part}.py").exists():
             yield import_module(f"turnwise.tasks.{task.parent.name}.{part}")
@@ -17,6 +17,6 @@ def parts_named(part: str) -> Iterator[ModuleType]:
 
 @shared_task
 def take_up() -> None:
-    """Every few seconds: have each task take up what a process has left that died."""
+    """Resume the work of processes that have died, for each task; runs every few seconds."""
     for each in parts_named("jobs"):
         each.take_up()

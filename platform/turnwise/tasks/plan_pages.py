@@ -14,10 +14,10 @@ P = TypeVar("P", bound=models.Model)
 
 
 class PlanForm(forms.ModelForm[P]):
-    """The plan of a study's task. It is fixed once the study is no draft any more."""
+    """Form of a task's plan. It is read-only once the study is no longer a draft."""
 
     attribute: ClassVar[str]
-    """Of the study, under which it has its plan; also the prefix of the fields."""
+    """The study's attribute with its plan; also the prefix of the form fields."""
 
     def __init__(self, user: User, study: Study, data: Any = None) -> None:
         instance = getattr(study, self.attribute, None)
@@ -27,11 +27,11 @@ class PlanForm(forms.ModelForm[P]):
             field.disabled = study.state != Study.State.DRAFT
 
     def offer(self, user: User) -> None:
-        """Narrow the choices to what this person may use."""
+        """Limit the choices to those that this user may use."""
 
 
 class PlanPage(StudyPage, Generic[P]):
-    """The study, and the plan of its task, which `plan` gives."""
+    """Forms of the study and of its task's plan, which `plan` returns."""
 
     plan_form_class: type[PlanForm[P]]
 

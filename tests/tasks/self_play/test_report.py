@@ -121,7 +121,7 @@ def test_the_bundle_gives_the_same_numbers_to_the_last_bit(played: SelfPlayPlan,
     assert [(each.bots, each.turns, each.ratings) for each in read_conversations(path)] == [
         (each.bots, each.turns, each.ratings) for each in read_conversations(lines)
     ]
-    assert found.beside.values > 200
+    assert found.comparison.values > 200
     assert found.report["conversations"]["ended"] == 5
     with zipfile.ZipFile(path) as archive:
         rows = list(csv.DictReader(io.TextIOWrapper(archive.open("data/measures.csv"))))

@@ -24,7 +24,7 @@ from turnwise.bots.hosting import resident_bots
 from turnwise.bots.hosting.client import Reply
 from turnwise.bots.models import Bot, BotVersion
 from turnwise.dialogues.models import Dialogue, Fault, Turn
-from turnwise.live.jobs import SELF_PLAY, only_here
+from turnwise.live.jobs import SELF_PLAY, exclusive_lock
 from turnwise.responses.bot_jobs import SILENCE_TIMEOUT
 from turnwise.responses.tasks import seed_of
 from turnwise.studies.models import Study
@@ -90,7 +90,7 @@ def test_a_service_is_told_of_two_conversations_where_a_bot_talks_with_itself(
     make_self_play: MakeSelfPlay,
 ) -> None:
     plan = make_self_play(conversations=1, alone=True)
-    (first,) = services.due(plan, most=1, but=[])
+    (first,) = services.due(plan, limit=1, excluded=[])
     names = {services.context_of(plan, first).dialogue}
     play(plan)
 
@@ -142,7 +142,7 @@ def test_a_process_that_is_killed_loses_and_doubles_nothing(make_self_play: Make
 def test_nobody_works_on_what_another_has(make_self_play: MakeSelfPlay) -> None:
     plan = make_self_play()
 
-    with only_here(SELF_PLAY, plan.pk):
+    with exclusive_lock(SELF_PLAY, plan.pk):
         assert play_slice(plan.pk) is False
 
     assert not SelfPlayed.objects.exists()
@@ -152,11 +152,11 @@ def test_nobody_works_on_what_another_has(make_self_play: MakeSelfPlay) -> None:
 
 def test_a_turn_that_is_there_already_stays(make_self_play: MakeSelfPlay) -> None:
     plan = make_self_play(conversations=1, utterances=2)
-    (due,) = services.due(plan, most=1, but=[])
+    (due,) = services.due(plan, limit=1, excluded=[])
     play(plan)
     reply = Reply(Response("Too late."), reread(plan).first_version_id or 0, latency_ms=1, seed=1)
 
-    services.record(plan, [services.Said(due, reply)], [], now=timezone.now())
+    services.record(plan, [services.AnsweredTurn(due, reply)], [], now=timezone.now())
 
     assert said(plan) == {1: ["Hi!", "Ann says so.", "Bob says so."]}
 
@@ -281,7 +281,7 @@ def test_stopping_ends_a_slice_under_way_and_continuing_goes_on(make_self_play: 
 
 def test_a_bot_that_cannot_answer_is_waited_for_and_then_given_up(make_self_play: MakeSelfPlay) -> None:
     plan, now = make_self_play(), timezone.now()
-    services.taken_up(plan.pk, now=now)
+    services.note_recovery(plan.pk, now=now)
 
     services.note_waiting(plan, "It is still loading.", now=now + SILENCE_TIMEOUT)
     assert (reread(plan).study.state, reread(plan).reason) == (Study.State.OPEN, "It is still loading.")
@@ -302,7 +302,7 @@ def test_starting_sends_a_job_and_the_timer_sends_it_again_if_it_is_lost(
     jobs.play(plan.pk)  # what a worker does with the message
     assert is_whole(plan)
     set_state(plan.study_id, Study.State.OPEN)
-    jobs._SLICES.arrived(plan.pk)  # taken by a worker that dies
+    jobs._SLICES.mark_received(plan.pk)  # taken by a worker that dies
     jobs.take_up()
     assert not jobs.send(plan.pk)
 

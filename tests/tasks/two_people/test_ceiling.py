@@ -14,7 +14,7 @@ from tests.planted import computed, talked
 from tests.tasks.two_people.conftest import come
 from turnwise.charts.drawing import svgs
 from turnwise.dialogues.models import Dialogue, Turn
-from turnwise.dialogues.services import Taken, seat_two
+from turnwise.dialogues.services import SeatOccupant, create_dialogue
 from turnwise.judging.items import subjects
 from turnwise.judging.models import Item
 from turnwise.judging.queue import services as judging
@@ -30,8 +30,8 @@ YES, MEH, NO = (
 
 
 def two_talked(study: Study, turns: int, ending: str = "complete") -> Dialogue:
-    first, second = (Taken(assignment=come(study)) for _ in range(2))
-    dialogue = seat_two(study, first, second, now=timezone.now())
+    first, second = (SeatOccupant(assignment=come(study)) for _ in range(2))
+    dialogue = create_dialogue(study, first, second, now=timezone.now())
     Turn.objects.bulk_create(
         Turn(dialogue=dialogue, position=place, text=f"Turn {place}", created_at=timezone.now())
         for place in range(turns)

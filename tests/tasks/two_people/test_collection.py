@@ -14,17 +14,17 @@ from tests.knowledge.bases import base_file, make_base
 from tests.tasks.two_people.conftest import come
 from turnwise.accounts.models import User
 from turnwise.dialogues.models import Dialogue, Seat, Turn
-from turnwise.dialogues.services import Taken, seat_two
+from turnwise.dialogues.services import SeatOccupant, create_dialogue
 from turnwise.labels.models import Label
-from turnwise.studies.asks import About, Asked, Moment
+from turnwise.studies.asks import About, AskSpec, Moment
 from turnwise.studies.models import Study
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 ASKS = [
-    Asked("topical-chat-own", About.OWN_TURN, Moment.WAITING),
-    Asked("topical-chat-partner", About.PARTNER_TURN, Moment.WAITING),
-    Asked("topical-chat-conversation", About.DIALOGUE, Moment.AT_END),
+    AskSpec("topical-chat-own", About.OWN_TURN, Moment.WAITING),
+    AskSpec("topical-chat-partner", About.PARTNER_TURN, Moment.WAITING),
+    AskSpec("topical-chat-conversation", About.DIALOGUE, Moment.AT_END),
 ]
 OWN = {"sentiment": "Happy", "source": ["FS1"]}
 
@@ -37,8 +37,8 @@ def study_of(make_meeting: MakeMeeting, owner: User) -> Study:
 
 @sync_to_async
 def seat(study: Study) -> list[Seat]:
-    first, second = (Taken(assignment=come(study)) for _ in range(2))
-    dialogue = seat_two(study, first, second, now=timezone.now())
+    first, second = (SeatOccupant(assignment=come(study)) for _ in range(2))
+    dialogue = create_dialogue(study, first, second, now=timezone.now())
     return list(dialogue.seats.order_by("number").select_related("worker", "dialogue"))
 
 

@@ -14,7 +14,7 @@ from turnwise.bots.models import Bot
 from turnwise.crowd.models import Assignment
 from turnwise.crowd.running.lobby_queue import enter as wait_in
 from turnwise.dialogues.models import Dialogue, Turn
-from turnwise.dialogues.services import Taken, seat_two
+from turnwise.dialogues.services import SeatOccupant, create_dialogue
 from turnwise.studies.models import Study
 from turnwise.studies.services import clone
 from turnwise.tasks.two_people import queries
@@ -123,7 +123,7 @@ def test_it_is_full_once_enough_people_talk_and_wait(make_meeting: MakeMeeting) 
     assert not queries.is_full(study, now=now)
     wait_in(first, tab=uuid4(), now=now)
     assert not queries.is_full(study, now=now)
-    seat_two(study, Taken(assignment=first), Taken(assignment=second), now=now)
+    create_dialogue(study, SeatOccupant(assignment=first), SeatOccupant(assignment=second), now=now)
 
     shown = queries.progress(study, now=now)
     assert (shown.finished, shown.open, shown.wanted) == (0, 1, 1)
@@ -142,7 +142,9 @@ def test_the_chat_page_says_whom_one_talks_with(make_meeting: MakeMeeting, discl
     worker.post(f"/s/{study.code}/consent/", {"agree": "yes", "consent": "1"})
     worker.post(f"/s/{study.code}/meet/start/")
     own = Assignment.objects.get()
-    seat_two(study, Taken(assignment=own), Taken(assignment=come(study)), now=timezone.now())
+    create_dialogue(
+        study, SeatOccupant(assignment=own), SeatOccupant(assignment=come(study)), now=timezone.now()
+    )
 
     page = worker.get(f"/s/{study.code}/meet/").content.decode()
 
@@ -154,8 +156,8 @@ def test_who_has_the_study_reads_what_two_people_said(
     make_meeting: MakeMeeting, rex: User, sign_in: SignIn
 ) -> None:
     study = make_meeting()
-    dialogue = seat_two(
-        study, Taken(assignment=come(study)), Taken(assignment=come(study)), now=timezone.now()
+    dialogue = create_dialogue(
+        study, SeatOccupant(assignment=come(study)), SeatOccupant(assignment=come(study)), now=timezone.now()
     )
     for place, text in enumerate(("Hello there", "Good morning")):
         Turn.objects.create(dialogue=dialogue, position=place, text=text, created_at=timezone.now())

@@ -17,12 +17,12 @@ from tests.conftest import MakeMeeting
 from tests.tasks.two_people.conftest import OpenLobby, come, dialogue_of
 from turnwise.crowd.models import Assignment, Outcome, PayEntry, Waiting
 from turnwise.crowd.places.ending import end
-from turnwise.crowd.running.lobby_queue import ANSWER, THERE
+from turnwise.crowd.running.lobby_queue import ANSWER_TIMEOUT, PRESENCE_TIMEOUT
 from turnwise.dialogues.models import Dialogue, Seat
 from turnwise.live.frames import RefusedError
 from turnwise.studies.models import Study
 from turnwise.tasks.two_people import pairing
-from turnwise.tasks.two_people.pairing import Lobby, Standing
+from turnwise.tasks.two_people.pairing import Lobby, WaitState
 
 
 def lobby_of(assignment: Assignment, minutes: int = 5) -> Lobby:
@@ -57,13 +57,13 @@ class Room:
     def close(self, person: Person) -> None:
         if person.tab and person.is_alive:
             person.is_alive = False
-            self.heed(pairing.gone(person.lobby, person.tab, now=self.now), person)
+            self.heed(pairing.close_tab(person.lobby, person.tab, now=self.now), person)
 
     def beat(self, person: Person) -> None:
         if person.tab and person.is_alive:
-            self.heed(pairing.there(person.lobby, person.tab, now=self.now), person)
+            self.heed(pairing.check_in(person.lobby, person.tab, now=self.now), person)
 
-    def heed(self, standing: Standing, person: Person) -> None:
+    def heed(self, standing: WaitState, person: Person) -> None:
         """Deliver what follows from a step, as the sockets do."""
         if standing.meeting:
             self.answer(person, standing.meeting)
@@ -106,7 +106,7 @@ def test_forty_people_who_come_and_go_as_they_like(meeting: Study, seed: int) ->
         if person.old_tabs:  # what an old tab says changes nothing
             old, before = chance.choice(person.old_tabs), seated()
             with suppress(RefusedError):  # “other_tab”, unless they are seated by now
-                assert pairing.there(person.lobby, old, now=room.now).is_over
+                assert pairing.check_in(person.lobby, old, now=room.now).is_over
             assert seated() == before
         for dialogue in Dialogue.objects.exclude(pk__in=known).prefetch_related("seats"):
             known.add(dialogue.pk)
@@ -114,9 +114,9 @@ def test_forty_people_who_come_and_go_as_they_like(meeting: Study, seed: int) ->
             # Both browsers have just said that they are there: no ghost, and nobody with themselves.
             assert len({each.lobby.assignment_id for each in two}) == 2
             assert all(each.is_alive for each in two)
-            assert all(each.answered_at and room.now - each.answered_at < ANSWER for each in two)
+            assert all(each.answered_at and room.now - each.answered_at < ANSWER_TIMEOUT for each in two)
 
-    room.pass_time(ANSWER.total_seconds())
+    room.pass_time(ANSWER_TIMEOUT.total_seconds())
     room.pass_time(0)
     assert max(seated().values()) == 1
     free = [each for each in people if each.is_alive and each.lobby.assignment_id not in seated()]
@@ -134,7 +134,7 @@ def test_who_does_not_answer_is_left_and_the_other_meets_the_next(meeting: Study
     assert not Dialogue.objects.exists()
 
     room.open(third)  # asked is first, with the ghost
-    room.pass_time(ANSWER.total_seconds())
+    room.pass_time(ANSWER_TIMEOUT.total_seconds())
 
     assert seated() == Counter([first.lobby.assignment_id, third.lobby.assignment_id])
 
@@ -178,7 +178,7 @@ def test_who_waits_in_vain_is_paid_for_the_wait(make_meeting: MakeMeeting) -> No
     assert assignment.outcome == Outcome.NO_PARTNER
     # 5 of 15 minutes of 3.00
     assert PayEntry.objects.get(reason="partly").amount == Decimal("1.00")
-    assert assignment.participation.code_given
+    assert assignment.participation.disclosed_code
 
 
 @pytest.mark.django_db
@@ -213,7 +213,7 @@ def test_who_has_left_the_study_meets_nobody(meeting: Study) -> None:
     room.open(second)
 
     assert not Dialogue.objects.exists()
-    assert pairing.there(first.lobby, first.tab or uuid4(), now=room.now).is_over
+    assert pairing.check_in(first.lobby, first.tab or uuid4(), now=room.now).is_over
 
 
 # --- through the sockets --------------------------------------------------------------------------
@@ -260,7 +260,7 @@ async def test_a_tab_is_told_how_long_it_has_waited_and_a_second_one_takes_over(
     assert await first.close_code() == 4410
     await first.disconnect()  # which must not end the wait in the second
     await second.send(type="here")
-    assert (await second.receive("state"))["waited"] < THERE.total_seconds()
+    assert (await second.receive("state"))["waited"] < PRESENCE_TIMEOUT.total_seconds()
     await second.send(type="here", meeting="nonsense")
     assert (await second.receive("refused"))["reason"] == "malformed"
     await second.send(type="here", meeting=str(uuid4()))

@@ -32,7 +32,7 @@ def meet(study: Study) -> tuple[Assignment, Assignment]:
     for tab, lobby in tabs.items():
         pairing.enter(lobby, tab)
     for tab, lobby in tabs.items():
-        meeting = pairing.there(lobby, tab).meeting
+        meeting = pairing.check_in(lobby, tab).meeting
         assert meeting
         last = pairing.answer(lobby, tab, meeting)
     assert last.is_over
@@ -66,7 +66,7 @@ def test_when_no_article_is_left_nobody_is_let_in_and_who_waits_is_paid(reading:
     for tab, lobby in tabs.items():
         pairing.enter(lobby, tab)
     for tab, lobby in tabs.items():
-        meeting = pairing.there(lobby, tab).meeting
+        meeting = pairing.check_in(lobby, tab).meeting
         assert meeting
         pairing.answer(lobby, tab, meeting)
 

@@ -21,17 +21,17 @@ from turnwise.accounts.models import User
 from turnwise.bots.services import version_of
 from turnwise.dialogues.models import Dialogue
 from turnwise.dialogues.queries import seat_of
-from turnwise.dialogues.services import Taken, finish, open_exchange, seat_two
+from turnwise.dialogues.services import SeatOccupant, create_dialogue, finish, open_exchange
 from turnwise.labels.services import record
-from turnwise.studies.asks import About, Asked, Moment
+from turnwise.studies.asks import About, AskSpec, Moment
 from turnwise.studies.models import Study
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 ASKS = (
-    Asked("ssa", About.PARTNER_TURN, Moment.EACH_TURN),
-    Asked("human-likeness", About.OWN_TURN, Moment.WAITING, required=False),
-    Asked("likert", About.DIALOGUE, Moment.AT_END),
+    AskSpec("ssa", About.PARTNER_TURN, Moment.EACH_TURN),
+    AskSpec("human-likeness", About.OWN_TURN, Moment.WAITING, required=False),
+    AskSpec("likert", About.DIALOGUE, Moment.AT_END),
 )
 YES, MEH, NO = (
     {"sensible": True, "specific": True},
@@ -65,8 +65,8 @@ def met(
     left: bool = False,
 ) -> Dialogue:
     """Two people talk: judgments of each turn by who heard it, of some by who said it, and of the whole."""
-    first, second = (Taken(assignment=come(study)) for _ in range(2))
-    dialogue = seat_two(study, first, second, now=timezone.now())
+    first, second = (SeatOccupant(assignment=come(study)) for _ in range(2))
+    dialogue = create_dialogue(study, first, second, now=timezone.now())
     workers = dialogue.seats.order_by("number").values_list("worker_id", flat=True)
     seats = [seat_of(dialogue.public_id, worker) for worker in workers]
     say_and_judge(seats, heard, own or {}, rated)

@@ -16,7 +16,7 @@ from turnwise.crowd.places.ending import end
 from turnwise.crowd.running import limits
 from turnwise.dialogues import partner_events
 from turnwise.dialogues.models import Dialogue, Seat, Turn
-from turnwise.dialogues.services import Taken, seat_two
+from turnwise.dialogues.services import SeatOccupant, create_dialogue
 from turnwise.studies.models import Study
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -26,8 +26,8 @@ YES = {"sensible": True, "specific": True}
 
 @sync_to_async
 def seat(study: Study) -> Dialogue:
-    first, second = (Taken(assignment=come(study)) for _ in range(2))
-    return seat_two(study, first, second, now=timezone.now())
+    first, second = (SeatOccupant(assignment=come(study)) for _ in range(2))
+    return create_dialogue(study, first, second, now=timezone.now())
 
 
 async def open_both(open_tab: OpenTab, dialogue: Dialogue) -> tuple[Tab, Tab]:

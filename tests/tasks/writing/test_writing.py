@@ -31,7 +31,7 @@ from turnwise.studies.models import Study
 from turnwise.studies.queries import counts_of
 from turnwise.studies.services import save_study, set_state
 from turnwise.tasks.writing import services as writing
-from turnwise.tasks.writing.services import Desk
+from turnwise.tasks.writing.services import WriterContext
 from turnwise.tasks.writing.task import Writing
 
 SignIn = Callable[[User], Client]
@@ -41,9 +41,9 @@ def begin(study: Study) -> Assignment:
     return writing.begin(enter(study).pk)
 
 
-def desk_of(assignment: Assignment) -> Desk:
+def desk_of(assignment: Assignment) -> WriterContext:
     participation = assignment.participation
-    return writing.desk_of(participation.study.code, participation.worker_id)
+    return writing.find_writer_context(participation.study.code, participation.worker_id)
 
 
 def write(assignment: Assignment, text: str = "") -> str:
@@ -418,7 +418,7 @@ def test_a_writing_study_is_made_in_its_form_and_opened(
 
     made = client.post("/studies/new/?task=writing", form)
     study = Study.objects.get()
-    assert (study.task, study.writing.wanted) == (Writing.key, 8)
+    assert (study.task, study.writing.target) == (Writing.key, 8)
     page = client.post(f"/studies/{study.pk}/state/", {"state": "open"}, follow=True).content.decode()
 
     assert "0 of 8" in page

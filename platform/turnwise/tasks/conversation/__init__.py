@@ -1,0 +1,1 @@
+"""Task in which workers talk with a chatbot and judge its replies."""

@@ -9,20 +9,20 @@ from django.urls import reverse
 from typing_extensions import override
 
 from turnwise.crowd.entry.sessions import Session
-from turnwise.crowd.places.claiming import Claim, begin_with_room, claim
+from turnwise.crowd.places.claiming import PlaceState, claim_place, claim_place_fast
 from turnwise.crowd.worker_socket import Handler, WorkerSocket
 from turnwise.dialogues import operator_replies, partner_events, queries, services, turn_taking
 from turnwise.dialogues.partner_events import ASK_SECONDS, Partner
 from turnwise.dialogues.progress import Progress
-from turnwise.dialogues.seat_context import SavedTurn, Seated, group_of
-from turnwise.dialogues.turn_taking import Shown
+from turnwise.dialogues.seat_context import SavedTurn, SeatContext, group_of
+from turnwise.dialogues.turn_taking import DisplayedTurns
 from turnwise.labels import queries as labels
 from turnwise.labels.services import Timing, record
 from turnwise.live.database import in_database
 from turnwise.live.frames import Frame, RefusedError, field, uuid_field
 from turnwise.live.markdown import as_html
 
-# Each tab hears of all others, so their number is a bound on work as well. A person has two or three.
+# Each tab receives the frames of all others, so this limits work too. A person usually has two or three.
 MAX_TABS = 8
 
 _tabs: Counter[int] = Counter()  # open in this process, by dialogue
@@ -31,19 +31,19 @@ _tabs: Counter[int] = Counter()  # open in this process, by dialogue
 class DialogueConsumer(WorkerSocket):
     """One browser tab in one dialogue.
 
-    The Channels layer carries frames to the other tabs of the dialogue, in this process or another,
-    but only once a tab has heard of another: most dialogues have one tab, which needs no detour.
+    The channel layer carries frames to the other tabs of the seat, in this process or another. It is used
+    only once a tab knows of another, because most dialogues have only one tab.
     """
 
-    seat: Seated
+    seat: SeatContext
     is_counted = False
-    was_unheard = False
-    """Whether it told something while it took itself for the only tab."""
-    shown: Shown
+    has_unsent_news = False
+    """True if frames were not sent to other tabs, because no other tab was known."""
+    displayed: DisplayedTurns
     partner: Partner | None = None
-    """The person opposite; None if it is a bot."""
+    """Connection to the partner's tabs; None if the partner is a bot."""
     asking: asyncio.Task[None] | None = None
-    given_back = ("key", "position", "ask")
+    echoed_fields = ("key", "position", "ask")
 
     @override
     async def __call__(self, *arguments: Any) -> None:
@@ -64,7 +64,7 @@ class DialogueConsumer(WorkerSocket):
         self._count_tab()
         self.assignment_id = self.seat.assignment_id
         self.alone = True
-        # A reply told while the state is being read would be overwritten by that older state.
+        # A reply that is sent while the state is being read would be overwritten by that older state.
         self.in_order = asyncio.Lock()
         self.group = group_of(self.seat.dialogue_id, self.seat.number)
         await self.channel_layer.group_add(self.group, self.channel_name)
@@ -77,27 +77,28 @@ class DialogueConsumer(WorkerSocket):
 
     @override
     async def begin(self) -> None:
-        opposite_a_bot = self.seat.bot_id is not None
-        if opposite_a_bot and await begin_with_room(self.seat.participation_id, self.seat.assignment_id):
+        if self.seat.bot_id is not None and await claim_place_fast(
+            self.seat.participation_id, self.seat.assignment_id
+        ):
             self.has_begun = True
             self.noted_as_at_work()
         else:
             await self._claim(begins=True)
 
     async def _claim(self, *, begins: bool) -> None:
-        whose = await in_database(claim, self.seat.assignment_id, begins=begins)
-        if whose is Claim.GONE:
+        whose = await in_database(claim_place, self.seat.assignment_id, begins=begins)
+        if whose is PlaceState.GONE:
             raise RefusedError("place_gone")
-        self.has_begun = whose is Claim.BEGUN
+        self.has_begun = whose is PlaceState.BEGUN
 
     @override
-    def leads_on(self, reason: str) -> Frame:
+    def redirect_for(self, reason: str) -> Frame:
         if reason != "place_gone":
             return {}
         return {"to": reverse("crowd:place_gone", args=[self.seat.study_code])}
 
     async def _keep_asking(self) -> None:
-        # Many tabs open at the same moment, as after a restart; they are not all to answer at the same.
+        # Many tabs open at once after a restart; a random pause spreads their answers.
         pause = random.uniform(0, ASK_SECONDS)
         while self.is_open:
             await asyncio.sleep(pause)
@@ -107,7 +108,7 @@ class DialogueConsumer(WorkerSocket):
     async def _announce(self) -> None:
         await self.channel_layer.group_send(self.group, {"type": "tab.joined", "tab": self.channel_name})
 
-    async def _find_seat(self, session: Session) -> Seated:
+    async def _find_seat(self, session: Session) -> SeatContext:
         seat = await in_database(queries.seat_of, self.public_id(), session.worker_id)
         if seat.participation_id not in session.participations:
             raise RefusedError("not_yours")
@@ -143,12 +144,17 @@ class DialogueConsumer(WorkerSocket):
 
     async def turn(self, frame: Frame) -> None:
         text, key = field(frame, "text", str), uuid_field(frame, "key")
-        tell_partner = self.partner.tell if self.partner else None
+        send_to_partner = self.partner.send if self.partner else None
         await turn_taking.take_turn(
-            self.seat, text=text, key=key, shown=self.shown, tell=self.tell, tell_partner=tell_partner
+            self.seat,
+            text=text,
+            key=key,
+            displayed=self.displayed,
+            send=self.send_everywhere,
+            send_to_partner=send_to_partner,
         )
-        if typed := turn_taking.Typed.of(frame):
-            await in_database(turn_taking.note, self.seat.dialogue_id, key, typed)
+        if typed := turn_taking.TypingMeasurement.of(frame):
+            await in_database(turn_taking.record_typing, self.seat.dialogue_id, key, typed)
 
     async def label(self, frame: Frame) -> None:
         position = None if frame.get("position") is None else field(frame, "position", int)
@@ -162,101 +168,103 @@ class DialogueConsumer(WorkerSocket):
         )
         saved = {"position": position, "ask": ask, "answers": answers, "progress": progress.frame}
         await self.say({"type": "label_saved", **saved})
-        if self.has_company:  # two tabs may answer at the same moment: each reads which answer stayed
+        if self.has_other_tabs:  # two tabs may answer at once: each reloads the stored answer
             await self.show_state_everywhere()
         else:
-            self.was_unheard = True
+            self.has_unsent_news = True
 
     async def retry(self, frame: Frame) -> None:
-        await turn_taking.retry(self.seat, tell=self.tell)
+        await turn_taking.retry(self.seat, send=self.send_everywhere)
         await self.show_state_everywhere()
 
     async def finish(self, frame: Frame) -> None:
         await in_database(services.finish, self.seat)
         await self.show_state_everywhere()
-        await self._tell_partner_of_change()
+        await self._notify_partner_of_change()
 
     async def give_up(self, frame: Frame) -> None:
         await in_database(services.give_up, self.seat)
         await self.show_state_everywhere()
 
     async def here(self, frame: Frame) -> None:
-        """The browser is still there. What this tab was not told of, as while Redis was down, is read now."""
+        """The browser is still open: record it, and reload the state if this tab missed a change."""
         if self.partner is None:
             return
-        say, is_news = await self.partner.look(len(self.shown))
+        say, is_news = await self.partner.check_presence(len(self.displayed))
         await self.say(say)
         if is_news:
             await self._show_state()
 
     async def typing(self, frame: Frame) -> None:
-        """With a bot the page says so once, before the first message: from then on the place is theirs."""
+        """Notify the partner. With a bot, the page sends this once, which confirms the reserved place."""
         if self.partner:
-            await self.partner.tell_of_typing()
+            await self.partner.notify_of_typing()
         else:
             await self.ping(frame)
 
     async def end_alone(self, frame: Frame) -> None:
-        """The other one has left."""
+        """End the conversation after the partner has left."""
         if self.partner is None:
             raise RefusedError("unknown_type")
         await in_database(partner_events.end_alone, self.seat)
         await self.show_state_everywhere()
-        await self._tell_partner_of_change()
+        await self._notify_partner_of_change()
 
-    async def _tell_partner_of_change(self) -> None:
+    async def _notify_partner_of_change(self) -> None:
         if self.partner:
-            await self.partner.tell_of_change()
+            await self.partner.notify_of_change()
 
     # --- frames to the browser -------------------------------------------------------------------
 
     @property
-    def has_company(self) -> bool:
-        """Whether other tabs may be open: that of a page that was loaded anew is not known of yet."""
+    def has_other_tabs(self) -> bool:
+        """True if other tabs may be open; the tab of a page that was just reloaded is not known yet."""
         return not self.alone or not self.is_open
 
-    async def tell(self, frame: Frame) -> None:
+    async def send_everywhere(self, frame: Frame) -> None:
         """Send a frame to every tab of this dialogue."""
         async with self.in_order:
             await self._show(frame)
-        await self._tell_others({"type": "tab.frame", "frame": frame})
+        await self._send_to_other_tabs({"type": "tab.frame", "frame": frame})
 
-    async def _tell_others(self, event: Frame) -> None:
-        if self.has_company:
+    async def _send_to_other_tabs(self, event: Frame) -> None:
+        if self.has_other_tabs:
             await self.channel_layer.group_send(self.group, event | {"from": self.channel_name})
         else:
-            self.was_unheard = True
+            self.has_unsent_news = True
 
     async def _show(self, frame: Frame) -> None:
         if "turn" in frame:
-            self.shown.add(frame["turn"])
+            self.displayed.add(frame["turn"])
         await self.say(frame | {"turn": self._formatted(frame["turn"])} if "turn" in frame else frame)
 
     def _formatted(self, turn: Frame) -> Frame:
-        """The turn, with its text as HTML beside it if the study shows that of chatbots."""
+        """The turn, with its text as HTML if the study shows Markdown of chatbots formatted."""
         is_shown = self.seat.markdown and turn["speaker"] == "bot"
         return turn | {"html": as_html(turn["text"])} if is_shown else turn
 
     async def state(self) -> Frame:
-        """All that a tab shows. A reply that is due and not failed is asked for again here.
+        """Read the full state of a tab, and ask again for a due reply that has not failed.
 
-        So a dialogue goes on after a restart of the server without anybody doing anything.
+        So a dialogue continues by itself after a restart of the server.
         """
         turns, progress, faults, annotations, is_over = await in_database(_stored, self.seat)
-        is_over = is_over or bool(self.standing.ended)
-        told = [turn._asdict() for turn in turns]
-        self.shown = Shown(told)
+        is_over = is_over or bool(self.status.ended)
+        frames = [turn._asdict() for turn in turns]
+        self.displayed = DisplayedTurns(frames)
         is_answering = turn_taking.is_answering(self.seat, progress.turns)
         if progress.reply_due and not faults and not is_answering:
-            turn_taking.resume(self.seat, turns, progress, tell=self.tell)
+            turn_taking.resume(self.seat, turns, progress, send=self.send_everywhere)
         has_failed = progress.reply_due and faults > 0
         return {
             "type": "state",
-            "turns": [self._formatted(turn) for turn in told],
+            "turns": [self._formatted(turn) for turn in frames],
             "annotations": annotations,
             "fault": turn_taking.fault_frame(self.seat, faults) if has_failed else None,
             "starting": turn_taking.is_starting(self.seat, progress.turns),
-            "progress": progress.frame if is_answering or not has_failed else turn_taking.idle(progress),
+            "progress": progress.frame
+            if is_answering or not has_failed
+            else turn_taking.idle_progress(progress),
             "finished": reverse("crowd:thanks", args=[self.seat.study_code]) if is_over else None,
         }
 
@@ -265,12 +273,12 @@ class DialogueConsumer(WorkerSocket):
             await self.say(await self.state())
 
     @override
-    async def show_again(self) -> None:
+    async def show_progress(self) -> None:
         await self._show_state()
 
     @override
-    async def worked(self) -> None:
-        """Whose turn it is, is told with what is said: `say`."""
+    async def on_step(self) -> None:
+        """Do nothing: `say` already records whose turn it is."""
 
     @override
     async def say(self, frame: Frame) -> None:
@@ -278,36 +286,36 @@ class DialogueConsumer(WorkerSocket):
         if "progress" in frame:
             has_failed = frame["type"] == "bot_failed" or bool(frame.get("fault"))
             waits = not frame["progress"]["thinking"] and not has_failed
-            await self.moved(waits=waits, anew=frame["type"] != "state")
+            await self.update_clock(waits=waits, anew=frame["type"] != "state")
 
     async def show_state_everywhere(self) -> None:
-        """Every tab reads for itself: a state read here could reach another tab after something newer."""
+        """Make every tab read its own state: one read here could reach another tab after something newer."""
         await self._show_state()
-        await self._tell_others({"type": "tab.changed"})
+        await self._send_to_other_tabs({"type": "tab.changed"})
 
     # --- events of other tabs --------------------------------------------------------------------
 
     async def tab_joined(self, event: Frame) -> None:
-        """Another tab opened: from now on it hears of everything that this one tells."""
+        """Another tab opened: from now on it receives all frames of this one."""
         if event["tab"] != self.channel_name:
             self.alone = False
             await self.channel_layer.send(event["tab"], {"type": "tab.here"})
 
     async def tab_here(self, event: Frame) -> None:
-        """This tab is not alone. What the other told before it knew of this one is read anew."""
+        """Another tab exists. Reload what it could not send before it knew of this tab."""
         self.alone = False
-        if self.was_unheard:  # what this one told before it knew of the other is read anew there
-            self.was_unheard = False
+        if self.has_unsent_news:  # the other tab has to reload them
+            self.has_unsent_news = False
             await self.show_state_everywhere()
         else:
             await self._show_state()
 
     async def layer_restored(self, event: Frame) -> None:
-        """Redis was down: tabs in other processes may have opened unheard, or told what nobody heard."""
+        """Announce this tab again after an outage of Redis, when frames between processes were lost."""
         await self._announce()
 
     async def operator_replied(self, event: Frame) -> None:
-        """Somebody answered in the bot's place. If nobody waits for that any more, it is waited for here."""
+        """An operator replied. Wake the waiting task, or start a new one by reading the state."""
         operator_replies.wake(self.seat.dialogue_id)
         if not turn_taking.is_answering(self.seat, event["position"]):
             await self._show_state()
@@ -321,11 +329,11 @@ class DialogueConsumer(WorkerSocket):
             await self._show(event["frame"])
 
 
-def _stored(seat: Seated) -> tuple[list[SavedTurn], Progress, int, list[dict[str, Any]], bool]:
-    """What a tab shows: `queries.snapshot`, this person's annotations, and whether their part is over.
+def _stored(seat: SeatContext) -> tuple[list[SavedTurn], Progress, int, list[dict[str, Any]], bool]:
+    """Data of a tab: `queries.snapshot`, this person's annotations, and whether their part is over.
 
-    Of two people, the other may still have something to answer.
+    A second person may still have annotations to give.
     """
     turns, progress, faults = queries.snapshot(seat)
     is_over = progress.ended or (seat.bot_id is None and services.has_finished(seat))
-    return turns, progress, faults, labels.own_labels(seat), is_over
+    return turns, progress, faults, labels.chatter_labels(seat), is_over

@@ -1,4 +1,4 @@
-"""The page of a conversation, whoever sits opposite."""
+"""The page of a conversation with a bot or a person."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
@@ -13,20 +13,20 @@ from turnwise.dialogues.progress import SeatAsk
 from turnwise.dialogues.reading_material import hidden_sections
 from turnwise.dialogues.seat_context import asks_of
 from turnwise.live.frames import MAX_TEXT
-from turnwise.questions.question_sets import all_asked
+from turnwise.questions.question_sets import questions_json
 from turnwise.studies.models import Study
 
 
 @dataclass(frozen=True, slots=True)
-class Opposite:
-    """Who sits opposite, as the page calls them.
+class PartnerDescription:
+    """Description of the partner on the page.
 
     Attributes:
-        name: before what they say.
-        subject: the same at the beginning of a sentence.
-        is_person: whether it is one.
-        is_disclosed: whether the page shows what only a person does: that they type, or have no connection.
-        says: what is said of them above the conversation.
+        name: name before the partner's turns.
+        subject: the name at the beginning of a sentence.
+        is_person: the partner is a person.
+        is_disclosed: the page may show signs of a person: typing, or a lost connection.
+        says: text about the partner above the conversation.
     """
 
     name: str
@@ -37,27 +37,27 @@ class Opposite:
 
 
 def chat_page(
-    request: HttpRequest, participation: Participation, dialogue: Dialogue, opposite: Opposite
+    request: HttpRequest, participation: Participation, dialogue: Dialogue, partner: PartnerDescription
 ) -> HttpResponse:
-    """The conversation as this participant has it."""
+    """Render the conversation for this participant."""
     seat = dialogue.seats.get(assignment=participation.assignment)
-    language, shown = language_of_questions(participation.study), list(seat.materials.all())
-    keys = {text.key for text in shown}
+    language, materials = language_of_questions(participation.study), list(seat.materials.all())
+    keys = {text.key for text in materials}
     context = {
         "study": participation.study,
         "dialogue": dialogue,
-        "opposite": opposite,
+        "partner": partner,
         "resume_code": participation.resume_code,
-        "materials": shown,
-        "has_reading": bool(shown),
+        "materials": materials,
+        "has_reading": bool(materials),
         "settings": page_settings(
             dialogue.study,
             asks_of(seat.asks),
-            opposite,
+            partner,
             socket=f"/ws/dialogues/{dialogue.public_id}/",
             name=str(dialogue.public_id),
             language=language,
-            shown=keys,
+            material_keys=keys,
         ),
     }
     return render(request, "tasks/conversation/chat.html", context)
@@ -66,30 +66,30 @@ def chat_page(
 def page_settings(
     study: Study,
     asks: Iterable[SeatAsk],
-    opposite: Opposite,
+    partner: PartnerDescription,
     *,
     socket: str,
     name: str,
     language: str,
-    shown: Collection[str],
+    material_keys: Collection[str],
 ) -> dict[str, object]:
-    """What the page's script is told (static/js/chat).
+    """Settings of the page's script (static/js/chat).
 
     Args:
-        study: whose conversation it is.
-        asks: of the person.
-        opposite: who sits there.
-        socket: where it connects to.
-        name: under which the browser keeps what is not saved yet.
-        language: that the questions are asked in.
-        shown: keys of the texts that the person has.
+        study: study of the conversation.
+        asks: asks of this person.
+        partner: description of the partner.
+        socket: address of the socket.
+        name: key under which the browser stores unsaved input.
+        language: language of the questions.
+        material_keys: keys of the person's reading material.
     """
     return {
         "socket": socket,
         "dialogue": name,
-        "person": opposite.is_person,
-        "disclosed": opposite.is_disclosed,
-        "asks": [_ask(ask, language, shown) for ask in asks],
+        "person": partner.is_person,
+        "disclosed": partner.is_disclosed,
+        "asks": [_ask(ask, language, material_keys) for ask in asks],
         "max_chars": MAX_TEXT,
         "notes_typing": study.notes_typing,
     }
@@ -101,5 +101,5 @@ def _ask(ask: SeatAsk, language: str, keys: Collection[str]) -> dict[str, object
         "about": ask.about.value,
         "moment": ask.moment.value,
         "required": ask.required,
-        "questions": all_asked(ask.question_set, language, hidden_sections(ask.question_set, keys)),
+        "questions": questions_json(ask.question_set, language, hidden_sections(ask.question_set, keys)),
     }

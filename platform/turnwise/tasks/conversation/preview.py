@@ -1,4 +1,4 @@
-"""A conversation as who makes the study tries it, by the rules of conversations and stored nowhere."""
+"""Preview of a conversation for the study's team: follows the rules of conversations, stores nothing."""
 
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
@@ -11,32 +11,32 @@ from chatbots.errors import BotBusyError, ChatbotError
 from evaluation.questions import AnswersError
 from turnwise.bots.hosting import client
 from turnwise.bots.trial import LONGEST_SECONDS
-from turnwise.crowd.worker_task import EXAMPLE_CODE, Answers, Previewed
+from turnwise.crowd.worker_task import EXAMPLE_CODE, FrameAnswers, WorkPreview
 from turnwise.dialogues.progress import WHOLE, Progress, due_at_the_end, due_with_turn
 from turnwise.dialogues.queries import context_of, speaker_of
-from turnwise.dialogues.seat_context import SavedTurn, Seated
+from turnwise.dialogues.seat_context import SavedTurn, SeatContext
 from turnwise.dialogues.services import asks_of_study, checked_text
-from turnwise.dialogues.turn_taking import fault_frame, idle, turn_frame
-from turnwise.knowledge.reading_sets import pasted
+from turnwise.dialogues.turn_taking import fault_frame, idle_progress, turn_frame
+from turnwise.knowledge.reading_sets import parse_pasted
 from turnwise.live.frames import Frame, RefusedError, field, uuid_field
 from turnwise.live.markdown import as_html
-from turnwise.questions.question_sets import question_set_soon, why_not_taken
+from turnwise.questions.question_sets import describe_answers_error, question_set_async
 from turnwise.studies.asks import About
 from turnwise.studies.models import Speaker, Study
-from turnwise.tasks.conversation.page import Opposite, page_settings
+from turnwise.tasks.conversation.page import PartnerDescription, page_settings
 
 SCRIPTED = (
     "This reply is scripted: no chatbot is asked. It is here so that you see the questions about a reply.",
     "Another scripted reply. Choose a chatbot above the page to have its own replies.",
 )
 ONE_AT_A_TIME = "Somebody is trying this chatbot already. Try again in a moment."
-# How many previews wait for a real reply in this process: bots are there for workers.
+# Most previews that wait for a real reply in this process, because workers come first.
 MOST_WAITING = 4
 _waiting: set[object] = set()
 
 
-class TalkPreviewed(Previewed):
-    """Somebody talks with a bot, whose replies are scripted unless a bot of the study is chosen."""
+class TalkPreviewed(WorkPreview):
+    """Preview of a talk with a bot; its replies are scripted unless a bot of the study is chosen."""
 
     with_bot = True
 
@@ -45,50 +45,50 @@ class TalkPreviewed(Previewed):
         super().__init__(*arguments, **named)
         chosen = self.study.study_bots.filter(bot=self.wishes.bot, bot__active=True).select_related("bot")
         self.bot = next((each.bot for each in chosen if not each.bot.is_operated), None)
-        self.materials = pasted(self.study.material) if self.study.material else []
-        self.seat = self._seated(self.study)
+        self.materials = parse_pasted(self.study.material) if self.study.material else []
+        self.seat = self._seat_context(self.study)
         self.due = due_at_the_end(self.seat.asks)
-        self.said: list[SavedTurn] = []
+        self.turns: list[SavedTurn] = []
         self.faults = 0
         self.is_over = False
         if self.study.opening_text:
             self._say(self.study.opening_text)
 
-    def _seated(self, study: Study) -> Seated:
-        nobody = 0
-        return Seated(
-            nobody, uuid4(), nobody, nobody, study.pk, study.code, nobody,
-            bot_id=nobody if self.with_bot else None,
+    def _seat_context(self, study: Study) -> SeatContext:
+        no_key = 0
+        return SeatContext(
+            no_key, uuid4(), no_key, no_key, study.pk, study.code, no_key,
+            bot_id=no_key if self.with_bot else None,
             number=1 if study.opening_speaker == Speaker.BOT else 0,
             opening_turns=1 if study.opening_text else 0,
             min_turns=study.min_turns,
             max_turns=study.max_turns,
             markdown=study.markdown,
             asks=tuple(asks_of_study(study, of_worker=True)),
-            shown=frozenset(text.key for text in self.materials),
+            material_keys=frozenset(text.key for text in self.materials),
         )  # fmt: skip
 
     # --- the page ----------------------------------------------------------------------------------
 
-    def opposite(self) -> Opposite:
+    def partner_description(self) -> PartnerDescription:
         names = _("Chatbot"), _("The chatbot")
         if not self.study.blind and (first := self.bot or self._first_bot()):
             names = first.title, first.title
-        return Opposite(*names)
+        return PartnerDescription(*names)
 
     def _first_bot(self) -> Any:
         first = self.study.study_bots.select_related("bot").first()
         return first.bot if first else None
 
     @override
-    def shown(self) -> tuple[str, dict[str, Any]]:
-        opposite = self.opposite()
+    def template_and_context(self) -> tuple[str, dict[str, Any]]:
+        partner = self.partner_description()
         settings = page_settings(
-            self.study, self.seat.asks, opposite,
-            socket=self.socket, name=self.name, language=self.language, shown=self.seat.shown,
+            self.study, self.seat.asks, partner,
+            socket=self.socket, name=self.name, language=self.language, material_keys=self.seat.material_keys,
         )  # fmt: skip
         return "tasks/conversation/chat.html", {
-            "opposite": opposite,
+            "partner": partner,
             "resume_code": EXAMPLE_CODE,
             "materials": self.materials,
             "has_reading": bool(self.materials),
@@ -100,27 +100,27 @@ class TalkPreviewed(Previewed):
     @property
     def progress(self) -> Progress:
         due = tuple(self.due)
-        return self.seat.progress(turns=len(self.said), due_0=due, due_1=due, ended=self.is_over)
+        return self.seat.progress(turns=len(self.turns), due_0=due, due_1=due, ended=self.is_over)
 
     def _state(self) -> Frame:
         return {
             "type": "state",
-            "turns": [self._told(turn) for turn in self.said],
+            "turns": [self._turn_frame(turn) for turn in self.turns],
             "annotations": [],
             "fault": None,
             "progress": self.progress.frame,
             "finished": self.then if self.is_over else None,
         }
 
-    def _told(self, turn: SavedTurn) -> Frame:
+    def _turn_frame(self, turn: SavedTurn) -> Frame:
         is_shown = self.seat.markdown and turn.speaker == "bot"
         return turn._asdict() | ({"html": as_html(turn.text)} if is_shown else {})
 
     def _say(self, text: str, key: str | None = None) -> SavedTurn:
-        at = len(self.said)
+        at = len(self.turns)
         speaker, counted = speaker_of(self.seat, at), at >= self.seat.opening_turns
         turn = SavedTurn(at, speaker, text, counted, key)
-        self.said.append(turn)
+        self.turns.append(turn)
         if counted:
             self.due += [ask.due(at) for ask in due_with_turn(self.seat.asks, is_own=speaker == "human")]
         return turn
@@ -132,7 +132,7 @@ class TalkPreviewed(Previewed):
             yield frame
 
     @override
-    def answers(self) -> Mapping[str, Answers]:
+    def answers(self) -> Mapping[str, FrameAnswers]:
         return {
             "turn": self.turn,
             "label": self.label,
@@ -147,15 +147,15 @@ class TalkPreviewed(Previewed):
             raise RefusedError(obstacle)
         saved = self._say(text, key)
         yield turn_frame("turn_saved", saved, self.progress)
-        async for told in self._replied():
-            yield told
+        async for reply_frame in self._replied():
+            yield reply_frame
 
     async def retry(self, frame: Frame) -> AsyncIterator[Frame]:
-        async for told in self._replied():
-            yield told
+        async for reply_frame in self._replied():
+            yield reply_frame
 
     async def _replied(self) -> AsyncIterator[Frame]:
-        """What comes of a reply that is due, if one is."""
+        """Yield the frame of the due reply or its failure, if a reply is due."""
         if not self.progress.awaits_partner:
             return
         try:
@@ -163,24 +163,24 @@ class TalkPreviewed(Previewed):
         except ChatbotError as error:
             self.faults += 1
             fault = fault_frame(self.seat, self.faults) | {"say": str(error)}
-            yield {"type": "bot_failed", "fault": fault, "progress": idle(self.progress)}
+            yield {"type": "bot_failed", "fault": fault, "progress": idle_progress(self.progress)}
             return
         self.faults = 0
         saved = self._say(text)
         kind = "bot_turn" if self.with_bot else "partner_turn"
-        yield turn_frame(kind, saved, self.progress) | {"turn": self._told(saved)}
+        yield turn_frame(kind, saved, self.progress) | {"turn": self._turn_frame(saved)}
 
     async def _reply(self) -> str:
-        """Of the bot that was chosen, which is not kept for long; else a scripted one."""
+        """Reply of the chosen bot, with a short deadline; otherwise a scripted one."""
         if self.bot is None:
-            said_before = sum(turn.counted and turn.speaker != "human" for turn in self.said)
-            return SCRIPTED[said_before % len(SCRIPTED)]
+            replies_so_far = sum(turn.counted and turn.speaker != "human" for turn in self.turns)
+            return SCRIPTED[replies_so_far % len(SCRIPTED)]
         if len(_waiting) >= MOST_WAITING or self.bot.pk in _waiting:
             raise BotBusyError(ONE_AT_A_TIME)
         _waiting.add(self.bot.pk)
         try:
-            context = context_of(self.seat, [turn.text for turn in self.said])
-            reply = await client.reply(self.bot.pk, context, party="preview", deadline=LONGEST_SECONDS)
+            context = context_of(self.seat, [turn.text for turn in self.turns])
+            reply = await client.reply(self.bot.pk, context, tenant="preview", deadline=LONGEST_SECONDS)
         finally:
             _waiting.discard(self.bot.pk)
         return reply.response.text
@@ -190,13 +190,13 @@ class TalkPreviewed(Previewed):
         asked = self.seat.ask(field(frame, "ask", int) if "ask" in frame else 0)
         if asked is None or (position is None) != (asked.about == About.DIALOGUE):
             raise RefusedError("no_such_ask")
-        if position is not None and not 0 <= position < len(self.said):
+        if position is not None and not 0 <= position < len(self.turns):
             raise RefusedError("unknown_turn")
-        questions = await question_set_soon(asked.question_set)
+        questions = await question_set_async(asked.question_set)
         try:
             answers = questions.check(field(frame, "answers", dict))
         except AnswersError as error:
-            raise RefusedError(error.code, why_not_taken(error)) from error
+            raise RefusedError(error.code, describe_answers_error(error)) from error
         due = asked.due(WHOLE if position is None else position)
         self.due = [each for each in self.due if each != due]
         saved = {"position": position, "ask": asked.number, "answers": answers}
@@ -205,8 +205,8 @@ class TalkPreviewed(Previewed):
     async def finish(self, frame: Frame) -> AsyncIterator[Frame]:
         if obstacle := self.progress.why_not_finish():
             raise RefusedError(obstacle)
-        async for told in self.end(frame):
-            yield told
+        async for reply_frame in self.end(frame):
+            yield reply_frame
 
     async def end(self, frame: Frame) -> AsyncIterator[Frame]:
         self.is_over = True

@@ -1,3 +1,5 @@
+"""Base and forms of the tasks in which workers talk."""
+
 import re
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -18,16 +20,16 @@ from evaluation.report.bundles.tables import EXCHANGES, tables
 from evaluation.report.studies.conversations import study_result
 from turnwise.accounts.models import User
 from turnwise.bots.models import Bot
-from turnwise.bots.queries import Standing, standings_of
-from turnwise.bots.search import likeliest, named
+from turnwise.bots.queries import BotStatus, statuses_by_key
+from turnwise.bots.search import bots_named, offer_bots
 from turnwise.exports.turn_files import LABELLED_TURNS
 from turnwise.knowledge.models import BaseVersion
 from turnwise.knowledge.queries import versions_of
 from turnwise.labels.models import Label
-from turnwise.labels.queries import given_to
+from turnwise.labels.queries import labels_counted_in
 from turnwise.reports import queries, reply_metrics
 from turnwise.reports.report_kinds import Computation, ReportedTask
-from turnwise.studies.asks import UNDER_EACH_REPLY, About, Asked, By
+from turnwise.studies.asks import UNDER_EACH_REPLY, About, AskSpec, By
 from turnwise.studies.form_fields import AskForms
 from turnwise.studies.forms import ASKING, FIELDS, StudyForm, StudyPage
 from turnwise.studies.models import MOST_WANTED, Study, StudyBot
@@ -35,13 +37,13 @@ from turnwise.studies.queries import choosable_bots
 
 USUAL_TARGET = 100
 MOST_ROWS = 200
-# Stands in the pattern of a row, and static/js/find_bots.js puts the title of a bot there.
+# Placeholder in the pattern of a row; static/js/find_bots.js replaces it with a bot's title.
 _TITLE = "__title__"
 _BOT_OF_ROW = re.compile(r"bots-[0-9]+-bot")
 
 
 class ConversationForm(StudyForm):
-    """Everything about a study whose workers talk, but its bots."""
+    """Form of the fields of a study whose workers talk; its bots have their own form."""
 
     class Meta(StudyForm.Meta):
         fields = (
@@ -52,7 +54,7 @@ class ConversationForm(StudyForm):
 
 
 class ConversationPage(StudyPage):
-    """The study, and which bots it has."""
+    """Forms of the study, its bots, and its asks."""
 
     template = "tasks/conversation/form.html"
     study_form: ClassVar[type[StudyForm]] = ConversationForm
@@ -75,8 +77,8 @@ class ConversationPage(StudyPage):
         return self.bots.targets()
 
     @override
-    def asks(self) -> Sequence[Asked]:
-        return self.ask_forms.asked
+    def asks(self) -> Sequence[AskSpec]:
+        return self.ask_forms.ask_specs
 
     @override
     def shown(self) -> dict[str, Any]:
@@ -84,15 +86,15 @@ class ConversationPage(StudyPage):
 
 
 class TargetForm(forms.Form):
-    """One bot of the platform: in the study or not, and how many conversations are wanted."""
+    """Row of one bot: whether it is in the study, and its target of conversations."""
 
     bot = forms.IntegerField(widget=forms.HiddenInput)
     chosen = forms.BooleanField(required=False)
     target = forms.IntegerField(min_value=1, max_value=MOST_WANTED, initial=USUAL_TARGET)
-    standing: Standing | None = None
+    standing: BotStatus | None = None
 
     def __init__(self, *args: Any, bots: Mapping[int, Bot], **kwargs: Any) -> None:
-        """`bots`: those that may be chosen, by key; a row of none is the pattern of rows that are added."""
+        """`bots` maps keys to bots that may be chosen; a row without a bot is the pattern for new rows."""
         super().__init__(*args, **kwargs)
         self.bots = bots
         bot = bots.get(_key(self["bot"].value()))
@@ -110,22 +112,22 @@ class TargetForm(forms.Form):
 
 
 class BotsOfStudy:
-    """Which bots a study has: rows of those likely to be meant, and names of others.
+    """Forms of a study's bots: rows of likely bots, and a field for names of others.
 
     Attributes:
-        rows: of bots, those of the study first.
-        more: with the names.
-        unlisted: how many bots have no row.
+        rows: rows of bots, those of the study first.
+        more: form with names of other bots.
+        unlisted: number of bots without a row.
     """
 
     def __init__(self, user: User, study: Study | None, data: Any = None) -> None:
         targets = dict(StudyBot.objects.filter(study=study).values_list("bot_id", "target")) if study else {}
         bots = choosable_bots(user, study)
         sent = [_key(value) for name, value in (data or {}).items() if _BOT_OF_ROW.fullmatch(name)]
-        offered = likeliest(bots, user, chosen=Q(pk__in=[*targets, *sent[:MOST_ROWS]]))
+        offered = offer_bots(bots, user, chosen=Q(pk__in=[*targets, *sent[:MOST_ROWS]]))
         listed = sorted(offered.bots, key=lambda bot: not targets.get(bot.pk))
         self.unlisted = offered.unlisted
-        # Whoever asks for more rows has none of them made.
+        # A request with more rows than this gets none of the additional ones.
         make = forms.formset_factory(TargetForm, extra=0, max_num=MOST_ROWS, absolute_max=MOST_ROWS)
         initial = [
             {"bot": bot.pk, "chosen": target > 0, "target": target or USUAL_TARGET}
@@ -133,7 +135,7 @@ class BotsOfStudy:
         ]
         by_key = {bot.pk: bot for bot in listed}
         self.rows = make(data, prefix="bots", initial=initial, form_kwargs={"bots": by_key})
-        standings = standings_of(listed)
+        standings = statuses_by_key(listed)
         for row in self.rows:
             row.standing = standings.get(_key(row["bot"].value()))
         self.more = MoreBots(data, bots=bots)
@@ -146,13 +148,13 @@ class BotsOfStudy:
         return bool(self.rows.total_error_count() or self.more.errors)
 
     def targets(self) -> dict[Bot, int]:
-        """Of valid forms: the conversations that are wanted of each chosen bot."""
+        """Target of conversations for each chosen bot; the forms must be valid."""
         named = dict.fromkeys(self.more.cleaned_data["other"], USUAL_TARGET)
         return named | {row["bot"]: row["target"] for row in self.rows.cleaned_data if row.get("chosen")}
 
 
 class MoreBots(forms.Form):
-    """Bots without a row, by their names."""
+    """Form for bots without a row, by their names."""
 
     prefix = "bots"
 
@@ -162,17 +164,17 @@ class MoreBots(forms.Form):
         self.fields["other"] = forms.CharField(required=False, max_length=2000)
 
     def clean_other(self) -> list[Bot]:
-        return named(self.bots, self.cleaned_data["other"].split(","))
+        return bots_named(self.bots, self.cleaned_data["other"].split(","))
 
 
 def _key(value: Any) -> int:
-    """The key of a bot as a form was sent it, or has it; 0 if it is none."""
+    """Parse a bot's key from a form value; 0 if it is not a valid key."""
     text = str(value)
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
 
 
 class TalkTask(ReportedTask):
-    """A task whose workers talk, with a bot or with each other, and judge what is said."""
+    """A task whose workers talk, with a bot or with each other, and judge the turns."""
 
     has_conversations = True
     asks = (UNDER_EACH_REPLY,)
@@ -186,8 +188,8 @@ class TalkTask(ReportedTask):
 
     @staticmethod
     def fits_topical_chat(study: Study) -> bool:
-        """Whether it asks what the files of Topical-Chat tell."""
-        return any(ask.question_set == TOPICAL_CHAT_OWN.key for ask in study.asked)
+        """True if the study has the ask that the files of Topical-Chat need."""
+        return any(ask.question_set == TOPICAL_CHAT_OWN.key for ask in study.work_asks)
 
     @override
     def prepare(self, study: Study) -> None:
@@ -195,8 +197,8 @@ class TalkTask(ReportedTask):
 
     @override
     def described(self, study: Study) -> Mapping[str, Any]:
-        is_measured = reply_metrics.is_measured(study)
-        return {"measured_by": reply_metrics.measured_by(study)} if is_measured else {}
+        is_measured = reply_metrics.has_turn_metrics(study)
+        return {"measured_by": reply_metrics.metric_encoders(study)} if is_measured else {}
 
     @override
     def computation(self, study: Study) -> Computation:
@@ -204,12 +206,12 @@ class TalkTask(ReportedTask):
 
     @override
     def labels(self, study: Study) -> QuerySet[Label]:
-        # Each by its own index: either condition alone is quick, both in one read every label there is.
+        # Use one index for each condition: both in one query would read every label.
         of_turns, whole = (
             Label.objects.filter(**{path: study}).order_by().values("pk")
             for path in ("turn__dialogue__study", "dialogue__study")
         )
-        return Label.objects.filter(given_to(study.pk), pk__in=of_turns.union(whole, all=True))
+        return Label.objects.filter(labels_counted_in(study.pk), pk__in=of_turns.union(whole, all=True))
 
     @override
     def tables(self, asked: Sequence[QuestionSet]) -> tuple[Table, ...]:

@@ -1,3 +1,5 @@
+"""The task *Talk with a chatbot and judge its replies*."""
+
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -8,16 +10,16 @@ from typing_extensions import override
 
 from evaluation.questions import LIKERT, VOTES
 from turnwise.bots.models import Bot
-from turnwise.crowd.places.reservation import places_taken
-from turnwise.crowd.queries import finished_and_wanted, progress
+from turnwise.crowd.places.reservation import occupied_places
+from turnwise.crowd.queries import conversation_counts, progress
 from turnwise.crowd.worker_task import WorkerTask
 from turnwise.dialogues import reading_material
-from turnwise.dialogues.queries import from_elsewhere
+from turnwise.dialogues.queries import outside_dialogue_counts
 from turnwise.rehearsals.findings import ENOUGH_FOR_A_BOT
 from turnwise.rehearsals.rehearsed_task import Crowd, RehearsedTask
-from turnwise.rehearsals.services import bots_of, copied
+from turnwise.rehearsals.services import bots_of, copy_study
 from turnwise.studies.models import ReEntry, Speaker, Study
-from turnwise.studies.planned_size import Planned, of_conversations
+from turnwise.studies.outlook import PlannedStudy, planned_conversations
 from turnwise.studies.queries import with_bots
 from turnwise.studies.tasks import Rows, register
 from turnwise.tasks.conversation import rehearsal
@@ -59,12 +61,14 @@ class Conversation(WorkerTask, TalkTask, RehearsedTask):
     def why_not_open(self, study: Study) -> str:
         bots = study.study_bots.filter(target__gt=0, bot__active=True)
         if wanted := sum(bots.values_list("target", flat=True)):
-            return reading_material.why_too_few(study, wanted)
+            return reading_material.article_shortage(study, wanted)
         return "Choose at least one active bot with a target above zero, then open the study."
 
     @override
-    def planned(self, study: Study | None, sent: Mapping[str, str], wanted: Sequence[int]) -> Planned | None:
-        return of_conversations(wanted, together=self.together) if wanted else None
+    def planned(
+        self, study: Study | None, sent: Mapping[str, str], wanted: Sequence[int]
+    ) -> PlannedStudy | None:
+        return planned_conversations(wanted, together=self.together) if wanted else None
 
     @override
     def bots_to_try(self, study: Study) -> list[Bot]:
@@ -77,14 +81,14 @@ class Conversation(WorkerTask, TalkTask, RehearsedTask):
 
     @override
     def finished_and_wanted(self, studies: QuerySet[Study]) -> Rows:
-        return finished_and_wanted(studies)
+        return conversation_counts(studies)
 
     @override
     def shown(self, study: Study) -> Mapping[str, Any]:
-        asked = {ask.question_set for ask in study.asked}
+        asked = {ask.question_set for ask in study.work_asks}
         return {
             "bots": progress(study),
-            "from_elsewhere": from_elsewhere(study),
+            "from_elsewhere": outside_dialogue_counts(study),
             "fits_neural_chat": bool(asked & {LIKERT.key, VOTES.key}),
             "fits_topical_chat": self.fits_topical_chat(study),
         }
@@ -94,20 +98,20 @@ class Conversation(WorkerTask, TalkTask, RehearsedTask):
         if reading_material.is_used_up(study):
             return True
         wanted = study.study_bots.filter(target__gt=0)
-        # Bots that are switched off get nobody new. Where all are, people are not too many, but too early.
+        # Bots that are switched off get no new workers. If all are off, the study is not full, only paused.
         bots = wanted.filter(bot__active=True) or wanted
-        taken = places_taken(bots, now)
+        taken = occupied_places(bots, now)
         return all(taken[bot.pk] >= bot.target for bot in bots)
 
     @override
     def protocol(self, study: Study) -> Mapping[str, str]:
-        prefetch_related_objects([study], with_bots())  # those of many studies are there
+        prefetch_related_objects([study], with_bots())  # no query if they are already loaded for many studies
         operated = [each.bot.title for each in study.study_bots.all() if each.bot.is_operated]
         people = {"Human operator": f"answered in place of {', '.join(operated)}"} if operated else {}
         return people | {
             "Opening": _opening(study),
             "Turns": f"{study.min_turns} to {study.max_turns}",
-            "Asked": "; ".join(map(str, study.asked)),
+            "Asked": "; ".join(map(str, study.work_asks)),
             "Names of the bots": "hidden" if study.blind else "shown",
             **_re_entry(study),
         }
@@ -118,15 +122,15 @@ class Conversation(WorkerTask, TalkTask, RehearsedTask):
 
     @override
     def copied(self, study: Study, workers: int) -> Study:
-        return copied(study, rehearsal.targets(study, workers))
+        return copy_study(study, rehearsal.targets(study, workers))
 
     @override
     def crowd(self, rehearsed: Study, server: str, workers: int) -> Crowd:
-        return rehearsal.chatters(rehearsed, server, workers)
+        return rehearsal.chatting_crowd(rehearsed, server, workers)
 
 
 def _re_entry(study: Study) -> Mapping[str, str]:
-    """How often a person took part, where that was more than once; they stay one rater."""
+    """Protocol line on repeated participation; empty if each person takes part once."""
     often = {
         ReEntry.PER_BOT: "up to once with each bot",
         ReEntry.UP_TO: f"up to {study.re_entry_most} times",

@@ -12,7 +12,7 @@ from turnwise.dialogues import services
 from turnwise.dialogues.models import Dialogue
 from turnwise.dialogues.reading_material import ArticlesUsedUpError
 from turnwise.studies.models import Study
-from turnwise.tasks.conversation.page import Opposite, chat_page
+from turnwise.tasks.conversation.page import PartnerDescription, chat_page
 from turnwise.tasks.conversation.task import Conversation
 
 
@@ -37,7 +37,7 @@ def chat(request: HttpRequest, study: Study) -> HttpResponse:
     dialogue = _begun(participation.assignment)
     bot = services.bot_of(participation.assignment)
     names = (_("Chatbot"), _("The chatbot")) if study.blind else (bot.title, bot.title)
-    return chat_page(request, participation, dialogue, Opposite(*names))
+    return chat_page(request, participation, dialogue, PartnerDescription(*names))
 
 
 def _begun(assignment: Assignment) -> Dialogue:

@@ -1,7 +1,4 @@
-"""How many conversations go on at once. Pure.
-
-Bots that talk with each other, a slice of time at once. Whatever is cut off is asked for again.
-"""
+"""Background jobs of self-play: each works on a study for a slice of time; interrupted turns are repeated."""
 
 import asyncio
 import math
@@ -13,54 +10,54 @@ from celery import shared_task
 from channels.db import database_sync_to_async
 from django.utils import timezone
 
-from turnwise.live.jobs import SELF_PLAY, Slices, only_here
+from turnwise.live.jobs import SELF_PLAY, ChunkedJob, exclusive_lock
 from turnwise.responses.bulk_replies import (
     PAUSE_SECONDS,
     SLICE_SECONDS,
     Failures,
     Trouble,
-    asked,
-    divided,
+    ask_bot,
     run_slice,
+    split_troubles,
 )
 from turnwise.studies.models import Study
 from turnwise.tasks.self_play import services
 from turnwise.tasks.self_play.models import SelfPlayPlan
-from turnwise.tasks.self_play.services import Due, Failed, Said
+from turnwise.tasks.self_play.services import AnsweredTurn, DueTurn, FailedTurn
 
 MOST_AT_ONCE = 32
-# Quicker turns need no thought: a slice ends in time with any number of them under way.
+# Turns quicker than this are never a problem: a slice ends in time with any number of them in progress.
 QUICK_SECONDS = 6.0
-# Of what a turn cost before: below the first it pays to ask for more at once, above the second for fewer.
+# Factors of the earlier cost of a turn: below the first, ask for more at once; above the second, for fewer.
 CHEAPER, DEARER = 0.8, 1.2
 
 
 @dataclass(slots=True)
 class Pace:
-    """Asks for twice as many at once while turns come quickly, or as long as that makes each of them cheaper.
+    """Number of turns to ask for at once; it doubles while turns are quick or become cheaper by it.
 
-    So a bot that batches is asked for whole batches however slow it is, and one that does not for few.
+    So a bot that batches is asked for whole batches, however slow it is, and other bots for few turns.
 
     Attributes:
-        at_once: how many turns to ask for at once.
-        cost: seconds for each turn, the least so far.
+        at_once: number of turns to ask for at once.
+        cost: least seconds per turn so far.
     """
 
     at_once: int = 1
     cost: float = math.inf
 
     def adapt(self, at_once: int, seconds: float, *, overloaded: bool) -> None:
-        """Take in how long a turn took.
+        """Adapt to the duration of a turn.
 
         Args:
-            at_once: how many were asked for at once when it was.
-            seconds: until it came.
-            overloaded: whether the bot turned some away, or was late.
+            at_once: number of turns asked for at once when this one was.
+            seconds: duration of the turn.
+            overloaded: the bot refused some turns, or was late.
         """
         cost = seconds / at_once
         if overloaded:
             self.at_once, self.cost = 1, math.inf
-        elif at_once != self.at_once:  # asked for at another pace: tells nothing of this one
+        elif at_once != self.at_once:  # measured at another pace, so it says nothing about this one
             return
         elif seconds < QUICK_SECONDS or cost < CHEAPER * self.cost:
             self.at_once, self.cost = min(2 * at_once, MOST_AT_ONCE), min(cost, self.cost)
@@ -70,19 +67,19 @@ class Pace:
 
 REST_OF_BATCH_SECONDS = 0.01
 
-Asked = asyncio.Task[Said | Failed]
-# By plan, as this process has found it: a slice of a slow bot is too short to find it once more.
+_ReplyTask = asyncio.Task[AnsweredTurn | FailedTurn]
+# Pace of each plan in this process: a slice with a slow bot is too short to measure it again.
 _PACES: dict[int, Pace] = {}
 
 
 def play_slice(plan_id: int, *, seconds: float = SLICE_SECONDS) -> bool:
-    """Work on a study for a while. Does nothing if another process does. Safe to repeat.
+    """Work on a study for a slice of time, unless another process does. Idempotent.
 
     Returns:
-        Whether there is more to do.
+        True if there is more to do.
     """
-    with only_here(SELF_PLAY, plan_id) as ours:
-        plan = services.plan_at_work(plan_id) if ours else None
+    with exclusive_lock(SELF_PLAY, plan_id) as ours:
+        plan = services.open_plan(plan_id) if ours else None
         if plan is None:
             return False
         pace = _PACES.setdefault(plan_id, Pace())
@@ -99,13 +96,13 @@ class _Slice:
         default_factory=lambda: Failures("{times} turns in a row failed. The last error: {last}")
     )
     is_waiting: bool = False
-    under_way: dict[Asked, tuple[Due, float, int]] = field(default_factory=dict)
+    in_progress: dict[_ReplyTask, tuple[DueTurn, float, int]] = field(default_factory=dict)
 
     async def work(self) -> bool:
-        while await self._ask_more() or self.under_way:
-            await asyncio.wait(self.under_way, return_when=asyncio.FIRST_COMPLETED)
-            # A bot delivers a batch one by one. Taken together, the next batch is as large as this one.
-            answered, _ = await asyncio.wait(self.under_way, timeout=REST_OF_BATCH_SECONDS)
+        while await self._ask_more() or self.in_progress:
+            await asyncio.wait(self.in_progress, return_when=asyncio.FIRST_COMPLETED)
+            # A bot delivers a batch one by one. Collect all of it, so that the next batch is as large.
+            answered, _ = await asyncio.wait(self.in_progress, timeout=REST_OF_BATCH_SECONDS)
             await self._take(answered)
         if self.failures.broken:
             await _stop(self.plan, self.failures.broken)
@@ -116,27 +113,29 @@ class _Slice:
         return False
 
     async def _ask_more(self) -> bool:
-        """Ask for turns until as many are under way as may be; whether there were any to ask for."""
-        room = self.pace.at_once - len(self.under_way)
-        if room < 1 or self.failures.broken or self.is_waiting or time.monotonic() >= self.until:
+        """Ask for turns up to the pace; returns True if there were any to ask for."""
+        capacity = self.pace.at_once - len(self.in_progress)
+        if capacity < 1 or self.failures.broken or self.is_waiting or time.monotonic() >= self.until:
             return False
-        busy = [due.played_id for due, *_ in self.under_way.values()]
-        for due in (found := await _due(self.plan, room, busy)):
+        busy = [due.played_id for due, *_ in self.in_progress.values()]
+        for due in (found := await _due(self.plan, capacity, busy)):
             asked_now = asyncio.create_task(_ask(self.plan, due))
-            self.under_way[asked_now] = due, time.monotonic(), self.pace.at_once
+            self.in_progress[asked_now] = due, time.monotonic(), self.pace.at_once
         return bool(found)
 
-    async def _take(self, answered: set[Asked]) -> None:
-        asks = [self.under_way.pop(each) for each in answered]
-        outcomes = [each.result() for each in answered]
-        said = [each for each in outcomes if isinstance(each, Said)]
-        troubles = [(each.due, each.trouble) for each in outcomes if isinstance(each, Failed)]
-        is_alone = len(outcomes) == 1 and not self.under_way and self.pace.at_once == 1
-        waiting, counted = divided(troubles, is_alone=is_alone)
-        await _record(self.plan, said, [Failed(*each) for each in counted])
-        # Silence ends a conversation, and is counted there.
+    async def _take(self, finished: set[_ReplyTask]) -> None:
+        asks = [self.in_progress.pop(each) for each in finished]
+        outcomes = [each.result() for each in finished]
+        answered_turns = [each for each in outcomes if isinstance(each, AnsweredTurn)]
+        troubles = [(each.due, each.trouble) for each in outcomes if isinstance(each, FailedTurn)]
+        is_alone = len(outcomes) == 1 and not self.in_progress and self.pace.at_once == 1
+        waiting, counted = split_troubles(troubles, is_alone=is_alone)
+        await _record(self.plan, answered_turns, [FailedTurn(*each) for each in counted])
+        # A silent bot ends the conversation, where it is counted.
         failing = [trouble for _, trouble in counted if trouble.kind != "silent"]
-        self.failures.note(len(failing), [trouble for _, trouble in troubles], has_answered=bool(said))
+        self.failures.note(
+            len(failing), [trouble for _, trouble in troubles], has_answered=bool(answered_turns)
+        )
         _, began, at_once = asks[0]
         self.pace.adapt(at_once, time.monotonic() - began, overloaded=bool(waiting))
         if is_alone and waiting and not self.failures.broken:
@@ -145,25 +144,25 @@ class _Slice:
             await asyncio.sleep(PAUSE_SECONDS)
 
 
-async def _ask(plan: SelfPlayPlan, due: Due) -> Said | Failed:
-    found = await asked(due.bot_id, services.context_of(plan, due))
-    return Failed(due, found) if isinstance(found, Trouble) else Said(due, found)
+async def _ask(plan: SelfPlayPlan, due: DueTurn) -> AnsweredTurn | FailedTurn:
+    found = await ask_bot(due.bot_id, services.context_of(plan, due))
+    return FailedTurn(due, found) if isinstance(found, Trouble) else AnsweredTurn(due, found)
 
 
 @database_sync_to_async
-def _due(plan: SelfPlayPlan, most: int, but: list[int]) -> list[Due]:
-    """Nothing once the study was closed."""
-    return services.due(plan, most=most, but=but) if services.plan_at_work(plan.pk) else []
+def _due(plan: SelfPlayPlan, limit: int, excluded: list[int]) -> list[DueTurn]:
+    """Due turns of the plan; empty once the study is closed."""
+    return services.due(plan, limit=limit, excluded=excluded) if services.open_plan(plan.pk) else []
 
 
 @database_sync_to_async
-def _record(plan: SelfPlayPlan, said: list[Said], failed: list[Failed]) -> None:
-    services.record(plan, said, failed, now=timezone.now())
+def _record(plan: SelfPlayPlan, answered_turns: list[AnsweredTurn], failed: list[FailedTurn]) -> None:
+    services.record(plan, answered_turns, failed, now=timezone.now())
 
 
 @database_sync_to_async
 def _conclude(plan: SelfPlayPlan) -> None:
-    if services.plan_at_work(plan.pk):
+    if services.open_plan(plan.pk):
         services.conclude(plan)
 
 
@@ -177,25 +176,25 @@ def _note_waiting(plan: SelfPlayPlan, why: str) -> None:
     services.note_waiting(plan, why, now=timezone.now())
 
 
-_SLICES = Slices("self_play", SELF_PLAY)
+_SLICES = ChunkedJob("self_play", SELF_PLAY)
 
 
 @shared_task
 def play(plan_id: int) -> None:
-    """A slice of a study; others get their turn before the next one."""
-    _SLICES.arrived(plan_id)
+    """Work on a study for one slice; other jobs run before the next slice."""
+    _SLICES.mark_received(plan_id)
     if play_slice(plan_id):
         send(plan_id)
 
 
 def send(plan_id: int) -> bool:
-    """Have a worker go on with the study; False if one was told so already."""
+    """Queue the next slice of the study; False if it is queued already."""
     return _SLICES.send(plan_id, play)
 
 
 def take_up() -> None:
-    """Send the studies whose process has died."""
+    """Queue the studies whose process has died."""
     at_work = SelfPlayPlan.objects.filter(study__state=Study.State.OPEN)
     for plan_id in at_work.values_list("pk", flat=True):
-        if _SLICES.send_if_left(plan_id, play):
-            services.taken_up(plan_id, now=timezone.now())
+        if _SLICES.send_if_abandoned(plan_id, play):
+            services.note_recovery(plan_id, now=timezone.now())

@@ -1,4 +1,4 @@
-"""The metrics of conversations that have ended: worked out once for each, and kept with it."""
+"""Metrics of ended self-play conversations: computed once for each, and stored with it."""
 
 from collections.abc import Generator, Sequence
 from typing import Any
@@ -17,17 +17,17 @@ from turnwise.dialogues.models import Dialogue, Turn
 from turnwise.studies.models import Study
 from turnwise.tasks.self_play.models import SelfPlayed, SelfPlayPlan
 
-# Conversations whose texts are encoded together.
+# Number of conversations whose texts are encoded together.
 AT_ONCE = 200
 
 
 def encoders_here() -> Encoders:
-    """Those that are installed."""
+    """The installed encoders."""
     return encoders()
 
 
 def measure(plan: SelfPlayPlan) -> None:
-    """Measure what has ended and was not measured by the encoders that are here. Safe to repeat."""
+    """Measure ended conversations that the installed encoders have not measured yet. Idempotent."""
     by = measured(of_bots([]), encoders_here()).encoders
     ended = plan.played.filter(dialogue__ended_at__isnull=False)
     lacking = ended.filter(Q(measures__isnull=True) | ~Q(measures__by=dict(by)))
@@ -49,7 +49,7 @@ def _measure(played: Sequence[SelfPlayed]) -> None:
 def _values(
     found: Measures, number: int, start: int, stop: int, talks: Sequence[Conversation]
 ) -> dict[str, list[float | None]]:
-    """By metric, a number for each turn but the first, as the table `measures` has them."""
+    """For each metric, a number for each turn except the first, as in the table `measures`."""
     values = {key: _plain(of[start:stop]) for key, of in found.by_exchange.items()}
     if "min_max" in found.by_conversation and len({speaker for speaker, _ in talks[number]}) == 1:
         values["min_max"] = _plain(found.by_conversation["min_max"][number : number + 1])
@@ -61,12 +61,12 @@ def _plain(values: Any) -> list[float | None]:
 
 
 def _talks(played: Sequence[SelfPlayed]) -> list[Conversation]:
-    """Who said what in each of them, the opening left out."""
+    """(bot, text) of all turns of each conversation, without the opening."""
     numbers = {each.dialogue_id: number for number, each in enumerate(played)}
     talks: list[list[tuple[str, str]]] = [[] for _ in played]
     turns = Turn.objects.filter(dialogue__in=numbers, position__gte=F("dialogue__opening_turns"))
-    said = turns.order_by("dialogue", "position").values_list("dialogue", "bot_version__bot__name", "text")
-    for dialogue, bot, text in said.iterator():
+    rows = turns.order_by("dialogue", "position").values_list("dialogue", "bot_version__bot__name", "text")
+    for dialogue, bot, text in rows.iterator():
         talks[numbers[dialogue]].append((bot, text))
     return list(talks)
 
@@ -96,7 +96,7 @@ def rows(study: Study) -> list[dict[str, Any]]:
 
 
 def csv_lines(study: Study) -> Generator[str]:
-    """The same as a file for spreadsheets."""
+    """The rows of the table `measures` as a CSV file."""
     names = [column.name for column in MEASURES.columns]
     yield csv_text([names])
     for row in rows(study):
@@ -104,21 +104,21 @@ def csv_lines(study: Study) -> Generator[str]:
 
 
 def measured_by(plan: SelfPlayPlan) -> dict[str, str]:
-    """By key of a metric that could be computed, its encoder."""
+    """Encoder of each computed metric, by its key."""
     found = plan.played.filter(measures__isnull=False).values_list("measures__by", flat=True).first()
     return found or {}
 
 
 def self_play_data(plan: SelfPlayPlan) -> SelfPlayData:
-    """All that the report depends on."""
+    """All data that the report depends on."""
     dialogues = Dialogue.objects.filter(self_played__plan=plan)
     ended = dialogues.filter(ended_at__isnull=False).order_by("pk")
     turns: dict[str, list[tuple[str, str]]] = {
         str(key): [] for key in ended.values_list("public_id", flat=True)
     }
     counted = Turn.objects.filter(dialogue__in=ended, position__gte=F("dialogue__opening_turns"))
-    said = counted.order_by("dialogue", "position")
-    for dialogue, bot, text in said.values_list("dialogue__public_id", "bot_version__bot__name", "text"):
+    texts = counted.order_by("dialogue", "position")
+    for dialogue, bot, text in texts.values_list("dialogue__public_id", "bot_version__bot__name", "text"):
         turns[str(dialogue)].append((bot, text))
     return SelfPlayData(
         names=names_of(plan),
@@ -131,7 +131,7 @@ def self_play_data(plan: SelfPlayPlan) -> SelfPlayData:
 
 
 def names_of(plan: SelfPlayPlan) -> dict[str, str]:
-    """By name of each bot that talks, what the report calls it."""
+    """Report names of the plan's bots, by bot name."""
     first, second = plan.first, plan.second
     if first.pk != second.pk and first.title == second.title:
         return {bot.name: f"{bot.title} ({bot.name})" for bot in (first, second)}

@@ -9,9 +9,9 @@ from turnwise.studies.models import Study
 
 
 class SelfPlayPlan(models.Model):
-    """Of a study in which bots talk with each other: which ones, and how many conversations.
+    """Plan of a self-play study: its bots, and the number of conversations.
 
-    While the study is open, jobs work on it.
+    While the study is open, background jobs work on it.
     """
 
     class Opener(models.TextChoices):
@@ -94,12 +94,12 @@ class SelfPlayPlan(models.Model):
 
     @property
     def is_alone(self) -> bool:
-        """Whether one bot has both parts."""
+        """True if one bot has both seats."""
         return self.first_id == self.second_id
 
 
 class SelfPlayed(models.Model):
-    """One of the conversations, from its first turn on."""
+    """One self-play conversation, from its first turn on."""
 
     plan = models.ForeignKey(SelfPlayPlan, on_delete=models.CASCADE, related_name="played", db_index=False)
     number = models.PositiveIntegerField(help_text=_("From 1. The first bot begins those with odd numbers."))

@@ -1,3 +1,5 @@
+"""Reads of self-play studies: progress, overlaps, faults, and the file of conversations."""
+
 import json
 from collections.abc import Generator
 from dataclasses import dataclass
@@ -13,14 +15,14 @@ from turnwise.studies.models import Study
 from turnwise.studies.tasks import Rows
 from turnwise.tasks.self_play.models import SelfPlayed, SelfPlayPlan
 
-REMEMBERED_SECONDS = 24 * 3600
-# Conversations that are read at once for a file.
+CACHE_SECONDS = 24 * 3600
+# Number of conversations that are read at once for a file.
 PER_READ = 200
 ENDED = Q(dialogue__ended_at__isnull=False)
 
 
-def played_and_wanted(studies: QuerySet[Study]) -> Rows:
-    """Of each of these studies its key, conversations that have ended, and how many are wanted."""
+def ended_and_target(studies: QuerySet[Study]) -> Rows:
+    """Rows of (study key, ended conversations, target)."""
     ended = Count("played", filter=Q(played__dialogue__ended_at__isnull=False))
     plans = SelfPlayPlan.objects.filter(study__in=studies).annotate(ended=ended)
     return plans.values_list("study", "ended", "conversations")
@@ -28,19 +30,19 @@ def played_and_wanted(studies: QuerySet[Study]) -> Rows:
 
 @dataclass(frozen=True, slots=True)
 class SelfPlayProgress:
-    """How far the conversations are, and what they are like.
+    """Progress and quality of the conversations.
 
     Attributes:
         ended: conversations that have ended.
-        under_way: begun, and not ended.
+        under_way: conversations that have begun but not ended.
         wanted: conversations that the plan asks for.
-        turns: that the bots have said.
-        repeats: of those in conversations that have ended, how many repeat an earlier one.
-        of_turns: turns in conversations that have ended.
-        in_circles: conversations in which half of the turns or more repeat an earlier one.
-        silent: conversations that ended because a bot said nothing.
-        failing: conversations whose next turn has failed, and is asked for again or given up.
-        given_up: of these, those given up until the study is opened again.
+        turns: turns of the bots so far.
+        repeats: turns in ended conversations that repeat an earlier one.
+        of_turns: turns in ended conversations.
+        in_circles: ended conversations in which at least half of the turns repeat an earlier one.
+        silent: conversations that ended because a bot did not answer.
+        failing: conversations whose next turn has failed.
+        given_up: failing conversations that are not tried again until the study is reopened.
     """
 
     ended: int
@@ -60,15 +62,15 @@ class SelfPlayProgress:
 
 
 def progress(plan: SelfPlayPlan) -> SelfPlayProgress:
-    said = F("dialogue__turns") - F("dialogue__opening_turns")
-    half = Q(ENDED, repeated__gt=0, repeated__gte=said / 2.0)
+    counted_turns = F("dialogue__turns") - F("dialogue__opening_turns")
+    half = Q(ENDED, repeated__gt=0, repeated__gte=counted_turns / 2.0)
     open_ = Q(dialogue__ended_at=None)
     found = plan.played.aggregate(
         ended=Count("pk", filter=ENDED),
         under_way=Count("pk", filter=open_),
-        turns=Sum(said, default=0),
+        turns=Sum(counted_turns, default=0),
         repeats=Sum("repeated", default=0),
-        of_turns=Sum(said, filter=ENDED, default=0),
+        of_turns=Sum(counted_turns, filter=ENDED, default=0),
         in_circles=Count("pk", filter=half),
         silent=Count("pk", filter=Q(fell_silent=True)),
         failing=Count("pk", filter=Q(open_, attempts__gt=0)),
@@ -78,17 +80,17 @@ def progress(plan: SelfPlayPlan) -> SelfPlayProgress:
 
 
 def overlaps(plan: SelfPlayPlan, now_at: SelfPlayProgress) -> dict[int, Overlap]:
-    """By number of turns in a row, the pairs of ended conversations that share so many; remembered."""
+    """Pairs of ended conversations that share a run of turns, by the run's length; cached."""
     key = f"self_play.{plan.pk}.{now_at.ended}.overlaps"
     found: dict[int, Overlap] | None = cache.get(key)
     if found is None:
         found = {length: overlap(_texts(plan), length) for length in SHARED}
-        cache.set(key, found, timeout=REMEMBERED_SECONDS)
+        cache.set(key, found, timeout=CACHE_SECONDS)
     return found
 
 
 def _texts(plan: SelfPlayPlan) -> list[list[str]]:
-    """What the bots said in each conversation that has ended, the opening left out."""
+    """Texts of the bots in each ended conversation, without the opening."""
     ended = Turn.objects.filter(dialogue__self_played__plan=plan, dialogue__ended_at__isnull=False)
     counted = ended.filter(position__gte=F("dialogue__opening_turns")).order_by("dialogue", "position")
     texts: dict[int, list[str]] = {}
@@ -98,19 +100,19 @@ def _texts(plan: SelfPlayPlan) -> list[list[str]]:
 
 
 def last_faults(plan: SelfPlayPlan, most: int) -> QuerySet[Fault]:
-    """The newest failures of its bots."""
+    """The plan's newest faults."""
     faults = Fault.objects.filter(dialogue__self_played__plan=plan).select_related("dialogue__self_played")
     return faults.order_by("-at", "-pk")[:most]
 
 
 def stamp(plan: SelfPlayPlan, now_at: SelfPlayProgress) -> str:
-    """Changes with everything that the study's page shows of its conversations."""
+    """A value that changes with everything that the study's page shows about its conversations."""
     counts = now_at.turns, now_at.ended, now_at.failing, now_at.silent, len(plan.reason)
     return "-".join([plan.study.state, *map(str, counts)])
 
 
 def json_lines(plan: SelfPlayPlan) -> Generator[str]:
-    """A line of JSON for each conversation, in the shape that the importer of conversations reads."""
+    """One line of JSON for each conversation, in the format of the transcript importer."""
     turns = Prefetch("dialogue__turn_set", Turn.objects.order_by("position"))
     played = plan.played.select_related("dialogue").prefetch_related(turns, "dialogue__seats__bot")
     for each in played.order_by("number").iterator(chunk_size=PER_READ):

@@ -1,4 +1,4 @@
-"""Everything that may happen to the conversations that bots have with each other."""
+"""All writes to self-play conversations."""
 
 import json
 from collections.abc import Collection, Sequence
@@ -16,7 +16,7 @@ from evaluation.texts.repetition import repeated_turns
 from turnwise.bots.hosting.client import Reply
 from turnwise.bots.models import Bot
 from turnwise.dialogues.models import Dialogue, Fault, Turn
-from turnwise.dialogues.services import Taken, seat_two
+from turnwise.dialogues.services import SeatOccupant, create_dialogue
 from turnwise.responses.bot_jobs import MOST_ATTEMPTS, pin_version, why_give_up
 from turnwise.responses.bulk_replies import Trouble
 from turnwise.responses.tasks import seed_of
@@ -26,17 +26,17 @@ from turnwise.tasks.self_play.models import SelfPlayed, SelfPlayPlan
 
 
 @dataclass(frozen=True, slots=True)
-class Due:
-    """A conversation whose next turn is to be asked for.
+class DueTurn:
+    """A conversation whose next turn is due.
 
     Attributes:
-        played_id: of `SelfPlayed`.
-        number: of the conversation in its study.
-        attempts: how often this turn has failed.
-        dialogue_id, public_id: of the conversation.
-        texts: what was said, the opening first.
-        seat: whose turn it is.
-        bot_id: who sits there.
+        played_id: key of its `SelfPlayed`.
+        number: number of the conversation in its study.
+        attempts: failures of this turn so far.
+        dialogue_id, public_id: ids of the conversation.
+        texts: all turns so far, including the opening.
+        seat: the seat that speaks next.
+        bot_id: the bot in this seat.
     """
 
     played_id: int
@@ -54,19 +54,19 @@ class Due:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    due: Due
+class AnsweredTurn:
+    due: DueTurn
     reply: Reply
 
 
 @dataclass(frozen=True, slots=True)
-class Failed:
-    due: Due
+class FailedTurn:
+    due: DueTurn
     trouble: Trouble
 
 
-def plan_at_work(plan_id: int) -> SelfPlayPlan | None:
-    """The plan; None if its study is not open, so that nothing is to be done."""
+def open_plan(plan_id: int) -> SelfPlayPlan | None:
+    """The plan; None if its study is not open, so that there is nothing to do."""
     open_ones = SelfPlayPlan.objects.filter(study__state=Study.State.OPEN)
     return open_ones.select_related("study", "first", "second").filter(pk=plan_id).first()
 
@@ -74,18 +74,18 @@ def plan_at_work(plan_id: int) -> SelfPlayPlan | None:
 # --- what to ask next ------------------------------------------------------------------------------
 
 
-def due(plan: SelfPlayPlan, *, most: int, but: Collection[int]) -> list[Due]:
-    """Conversations to go on with, begun here if there are too few; those that failed come last.
+def due(plan: SelfPlayPlan, *, limit: int, excluded: Collection[int]) -> list[DueTurn]:
+    """Due turns; begins conversations if there are too few. Turns that have failed come last.
 
     Args:
-        plan: of a study that is open.
-        most: how many.
-        but: keys of `SelfPlayed` whose next turn was asked for already.
+        plan: plan of an open study.
+        limit: most turns to return.
+        excluded: keys of `SelfPlayed` whose next turn is in progress.
     """
     unfinished = plan.played.filter(dialogue__ended_at=None, attempts__lt=MOST_ATTEMPTS)
-    going = unfinished.select_related("dialogue").exclude(pk__in=but).order_by("attempts", "number")
-    played = list(going[:most])
-    played += _begun(plan, most - len(played))
+    going = unfinished.select_related("dialogue").exclude(pk__in=excluded).order_by("attempts", "number")
+    played = list(going[:limit])
+    played += _begin_next(plan, limit - len(played))
     texts: dict[int, list[str]] = {}
     turns = Turn.objects.filter(dialogue__in=[each.dialogue_id for each in played]).order_by("position")
     for dialogue_id, text in turns.values_list("dialogue_id", "text"):
@@ -93,9 +93,9 @@ def due(plan: SelfPlayPlan, *, most: int, but: Collection[int]) -> list[Due]:
     return [_due(plan, each, tuple(texts.get(each.dialogue_id, ()))) for each in played]
 
 
-def _due(plan: SelfPlayPlan, played: SelfPlayed, texts: tuple[str, ...]) -> Due:
+def _due(plan: SelfPlayPlan, played: SelfPlayed, texts: tuple[str, ...]) -> DueTurn:
     seat = len(texts) % 2
-    return Due(
+    return DueTurn(
         played_id=played.pk,
         number=played.number,
         attempts=played.attempts,
@@ -103,85 +103,87 @@ def _due(plan: SelfPlayPlan, played: SelfPlayed, texts: tuple[str, ...]) -> Due:
         public_id=played.dialogue.public_id,
         texts=texts,
         seat=seat,
-        bot_id=_seated(plan, played.number)[seat].pk,
+        bot_id=_bots_by_seat(plan, played.number)[seat].pk,
     )
 
 
 @transaction.atomic
-def _begun(plan: SelfPlayPlan, wanted: int) -> list[SelfPlayed]:
-    """The next conversations, as many as are wanted and left. Only the holder of the lock begins any."""
+def _begin_next(plan: SelfPlayPlan, wanted: int) -> list[SelfPlayed]:
+    """Begin up to `wanted` further conversations of the plan. Only the holder of the lock may call this."""
     last = plan.played.aggregate(last=Max("number"))["last"] or 0
     numbers = range(last + 1, min(last + wanted, plan.conversations) + 1)
     return [_begin(plan, number) for number in numbers]
 
 
 def _begin(plan: SelfPlayPlan, number: int) -> SelfPlayed:
-    first, second = (Taken(bot=bot) for bot in _seated(plan, number))
-    dialogue = seat_two(plan.study, first, second, now=timezone.now())
+    first, second = (SeatOccupant(bot=bot) for bot in _bots_by_seat(plan, number))
+    dialogue = create_dialogue(plan.study, first, second, now=timezone.now())
     return SelfPlayed.objects.create(plan=plan, number=number, dialogue=dialogue)
 
 
-def _seated(plan: SelfPlayPlan, number: int) -> tuple[Bot, Bot]:
-    """Who sits where. Each bot speaks first, after an opening text, in every other conversation."""
+def _bots_by_seat(plan: SelfPlayPlan, number: int) -> tuple[Bot, Bot]:
+    """The bots of seats 0 and 1. Each bot speaks first (after an opening) in every other conversation."""
     speaks_first, answers = (plan.first, plan.second) if number % 2 else (plan.second, plan.first)
     return (answers, speaks_first) if plan.study.opening_text else (speaks_first, answers)
 
 
-def context_of(plan: SelfPlayPlan, due: Due) -> Context:
-    """What the bot answers. A first turn of its own answers the opening text, which is not kept."""
+def context_of(plan: SelfPlayPlan, due: DueTurn) -> Context:
+    """Context of a due turn. If the bot begins, it answers the opening text, which is not stored."""
     seed = seed_of(plan.seed, f"{due.number}.{due.position}", due.attempts + 1)
     context = Context.from_texts(due.texts or [plan.opening_text], seed)
-    # A service that keeps a session has one for each side, also of a bot that talks with itself.
+    # A service with sessions gets one for each seat, even if a bot talks with itself.
     return replace(context, dialogue=f"{due.public_id}.{due.seat}")
 
 
-# --- what came of it -------------------------------------------------------------------------------
+# --- results ---------------------------------------------------------------------------------------
 
 
 @transaction.atomic
-def record(plan: SelfPlayPlan, said: Sequence[Said], failed: Sequence[Failed], *, now: datetime) -> None:
-    """Store turns and failures. A turn that is there already stays: each is stored once.
+def record(
+    plan: SelfPlayPlan, answered: Sequence[AnsweredTurn], failed: Sequence[FailedTurn], *, now: datetime
+) -> None:
+    """Store turns and failures. A turn that is already stored stays.
 
     Raises:
-        BotChangedError: a bot is not any more what it was when the study began; nothing is stored.
+        BotChangedError: a bot has changed since the study began; nothing is stored.
     """
-    if said:
-        _pin_versions(plan, said)
-        _store(plan, said, now)
+    if answered:
+        _pin_versions(plan, answered)
+        _store(plan, answered, now)
         SelfPlayPlan.objects.filter(pk=plan.pk).update(active_at=now, reason="")
     for failure in failed:
         _count(plan, failure, now)
 
 
-def _pin_versions(plan: SelfPlayPlan, said: Sequence[Said]) -> None:
+def _pin_versions(plan: SelfPlayPlan, answered: Sequence[AnsweredTurn]) -> None:
     for bot, field in ((plan.first, "first_version"), (plan.second, "second_version")):
         refusal = (
             f"{bot} changed while it talked. The conversations so far are kept. Make a new study to have "
             "all of them from one version."
         )
-        if seen := {each.reply.version_id for each in said if each.due.bot_id == bot.pk}:
+        if seen := {each.reply.version_id for each in answered if each.due.bot_id == bot.pk}:
             pin_version(plan, field, seen, refusal=refusal)
 
 
-# One statement for all that a bot said at once: it answers whole batches.
+# One statement for all replies that arrive together, because bots answer whole batches.
 _REPLIES = """
-SELECT said.dialogue, stored.turns
-  FROM (VALUES {}) AS said (dialogue, position, text, version, latency, seed, candidates, remarks),
-       LATERAL dialogues_reply(said.dialogue, said.position, said.text, '{{}}', '{{}}', said.version,
-                               said.latency, said.seed, said.candidates, said.remarks) AS stored
+SELECT reply.dialogue, stored.turns
+  FROM (VALUES {}) AS reply (dialogue, position, text, version, latency, seed, candidates, remarks),
+       LATERAL dialogues_reply(reply.dialogue, reply.position, reply.text, '{{}}', '{{}}', reply.version,
+                               reply.latency, reply.seed, reply.candidates, reply.remarks) AS stored
 """
-_SAID = "(%s::bigint, %s::integer, %s::text, %s::bigint, %s::integer, %s::bigint, %s::jsonb, %s::jsonb)"
+_REPLY_ROW = "(%s::bigint, %s::integer, %s::text, %s::bigint, %s::integer, %s::bigint, %s::jsonb, %s::jsonb)"
 
 
-def _store(plan: SelfPlayPlan, said: Sequence[Said], now: datetime) -> None:
+def _store(plan: SelfPlayPlan, answered: Sequence[AnsweredTurn], now: datetime) -> None:
     with connection.cursor() as cursor:
-        statement = _REPLIES.format(", ".join([_SAID] * len(said)))
-        cursor.execute(statement, [value for each in said for value in _values(each)])
+        statement = _REPLIES.format(", ".join([_REPLY_ROW] * len(answered)))
+        cursor.execute(statement, [value for each in answered for value in _values(each)])
         turns = dict(cursor.fetchall())
-    # Without a number, somebody else's turn is there, or the conversation is over.
-    stored = [each for each in said if turns[each.due.dialogue_id] is not None]
-    again = [each.due.played_id for each in stored if each.due.attempts]
-    SelfPlayed.objects.filter(pk__in=again).update(attempts=0)
+    # No number means that the position was taken, or the conversation was over.
+    stored = [each for each in answered if turns[each.due.dialogue_id] is not None]
+    recovered = [each.due.played_id for each in stored if each.due.attempts]
+    SelfPlayed.objects.filter(pk__in=recovered).update(attempts=0)
     for each in stored:
         due = each.due
         if turns[due.dialogue_id] - (1 if plan.study.opening_text else 0) >= plan.utterances:
@@ -189,15 +191,15 @@ def _store(plan: SelfPlayPlan, said: Sequence[Said], now: datetime) -> None:
             _end(plan, due, Dialogue.Ending.COMPLETE, now, repeated=repeated)
 
 
-def _values(said: Said) -> list[str | int | None]:
-    due, reply = said.due, said.reply
+def _values(answered: AnsweredTurn) -> list[str | int | None]:
+    due, reply = answered.due, answered.reply
     return [
         due.dialogue_id, due.position, reply.response.text, reply.version_id, reply.latency_ms, reply.seed,
         *(json.dumps(each) if each else None for each in (reply.candidates, reply.remarks)),
     ]  # fmt: skip
 
 
-def _count(plan: SelfPlayPlan, failed: Failed, now: datetime) -> None:
+def _count(plan: SelfPlayPlan, failed: FailedTurn, now: datetime) -> None:
     due, trouble = failed.due, failed.trouble
     Fault.objects.create(
         dialogue_id=due.dialogue_id,
@@ -214,7 +216,7 @@ def _count(plan: SelfPlayPlan, failed: Failed, now: datetime) -> None:
 
 def _end(
     plan: SelfPlayPlan,
-    due: Due,
+    due: DueTurn,
     ending: Dialogue.Ending,
     now: datetime,
     *,
@@ -229,14 +231,14 @@ def _end(
 # --- beginning, waiting, ending --------------------------------------------------------------------
 
 
-def take_up_again(plan: SelfPlayPlan) -> None:
-    """The study is opened, for the first time or once more: what failed is asked for again."""
+def reset_failures(plan: SelfPlayPlan) -> None:
+    """Allow failed turns to be tried again when the study is opened."""
     plan.played.filter(dialogue__ended_at=None).update(attempts=0)
     SelfPlayPlan.objects.filter(pk=plan.pk).update(reason="", active_at=timezone.now())
 
 
 def note_waiting(plan: SelfPlayPlan, why: str, *, now: datetime) -> None:
-    """Say why nothing moves; stop if that has lasted too long."""
+    """Store why no turn succeeds; stop if this has lasted too long."""
     waiting = SelfPlayPlan.objects.filter(pk=plan.pk)
     silence = "No bot has said anything for {minutes} minutes. The last error: {why}"
     if reason := why_give_up(waiting, why, silence=silence, now=now):
@@ -244,7 +246,7 @@ def note_waiting(plan: SelfPlayPlan, why: str, *, now: datetime) -> None:
 
 
 def conclude(plan: SelfPlayPlan) -> None:
-    """Nothing more will be asked for: close the study, and say what is lacking."""
+    """Close the study after its last turn, and store how many conversations are missing."""
     lacking = plan.conversations - plan.played.exclude(dialogue__ended_at=None).count()
     if lacking:
         why = ngettext(
@@ -259,11 +261,11 @@ def conclude(plan: SelfPlayPlan) -> None:
 
 @transaction.atomic
 def stop(plan: SelfPlayPlan, reason: str) -> None:
-    """Close the study; its conversations stay, and opening it again goes on with them."""
+    """Close the study; its conversations stay and continue if it is opened again."""
     SelfPlayPlan.objects.filter(pk=plan.pk).update(reason=reason[:2000])
     set_state(plan.study_id, Study.State.CLOSED)
 
 
-def taken_up(plan_id: int, *, now: datetime) -> None:
-    """Note that work whose process had died goes on: how long it lay still is not the bot's fault."""
+def note_recovery(plan_id: int, *, now: datetime) -> None:
+    """Restart the waiting time after a dead process was replaced: the pause was not the bot's fault."""
     SelfPlayPlan.objects.filter(pk=plan_id).update(active_at=now)

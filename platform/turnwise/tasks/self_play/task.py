@@ -1,3 +1,5 @@
+"""The task *Chatbots talk with each other* and its forms."""
+
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -14,12 +16,12 @@ from turnwise.accounts.models import User
 from turnwise.bots.models import OPERATED, Bot
 from turnwise.bots.queries import visible_bots
 from turnwise.bots.search import BotField
-from turnwise.exports.bundle import described_bot, is_theirs
+from turnwise.exports.bundle import describe_bot, is_theirs
 from turnwise.live.jobs import is_sent
 from turnwise.reports.report_kinds import Computation, TaskWithReport
 from turnwise.studies.forms import StudyForm
 from turnwise.studies.models import Speaker, Study
-from turnwise.studies.planned_size import Planned, Unit, number
+from turnwise.studies.outlook import PlannedStudy, Unit, parse_count
 from turnwise.studies.tasks import Plan, Rows, Stage, copied_row, register
 from turnwise.tasks.plan_pages import PlanForm, PlanPage
 from turnwise.tasks.self_play import jobs, metrics, queries, services
@@ -27,7 +29,7 @@ from turnwise.tasks.self_play.models import SelfPlayPlan
 
 
 class SelfPlayForm(StudyForm):
-    """What such a study has of what all have: nobody consents, reads instructions or is paid."""
+    """Form of a study without workers: no consent text, instructions or pay."""
 
     class Meta(StudyForm.Meta):
         fields = ("title", "languages")
@@ -38,7 +40,7 @@ class SelfPlayForm(StudyForm):
 
 
 class SelfPlayPlanForm(PlanForm[SelfPlayPlan]):
-    """Which bots talk, how they begin, and how much."""
+    """Form of the bots, the opening, and the number of conversations and turns."""
 
     attribute = "self_play"
 
@@ -58,9 +60,9 @@ class SelfPlayPlanForm(PlanForm[SelfPlayPlan]):
 
 
 def protocol_of(plan: SelfPlayPlan) -> dict[str, Any]:
-    """What the study of a plan has for its protocol: an opening that is the first turn, and so many turns."""
+    """Protocol fields of the plan's study: the opening, and the number of turns."""
     return {
-        "opening_speaker": Speaker.HUMAN,  # of a bot the text could not be empty
+        "opening_speaker": Speaker.HUMAN,  # with Speaker.BOT the text could not be empty
         "opening_text": plan.opening_text if plan.opener == SelfPlayPlan.Opener.TEXT else "",
         "min_turns": plan.utterances,
         "max_turns": plan.utterances + plan.utterances % 2,
@@ -68,7 +70,7 @@ def protocol_of(plan: SelfPlayPlan) -> dict[str, Any]:
 
 
 class SelfPlayPage(PlanPage[SelfPlayPlan]):
-    """The study, and which bots talk in it."""
+    """Forms of the study and of its bots."""
 
     template = "tasks/self_play/form.html"
     study_form = SelfPlayForm
@@ -97,7 +99,7 @@ SHOWN_FAULTS = 10
 
 @register
 class SelfPlay(TaskWithReport):
-    """Bots talk with each other, or one with itself; others judge what they said."""
+    """Bots talk with each other or with themselves; another study judges the conversations."""
 
     key = "self_play"
     title = "Chatbots talk with each other"
@@ -108,7 +110,7 @@ class SelfPlay(TaskWithReport):
     manual = "self-play"
     namespace = "self_play"
     has_conversations = True
-    way = (Stage.DESIGN, Stage.START, Stage.RESULTS, Stage.JUDGE, Stage.EXPORT)
+    stages = (Stage.DESIGN, Stage.START, Stage.RESULTS, Stage.JUDGE, Stage.EXPORT)
 
     report = "tasks/self_play/report.html"
     statements = {MEASURES.name: metrics.ROWS}
@@ -122,15 +124,17 @@ class SelfPlay(TaskWithReport):
         return f"{off[0]} is switched off. Switch it on under Bots, then start again." if off else ""
 
     @override
-    def planned(self, study: Study | None, sent: Mapping[str, str], wanted: Sequence[int]) -> Planned | None:
-        conversations = number(sent.get("self_play-conversations"))
-        turns = conversations * number(sent.get("self_play-utterances"))
-        return Planned(Unit.CONVERSATION, conversations, 0, turns=turns) if turns else None
+    def planned(
+        self, study: Study | None, sent: Mapping[str, str], wanted: Sequence[int]
+    ) -> PlannedStudy | None:
+        conversations = parse_count(sent.get("self_play-conversations"))
+        turns = conversations * parse_count(sent.get("self_play-utterances"))
+        return PlannedStudy(Unit.CONVERSATION, conversations, 0, turns=turns) if turns else None
 
     @override
     def opened(self, study: Study) -> None:
-        services.take_up_again(study.self_play)
-        # If the queue does not answer, the timer sends it once it does.
+        services.reset_failures(study.self_play)
+        # If the queue is down, the periodic `take_up` sends the job later.
         transaction.on_commit(partial(is_sent, partial(jobs.send, study.self_play.pk)))
 
     @override
@@ -140,7 +144,7 @@ class SelfPlay(TaskWithReport):
 
     @override
     def finished_and_wanted(self, studies: QuerySet[Study]) -> Rows:
-        return queries.played_and_wanted(studies)
+        return queries.ended_and_target(studies)
 
     @override
     def shown(self, study: Study) -> Mapping[str, Any]:
@@ -179,7 +183,7 @@ class SelfPlay(TaskWithReport):
         shown = metrics.names_of(plan)
         return {
             "bots": [
-                described_bot(bot, shown[name], plan.conversations, is_theirs=is_theirs(study, bot))
+                describe_bot(bot, shown[name], plan.conversations, is_theirs=is_theirs(study, bot))
                 for name, bot in bots.items()
             ],
             "self_play": {

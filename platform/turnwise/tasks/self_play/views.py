@@ -1,4 +1,4 @@
-"""What the page of such a study needs beside itself; it is started and stopped as all studies are."""
+"""Polling and downloads of a self-play study's page. The study is opened and closed like any other."""
 
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, JsonResponse, StreamingHttpResponse
@@ -14,7 +14,7 @@ from turnwise.tasks.self_play.models import SelfPlayPlan
 @require_GET
 @login_required
 def stamp(request: HttpRequest, pk: int) -> JsonResponse:
-    """A word that changes whenever the conversations on the page do; it asks for it every few seconds."""
+    """A value that changes with the conversations; the page polls it every few seconds."""
     plan = _plan(request, pk)
     return JsonResponse({"stamp": queries.stamp(plan, queries.progress(plan))})
 
@@ -30,7 +30,7 @@ def json_lines(request: HttpRequest, pk: int) -> StreamingHttpResponse:
 @require_GET
 @login_required
 def measures_csv(request: HttpRequest, pk: int) -> StreamingHttpResponse:
-    """The metrics turn by turn, of the conversations that a report has measured."""
+    """Download the metrics of each turn, for conversations that a report has measured."""
     study = _plan(request, pk).study
     name = f"turnwise-{study.code}-measures.csv"
     return attachment(request, metrics.csv_lines(study), "text/csv; charset=utf-8", name)

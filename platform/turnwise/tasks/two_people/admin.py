@@ -9,7 +9,7 @@ from turnwise.tasks.two_people.models import TwoPeoplePlan
 
 @admin.register(TwoPeoplePlan)
 class TwoPeoplePlanAdmin(NeverDeleted, admin.ModelAdmin[TwoPeoplePlan]):
-    """A plan is a draft's to change: once the study has opened, people wait and talk by it."""
+    """Plans can be changed only while the study is a draft; later, participants rely on them."""
 
     @override
     def has_change_permission(self, request: HttpRequest, obj: TwoPeoplePlan | None = None) -> bool:

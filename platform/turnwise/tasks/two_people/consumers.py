@@ -1,4 +1,4 @@
-"""The socket of a worker who waits for another. Translates frames to calls and back; decides nothing."""
+"""The socket of a worker who waits for a partner. Translates frames to calls and back; decides nothing."""
 
 import asyncio
 from typing import Any
@@ -12,17 +12,17 @@ from turnwise.crowd.worker_socket import Handler, WorkerSocket
 from turnwise.live.database import in_database
 from turnwise.live.frames import Frame, RefusedError, uuid_field
 from turnwise.tasks.two_people import pairing
-from turnwise.tasks.two_people.pairing import Lobby, Standing
+from turnwise.tasks.two_people.pairing import Lobby, WaitState
 
 
 class LobbyConsumer(WorkerSocket):
-    """One browser tab in the lobby. The newest tab of a person waits; an older one is told and closed.
+    """One browser tab in the lobby. Only the newest tab of a person waits; an older one is closed.
 
-    The server asks again and again whether somebody is there: a browser slows the clock of a hidden tab,
-    but answers at once.
+    The server asks each tab every few seconds whether it is still open: a browser slows the timers of a
+    hidden tab, but answers messages immediately.
     """
 
-    has_clock = False  # who waits takes nobody's time
+    has_clock = False  # waiting takes no working time
     lobby: Lobby
     tab: UUID
     asking: asyncio.Task[None] | None = None
@@ -38,7 +38,7 @@ class LobbyConsumer(WorkerSocket):
     @override
     async def enter(self, session: Session) -> None:
         code = str(self.scope["url_route"]["kwargs"]["code"])
-        self.lobby = await in_database(pairing.lobby_of, session, code)
+        self.lobby = await in_database(pairing.find_lobby, session, code)
         self.assignment_id = self.lobby.assignment_id
         self.tab = uuid4()
         self.group = _group(self.assignment_id)
@@ -57,24 +57,24 @@ class LobbyConsumer(WorkerSocket):
         await super().disconnect(code)
         if hasattr(self, "group"):
             await self.channel_layer.group_discard(self.group, self.channel_name)
-            await self._tell_others(await in_database(pairing.gone, self.lobby, self.tab))
+            await self._notify_others(await in_database(pairing.close_tab, self.lobby, self.tab))
 
     @override
     def frame_handlers(self) -> dict[str, Handler]:
         return {**super().frame_handlers(), "here": self.here}
 
     async def here(self, frame: Frame) -> None:
-        """Somebody is there, and may have been asked because a partner is, too."""
+        """The tab is open; it may also answer that the worker is ready to meet a partner."""
         if "meeting" in frame:
             meeting = uuid_field(frame, "meeting")
             met = await in_database(pairing.answer, self.lobby, self.tab, meeting)
-            await self._tell_others(met)
+            await self._notify_others(met)
             if met.is_over:
                 return
-        await self._show(await in_database(pairing.there, self.lobby, self.tab))
+        await self._show(await in_database(pairing.check_in, self.lobby, self.tab))
 
-    async def _show(self, standing: Standing) -> None:
-        await self._tell_others(standing)
+    async def _show(self, standing: WaitState) -> None:
+        await self._notify_others(standing)
         if standing.is_over:
             await self._lead_on()
             return
@@ -88,25 +88,25 @@ class LobbyConsumer(WorkerSocket):
         if standing.meeting:
             await self.say({"type": "are_you_there", "meeting": str(standing.meeting)})
 
-    async def _tell_others(self, standing: Standing) -> None:
+    async def _notify_others(self, standing: WaitState) -> None:
         for each in standing.asked:
-            event = {"type": "lobby.asked", "meeting": str(each.meeting)}
+            event = {"type": "lobby.ask_presence", "meeting": str(each.meeting)}
             await self.channel_layer.group_send(_group(each.assignment_id), event)
         for assignment_id in standing.freed:
             await self.channel_layer.group_send(_group(assignment_id), {"type": "lobby.over"})
 
     @override
-    async def show_again(self) -> None:
-        if self.standing.ended:
+    async def show_progress(self) -> None:
+        if self.status.ended:
             await self._lead_on()
 
     async def _lead_on(self) -> None:
-        way_on, has_partner = await in_database(pairing.way_on, self.lobby)
+        way_on, has_partner = await in_database(pairing.next_page, self.lobby)
         await self.say({"type": "met" if has_partner else "over", "url": way_on})
 
     # --- events of other tabs --------------------------------------------------------------------
 
-    async def lobby_asked(self, event: Frame) -> None:
+    async def lobby_ask_presence(self, event: Frame) -> None:
         await self.say({"type": "are_you_there", "meeting": event["meeting"]})
 
     async def lobby_over(self, event: Frame) -> None:

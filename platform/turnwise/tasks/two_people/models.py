@@ -7,10 +7,10 @@ from turnwise.studies.models import Study
 
 
 class TwoPeoplePlan(models.Model):
-    """Of a study in which people talk with each other: how many conversations, and what becomes of a wait."""
+    """Plan of a study of two people: number of conversations, and the end of a wait without a partner."""
 
     class Alone(models.TextChoices):
-        """What somebody gets for whom nobody came."""
+        """Options for a worker who found no partner."""
 
         LEAVE = "leave", _("They leave, and are paid for the time they waited")
         BOT = "bot", _("They talk with a chatbot of the study instead")

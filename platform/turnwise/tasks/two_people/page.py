@@ -1,7 +1,4 @@
-"""Who sits opposite somebody who talks with a person, as their page calls them.
-
-The lobby and the conversation of two people as who makes them tries them: the other is scripted.
-"""
+"""The partner's description on the page, and the preview with a scripted partner."""
 
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
@@ -10,29 +7,29 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from typing_extensions import override
 
-from turnwise.crowd.worker_task import EXAMPLE_CODE, Answers
+from turnwise.crowd.worker_task import EXAMPLE_CODE, FrameAnswers
 from turnwise.live.frames import Frame
-from turnwise.tasks.conversation.page import Opposite
+from turnwise.tasks.conversation.page import PartnerDescription
 from turnwise.tasks.conversation.preview import TalkPreviewed
 from turnwise.tasks.two_people import queries
 from turnwise.tasks.two_people.models import TwoPeoplePlan
 
 
-def opposite_of(plan: TwoPeoplePlan, *, is_bot: bool) -> Opposite:
-    """What the page says of a person, or of the bot that came in their place."""
+def describe_partner(plan: TwoPeoplePlan, *, is_bot: bool) -> PartnerDescription:
+    """Describe the partner for the page: a person, or a bot instead of a missing partner."""
     partner = _("Partner"), _("Your partner")
     if not plan.disclosed:
         says = _("Your partner may be a person or a chatbot; you are not told which.")
-        return Opposite(*partner, is_person=not is_bot, is_disclosed=False, says=says)
+        return PartnerDescription(*partner, is_person=not is_bot, is_disclosed=False, says=says)
     if is_bot:
         says = _("Nobody else came, so you are talking with a chatbot, not with a person.")
-        return Opposite(_("Chatbot"), _("The chatbot"), says=says)
+        return PartnerDescription(_("Chatbot"), _("The chatbot"), says=says)
     says = _("You are talking with another participant in this study: a person, not a chatbot.")
-    return Opposite(*partner, is_person=True, says=says)
+    return PartnerDescription(*partner, is_person=True, says=says)
 
 
 class TwoPeoplePreviewed(TalkPreviewed):
-    """Somebody waits, and then talks with another person, whose messages are scripted."""
+    """Preview of the lobby and of the conversation; the partner's messages are scripted."""
 
     pages = {"lobby": gettext_lazy("Waiting"), "work": gettext_lazy("The work")}
     with_bot = False
@@ -42,13 +39,13 @@ class TwoPeoplePreviewed(TalkPreviewed):
         return queries.plan_of(self.study) or TwoPeoplePlan(study=self.study)
 
     @override
-    def opposite(self) -> Opposite:
-        return opposite_of(self.plan, is_bot=False)
+    def partner_description(self) -> PartnerDescription:
+        return describe_partner(self.plan, is_bot=False)
 
     @override
-    def shown(self) -> tuple[str, dict[str, Any]]:
+    def template_and_context(self) -> tuple[str, dict[str, Any]]:
         if self.key != "lobby":
-            return super().shown()
+            return super().template_and_context()
         settings = {"socket": self.socket}
         return "tasks/two_people/lobby.html", {
             "plan": self.plan, "resume_code": EXAMPLE_CODE, "settings": settings,
@@ -63,5 +60,5 @@ class TwoPeoplePreviewed(TalkPreviewed):
             yield frame
 
     @override
-    def answers(self) -> Mapping[str, Answers]:
+    def answers(self) -> Mapping[str, FrameAnswers]:
         return {} if self.key == "lobby" else super().answers()

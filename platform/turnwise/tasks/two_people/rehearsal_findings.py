@@ -1,4 +1,4 @@
-"""What the pages of a study say of simulated people who talked, against what they did."""
+"""Compares a study's pages and report with the conversations of simulated workers."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,26 +10,26 @@ from evaluation.conversation.grounding import LIMITS
 from evaluation.protocols.facts import HUMAN
 from evaluation.questions.sets.topical_chat import SECTIONS, TOPICAL_CHAT_OWN
 from evaluation.report.studies.course import READ_FOR_REPETITION
-from turnwise.acceptance.queries import reviewed, to_review
+from turnwise.acceptance.queries import dialogues_to_review, review_rows
 from turnwise.acceptance.services import limits_of
 from turnwise.dialogues.models import MOST_USES, ArticleUse, ReadingSet
 from turnwise.rehearsals.findings import Finding
 from turnwise.rehearsals.injected_effects import Answers
-from turnwise.rehearsals.simulated_answers import COPIED, COPY, SWORN
+from turnwise.rehearsals.simulated_answers import COPIED_WORDS, COPY_PREFIX, PROFANE_TEXT
 from turnwise.rehearsals.simulation import Work
 from turnwise.studies.models import Study
 from turnwise.tasks.two_people import queries
 
 Held = Mapping[str, Sequence[Work]]
-"""By conversation, the works of the two who met there."""
+"""The work of both workers by conversation."""
 
 
 def findings(rehearsal: Study, done: Sequence[Work], result: Mapping[str, Any]) -> list[Finding]:
-    """Who met, what they read, what they said, and whether it is fit to be accepted."""
+    """Compare meetings, reading material, messages, and the measures for acceptance."""
     held: dict[str, list[Work]] = {}
     for work in done:
         if work.system == HUMAN:
-            held.setdefault(work.given, []).append(work)
+            held.setdefault(work.work_id, []).append(work)
     found = [_met(rehearsal, held, done)]
     if rehearsal.knowledge_id:
         found += _read(rehearsal, held)
@@ -87,23 +87,25 @@ def _repetition(finished: Held, result: Mapping[str, Any]) -> Finding:
 
 
 def _texts(works: Sequence[Work]) -> list[str]:
-    """What both said, in its order."""
-    said = {int(position.split()[-1]): text for work in works for position, text in work.said.items()}
-    return [said[position] for position in sorted(said)]
+    """All messages of a conversation in their order."""
+    texts = {int(position.split()[-1]): text for work in works for position, text in work.texts.items()}
+    return [texts[position] for position in sorted(texts)]
 
 
 def _repeats(texts: Sequence[str]) -> list[bool]:
-    """Of each text, whether it was said before: no others are alike (`rehearsals.simulated_answers`)."""
+    """For each text, True if it occurred before; other texts are never alike (`simulated_answers`)."""
     return [text in texts[:position] for position, text in enumerate(texts)]
 
 
 def _reviewed(rehearsal: Study, finished: Held) -> Iterator[Finding]:
-    """Every measure by which conversations are accepted, but the time: nothing is planted of it."""
-    own = next((ask.number for ask in rehearsal.asked if ask.question_set == TOPICAL_CHAT_OWN.key), None)
+    """Compare every measure for acceptance except the time, for which there is no injected value."""
+    own_ask = next(
+        (ask.number for ask in rehearsal.work_asks if ask.question_set == TOPICAL_CHAT_OWN.key), None
+    )
     limits = limits_of(rehearsal)
-    planted = {dialogue: _measures(works, own) for dialogue, works in finished.items()}
-    there = reviewed(to_review(rehearsal).filter(public_id__in=finished), limits)
-    reported = {str(each.dialogue.public_id): each for each in there}
+    planted = {dialogue: _measures(works, own_ask) for dialogue, works in finished.items()}
+    reviews = review_rows(dialogues_to_review(rehearsal).filter(public_id__in=finished), limits)
+    reported = {str(each.dialogue.public_id): each for each in reviews}
     for key in ("turns", "words", "sourced", "repeated", "profane", "alike"):
         wrong = [
             dialogue
@@ -112,21 +114,24 @@ def _reviewed(rehearsal: Study, finished: Held) -> Iterator[Finding]:
         ]
         known = [value for each in planted.values() if (value := each[key]) is not None]
         if known:
-            yield Finding(not wrong, _told(key, known, len(wrong)))
+            yield Finding(not wrong, _review_sentence(key, known, len(wrong)))
     yield from _copies(finished, reported)
 
 
-def _measures(works: Sequence[Work], own: int | None) -> dict[str, float | None]:
-    """What was planted in one conversation."""
+def _measures(works: Sequence[Work], own_ask: int | None) -> dict[str, float | None]:
+    """Injected measures of one conversation."""
     texts = _texts(works)
-    annotations = [[] if own is None else list((work.labels, *work.beside)[own].values()) for work in works]
+    annotations = [
+        [] if own_ask is None else list((work.labels, *work.further_labels)[own_ask].values())
+        for work in works
+    ]
     of_both = [answers for each in annotations for answers in each]
     return {
         "turns": float(len(texts)),
         "words": sum(len(text.split()) for text in texts) / len(texts),
         "sourced": sum(map(_is_sourced, of_both)) / len(texts) if of_both else None,
         "repeated": sum(_repeats(texts)) / len(texts),
-        "profane": float(sum(text == SWORN for text in texts)),
+        "profane": float(sum(text == PROFANE_TEXT for text in texts)),
         "alike": max(map(_alike, annotations)) if of_both else None,
     }
 
@@ -137,7 +142,7 @@ def _is_sourced(answers: Answers) -> bool:
 
 
 def _alike(annotations: Sequence[Answers]) -> float:
-    """The share of the most frequent annotation of one person; 0 of a single one."""
+    """Share of a person's most frequent annotation; 0 for a single annotation."""
     if len(annotations) < 2:
         return 0.0
     return max(annotations.count(each) for each in annotations) / len(annotations)
@@ -149,16 +154,18 @@ def _is_same(reported: float | None, planted: float | None) -> bool:
     return abs(reported - planted) < 1e-9
 
 
-def _told(key: str, planted: Sequence[float], wrong: int) -> str:
+def _review_sentence(key: str, planted: Sequence[float], wrong: int) -> str:
     limit = LIMITS[key]
     mean = sum(planted) / len(planted)
     shown = f"{100 * mean:.1f}\u00a0%" if limit.is_share else f"{mean:.1f}"
-    said = f"Review, {limit.title}: planted {shown} in the mean of {len(planted)} conversations; reported "
-    return said + (f"otherwise in {wrong} of them." if wrong else "the same in each.")
+    sentence = (
+        f"Review, {limit.title}: planted {shown} in the mean of {len(planted)} conversations; reported "
+    )
+    return sentence + (f"otherwise in {wrong} of them." if wrong else "the same in each.")
 
 
 def _copies(finished: Held, reported: Mapping[str, Any]) -> Iterator[Finding]:
-    """Where people were given something to read: copied runs, which no other message has so long."""
+    """Compare copied passages, if workers had reading material; no other message has such a long one."""
     measured = {dialogue: each.measured["copied"][0] for dialogue, each in reported.items()}
     known = {dialogue: value for dialogue, value in measured.items() if value is not None}
     if not known:
@@ -166,11 +173,11 @@ def _copies(finished: Held, reported: Mapping[str, Any]) -> Iterator[Finding]:
     planted = {
         dialogue
         for dialogue, works in finished.items()
-        if any(text.startswith(COPY) for text in _texts(works))
+        if any(text.startswith(COPY_PREFIX) for text in _texts(works))
     }
-    seen = {dialogue for dialogue, value in known.items() if value >= COPIED}
+    seen = {dialogue for dialogue, value in known.items() if value >= COPIED_WORDS}
     yield Finding(
         seen == planted,
-        f"Review, {LIMITS['copied'].title}: {COPIED} words or more in {len(seen)} conversations; planted in "
-        f"{len(planted)}.",
+        f"Review, {LIMITS['copied'].title}: {COPIED_WORDS} words or more in {len(seen)} conversations; "
+        f"planted in {len(planted)}.",
     )

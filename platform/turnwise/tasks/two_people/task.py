@@ -1,3 +1,5 @@
+"""The task *Two people talk with each other* and its forms."""
+
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -15,7 +17,7 @@ from turnwise.dialogues import reading_material
 from turnwise.rehearsals.rehearsed_task import Crowd, RehearsedTask
 from turnwise.studies.forms import ASKING, FIELDS, StudyForm
 from turnwise.studies.models import Speaker, Study
-from turnwise.studies.planned_size import Planned, number, of_conversations
+from turnwise.studies.outlook import PlannedStudy, parse_count, planned_conversations
 from turnwise.studies.tasks import Plan, Rows, copied_row, register
 from turnwise.tasks.conversation.talk_task import ConversationPage, TalkTask
 from turnwise.tasks.plan_pages import PlanForm, PlanPage
@@ -25,7 +27,7 @@ from turnwise.tasks.two_people.page import TwoPeoplePreviewed
 
 
 class TwoPeopleForm(StudyForm):
-    """Everything about a study whose workers talk with each other, but the lobby."""
+    """Form of the study's fields; the lobby has its own."""
 
     class Meta(StudyForm.Meta):
         fields = (*FIELDS, "min_turns", "max_turns", "material", "bots_read", "knowledge", *ASKING)
@@ -33,7 +35,7 @@ class TwoPeopleForm(StudyForm):
 
 
 class TwoPeoplePlanForm(PlanForm[TwoPeoplePlan]):
-    """How many conversations, and what becomes of who waits in vain."""
+    """Form of the number of conversations and of the lobby."""
 
     attribute = "two_people"
 
@@ -43,7 +45,7 @@ class TwoPeoplePlanForm(PlanForm[TwoPeoplePlan]):
 
 
 class TwoPeoplePage(PlanPage[TwoPeoplePlan], ConversationPage):
-    """The study, its lobby, and the bots with which people talk for whom nobody came."""
+    """Forms of the study, its lobby, and the bots for workers without a partner."""
 
     template = "tasks/two_people/form.html"
     study_form = TwoPeopleForm
@@ -58,7 +60,7 @@ class TwoPeoplePage(PlanPage[TwoPeoplePlan], ConversationPage):
     def study(self) -> Study:
         study = super().study()
         if study.state == Study.State.DRAFT:
-            # Nobody says a prepared sentence: whoever has waited longest begins.
+            # There is no prepared opening: the person who has waited longest begins.
             study.opening_speaker, study.opening_text = Speaker.HUMAN, ""
         return study
 
@@ -69,7 +71,7 @@ class TwoPeoplePage(PlanPage[TwoPeoplePlan], ConversationPage):
 
 @register
 class TwoPeople(WorkerTask, TalkTask, RehearsedTask):
-    """Two workers talk with each other, and both judge what is said."""
+    """Two workers talk with each other, and both judge the messages."""
 
     key = "two_people"
     title = "Two people talk with each other"
@@ -108,12 +110,14 @@ class TwoPeople(WorkerTask, TalkTask, RehearsedTask):
                 "Choose at least one active bot with a target above zero, for people whom nobody joins; or "
                 "let those people leave."
             )
-        return reading_material.why_too_few(study, plan.conversations)
+        return reading_material.article_shortage(study, plan.conversations)
 
     @override
-    def planned(self, study: Study | None, sent: Mapping[str, str], wanted: Sequence[int]) -> Planned | None:
-        conversations = number(sent.get("two_people-conversations"))
-        return of_conversations([conversations], together=self.together) if conversations else None
+    def planned(
+        self, study: Study | None, sent: Mapping[str, str], wanted: Sequence[int]
+    ) -> PlannedStudy | None:
+        conversations = parse_count(sent.get("two_people-conversations"))
+        return planned_conversations([conversations], together=self.together) if conversations else None
 
     @override
     def is_full(self, study: Study, now: datetime) -> bool:
@@ -135,7 +139,7 @@ class TwoPeople(WorkerTask, TalkTask, RehearsedTask):
         return {
             "Opening": "the one who had waited longest, in their own words",
             "Turns": f"{study.min_turns} to {study.max_turns}",
-            "Asked": "; ".join(map(str, study.asked)),
+            "Asked": "; ".join(map(str, study.work_asks)),
             "Partner": f"described as {partner}",
         }
 
@@ -150,8 +154,8 @@ class TwoPeople(WorkerTask, TalkTask, RehearsedTask):
 
     @override
     def copied(self, study: Study, workers: int) -> Study:
-        return rehearsal.with_room(study, workers)
+        return rehearsal.copy_with_places(study, workers)
 
     @override
     def crowd(self, rehearsed: Study, server: str, workers: int) -> Crowd:
-        return rehearsal.talkers(rehearsed, server, workers)
+        return rehearsal.talking_crowd(rehearsed, server, workers)

@@ -1,4 +1,4 @@
-"""The pages of somebody who waits for another person, and then talks with them."""
+"""The pages of a worker who waits for a partner and then talks with them."""
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -15,7 +15,7 @@ from turnwise.studies.models import Study
 from turnwise.tasks.conversation.page import chat_page
 from turnwise.tasks.two_people import queries
 from turnwise.tasks.two_people.models import TwoPeoplePlan
-from turnwise.tasks.two_people.page import opposite_of
+from turnwise.tasks.two_people.page import describe_partner
 from turnwise.tasks.two_people.task import TwoPeople
 
 
@@ -36,7 +36,7 @@ def start(request: HttpRequest, study: Study) -> HttpResponse:
 @require_safe
 @worker_page
 def talk(request: HttpRequest, study: Study) -> HttpResponse:
-    """The lobby, and the conversation once there is one."""
+    """Show the lobby, or the conversation once it has begun."""
     participation = current_participation(request, study)
     if page_of(participation) != "two_people:talk":
         return redirect(page_of(participation), code=study.code)
@@ -44,7 +44,7 @@ def talk(request: HttpRequest, study: Study) -> HttpResponse:
     dialogue = Dialogue.objects.filter(seats__assignment=participation.assignment).first()
     if dialogue:
         is_bot = participation.assignment.study_bot_id is not None
-        return chat_page(request, participation, dialogue, opposite_of(plan, is_bot=is_bot))
+        return chat_page(request, participation, dialogue, describe_partner(plan, is_bot=is_bot))
     return _lobby(request, participation, plan)
 
 

@@ -1,0 +1,1 @@
+"""Task in which workers write responses to given contexts."""

@@ -9,7 +9,7 @@ from turnwise.tasks.writing.models import WritingPlan
 
 @admin.register(WritingPlan)
 class WritingPlanAdmin(NeverDeleted, admin.ModelAdmin[WritingPlan]):
-    """A plan is a draft's to change: once the study has opened, people write by it."""
+    """Plans can be changed only while the study is a draft; later, participants rely on them."""
 
     @override
     def has_change_permission(self, request: HttpRequest, obj: WritingPlan | None = None) -> bool:

@@ -10,23 +10,23 @@ from turnwise.crowd.worker_socket import Handler, WorkerSocket
 from turnwise.live.database import in_database
 from turnwise.live.frames import Frame, RefusedError, field
 from turnwise.tasks.writing import services as writing
-from turnwise.tasks.writing.services import Desk
+from turnwise.tasks.writing.services import WriterContext
 
 
 class WritingConsumer(WorkerSocket):
     """One browser tab of a worker who answers contexts one after the other."""
 
-    desk: Desk
-    given_back = ("item",)
+    writer: WriterContext
+    echoed_fields = ("item",)
 
     @override
     async def enter(self, session: Session) -> None:
         code = str(self.scope["url_route"]["kwargs"]["code"])
-        desk = await in_database(writing.desk_of, code, session.worker_id)
-        if desk.participation_id not in session.participations:
+        writer = await in_database(writing.find_writer_context, code, session.worker_id)
+        if writer.participation_id not in session.participations:
             raise RefusedError("not_yours")
-        self.desk = desk
-        self.assignment_id = desk.assignment_id
+        self.writer = writer
+        self.assignment_id = writer.assignment_id
         await self._show_state()
 
     @override
@@ -35,27 +35,27 @@ class WritingConsumer(WorkerSocket):
 
     async def write(self, frame: Frame) -> None:
         key, text = field(frame, "item", str), field(frame, "text", str)
-        saved = await in_database(writing.write, self.desk, key=key, text=text)
-        told = {"item": key, "text": text, "items": saved.items, "progress": saved.progress}
-        await self.say({"type": "written", **told})
+        saved = await in_database(writing.write, self.writer, key=key, text=text)
+        result = {"item": key, "text": text, "items": saved.items, "progress": saved.progress}
+        await self.say({"type": "written", **result})
 
     async def finish(self, frame: Frame) -> None:
-        await in_database(writing.finish, self.desk)
+        await in_database(writing.finish, self.writer)
         await self._show_state()
 
     @override
-    async def show_again(self) -> None:
+    async def show_progress(self) -> None:
         await self._show_state()
 
     async def _show_state(self) -> None:
-        state: dict[str, Any] = await in_database(writing.state, self.desk)
+        state: dict[str, Any] = await in_database(writing.state, self.writer)
         is_over = state.pop("is_over")
-        finished = reverse("crowd:thanks", args=[self.desk.study_code]) if is_over else None
+        finished = reverse("crowd:thanks", args=[self.writer.study_code]) if is_over else None
         await self.say({"type": "state", **state, "finished": finished})
 
     @override
     async def refuse(self, refusal: RefusedError, frame: Frame) -> None:
-        """Say why. After a context that is gone the page needs the one that is the worker's now."""
+        """Send the reason. If the context was given to another worker, also send the current one."""
         await super().refuse(refusal, frame)
         if refusal.reason in writing.REFUSALS:
             await self._show_state()

@@ -8,7 +8,7 @@ from turnwise.studies.models import Study
 
 
 class WritingPlan(models.Model):
-    """Of a study whose workers write: to which contexts, how many responses, and how many each worker."""
+    """Plan of a writing study: its contexts, responses per context, and responses per worker."""
 
     study = models.OneToOneField(Study, on_delete=models.CASCADE, related_name="writing")
     context_version = models.ForeignKey(
@@ -39,6 +39,6 @@ class WritingPlan(models.Model):
         return f"{self.responses_per_context} per context of {self.context_version}"
 
     @property
-    def wanted(self) -> int:
-        """All responses that the study asks for."""
+    def target(self) -> int:
+        """Number of responses that the study asks for."""
         return self.context_version.size * self.responses_per_context

@@ -1,8 +1,8 @@
-"""People's responses: which context a worker gets, and what becomes of what they write.
+"""Responses written by workers: assigning contexts, and saving and revising texts.
 
-A worker holds one context at a time. Who leaves, or is silent for an hour, loses it to the next who comes;
-what they wrote before stays. So each context gets as many responses as are wanted, each by another worker.
-Until they finish, workers may change what they wrote, unless somebody judges it already.
+A worker holds one context at a time. Workers who leave, or are inactive for an hour, lose it to the next one;
+their earlier responses stay. So each context gets its target of responses, each by a different worker. Until
+they finish, workers may change their responses, unless a response is already in a judging queue.
 """
 
 from dataclasses import dataclass
@@ -19,17 +19,17 @@ from turnwise.crowd import refusals
 from turnwise.crowd.models import Assignment, Outcome, Participation
 from turnwise.crowd.places.assignment import admit
 from turnwise.crowd.places.ending import complete
-from turnwise.crowd.places.reservation import HOLD, keep_place, of_this_phase
+from turnwise.crowd.places.reservation import HOLD, current_phase_assignments, keep_place
 from turnwise.judging.models import Item
 from turnwise.live.frames import RefusedError
 from turnwise.responses.checks import problem_of
 from turnwise.responses.models import Response, ResponseRun, Source, WritingPlace
-from turnwise.responses.queries import that_count
+from turnwise.responses.queries import counted_responses
 from turnwise.studies.models import Study
 from turnwise.studies.services import results_changed
 
 SYSTEM = "People"
-# Responses that a page which is opened anew can go back to.
+# Most responses that a reloaded page can go back to.
 LOOKING_BACK = 200
 
 NO_SUCH_TASK = _("There is no such task. Open your study link again.")
@@ -49,8 +49,8 @@ REFUSALS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
-    """A worker's place in a writing study: what does not change while they write."""
+class WriterContext:
+    """A worker's part in a writing study: the facts that do not change while they write."""
 
     assignment_id: int
     participation_id: int
@@ -61,7 +61,7 @@ class Desk:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What a saved response leads to: the next context, if there is one, and how far the worker is."""
+    """Result of saving a response: the next context, if there is one, and the worker's progress."""
 
     items: list[dict[str, Any]]
     progress: dict[str, object]
@@ -69,20 +69,20 @@ class Written:
 
 @transaction.atomic
 def begin(participation_id: int) -> Assignment:
-    """Let a worker start, with a context to respond to. Safe to repeat.
+    """Admit a worker and give them a context. Idempotent.
 
     Raises:
         EntryRefusedError: the study is not open, or all contexts have their responses.
     """
     assignment = admit(participation_id)
-    if not assignment.outcome and hold_place(assignment) is None and not _written(assignment):
+    if not assignment.outcome and hold_place(assignment) is None and not _count_written(assignment):
         later = timezone.now() + HOLD
-        raise refusals.full(may_become_free=not is_written(assignment.participation.study, later))
+        raise refusals.full(may_become_free=not has_enough_responses(assignment.participation.study, later))
     return assignment
 
 
 def run_of(study: Study) -> ResponseRun:
-    """The run in which the study's workers write."""
+    """Get or create the response run of the study's workers."""
     run, _ = ResponseRun.objects.get_or_create(
         study=study,
         defaults={
@@ -97,8 +97,8 @@ def run_of(study: Study) -> ResponseRun:
     return run
 
 
-# Behind those that are wanted, so that others can take their places.
-_BEHIND = """
+# Give pilot responses repetitions beyond the target, so that others can take their places.
+_MOVE_PILOT_RESPONSES = """
 UPDATE responses_response AS r
    SET repetition = numbered.number
   FROM (SELECT a.id, run.repetitions + row_number() OVER (PARTITION BY a.context_id ORDER BY a.id) AS number
@@ -110,13 +110,13 @@ UPDATE responses_response AS r
 """
 
 
-def write_again(study: Study) -> None:
-    """Have others write in place of the study's pilot, in the caller's transaction; what that wrote is kept.
+def replace_pilot_responses(study: Study) -> None:
+    """Let other workers write in place of the pilot's, in the caller's transaction; pilot responses are kept.
 
-    What they still write after it is kept likewise.
+    Responses that pilot workers still write later are kept in the same way.
     """
     with connection.cursor() as cursor:
-        cursor.execute(_BEHIND, [study.pk])
+        cursor.execute(_MOVE_PILOT_RESPONSES, [study.pk])
     runs = ResponseRun.objects.filter(study=study, state=ResponseRun.State.DONE)
     runs.update(state=ResponseRun.State.RUNNING, finished_at=None)
 
@@ -125,31 +125,33 @@ def _is_of_pilot_over(participation: Participation) -> bool:
     return participation.pilot and participation.study.pilot_over_at is not None
 
 
-def _behind(place: WritingPlace) -> int:
-    """The first repetition behind those that are wanted of the context at hand."""
+def _surplus_repetition(place: WritingPlace) -> int:
+    """Next free repetition beyond the target for the place's context."""
     there = Response.objects.filter(run=place.run, context=place.context).aggregate(most=Max("repetition"))
     return 1 + max(there["most"] or 0, place.run.repetitions)
 
 
-def is_written(study: Study, now: datetime) -> bool:
-    """Whether what has been written, and what those who are at it may still write, is all that is wanted."""
+def has_enough_responses(study: Study, now: datetime) -> bool:
+    """True if stored responses and those that active workers may still write reach the target."""
     share = min(study.writing.batch_size, study.writing.context_version.size)
-    at_work = of_this_phase(Study.objects.filter(pk=study.pk)).filter(outcome="", active_at__gt=now - HOLD)
+    at_work = current_phase_assignments(Study.objects.filter(pk=study.pk)).filter(
+        outcome="", active_at__gt=now - HOLD
+    )
     had = at_work.annotate(n=Count("participation__responses")).values_list("n", flat=True)
     promised = sum(max(0, share - n) for n in had)
-    written = that_count(Response.objects.filter(run__study=study)).count()
-    return written + promised >= study.writing.wanted
+    written = counted_responses(Response.objects.filter(run__study=study)).count()
+    return written + promised >= study.writing.target
 
 
-def _written(assignment: Assignment) -> int:
+def _count_written(assignment: Assignment) -> int:
     return Response.objects.filter(author=assignment.participation_id).count()
 
 
 @transaction.atomic
 def hold_place(assignment: Assignment, *, now: datetime | None = None) -> WritingPlace | None:
-    """The context that the worker has before them; the next one if they have none.
+    """Return the worker's current context, or assign the next one.
 
-    None if they have written their share, or nothing is left for them.
+    None if they have written their share, or no context is left for them.
     """
     now = now or timezone.now()
     keep_place(assignment.pk, now=now)
@@ -158,11 +160,11 @@ def hold_place(assignment: Assignment, *, now: datetime | None = None) -> Writin
     if held:
         return held
     study = participation.study
-    has_share = _written(assignment) >= study.writing.batch_size
+    has_share = _count_written(assignment) >= study.writing.batch_size
     return None if has_share else _next_place(run_of(study), participation, now)
 
 
-# Contexts with the fewest responses first; among those, each worker has an order of their own.
+# Contexts with the fewest responses come first; ties are ordered differently for each worker.
 _TAKE = """
 INSERT INTO responses_writingplace (participation_id, run_id, context_id, repetition, held_since)
 SELECT %(participation)s, %(run)s, c.id, r.n, %(now)s
@@ -185,12 +187,12 @@ def _lock(run: ResponseRun) -> None:
 
 
 def _next_place(run: ResponseRun, participation: Participation, now: datetime) -> WritingPlace | None:
-    # One at a time: two who looked at once would both see the last context free.
+    # Lock first: two workers at once would both see the last context as free.
     _lock(run)
     is_away = Q(participation__assignment__active_at__lt=now - HOLD)
     has_left = ~Q(participation__assignment__outcome="")
     stale = WritingPlace.objects.filter(is_away | has_left, run=run)
-    # Whoever sends theirs in this moment has it locked, and keeps it.
+    # A place whose worker is just saving is locked, so it is skipped and kept.
     free = stale.select_for_update(of=("self",), skip_locked=True).values_list("pk", flat=True)
     WritingPlace.objects.filter(pk__in=list(free)).delete()
     values: dict[str, int | datetime] = {
@@ -206,11 +208,11 @@ def _next_place(run: ResponseRun, participation: Participation, now: datetime) -
     return places.filter(participation=participation).first()
 
 
-def desk_of(code: str, worker_id: int) -> Desk:
-    """The worker's place in the study with this code.
+def find_writer_context(code: str, worker_id: int) -> WriterContext:
+    """Find the writer's context in the study with this code.
 
     Raises:
-        RefusedError: they do not write in a study of this code.
+        RefusedError: the worker does not write in such a study.
     """
     begun = Assignment.objects.filter(
         study__code=code,
@@ -220,91 +222,95 @@ def desk_of(code: str, worker_id: int) -> Desk:
     assignment = begun.select_related("participation", "study__writing").first()
     if assignment is None:
         raise RefusedError("unknown_dialogue", NO_SUCH_TASK)
-    own, study = assignment.participation, assignment.participation.study
-    return Desk(assignment.pk, own.pk, study.code, study.writing.batch_size, own.pilot)
+    participation, study = assignment.participation, assignment.participation.study
+    return WriterContext(
+        assignment.pk, participation.pk, study.code, study.writing.batch_size, participation.pilot
+    )
 
 
 @transaction.atomic
-def state(desk: Desk, *, now: datetime | None = None) -> dict[str, Any]:
-    """All that a page shows: the context before the worker, what they wrote, and how far they are.
+def state(writer: WriterContext, *, now: datetime | None = None) -> dict[str, Any]:
+    """Data of the page: the current context, the worker's responses, and their progress.
 
-    Who comes back too late for the only one, with nothing left, has run out of time, and is told so.
+    A worker who returns too late for their only context, with none left, has timed out.
     """
     now = now or timezone.now()
-    assignment = Assignment.objects.get(pk=desk.assignment_id)
+    assignment = Assignment.objects.get(pk=writer.assignment_id)
     place = None if assignment.outcome else hold_place(assignment, now=now)
-    mine = Response.objects.filter(author=desk.participation_id).select_related("context")
-    written = [shown(each.context) | {"text": each.text} for each in mine.order_by("created_at", "pk")]
+    mine = Response.objects.filter(author=writer.participation_id).select_related("context")
+    written = [
+        context_frame(each.context) | {"text": each.text} for each in mine.order_by("created_at", "pk")
+    ]
     is_over = bool(assignment.outcome)
     if not (place or written or is_over):
         complete(assignment.pk, Outcome.TIMED_OUT, now=now)
         is_over = True
     return {
-        "items": [shown(place.context)] if place else [],
+        "items": [context_frame(place.context)] if place else [],
         "written": written[-LOOKING_BACK:],
-        "progress": _progress(desk, len(written), place),
+        "progress": _progress(writer, len(written), place),
         "is_over": is_over,
     }
 
 
-def shown(context: Context) -> dict[str, Any]:
-    """A context as the page takes it."""
+def context_frame(context: Context) -> dict[str, Any]:
+    """A context in the form that the page needs."""
     return {"key": context.key, "turns": context.turns, "language": context.language}
 
 
-def _progress(desk: Desk, written: int, place: WritingPlace | None) -> dict[str, object]:
-    return {"done": written, "size": desk.size, "may_finish": place is None}
+def _progress(writer: WriterContext, written: int, place: WritingPlace | None) -> dict[str, object]:
+    return {"done": written, "size": writer.size, "may_finish": place is None}
 
 
 @transaction.atomic
-def write(desk: Desk, *, key: str, text: str, now: datetime | None = None) -> Written:
-    """Store what a worker wrote to the context `key`, or change it. Safe to repeat.
+def write(writer: WriterContext, *, key: str, text: str, now: datetime | None = None) -> Written:
+    """Store or change a worker's response to the context `key`. Idempotent.
 
     Raises:
-        RefusedError: the text is no response, with what to change; the worker has finished; the context went
-            to somebody else; or what they wrote is judged already. Nothing was stored.
+        RefusedError: the text is unfit (says what to change), the worker has finished, the context was given
+            to another worker, or the response is already being judged. Nothing was stored.
     """
     now = now or timezone.now()
     text = text.strip()
-    Participation.objects.select_for_update(of=("self",)).get(pk=desk.participation_id)
-    if desk.is_pilot:  # whoever goes on from the pilot either sees this response, or is seen here
-        Study.objects.select_for_update(no_key=True).get(code=desk.study_code)
-    assignment = Assignment.objects.get(pk=desk.assignment_id)
+    Participation.objects.select_for_update(of=("self",)).get(pk=writer.participation_id)
+    if writer.is_pilot:  # orders this with `replace_pilot_responses`
+        Study.objects.select_for_update(no_key=True).get(code=writer.study_code)
+    assignment = Assignment.objects.get(pk=writer.assignment_id)
     if assignment.outcome:
         raise RefusedError("finished", REFUSALS["finished"])
-    written = list(Response.objects.filter(author=desk.participation_id).select_related("context"))
+    written = list(Response.objects.filter(author=writer.participation_id).select_related("context"))
     before = next((each for each in written if each.context.key == key), None)
     others = [each.text for each in written if each.context.key != key]
     if before:
         _revise(before, text, others)
     else:
-        _store(_place_of(desk, key), text, others, now)
+        _store(_place_of(writer, key), text, others, now)
     place = hold_place(assignment, now=now)
     done = len(others) + 1
-    return Written([shown(place.context)] if place else [], _progress(desk, done, place))
+    return Written([context_frame(place.context)] if place else [], _progress(writer, done, place))
 
 
 @transaction.atomic
-def finish(desk: Desk, *, now: datetime | None = None) -> None:
-    """End the work; the worker's completion code becomes valid. Safe to repeat.
+def finish(writer: WriterContext, *, now: datetime | None = None) -> None:
+    """End the work; the worker's completion code becomes valid. Idempotent.
 
-    Where no context is left for them, they finish with fewer responses and are paid in full.
+    If no context is left for them, they finish with fewer responses and full pay.
 
     Raises:
-        RefusedError: a context waits to be answered.
+        RefusedError: the worker still has a context to respond to.
     """
     now = now or timezone.now()
-    assignment = Assignment.objects.get(pk=desk.assignment_id)
+    assignment = Assignment.objects.get(pk=writer.assignment_id)
     if assignment.outcome:
         return
-    if hold_place(assignment, now=now) or not _written(assignment):
+    if hold_place(assignment, now=now) or not _count_written(assignment):
         raise RefusedError("unwritten", REFUSALS["unwritten"])
     complete(assignment.pk, Outcome.COMPLETE, now=now)
 
 
-def _place_of(desk: Desk, key: str) -> WritingPlace:
+def _place_of(writer: WriterContext, key: str) -> WritingPlace:
     places = WritingPlace.objects.select_related("context", "run__context_version", "participation__study")
-    mine = places.select_for_update(of=("self",)).filter(participation=desk.participation_id)
+    mine = places.select_for_update(of=("self",)).filter(participation=writer.participation_id)
     place = mine.first()
     if place is None or place.context.key != key:
         raise RefusedError("given_away", REFUSALS["given_away"])
@@ -334,14 +340,14 @@ def _store(place: WritingPlace, text: str, others: list[str], now: datetime) -> 
     Response.objects.create(
         run=run,
         context=place.context,
-        repetition=_behind(place) if _is_of_pilot_over(place.participation) else place.repetition,
+        repetition=_surplus_repetition(place) if _is_of_pilot_over(place.participation) else place.repetition,
         text=text,
         author_id=place.participation_id,
         created_at=now,
     )
     place.delete()
     _lock(run)
-    if that_count(run.responses.all()).count() >= run.context_version.size * run.repetitions:
+    if counted_responses(run.responses.all()).count() >= run.context_version.size * run.repetitions:
         ResponseRun.objects.filter(pk=run.pk).update(state=ResponseRun.State.DONE, finished_at=now)
     assert run.study_id is not None
     results_changed(run.study_id)

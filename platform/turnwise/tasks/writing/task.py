@@ -1,4 +1,4 @@
-"""Writing as who makes the study tries it: the first contexts, and nothing is stored."""
+"""The task *Write responses to given contexts*, its forms, and its preview, which stores nothing."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import datetime
@@ -13,34 +13,39 @@ from typing_extensions import override
 from turnwise.accounts.models import User
 from turnwise.contexts.models import Context
 from turnwise.contexts.queries import versions_of
-from turnwise.crowd.running.spending import people_for
-from turnwise.crowd.worker_task import EXAMPLE_CODE, Answers, ItemsPreviewed, WorkerTask
+from turnwise.crowd.running.spending import people_needed
+from turnwise.crowd.worker_task import EXAMPLE_CODE, FrameAnswers, ItemsPreview, WorkerTask
 from turnwise.live.frames import Frame, RefusedError, field
 from turnwise.rehearsals.rehearsed_task import Crowd, RehearsedTask
 from turnwise.responses.checks import problem_of
 from turnwise.responses.files import MAX_RESPONSE
 from turnwise.responses.models import Response
-from turnwise.responses.queries import that_count
+from turnwise.responses.queries import counted_responses
 from turnwise.studies.forms import FIELDS, StudyForm
 from turnwise.studies.models import PrimaryAnalysis, Study
-from turnwise.studies.planned_size import Planned, Unit, number
-from turnwise.studies.queries import counts_of, number_of
+from turnwise.studies.outlook import PlannedStudy, Unit, parse_count
+from turnwise.studies.queries import count_expression, counts_of
 from turnwise.studies.tasks import Plan, Rows, Share, Stage, copied_row, register
 from turnwise.tasks.plan_pages import PlanForm, PlanPage
 from turnwise.tasks.writing import rehearsal
 from turnwise.tasks.writing.models import WritingPlan
-from turnwise.tasks.writing.services import REFUSALS, is_written, shown, write_again
+from turnwise.tasks.writing.services import (
+    REFUSALS,
+    context_frame,
+    has_enough_responses,
+    replace_pilot_responses,
+)
 
 
-def written_and_wanted(studies: QuerySet[Study]) -> Rows:
-    """Of each writing study its key, the responses written, and how many are wanted."""
-    written = number_of(that_count(Response.objects.all()), "run__study")
+def written_and_target(studies: QuerySet[Study]) -> Rows:
+    """Rows of (study key, responses written, target)."""
+    written = count_expression(counted_responses(Response.objects.all()), "run__study")
     wanted = F("context_version__size") * F("responses_per_context")
     return WritingPlan.objects.filter(study__in=studies).values_list("study", written, wanted)
 
 
 class WritingPlanForm(PlanForm[WritingPlan]):
-    """Which contexts workers respond to, and how many each."""
+    """Form of the contexts and the number of responses."""
 
     attribute = "writing"
 
@@ -58,7 +63,7 @@ class WritingPlanForm(PlanForm[WritingPlan]):
 
 
 class WritingForm(StudyForm):
-    """Everything about a study whose workers write, but what they write."""
+    """Form of the study's fields; the contexts have their own."""
 
     class Meta(StudyForm.Meta):
         fields = (*FIELDS, "pilot_size")
@@ -73,7 +78,7 @@ class WritingForm(StudyForm):
 
 
 class WritingPage(PlanPage[WritingPlan]):
-    """The study, and what its workers write."""
+    """Forms of the study and of its contexts."""
 
     template = "tasks/writing/form.html"
     study_form = WritingForm
@@ -87,7 +92,7 @@ class WritingPage(PlanPage[WritingPlan]):
     @override
     def study(self) -> Study:
         study = super().study()
-        if study.state == Study.State.DRAFT:  # nothing is analysed here; a pilot is never what counts
+        if study.state == Study.State.DRAFT:  # the study has no scores; a pilot never counts
             study.primary_analysis = (
                 PrimaryAnalysis.WITHOUT_EXCLUDED if study.pilot_size else PrimaryAnalysis.ALL
             )
@@ -97,8 +102,8 @@ class WritingPage(PlanPage[WritingPlan]):
 MOST_SHOWN = 3
 
 
-class WritingPreviewed(ItemsPreviewed):
-    """Somebody answers a few contexts."""
+class WritingPreviewed(ItemsPreview):
+    """Preview with the first few contexts."""
 
     undone = "unwritten", REFUSALS["unwritten"]
 
@@ -109,24 +114,24 @@ class WritingPreviewed(ItemsPreviewed):
         there = Context.objects.filter(version=plan.context_version_id) if plan else Context.objects.none()
         spoken = there.filter(language=self.language)
         rows = list(spoken.order_by("pk")[:MOST_SHOWN]) or list(there.order_by("pk")[:MOST_SHOWN])
-        self.items = [shown(row) for row in rows]
+        self.items = [context_frame(row) for row in rows]
 
     @override
-    def shown(self) -> tuple[str, dict[str, Any]]:
+    def template_and_context(self) -> tuple[str, dict[str, Any]]:
         settings = {"socket": self.socket, "name": self.name, "max_chars": MAX_RESPONSE}
         return "tasks/writing/write.html", {"resume_code": EXAMPLE_CODE, "settings": settings}
 
     def _left(self) -> list[dict[str, Any]]:
-        """The context that is next, as workers hold one at a time."""
+        """The next context, as a list, because workers hold one at a time."""
         return [item for item in self.items if item["key"] not in self.done][:1]
 
     @override
-    def told(self) -> Frame:
+    def items_frame(self) -> Frame:
         done = [item | {"text": self.done[item["key"]]} for item in self.items if item["key"] in self.done]
         return {"items": self._left(), "written": done}
 
     @override
-    def answers(self) -> Mapping[str, Answers]:
+    def answers(self) -> Mapping[str, FrameAnswers]:
         return {"write": self.write, "finish": self.finish}
 
     async def write(self, frame: Frame) -> AsyncIterator[Frame]:
@@ -134,7 +139,7 @@ class WritingPreviewed(ItemsPreviewed):
         item = next((each for each in self.items if each["key"] == key), None)
         if item is None:
             raise RefusedError("given_away", REFUSALS["given_away"])
-        others = [said for of, said in self.done.items() if of != key]
+        others = [response for context, response in self.done.items() if context != key]
         if problem := problem_of(text, item["turns"], others):
             raise RefusedError("unfit", problem)
         self.done[key] = text
@@ -154,7 +159,7 @@ class Writing(WorkerTask, RehearsedTask):
     manual = "static-evaluation"
     namespace = "writing"
     unit = Unit.RESPONSE
-    way = (Stage.DESIGN, Stage.PREVIEW, Stage.REHEARSE, Stage.RECRUIT, Stage.MONITOR, Stage.JUDGE)
+    stages = (Stage.DESIGN, Stage.PREVIEW, Stage.REHEARSE, Stage.RECRUIT, Stage.MONITOR, Stage.JUDGE)
 
     begin = "writing:start"
     go_on = "writing:write"
@@ -184,24 +189,26 @@ class Writing(WorkerTask, RehearsedTask):
 
     @override
     def pilot_over(self, study: Study) -> None:
-        write_again(study)
+        replace_pilot_responses(study)
 
     @override
     def finished_and_wanted(self, studies: QuerySet[Study]) -> Rows:
-        return written_and_wanted(studies)
+        return written_and_target(studies)
 
     @override
-    def planned(self, study: Study | None, sent: Mapping[str, str], wanted: Sequence[int]) -> Planned | None:
+    def planned(
+        self, study: Study | None, sent: Mapping[str, str], wanted: Sequence[int]
+    ) -> PlannedStudy | None:
         each, share = (
-            number(sent.get("writing-responses_per_context")),
-            number(sent.get("writing-batch_size")),
+            parse_count(sent.get("writing-responses_per_context")),
+            parse_count(sent.get("writing-batch_size")),
         )
-        version = number(sent.get("writing-context_version"))
+        version = parse_count(sent.get("writing-context_version"))
         contexts = Context.objects.filter(version=version).count()
         if not (contexts and each and share):
             return None
         responses = contexts * each
-        return Planned(Unit.RESPONSE, responses, people_for(responses, Share(share, each)))
+        return PlannedStudy(Unit.RESPONSE, responses, people_needed(responses, Share(share, each)))
 
     @override
     def shares(self, studies: QuerySet[Study]) -> Rows:
@@ -215,7 +222,7 @@ class Writing(WorkerTask, RehearsedTask):
 
     @override
     def is_full(self, study: Study, now: datetime) -> bool:
-        return is_written(study, now)
+        return has_enough_responses(study, now)
 
     @override
     def enough_workers(self, study: Study) -> int:
@@ -223,8 +230,8 @@ class Writing(WorkerTask, RehearsedTask):
 
     @override
     def copied(self, study: Study, workers: int) -> Study:
-        return rehearsal.with_contexts(study, workers)
+        return rehearsal.copy_with_contexts(study, workers)
 
     @override
     def crowd(self, rehearsed: Study, server: str, workers: int) -> Crowd:
-        return rehearsal.writers(rehearsed, server, workers)
+        return rehearsal.writing_crowd(rehearsed, server, workers)

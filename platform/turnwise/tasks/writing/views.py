@@ -1,4 +1,4 @@
-"""The pages of a worker who writes responses; what happens on them goes through `consumers`."""
+"""The pages of a worker who writes responses; the texts go through the socket in `consumers`."""
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -28,7 +28,7 @@ def start(request: HttpRequest, study: Study) -> HttpResponse:
 @require_safe
 @worker_page
 def write(request: HttpRequest, study: Study) -> HttpResponse:
-    """One context after the other, and a box."""
+    """Show one context after the other, with a text box."""
     participation = current_participation(request, study)
     if page_of(participation) != Writing.go_on:
         return redirect(page_of(participation), code=study.code)
