@@ -36,18 +36,9 @@ def test_modules_import_one_another_in_no_circle() -> None:
     imported = {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}
 
     try:
-        TopologicalSorter(_without_known_circle(imported)).prepare()
+        TopologicalSorter(imported).prepare()
     except CycleError as error:
         pytest.fail(" -> ".join(reversed(error.args[1])))
-
-
-def _without_known_circle(imported: dict[str, set[str]]) -> dict[str, set[str]]:
-    """The same imports, except that parts of question sets do not name the whole set."""
-    whole = {"evaluation.questions.declarations"}
-    return {
-        module: names - whole if module.startswith("evaluation.questions.") else names
-        for module, names in imported.items()
-    }
 
 
 def test_pinned_versions_name_no_index() -> None:

@@ -22,18 +22,18 @@ from turnwise.crowd.places.ending import complete
 from turnwise.dialogues import reading_material
 from turnwise.dialogues.models import Dialogue, ReadingSet, Turn
 from turnwise.dialogues.queries import seat_of
-from turnwise.dialogues.services import Taken, seat_two
+from turnwise.dialogues.services import SeatOccupant, create_dialogue
 from turnwise.exports import published_formats
 from turnwise.labels.models import Label
 from turnwise.labels.services import record
 from turnwise.live.frames import RefusedError
-from turnwise.studies.asks import About, Asked, Moment, Party
+from turnwise.studies.asks import About, AskSpec, Moment, Party
 from turnwise.studies.models import Study
 
 ASKS = [
-    Asked("topical-chat-own", About.OWN_TURN, Moment.WAITING),
-    Asked("topical-chat-partner", About.PARTNER_TURN, Moment.WAITING),
-    Asked("topical-chat-conversation", About.DIALOGUE, Moment.AT_END),
+    AskSpec("topical-chat-own", About.OWN_TURN, Moment.WAITING),
+    AskSpec("topical-chat-partner", About.PARTNER_TURN, Moment.WAITING),
+    AskSpec("topical-chat-conversation", About.DIALOGUE, Moment.AT_END),
 ]
 LONG = "one two three four five six seven eight nine ten eleven twelve thirteen {}"
 
@@ -53,7 +53,9 @@ def talk(study: Study, *said: str) -> Dialogue:
     """A finished conversation of two people, annotated by each."""
     now = timezone.now()
     pair = [assign(enter(study).pk) for _ in range(2)]
-    dialogue = seat_two(study, Taken(assignment=pair[0]), Taken(assignment=pair[1]), now=now)
+    dialogue = create_dialogue(
+        study, SeatOccupant(assignment=pair[0]), SeatOccupant(assignment=pair[1]), now=now
+    )
     workers = [each.participation.worker for each in pair]
     common = {"study": study, "party": Party.CHATTER, "created_at": now, "changed_at": now}
     for position, text in enumerate(said):
@@ -104,12 +106,12 @@ def test_measures_are_marked_and_decisions_made_taken_back_and_paid_the_same(
     assert "Accept the 1 conversation within all limits" in page
     assert "2 measures to look at" in page  # few words, and one that swears
     assert "conversation rated" in page
-    due = {account.worker: account.due for account in ledger.due(study)}
+    due = {account.worker: account.due for account in ledger.unpaid_accounts(study)}
     assert set(due.values()) == {Decimal("2.00")}
 
     both = {"conversation": [str(fine.public_id), str(short.public_id), "x"]}
     browser.post(f"/studies/{study.pk}/review/accept/", both)
-    assert queries.counted(study) == {"pending": 1, "accepted": 1, "rejected": 0}
+    assert queries.count_by_state(study) == {"pending": 1, "accepted": 1, "rejected": 0}
 
     at = f"/studies/{study.pk}/review/{short.public_id}/"
     page = browser.post(at, {"what": "reject", "reason": " "}, follow=True).content.decode()
@@ -118,7 +120,7 @@ def test_measures_are_marked_and_decisions_made_taken_back_and_paid_the_same(
     page = browser.get(f"/studies/{study.pk}/review/?state=rejected").content.decode()
     assert "Nobody &lt;b&gt;talks" in page
     assert f"Decided by {rex}" in page
-    assert {account.worker: account.due for account in ledger.due(study)} == due
+    assert {account.worker: account.due for account in ledger.unpaid_accounts(study)} == due
 
     said = browser.post(at, {"what": "bonus", "amount": "1.00"}, follow=True).content.decode()
     assert "Accept the conversation first" in said
@@ -140,9 +142,9 @@ def test_measures_are_marked_and_decisions_made_taken_back_and_paid_the_same(
     assert PayEntry.objects.filter(reason="bonus").count() == 2
 
     browser.post(at, {"what": "take_back", "state": "rejected"})
-    assert queries.counted(study) == {"pending": 1, "accepted": 1, "rejected": 0}
+    assert queries.count_by_state(study) == {"pending": 1, "accepted": 1, "rejected": 0}
     assert browser.post(at, {"what": "nonsense"}).status_code == 302
-    assert queries.counted(study)["pending"] == 1
+    assert queries.count_by_state(study)["pending"] == 1
 
 
 @pytest.mark.django_db
@@ -151,12 +153,12 @@ def test_only_accepted_ones_are_in_the_files_and_a_rejected_one_gives_its_articl
 ) -> None:
     talks = [good(study) for _ in range(4)]
     knowledge = study.knowledge_id or 0
-    assert reading_material.places_left(study.pk, knowledge) == 0
+    assert reading_material.remaining_uses(study.pk, knowledge) == 0
     services.accept(talks[:1], by=rex)
 
     services.reject(talks[1], reason="Copied", by=rex)
 
-    assert reading_material.places_left(study.pk, knowledge) == 1
+    assert reading_material.remaining_uses(study.pk, knowledge) == 1
     with pytest.raises(ValidationError, match="already been decided on: Rejected"):
         services.reject(talks[1], reason="Again", by=rex)
     assert services.accept(talks[1:2], by=rex) == 0
@@ -172,8 +174,8 @@ def test_only_accepted_ones_are_in_the_files_and_a_rejected_one_gives_its_articl
     assert list(sets[str(talks[0].public_id)]["agent_1"]) == ["FS1", "FS2", "FS3"]
     good(study)
     with pytest.raises(ValidationError, match="has 4 other conversations by now"):
-        services.take_back(talks[1])
-    assert queries.counted(study) == {"pending": 3, "accepted": 1, "rejected": 1}
+        services.reset_decision(talks[1])
+    assert queries.count_by_state(study) == {"pending": 3, "accepted": 1, "rejected": 1}
 
 
 @pytest.mark.django_db
@@ -201,7 +203,9 @@ def test_limits_are_the_studys_own_and_wrong_ones_change_nothing(
 @pytest.mark.django_db(transaction=True)
 def test_sources_are_those_that_one_was_shown(study: Study, client: Client) -> None:
     pair = [assign(enter(study).pk) for _ in range(2)]
-    dialogue = seat_two(study, Taken(assignment=pair[0]), Taken(assignment=pair[1]), now=timezone.now())
+    dialogue = create_dialogue(
+        study, SeatOccupant(assignment=pair[0]), SeatOccupant(assignment=pair[1]), now=timezone.now()
+    )
     seat = dialogue.seats.get(number=0)
     shown = set(seat.materials.values_list("key", flat=True))
     if "AS1" in shown:  # as in configuration C, in which nobody sees the article

@@ -24,7 +24,7 @@ from turnwise.audits.tasks import ask_slice
 from turnwise.bots.hosting.client import Reply
 from turnwise.bots.models import Bot, CanaryRun
 from turnwise.bots.services import register_bot, set_active, share, version_of
-from turnwise.live.jobs import AUDITS, only_here
+from turnwise.live.jobs import AUDITS, exclusive_lock
 from turnwise.responses.bot_jobs import MOST_ATTEMPTS
 from turnwise.responses.bulk_replies import BotChangedError, Trouble
 
@@ -38,7 +38,7 @@ def test_a_bot_is_asked_in_slices_and_says_the_same_as_on_the_terminal(
     bot = register_bot(name="eliza", title="ELIZA", adapter="eliza", configuration={}, owner=rex)
     audit = services.start(bot, by=rex)
 
-    with only_here(AUDITS, audit.pk):
+    with exclusive_lock(AUDITS, audit.pk):
         assert ask_slice(audit.pk) is False  # another process is at it
     assert ask_slice(audit.pk, seconds=0) is True
     while ask_slice(audit.pk, seconds=2):
@@ -153,20 +153,20 @@ def test_one_audit_at_a_time_of_a_bot_that_can_be_asked(scripty: Bot, rex: User)
 
 @pytest.mark.django_db
 def test_the_timer_audits_each_new_version_once(scripty: Bot, rex: User, make_audit: MakeAudit) -> None:
-    assert tasks.due() is None  # the daily check has not met it
+    assert tasks.next_bot_to_audit() is None  # the daily check has not met it
 
     met = version_of(scripty, {"code": "1"})
     CanaryRun.objects.create(bot=scripty, version=met, verdict=CanaryRun.Verdict.BASELINE, replies=[])
-    assert tasks.due() == scripty
+    assert tasks.next_bot_to_audit() == scripty
     make_audit()
-    assert tasks.due() is None
+    assert tasks.next_bot_to_audit() is None
 
     changed = version_of(scripty, {"code": "2"})
     CanaryRun.objects.create(bot=scripty, version=changed, verdict=CanaryRun.Verdict.BASELINE, replies=[])
-    assert tasks.due() == scripty
+    assert tasks.next_bot_to_audit() == scripty
     begun = services.start(scripty, by=None)
     services.fail(begun, "It broke.", timezone.now())
-    assert tasks.due() is None  # tomorrow again
+    assert tasks.next_bot_to_audit() is None  # tomorrow again
 
 
 @pytest.mark.django_db
@@ -193,7 +193,7 @@ def test_the_api_begins_an_audit_tells_how_far_it_is_and_what_it_found(
     rex: User, mallory: User, scripty: Bot
 ) -> None:
     def call(user: User, method: str, path: str) -> tuple[int, dict[str, object]]:
-        headers = {"Authorization": f"Bearer {credentials.make_token(user, 'test')}"}
+        headers = {"Authorization": f"Bearer {credentials.create_token(user, 'test')}"}
         found = Client(headers=headers).generic(method, f"/api/bots/scripty/audits{path}")
         return found.status_code, json.loads(found.content)
 

@@ -21,7 +21,7 @@ from turnwise.audits.verdicts import GROUP_KEYS, verdict
 from turnwise.crowd.models import Participation
 from turnwise.judging.models import Item, Slot
 from turnwise.judging.queue import services as judging
-from turnwise.judging.queue.rater_session import Desk
+from turnwise.judging.queue.rater_session import RaterSession
 from turnwise.studies.models import Study
 from turnwise.studies.services import save_study, set_state
 
@@ -66,7 +66,7 @@ def opened(study: Study, owner: User) -> Study:
     return set_state(study.pk, Study.State.OPEN)
 
 
-def judge(desk: Desk, answers: Mapping[str, Mapping[str, str]]) -> None:
+def judge(desk: RaterSession, answers: Mapping[str, Mapping[str, str]]) -> None:
     """Judge what is before this worker: by the text of the reply."""
     while shown := judging.state(desk)["items"]:
         for item in shown:
@@ -120,7 +120,7 @@ def test_two_judge_each_reply_a_third_where_they_differ_and_what_they_say_counts
 def test_later_turns_are_judged_with_what_was_said_before_them(rex: User, make_audit: MakeAudit) -> None:
     audit = make_audit()
 
-    study = rater_study.have_judged(audit.pk, by=rex, first_only=False)
+    study = rater_study.create_rater_study(audit.pk, by=rex, first_only=False)
 
     run = Audit.objects.get(pk=audit.pk).run
     assert run
@@ -130,7 +130,7 @@ def test_later_turns_are_judged_with_what_was_said_before_them(rex: User, make_a
     assert later[1::2] == [MACHINE] * 3
     assert later[-1] == "Are you a robot or a real person?"
     with pytest.raises(ValidationError, match="People judge these replies already"):
-        rater_study.have_judged(audit.pk, by=rex, first_only=True)
+        rater_study.create_rater_study(audit.pk, by=rex, first_only=True)
 
 
 @pytest.mark.django_db
@@ -140,10 +140,10 @@ def test_an_audit_that_is_not_complete_or_without_an_answer_is_not_judged(
     audit = make_audit()
     audit.replies.update(text="", category="", start=0, end=0, error="Boom")
     with pytest.raises(ValidationError, match="nothing can be judged"):
-        rater_study.have_judged(audit.pk, by=rex, first_only=True)
+        rater_study.create_rater_study(audit.pk, by=rex, first_only=True)
     Audit.objects.update(state=Audit.State.CANCELLED)
 
     with pytest.raises(ValidationError, match="The audit is not complete"):
-        rater_study.have_judged(audit.pk, by=rex, first_only=True)
+        rater_study.create_rater_study(audit.pk, by=rex, first_only=True)
 
     assert not Study.objects.exists()

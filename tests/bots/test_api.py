@@ -27,7 +27,7 @@ PARROT = {
 @pytest.fixture
 def call() -> Call:
     def with_token_of(user: User) -> Call:
-        bearer = {"Authorization": f"Bearer {credentials.make_token(user, 'test')}"}
+        bearer = {"Authorization": f"Bearer {credentials.create_token(user, 'test')}"}
 
         def send(method: str, path: str, body: Any = None) -> Any:
             return Client(headers=bearer).generic(
@@ -163,7 +163,7 @@ def test_every_error_is_a_sentence_in_the_same_place(
 
 
 def test_a_request_that_is_no_json_and_one_without_a_token_are_told_so(rex: User) -> None:
-    bearer = {"Authorization": f"Bearer {credentials.make_token(rex, 'test')}"}
+    bearer = {"Authorization": f"Bearer {credentials.create_token(rex, 'test')}"}
     no_json = Client(headers=bearer).post("/api/bots", "[" * 100_000, content_type="application/json")
 
     assert (no_json.status_code, no_json.json()["error"]) == (400, "The request is not JSON.")
@@ -211,7 +211,7 @@ def test_a_bot_that_fails_is_a_503_with_its_own_words(rex: User, call: Call) -> 
 
 def test_without_a_genuine_token_nothing_is_told(rex: User) -> None:
     register_bot(name="quiet", title="Quiet", adapter="generic")
-    taken = credentials.make_token(rex, "old")
+    taken = credentials.create_token(rex, "old")
     credentials.revoke_token(rex, ApiToken.objects.get().pk)
 
     for header in ({}, {"Authorization": "Bearer turnwise_no"}, {"Authorization": f"Bearer {taken}"}):
@@ -250,7 +250,7 @@ def test_a_token_is_shown_once_and_stored_as_a_hash(rex: User, sign_in: Callable
 def test_nobody_takes_back_anothers_token(
     rex: User, mallory: User, sign_in: Callable[[User], Client]
 ) -> None:
-    credentials.make_token(rex, "laptop")
+    credentials.create_token(rex, "laptop")
 
     sign_in(mallory).post(f"/tokens/{ApiToken.objects.get().pk}/take-back/")
 

@@ -9,7 +9,7 @@ from django.test.utils import CaptureQueriesContext
 from tests.planted import SignIn
 from turnwise.accounts.models import User
 from turnwise.bots.models import Bot
-from turnwise.bots.search import MOST_FOUND, MOST_OFFERED, likeliest
+from turnwise.bots.search import MOST_FOUND, MOST_OFFERED, offer_bots
 from turnwise.bots.services import register_bot
 from turnwise.responses.views import RunForm
 from turnwise.studies.models import Study
@@ -37,7 +37,7 @@ def names(bots: Any) -> list[str]:
 def test_few_bots_are_all_listed_by_name(many: list[Bot], rex: User) -> None:
     few = Bot.objects.filter(pk__in=[bot.pk for bot in many[:MOST_OFFERED]])
 
-    offered = likeliest(few, rex)
+    offered = offer_bots(few, rex)
 
     assert (names(offered.bots), offered.unlisted) == (names(many[:MOST_OFFERED]), 0)
 
@@ -51,7 +51,7 @@ def test_of_many_those_of_the_newest_studies_come_first_then_ones_own_then_the_n
             study.study_bots.create(bot=bot, target=1)
     Bot.objects.filter(pk=many[7].pk).update(owner=rex)
 
-    offered = likeliest(Bot.objects.all(), rex)
+    offered = offer_bots(Bot.objects.all(), rex)
 
     newest = names(many[:-MOST_OFFERED:-1])
     assert names(offered.bots) == ["bot-05", "bot-03", "bot-07", *newest][:MOST_OFFERED]

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from chatbots.base import Bot as BotClass
 from chatbots.base import Candidate, Context, Response
-from chatbots.hosting.health import CONTEXTS
+from chatbots.hosting.health import DRIFT_CONTEXTS
 from chatbots.registry import REGISTRY
 from tests.conftest import MakeStudy
 from turnwise.accounts.models import User
@@ -59,9 +59,9 @@ def sampled(score: float, words: int = 5) -> Callable[[Context], Response]:
 
 
 def test_there_are_twenty_contexts_each_with_a_seed_of_its_own() -> None:
-    assert len(CONTEXTS) == 20
-    assert len({context.seed for context in CONTEXTS}) == 20
-    assert len({context.turns for context in CONTEXTS}) == 20
+    assert len(DRIFT_CONTEXTS) == 20
+    assert len({context.seed for context in DRIFT_CONTEXTS}) == 20
+    assert len({context.turns for context in DRIFT_CONTEXTS}) == 20
 
 
 def test_the_same_answers_raise_no_alarm(service: Bot) -> None:
@@ -110,7 +110,7 @@ def test_another_configuration_is_another_version_with_a_measure_of_its_own() ->
     bot = register_bot(name="s", title="S", adapter="scripted", configuration={"replies": ["Hello."]})
     drift_check.replay(bot.pk)
     Bot.objects.update(configuration={"replies": ["Good day."]})
-    resident_bots.tend()
+    resident_bots.update_hosted_bots()
 
     assert drift_check.replay(bot.pk).verdict == "baseline"
 
@@ -138,13 +138,13 @@ def test_the_new_answers_can_be_taken_as_the_measure(service: Bot) -> None:
 
 
 def test_each_watched_bot_is_due_once_a_day(service: Bot) -> None:
-    assert drift_check.due() == [service.pk]
+    assert drift_check.bots_due() == [service.pk]
     drift_check.replay(service.pk)
-    assert drift_check.due() == []
+    assert drift_check.bots_due() == []
     CanaryRun.objects.update(at=timezone.now() - timedelta(hours=25))
-    assert drift_check.due() == [service.pk]
+    assert drift_check.bots_due() == [service.pk]
     set_watched(service.pk, False)
-    assert drift_check.due() == []
+    assert drift_check.bots_due() == []
 
 
 def test_a_check_that_waits_in_the_queue_twice_is_done_once(service: Bot) -> None:

@@ -29,13 +29,13 @@ from tests.conftest import PATIENCE, MakeStudy, enter
 from turnwise.accounts.models import User
 from turnwise.bots.hosting import client, presence, resident_bots
 from turnwise.bots.hosting.host_process import Hosting
-from turnwise.bots.hosting.remote import COURIERS, courier
+from turnwise.bots.hosting.remote import CLIENTS_GROUP, bot_client
 from turnwise.bots.models import Bot, BotCopy, BotVersion
 from turnwise.bots.services import change_bot, register_bot
 from turnwise.crowd.models import Assignment
 from turnwise.crowd.places.assignment import assign
 from turnwise.crowd.refusals import EntryRefusedError
-from turnwise.live.layer import of_process
+from turnwise.live.layer import process_layer
 
 pytestmark = pytest.mark.django_db(transaction=True)
 HELLO = Context.from_texts(["Hello"])
@@ -234,12 +234,12 @@ async def test_who_asks_while_the_line_breaks_asks_again_once_it_is_back(start_h
     bot = await sync_to_async(scripted)(seconds=1.0)
     await sync_to_async(start_host)("far")
     waiting = asyncio.create_task(client.reply(bot.pk, HELLO, deadline=600))
-    sender = await courier()
+    sender = await bot_client()
     while not sender._asked:
         await asyncio.sleep(0.01)
     first = set(sender._asked)
 
-    await of_process().group_send(COURIERS, {"type": "layer.restored"})
+    await process_layer().group_send(CLIENTS_GROUP, {"type": "layer.restored"})
 
     while set(sender._asked) <= first:
         await asyncio.sleep(0.01)
@@ -309,7 +309,7 @@ def _hosting(settings: Settings) -> Iterator[None]:
 
 
 def tended(bot: Bot) -> resident_bots.HostedBot:
-    resident_bots.tend()
+    resident_bots.update_hosted_bots()
     hosted = resident_bots.hosted_here(bot.pk)
     assert hosted
     hosted.resident.wait_loaded(30)
@@ -327,8 +327,8 @@ def test_a_changed_configuration_is_loaded_and_an_inactive_bot_let_go() -> None:
     assert first.resident.state is State.CLOSED
 
     Bot.objects.update(active=False)
-    resident_bots.tend()
-    assert resident_bots.everything() == []
+    resident_bots.update_hosted_bots()
+    assert resident_bots.hosted_bots() == []
 
 
 @pytest.mark.usefixtures("_hosting")
@@ -341,9 +341,9 @@ async def test_a_caller_of_another_process_who_leaves_takes_the_request_along() 
             await asyncio.sleep(0.01)
             channel = presence.DIRECTORY.own_channel
         copy = presence.Copy(bot.pk, channel, "here", State.READY)
-        line = await courier()
+        line = await bot_client()
         first, second = (
-            asyncio.create_task(line.ask(copy, HELLO, deadline=3600, party=None)) for _ in range(2)
+            asyncio.create_task(line.ask(copy, HELLO, deadline=3600, tenant=None)) for _ in range(2)
         )
         while resident.waiting < 2:
             await asyncio.sleep(0.01)
@@ -373,26 +373,26 @@ def test_a_bot_that_could_not_be_loaded_is_loaded_again_though_nobody_asks() -> 
     Bot.objects.update(configuration={"replies": []})
     first = tended(bot)
     assert first.resident.state is State.FAILED
-    resident_bots.tend()
-    assert resident_bots.everything() == [first]  # not at once
+    resident_bots.update_hosted_bots()
+    assert resident_bots.hosted_bots() == [first]  # not at once
 
     first.since -= 1.1 * resident_bots.RELOAD_SECONDS
     second = tended(bot)
     assert second is not first
     second.since -= 1.1 * resident_bots.RELOAD_SECONDS  # twice as long from now on
-    resident_bots.tend()
-    assert resident_bots.everything() == [second]
+    resident_bots.update_hosted_bots()
+    assert resident_bots.hosted_bots() == [second]
 
 
 @pytest.mark.usefixtures("_hosting")
 async def test_a_bot_that_kept_failing_is_found_well_again_though_nobody_asks(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(requests, "FIRST_REST_SECONDS", 0.1)
+    monkeypatch.setattr(requests, "FIRST_BACKOFF_SECONDS", 0.1)
     monkeypatch.setattr(presence, "ANNOUNCED_EVERY_SECONDS", 0.1)
-    bot = await sync_to_async(scripted)(fail_on=[1], fail_times=requests.FAILURES_IN_A_ROW)
+    bot = await sync_to_async(scripted)(fail_on=[1], fail_times=requests.FAILURES_TO_OPEN)
     async with Hosting():
-        for _ in range(requests.FAILURES_IN_A_ROW):
+        for _ in range(requests.FAILURES_TO_OPEN):
             with pytest.raises(BotFailedError):
                 await client.reply(bot.pk, HELLO)
         hosted = resident_bots.hosted_here(bot.pk)

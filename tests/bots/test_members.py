@@ -10,9 +10,9 @@ from turnwise.accounts.models import User
 from turnwise.bots import composition
 from turnwise.bots.hosting import resident_bots
 from turnwise.bots.models import Bot
-from turnwise.bots.queries import draws, shown_settings
+from turnwise.bots.queries import can_sample, masked_settings
 from turnwise.bots.services import change_bot, register_bot, share
-from turnwise.exports.bundle import described_bot
+from turnwise.exports.bundle import describe_bot
 
 SignIn = Callable[[User], Client]
 FORM = {"name": "team", "title": "Team", "setting-seconds": "8"}
@@ -180,10 +180,10 @@ def test_settings_of_a_bot_inside_are_nowhere_in_those_of_the_bot_around_it(
 
     bot = team(rex, named("paid"), named("cat"))
 
-    shown = [bot.configuration, shown_settings(bot), described_bot(bot, "A", 1, is_theirs=True)]
+    shown = [bot.configuration, masked_settings(bot), describe_bot(bot, "A", 1, is_theirs=True)]
     pages = [sign_in(rex).get(f"/bots/team/{path}").content.decode() for path in ("", "edit/")]
     assert not any(secret in str([shown, pages]) for secret in ("sesame", "api.example.org"))
-    assert shown_settings(bot)["bots"][0] == named("paid", 1)
+    assert masked_settings(bot)["bots"][0] == named("paid", 1)
 
 
 def test_a_wrapper_draws_as_the_registered_bot_inside_does(rex: User, db: None) -> None:
@@ -193,4 +193,4 @@ def test_a_wrapper_draws_as_the_registered_bot_inside_does(rex: User, db: None) 
         wrapped = register_bot(
             name=f"{name}-r", title="R", adapter="repetition-filter", configuration=settings, owner=rex
         )
-        assert draws(wrapped) is (adapter == "meena-base")
+        assert can_sample(wrapped) is (adapter == "meena-base")

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from chatbots.base import Context, Drawing, Passage, Speaker, Turn
-from turnwise.bots.hosting.remote import packed, unpacked_context
+from turnwise.bots.hosting.remote import decode_context, encode_context
 
 TURNS = (Turn(Speaker.HUMAN, "Hi!"), Turn(Speaker.BOT, "Hello 🐈"))
 
@@ -19,6 +19,6 @@ TURNS = (Turn(Speaker.HUMAN, "Hi!"), Turn(Speaker.BOT, "Hello 🐈"))
 )
 def test_a_context_arrives_as_it_was_sent(context: Context) -> None:
     # The Channels layer takes what has a form in JSON; lists stand for tuples there.
-    sent = json.loads(json.dumps(packed(context)))
+    sent = json.loads(json.dumps(encode_context(context)))
 
-    assert unpacked_context(sent) == context
+    assert decode_context(sent) == context

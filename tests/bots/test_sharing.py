@@ -14,7 +14,7 @@ from turnwise.bots.hosting import resident_bots
 from turnwise.bots.models import Bot
 from turnwise.bots.queries import visible_bots
 from turnwise.bots.services import outside_system, register_bot, share, version_of
-from turnwise.exports.bundle import described
+from turnwise.exports.bundle import describe_study
 from turnwise.responses.views import RunForm
 from turnwise.studies.models import Study, StudyBot
 from turnwise.studies.services import save_study
@@ -101,7 +101,7 @@ def test_no_page_tells_another_researcher_that_there_is_such_a_bot(
 
 
 def test_no_call_of_the_api_does_either(secret: Bot, mallory: User) -> None:
-    client = Client(headers={"Authorization": f"Bearer {credentials.make_token(mallory, 'probe')}"})
+    client = Client(headers={"Authorization": f"Bearer {credentials.create_token(mallory, 'probe')}"})
 
     assert client.get("/api/bots").json() == []
     for path in ("", "/versions", "/health"):
@@ -137,9 +137,9 @@ def test_who_reads_a_study_sees_the_title_and_nothing_else(
 
     history = client.get(reverse("comparisons:bot", args=["prototype"])).content.decode()
     study = client.get(f"/studies/{mallorys_study.pk}/edit/").content.decode()
-    in_her_bundle = described(mallorys_study)["bots"][0]
+    in_her_bundle = describe_study(mallorys_study)["bots"][0]
     mallorys_study.owner = rex
-    in_his_bundle = described(mallorys_study)["bots"][0]
+    in_his_bundle = describe_study(mallorys_study)["bots"][0]
 
     assert "Prototype" in history
     assert "Prototype" in study
@@ -199,7 +199,7 @@ def test_a_name_that_nobody_has_is_said_and_nothing_is_changed(
 
 
 def test_the_api_registers_and_shares(rex: User, mallory: User) -> None:
-    client = Client(headers={"Authorization": f"Bearer {credentials.make_token(rex, 'mine')}"})
+    client = Client(headers={"Authorization": f"Bearer {credentials.create_token(rex, 'mine')}"})
     bot = {"name": "p", "title": "P", "adapter": "scripted", "configuration": {"replies": ["Hi"]}}
 
     made = client.post(

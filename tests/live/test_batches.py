@@ -20,7 +20,7 @@ from turnwise.bots.models import Bot
 from turnwise.bots.services import version_of
 from turnwise.dialogues.models import Turn
 from turnwise.dialogues.queries import seat_of
-from turnwise.dialogues.seat_context import Seated
+from turnwise.dialogues.seat_context import SeatContext
 from turnwise.dialogues.services import close_exchange, open_exchange
 from turnwise.labels.models import Label
 from turnwise.labels.services import record
@@ -30,7 +30,7 @@ from turnwise.studies.asks import Moment
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-Places = Callable[[int], list[Seated]]
+Places = Callable[[int], list[SeatContext]]
 GENERIC = {"sensible": True, "specific": False}
 SPECIFIC = {"sensible": True, "specific": True}
 
@@ -40,7 +40,7 @@ def places(make_study: MakeStudy) -> Places:
     """New dialogues, each with its opening; the worker may go on without a label."""
     study = make_study(moment=Moment.BEFORE_FINISH)
 
-    def begin(number: int) -> list[Seated]:
+    def begin(number: int) -> list[SeatContext]:
         dialogues = [start_dialogue(study) for _ in range(number)]
         return [seat_of(dialogue.public_id, worker_of(dialogue).pk) for dialogue in dialogues]
 
@@ -48,7 +48,7 @@ def places(make_study: MakeStudy) -> Places:
 
 
 @pytest.fixture
-def three(places: Places) -> list[Seated]:
+def three(places: Places) -> list[SeatContext]:
     return places(3)
 
 
@@ -61,17 +61,17 @@ def reply(version: int) -> Reply:
     return Reply(Response("Go on."), version, latency_ms=1, seed=None)
 
 
-def say(seat: Seated, text: str = "Hello") -> asyncio.Task[Any]:
+def say(seat: SeatContext, text: str = "Hello") -> asyncio.Task[Any]:
     return asyncio.create_task(open_exchange(seat, text=text, key=uuid4()))
 
 
-async def turns_of(seat: Seated) -> list[str]:
+async def turns_of(seat: SeatContext) -> list[str]:
     turns = Turn.objects.filter(dialogue_id=seat.dialogue_id).order_by("position")
     return [text async for text in turns.values_list("text", flat=True)]
 
 
 @contextmanager
-def row_held(seat: Seated) -> Iterator[None]:
+def row_held(seat: SeatContext) -> Iterator[None]:
     """Somebody else holds the row of this dialogue."""
     parameters = connections["default"].get_connection_params()
     other = psycopg2.connect(**parameters)
@@ -116,7 +116,7 @@ async def test_only_a_step_that_need_not_outlive_a_crash_is_reported_before_it_i
 
 
 async def test_a_step_that_fails_takes_no_other_with_it(
-    three: list[Seated], version: int, caplog: pytest.LogCaptureFixture
+    three: list[SeatContext], version: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     for seat in three:
         await say(seat)
@@ -139,7 +139,7 @@ async def test_a_step_that_fails_takes_no_other_with_it(
     ]
 
 
-async def test_two_messages_of_one_dialogue_in_a_batch_leave_one(three: list[Seated]) -> None:
+async def test_two_messages_of_one_dialogue_in_a_batch_leave_one(three: list[SeatContext]) -> None:
     outcomes = await asyncio.gather(say(three[0], "One"), say(three[0], "Two"), return_exceptions=True)
 
     assert isinstance(outcomes[1], RefusedError)
@@ -147,7 +147,7 @@ async def test_two_messages_of_one_dialogue_in_a_batch_leave_one(three: list[Sea
     assert await turns_of(three[0]) == ["Hi!", "One"]
 
 
-async def test_a_message_that_is_twice_in_a_batch_is_saved_once(three: list[Seated]) -> None:
+async def test_a_message_that_is_twice_in_a_batch_is_saved_once(three: list[SeatContext]) -> None:
     key = uuid4()
 
     one, two = await asyncio.gather(*(open_exchange(three[0], text="Twice", key=key) for _ in range(2)))
@@ -157,7 +157,7 @@ async def test_a_message_that_is_twice_in_a_batch_is_saved_once(three: list[Seat
 
 
 async def test_labels_of_one_turn_in_a_batch_take_effect_in_their_order(
-    three: list[Seated], version: int
+    three: list[SeatContext], version: int
 ) -> None:
     for seat in three:
         await say(seat)
@@ -191,7 +191,7 @@ async def test_batches_of_different_steps_never_wait_for_each_other_in_a_circle(
     assert [label.changes async for label in Label.objects.all()] == [19] * 20
 
 
-async def test_who_waits_for_a_held_row_holds_up_nobody_else(three: list[Seated]) -> None:
+async def test_who_waits_for_a_held_row_holds_up_nobody_else(three: list[SeatContext]) -> None:
     with row_held(three[0]):
         held = say(three[0])
 
@@ -203,7 +203,9 @@ async def test_who_waits_for_a_held_row_holds_up_nobody_else(three: list[Seated]
     assert [await turns_of(seat) for seat in three] == [["Hi!", "Hello"]] * 3
 
 
-async def test_a_line_lost_in_the_middle_of_a_batch_loses_and_doubles_nothing(three: list[Seated]) -> None:
+async def test_a_line_lost_in_the_middle_of_a_batch_loses_and_doubles_nothing(
+    three: list[SeatContext],
+) -> None:
     with row_held(three[1]):
         under_way = [say(seat) for seat in three]
         await query("SELECT pg_terminate_backend(%s)", await until_a_batch_waits_for_a_row())
@@ -213,7 +215,7 @@ async def test_a_line_lost_in_the_middle_of_a_batch_loses_and_doubles_nothing(th
     assert [await turns_of(seat) for seat in three] == [["Hi!", "Hello"]] * 3
 
 
-async def test_lines_lost_between_two_batches_go_unnoticed(three: list[Seated], version: int) -> None:
+async def test_lines_lost_between_two_batches_go_unnoticed(three: list[SeatContext], version: int) -> None:
     await asyncio.gather(*(say(seat) for seat in three))
     await query(
         "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE query LIKE 'EXECUTE step%%'"
@@ -226,7 +228,7 @@ async def test_lines_lost_between_two_batches_go_unnoticed(three: list[Seated], 
     assert [await turns_of(seat) for seat in three] == [["Hi!", "Hello", "Go on.", "And?"]] * 3
 
 
-async def test_a_caller_who_leaves_takes_only_their_own_step_along(three: list[Seated]) -> None:
+async def test_a_caller_who_leaves_takes_only_their_own_step_along(three: list[SeatContext]) -> None:
     await say(three[2])  # the connection is there
     with row_held(three[0]):
         under_way = say(three[0])
@@ -256,7 +258,7 @@ def test_connections_end_with_their_event_loop(places: Places) -> None:
 
 
 async def test_a_slice_whose_callers_all_left_holds_up_nobody_behind_it(
-    three: list[Seated], monkeypatch: pytest.MonkeyPatch
+    three: list[SeatContext], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(batches, "LARGEST_BATCH", 2)
     leaving = [say(three[0]), say(three[1])]

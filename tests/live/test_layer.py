@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from turnwise.live import layer as layers
-from turnwise.live.layer import Message, SteadyLayer
+from turnwise.live.layer import Message, RedisPubSubLayer
 from turnwise.project.supervision.embedded import Redis
 
 
@@ -31,7 +31,7 @@ class Process:
     """What a process has: a layer, and a tab in the group that all tests use."""
 
     def __init__(self, server: Redis) -> None:
-        self.layer = SteadyLayer(server.url)
+        self.layer = RedisPubSubLayer(server.url)
 
     async def open_tab(self) -> str:
         self.tab = await self.layer.new_channel()

@@ -89,7 +89,7 @@ def press(rex: User, sign_in: SignIn) -> Callable[..., str]:
 
 @pytest.fixture
 def call(rex: User) -> Call:
-    client = Client(headers={"Authorization": f"Bearer {credentials.make_token(rex, 'test')}"})
+    client = Client(headers={"Authorization": f"Bearer {credentials.create_token(rex, 'test')}"})
     return lambda address: client.post(f"/api/{address}").json()
 
 
@@ -137,7 +137,7 @@ def test_what_needs_a_process_at_once_is_not_started_then_or_later(
     hanging.end()
 
     assert all(str(NOT_STARTED) in page for page in pages)
-    assert not any(each.is_under_way for each in [Bundle.objects.get(), Attempt.objects.get()])
+    assert not any(each.is_in_progress for each in [Bundle.objects.get(), Attempt.objects.get()])
     assert hanging.jobs() == before
     assert "about to be made" in press(f"/studies/{short.pk}/bundle/make/")
 

@@ -9,7 +9,7 @@ from django.core.cache import cache
 from kombu.exceptions import OperationalError
 from redis import Redis
 
-from turnwise.live.jobs import LOST_AFTER_SECONDS, RUNS, SENDING_SECONDS, Slices
+from turnwise.live.jobs import LOST_AFTER_SECONDS, RUNS, SENDING_SECONDS, ChunkedJob
 
 CLOSED_PORT = "redis://127.0.0.1:1/0"
 QUEUE = "test-slices"
@@ -32,8 +32,8 @@ def job_of(broker: str) -> "Task[[int], None]":
 
 
 @pytest.fixture
-def slices() -> Slices:
-    return Slices(f"test.{next(rows)}", RUNS)
+def slices() -> ChunkedJob:
+    return ChunkedJob(f"test.{next(rows)}", RUNS)
 
 
 def sent() -> int:
@@ -44,23 +44,23 @@ def sent() -> int:
     return count
 
 
-def seconds_marked(slices: Slices, pk: int) -> int:
+def seconds_marked(slices: ChunkedJob, pk: int) -> int:
     redis = Redis.from_url(settings.REDIS_URL)
     return int(redis.ttl(cache.make_key(f"{slices.name}.{pk}.on_its_way")))  # type: ignore[arg-type]
 
 
-def test_a_row_is_sent_again_only_once_its_message_has_arrived(slices: Slices) -> None:
+def test_a_row_is_sent_again_only_once_its_message_has_arrived(slices: ChunkedJob) -> None:
     job = job_of(settings.CELERY_BROKER_URL)
 
     assert slices.send(7, job)
     assert not slices.send(7, job)
     assert SENDING_SECONDS < seconds_marked(slices, 7) <= LOST_AFTER_SECONDS
-    slices.arrived(7)
+    slices.mark_received(7)
     assert slices.send(7, job)
     assert sent() == 2
 
 
-def test_a_row_that_the_queue_refused_can_be_sent_at_once(slices: Slices) -> None:
+def test_a_row_that_the_queue_refused_can_be_sent_at_once(slices: ChunkedJob) -> None:
     with pytest.raises(OperationalError):
         slices.send(7, job_of(CLOSED_PORT))
 

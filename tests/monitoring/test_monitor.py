@@ -17,9 +17,9 @@ from turnwise.accounts.models import User
 from turnwise.bots.models import BotCopy
 from turnwise.charts.templatetags.figures import seconds
 from turnwise.crowd.entry import visits
-from turnwise.crowd.entry.practice import practised
+from turnwise.crowd.entry.practice import practice_asks
 from turnwise.crowd.models import Assignment, Outcome, Participation, Practice
-from turnwise.crowd.pay.ledger import add_bonus, due, pay
+from turnwise.crowd.pay.ledger import add_bonus, pay, unpaid_accounts
 from turnwise.crowd.places.assignment import assign
 from turnwise.crowd.places.ending import complete, end
 from turnwise.dialogues.models import Dialogue, Fault, Turn
@@ -73,11 +73,11 @@ def test_from_the_opened_link_to_the_pay(make_study: MakeStudy, rex: User) -> No
     study = make_study(practice=True, pay_amount="2.00", pay_currency="EUR")
     for saw, times in (("admitted", 7), ("study_full", 2), ("odd_link", 1)):
         for _ in range(times):
-            assert visits.count(study, visits.ticket(study, saw))
-    assert not visits.count(study, "9:admitted:made-up")
+            assert visits.count_visit(study, visits.visit_ticket(study, saw))
+    assert not visits.count_visit(study, "9:admitted:made-up")
     people = [enter(study) for _ in range(6)]
     for each in people[2:]:  # two never practised; one of them left
-        for own in practised(study):
+        for own in practice_asks(study):
             Practice.objects.create(worker=each.worker, question_set=own.questions.key, passed_at=NOW)
     end(people[0].pk, Outcome.WITHDRAWN)
     Participation.objects.filter(pk=people[1].pk).update(consented_at=ago(hours=3))
@@ -111,17 +111,17 @@ def test_a_visit_counts_when_the_page_says_so_and_not_by_a_get(short: Study, cli
     page = client.get(short.get_entry_url())
     ticket = re.search(r'name="visit" value="([^"]+)"', page.text)
     assert ticket
-    assert visits.counted(short) == {}
+    assert visits.visit_counts(short) == {}
 
     assert client.post(f"/s/{short.code}/seen/", {"visit": ticket[1]}).status_code == 204
 
-    assert visits.counted(short) == {"admitted": 1}
+    assert visits.visit_counts(short) == {"admitted": 1}
     assert client.post(f"/s/{short.code}/seen/", {"visit": ticket[1] + "x"}).status_code == 422
     assert client.post(f"/s/{short.code}/seen/").status_code == 422
     refused = client.get(f"{short.get_entry_url()}?PROLIFIC_PID=x")
     assert refused.status_code >= 400
     assert 'name="visit"' in refused.text
-    assert visits.counted(short) == {"admitted": 1}
+    assert visits.visit_counts(short) == {"admitted": 1}
 
 
 @pytest.mark.parametrize(
@@ -213,7 +213,7 @@ def test_what_it_costs_is_what_the_ledger_says(make_study: MakeStudy, rex: User)
     spend = monitor(study, now=NOW).spend
 
     assert spend
-    owed = sum(each.due for each in due(study))  # the page of payments, person by person
+    owed = sum(each.due for each in unpaid_accounts(study))  # the page of payments, person by person
     assert (spend.paid, spend.owed, spend.currency) == (Decimal("5.00"), owed, "EUR")
     # Two of ten conversations are complete; eight places at 2.50 are left.
     assert spend.full == Decimal("5.00") + owed + 20

@@ -13,17 +13,17 @@ from turnwise.project.supervision.child_programs import Program, Watch
 def main() -> None:
     ending = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: ending.set())
-    child_programs.adopt()
+    child_programs.adopt_orphans()
     keeper = Program(
         "The keeper",
         ["-m", "turnwise.project.supervision.keeper", *sys.argv[1:]],
-        child_programs.marked(os.environ),
+        child_programs.with_mark(os.environ),
     )
     watch = Watch(keeper, lambda text: print(text, flush=True))
     keeper.start()
     while not ending.wait(0.05):
         watch.glance(time.monotonic())
-        child_programs.bury({keeper.process.pid} if keeper.process else set())
+        child_programs.reap_orphans({keeper.process.pid} if keeper.process else set())
     keeper.stop()
 
 

@@ -32,7 +32,7 @@ from tests.conftest import (
 from tests.knowledge.bases import make_base
 from tests.questions.conftest import TONE
 from turnwise.accounts import colleagues, credentials
-from turnwise.accounts.audit_actions import WORDS
+from turnwise.accounts.audit_actions import AUDIT_ACTIONS
 from turnwise.accounts.audit_log import LEFT_OUT
 from turnwise.accounts.models import ApiToken, User
 from turnwise.audits.services import start
@@ -51,7 +51,7 @@ from turnwise.quality.decisions import decide
 from turnwise.quality.models import MessageTemplate, Qualification
 from turnwise.questions.services import create_set
 from turnwise.responses.models import Sweep
-from turnwise.studies.asks import UNDER_EACH_REPLY, About, Asked, Moment
+from turnwise.studies.asks import UNDER_EACH_REPLY, About, AskSpec, Moment
 from turnwise.studies.models import Study
 from turnwise.studies.services import share
 from turnwise.tasks.two_people.models import TwoPeoplePlan
@@ -254,7 +254,9 @@ def test_the_audit_trail_has_words_for_whatever_may_be_done() -> None:
     ]
 
     assert len(done) > 80
-    assert not {*done} - {*WORDS} - LEFT_OUT, "Say in accounts/deeds.py what the audit trail calls these."
+    assert not {*done} - {*AUDIT_ACTIONS} - LEFT_OUT, (
+        "Say in accounts/deeds.py what the audit trail calls these."
+    )
 
 
 @pytest.fixture
@@ -284,7 +286,7 @@ def things(
     second_group = make_queue(1).pk
     rehearsal = make_study({"again": 1}, title="Rehearsal")
     Study.objects.filter(pk=rehearsal.pk).update(rehearsal_of=study)
-    about_people = Asked("demographics", About.PERSON, Moment.BEFORE_WORK)
+    about_people = AskSpec("demographics", About.PERSON, Moment.BEFORE_WORK)
     asking = make_study({"asking": 1}, asks=[UNDER_EACH_REPLY, about_people])
     ApiToken.objects.create(owner=rex, title="His", digest="x")
     taking_part = dialogue.participation
@@ -328,7 +330,7 @@ def things(
         "knowledge": {"pk": known.base_id, "number": 1, "entity": 1, "article": 1, "token": "none"},
         "contexts": {"pk": version.context_set_id, "number": 1, "token": "none", "ending": "csv"},
         "responses": {"pk": run.pk, "token": "none", "ending": "csv"},
-        "privacy": {"token": taking_part.own_link.split("/")[-2]},
+        "privacy": {"token": taking_part.data_link.split("/")[-2]},
         "transcripts:import": {"pk": draft.pk},
         "transcripts:import_format": {"pk": draft.pk},
         "transcripts:import_stamp": {"pk": draft.pk},
@@ -413,13 +415,13 @@ def test_every_page_keeps_its_rule(
     clients = {"nobody": Client(), "worker": worker}
     for user in (rex, mallory, ada):
         clients[user.username] = Client(
-            headers={"Authorization": f"Bearer {credentials.make_token(user, 'walk')}"},
+            headers={"Authorization": f"Bearer {credentials.create_token(user, 'walk')}"},
             raise_request_exception=False,
         )
         clients[user.username].force_login(user)
     for user in (rex, mallory):
         clients[f"{user.username}'s token"] = Client(
-            headers={"Authorization": f"Bearer {credentials.make_token(user, 'alone')}"},
+            headers={"Authorization": f"Bearer {credentials.create_token(user, 'alone')}"},
             raise_request_exception=False,
         )
 

@@ -65,7 +65,7 @@ def test_the_api_answers_as_it_describes_itself(
     mode: GenerationMode, named: dict[str, str], rex: User
 ) -> None:
     schema = schemathesis.openapi.from_wsgi("/api/openapi.json", application)
-    token = credentials.make_token(rex, "walk")
+    token = credentials.create_token(rex, "walk")
 
     operations = [found.ok() for found in schema.get_all_operations()]
     answered = {f"{each.method} {each.path}": _statuses(each, mode, named, token) for each in operations}

@@ -13,7 +13,7 @@ import pytest
 from django.db import connection, transaction
 
 from tests.planted import talked
-from turnwise.project.database import AnotherVersionError, DumpError, backup, bring_up_to_date, restore
+from turnwise.project.database import AnotherVersionError, DumpError, backup, migrate_and_check, restore
 from turnwise.project.supervision.installation import ANOTHER_VERSION
 from turnwise.studies.models import Study
 
@@ -169,13 +169,13 @@ def test_a_database_that_cannot_hold_every_script_is_refused_in_words(fresh: str
     ids=["column", "table", "later", "missing", "made twice", "function"],
 )
 def test_every_difference_of_layout_is_found(change: str, said: str) -> None:
-    bring_up_to_date()
+    migrate_and_check()
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(change)
         with pytest.raises(AnotherVersionError, match=said), transaction.atomic():
-            bring_up_to_date()
+            migrate_and_check()
         transaction.set_rollback(True)
-    bring_up_to_date()
+    migrate_and_check()
 
 
 def test_where_postgresql_s_programs_lack_the_error_says_what_to_install(

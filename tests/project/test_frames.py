@@ -236,7 +236,7 @@ def beside(
     async def in_operating() -> Theirs:
         study = await make(make_wizard)(opening_speaker="human", opening_text="")
         bot = (await make(study.study_bots.select_related("bot").get)()).bot
-        await make(operators.come)(bot, rex, uuid4(), now=timezone.now())
+        await make(operators.open_tab)(bot, rex, uuid4(), now=timezone.now())
         other = await make(start_dialogue)(study)
         tab = await open_tab(other)
         await tab.send(type="turn", key=str(uuid4()), text=SECRET)

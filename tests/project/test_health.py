@@ -206,7 +206,7 @@ def other_redis(tmp_path: Path, settings: Settings) -> Iterator[Redis]:
     server = Redis(tmp_path / "redis")
     server.start()
     settings.CHANNEL_LAYERS = {
-        "default": {"BACKEND": "turnwise.live.layer.SteadyLayer", "CONFIG": {"address": server.url}}
+        "default": {"BACKEND": "turnwise.live.layer.RedisPubSubLayer", "CONFIG": {"address": server.url}}
     }
     yield server
     server.stop()

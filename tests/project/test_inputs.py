@@ -53,7 +53,7 @@ def test_half_a_character_in_a_file_of_contexts_is_a_problem_of_its_line() -> No
 @pytest.mark.parametrize("text", ["a\\u0000b", "half \\ud83d"])
 @pytest.mark.parametrize("field", ["title", "configuration"])
 def test_the_api_takes_no_text_that_cannot_be_stored(rex: User, text: str, field: str) -> None:
-    client = Client(headers={"Authorization": f"Bearer {credentials.make_token(rex, 'probe')}"})
+    client = Client(headers={"Authorization": f"Bearer {credentials.create_token(rex, 'probe')}"})
     sent = {"title": '"P"', "configuration": '{"replies": ["Hi"]}'}
     sent[field] = f'"{text}"' if field == "title" else f'{{"replies": ["{text}"]}}'
     both = f'"title": {sent["title"]}, "configuration": {sent["configuration"]}'

@@ -21,7 +21,7 @@ def code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_only_the_code_that_prepared_the_data_need_not_do_it_again(code: Path, tmp_path: Path) -> None:
     assert installation.last_preparation(tmp_path) is None
-    installation.note_preparation(tmp_path, "/s/demo/")
+    installation.save_preparation(tmp_path, "/s/demo/")
     known = installation.last_preparation(tmp_path)
     assert known is not None
     assert known.worker_path == "/s/demo/"
@@ -30,7 +30,7 @@ def test_only_the_code_that_prepared_the_data_need_not_do_it_again(code: Path, t
     code.write_text("two = 2\n")
     os.utime(code, ns=(at + 1, at + 1))
     assert installation.last_preparation(tmp_path) is None
-    installation.note_preparation(tmp_path, "/s/demo/")
+    installation.save_preparation(tmp_path, "/s/demo/")
     (code.parent / "0002_more.py").write_text("")
     assert installation.last_preparation(tmp_path) is None
 
@@ -40,7 +40,7 @@ def test_another_version_of_a_package_prepares_again(tmp_path: Path, monkeypatch
     packages = tmp_path / "packages"
     (packages / "Django-5.2.dist-info").mkdir(parents=True)
     monkeypatch.setattr("sysconfig.get_path", lambda _name: str(packages))
-    installation.note_preparation(tmp_path, "")
+    installation.save_preparation(tmp_path, "")
     assert installation.last_preparation(tmp_path)
 
     (packages / "Django-5.2.dist-info").rename(packages / "Django-5.3.dist-info")

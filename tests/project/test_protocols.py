@@ -47,7 +47,7 @@ async def connect(monkeypatch: pytest.MonkeyPatch) -> Iterator[Connect]:  # type
     monkeypatch.setattr(asgi_middleware, "SECONDS", 0.3)
     config = uvicorn.Config(
         application,
-        http=web_server.PatientHttp,
+        http=web_server.TimedHttp,
         ws=web_server.BoundedWebSocket,
         lifespan="off",
         log_level="critical",

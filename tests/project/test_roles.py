@@ -12,7 +12,7 @@ from psycopg2.errors import InsufficientPrivilege
 from turnwise.accounts.models import Event
 from turnwise.crowd.models import PayEntry
 from turnwise.project.database import DumpError, backup, restore
-from turnwise.project.roles import grant_application
+from turnwise.project.supervision.database_role import grant_application
 from turnwise.project.supervision.embedded import PostgreSQL
 from turnwise.quality.models import Decision
 from turnwise.questions.models import SetVersion

@@ -9,7 +9,7 @@ from asgiref.sync import sync_to_async
 from asgiref.typing import ASGIReceiveCallable, ASGISendCallable, Scope
 from django.db import connection, connections
 
-from turnwise.project.asgi_middleware import MOST_IDLE, KeptThreads
+from turnwise.project.asgi_middleware import MOST_IDLE, ReusedThreads
 
 SCOPE: Any = {"type": "http"}  # nobody looks at the rest
 Seen = tuple[int, int]
@@ -29,7 +29,7 @@ class Pages:
 
     def __init__(self) -> None:
         self.seen: list[Seen] = []
-        self.kept = KeptThreads(self)
+        self.kept = ReusedThreads(self)
         self.meeting: Barrier | None = None
 
     async def __call__(self, scope: Scope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:

@@ -22,7 +22,7 @@ Call = Callable[..., Any]
 @pytest.fixture
 def call() -> Call:
     def send(user: User, method: str, path: str, body: Any = None) -> Any:
-        bearer = {"Authorization": f"Bearer {credentials.make_token(user, 'test')}"}
+        bearer = {"Authorization": f"Bearer {credentials.create_token(user, 'test')}"}
         data = "" if body is None else json.dumps(body)
         return Client(headers=bearer).generic(
             method, f"/api{path}", data=data, content_type="application/json"

@@ -27,7 +27,7 @@ from turnwise.crowd.models import Worker
 from turnwise.exports.turn_files import LabelledTurn, csv_lines
 from turnwise.labels.models import Label
 from turnwise.questions.services import create_set
-from turnwise.studies.asks import About, Asked, Moment, Party
+from turnwise.studies.asks import About, AskSpec, Moment, Party
 from turnwise.studies.models import Ask, Study
 
 # As in SSA, but words instead of yes and no.
@@ -61,8 +61,8 @@ def test_two_asks_of_one_study_keep_apart_in_table_and_bundle(
 ) -> None:
     create_set(OTHER, owner=rex)
     asks = [
-        Asked("ssa", About.PARTNER_TURN, Moment.EACH_TURN),
-        Asked("other-v1", About.PARTNER_TURN, Moment.BEFORE_FINISH, required=False),
+        AskSpec("ssa", About.PARTNER_TURN, Moment.EACH_TURN),
+        AskSpec("other-v1", About.PARTNER_TURN, Moment.BEFORE_FINISH, required=False),
     ]
     study = make_study(asks=asks, min_turns=2, max_turns=8)
     for _ in range(3):

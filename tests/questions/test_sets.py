@@ -14,7 +14,7 @@ from turnwise.accounts.models import User
 from turnwise.questions import question_sets
 from turnwise.questions.models import OwnSet, SetVersion
 from turnwise.questions.queries import offered, readable, sets_of
-from turnwise.questions.question_sets import question_set, question_set_soon
+from turnwise.questions.question_sets import question_set, question_set_async
 from turnwise.questions.services import add_version, create_set, name_of, set_shared
 
 ROOT = Path(__file__).parents[2]
@@ -156,10 +156,10 @@ async def test_a_set_is_found_on_the_event_loop(rex: User) -> None:
 
     await sync_to_async(create_set)(TONE, owner=rex)
 
-    assert (await question_set_soon("tone-v1")).key == "tone-v1"
-    assert (await question_set_soon("ssa")).key == "ssa"
+    assert (await question_set_async("tone-v1")).key == "tone-v1"
+    assert (await question_set_async("ssa")).key == "ssa"
     with pytest.raises(UnknownQuestionSetError):
-        await question_set_soon("tone-v2")
+        await question_set_async("tone-v2")
 
 
 @pytest.mark.django_db

@@ -12,10 +12,10 @@ from tests.planted import SignIn
 from tests.questions.conftest import TONE
 from turnwise.accounts.models import User
 from turnwise.bots.services import register_bot
-from turnwise.crowd.entry.worker_views import instructions_shown
-from turnwise.questions.question_sets import all_asked
+from turnwise.crowd.entry.worker_views import instructions_context
+from turnwise.questions.question_sets import questions_json
 from turnwise.questions.services import add_version, create_set
-from turnwise.studies.asks import About, Asked, Moment
+from turnwise.studies.asks import About, AskSpec, Moment
 from turnwise.studies.models import Study
 from turnwise.studies.services import save_study
 
@@ -113,7 +113,7 @@ def test_the_set_stays_once_the_study_has_been_opened(make_study: MakeStudy, rex
             owner=rex,
             consent_text="You talk to a machine.",
             targets={},
-            asks=[Asked("tone-v2", About.PARTNER_TURN, Moment.EACH_TURN)],
+            asks=[AskSpec("tone-v2", About.PARTNER_TURN, Moment.EACH_TURN)],
         )
 
     assert Study.objects.get().question_set == "tone-v1"
@@ -123,5 +123,8 @@ def test_workers_read_the_questions_in_the_language_of_the_study(make_study: Mak
     create_set(TONE, owner=rex)
     study = make_study(question_set="tone-v1", languages=["zh"])
 
-    assert [each["wording"] for each in all_asked("tone-v1", "zh")][:2] == ["它礼貌吗?", "How warm is it?"]
-    assert instructions_shown(study)["asks"][0]["questions"][0].wording == "它礼貌吗?"
+    assert [each["wording"] for each in questions_json("tone-v1", "zh")][:2] == [
+        "它礼貌吗?",
+        "How warm is it?",
+    ]
+    assert instructions_context(study)["asks"][0]["questions"][0].wording == "它礼貌吗?"

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.django_db
 
 
 def called(user: User, method: str, address: str, body: object = None) -> Any:
-    token = credentials.make_token(user, "test")
+    token = credentials.create_token(user, "test")
     client = Client(headers={"Authorization": f"Bearer {token}"})
     sent = "" if body is None else json.dumps(body)
     return client.generic(method, f"/api/studies{address}", sent, content_type="application/json")

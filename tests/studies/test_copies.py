@@ -12,9 +12,9 @@ from tests.planted import SignIn, talked
 from turnwise.accounts.models import User
 from turnwise.bots.models import Bot
 from turnwise.crowd.models import StudyPanel
-from turnwise.crowd.panels.study_panels import invite, take_panels, why_unready
+from turnwise.crowd.panels.study_panels import invite, save_panels, setup_problems
 from turnwise.judging.models import Item, JudgingPlan, Slot
-from turnwise.studies.asks import About, Asked, Moment
+from turnwise.studies.asks import About, AskSpec, Moment
 from turnwise.studies.models import Study
 from turnwise.studies.services import archive, clone, save_study, set_state
 from turnwise.tasks.writing.models import WritingPlan
@@ -24,8 +24,8 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 def test_a_copy_is_run_alike_and_nobody_has_taken_part_in_it(make_study: MakeStudy, ada: User) -> None:
     asks = [
-        Asked("ssa", About.PARTNER_TURN, Moment.BEFORE_FINISH),
-        Asked("likert", About.DIALOGUE, Moment.AT_END, required=False),
+        AskSpec("ssa", About.PARTNER_TURN, Moment.BEFORE_FINISH),
+        AskSpec("likert", About.DIALOGUE, Moment.AT_END, required=False),
     ]
     study = make_study(
         {"ann": 3, "bob": 7, "off": 2}, asks=asks, min_turns=2, max_turns=6, pay_amount=2, blind=False,
@@ -67,7 +67,7 @@ def test_a_copy_has_the_panels_but_neither_their_secrets_nor_their_codes(
         StudyPanel(panel="url", parameter="pid", secret="a-secret-of-the-panel", return_url=back),
         StudyPanel(panel="invited"),
     ]
-    take_panels(study, panels, closed_to=[earlier])
+    save_panels(study, panels, closed_to=[earlier])
     invite(study, ["ann@example.org"])
 
     copy = clone(study, owner=rex)
@@ -96,7 +96,7 @@ def test_a_copy_has_the_panels_but_neither_their_secrets_nor_their_codes(
     proposed = re.search(r'value="([A-Z0-9]{8})"', field[0])
     assert proposed
     StudyPanel.objects.filter(pk=prolific.pk).update(codes={"complete": proposed[1]})
-    assert why_unready(copy) == ""
+    assert setup_problems(copy) == ""
 
 
 def test_of_the_bots_a_copy_has_those_that_its_owner_may_see(study: Study, mallory: User) -> None:

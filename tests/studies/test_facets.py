@@ -46,7 +46,7 @@ def test_the_api_gives_and_takes_facets(
     address, browser = f"/api/studies/{study.code}/facets", Client()
 
     def put(who: User, body: object) -> tuple[int, str]:
-        token = credentials.make_token(who, "test")
+        token = credentials.create_token(who, "test")
         answer = browser.put(
             address, json.dumps(body), content_type="application/json", HTTP_AUTHORIZATION=f"Bearer {token}"
         )

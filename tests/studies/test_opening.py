@@ -11,16 +11,16 @@ from pytest_django import Settings
 
 from tests.conftest import MakeQueue, MakeStudy
 from tests.planted import SignIn
-from turnwise.accounts.limits import one_at_once_of
+from turnwise.accounts.limits import limit_concurrency
 from turnwise.accounts.models import User
 from turnwise.bots.hosting import resident_bots
 from turnwise.bots.models import Bot
 from turnwise.bots.services import register_bot
 from turnwise.crowd.models import Participation
 from turnwise.live.markdown import as_html
-from turnwise.studies.consent import DECEPTION, TEMPLATE, TEMPLATES, ConsentTemplate, left_open
+from turnwise.studies.consent import DECEPTION, TEMPLATE, TEMPLATES, ConsentTemplate, unfilled_placeholders
 from turnwise.studies.models import Study
-from turnwise.studies.opening_checks import checks, obstacle
+from turnwise.studies.opening_checks import checks, first_obstacle
 from turnwise.studies.services import save_study, set_state
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -140,7 +140,7 @@ def test_a_consent_text_with_places_to_fill_in_opens_no_study(
     assert "The consent text still says [what people do, in a few words], [number], [your purpose]" in page
     assert Study.objects.get(pk=draft.pk).state == "draft"
     assert not {check.title: check for check in checks(draft)}["Consent"].holds
-    for place in left_open(begun):
+    for place in unfilled_placeholders(begun):
         begun = begun.replace(place, "so it is [1]")  # other brackets are the researcher's own
     save_study(draft, owner=rex, consent_text=begun, targets=targets)
     client.post(f"/studies/{draft.pk}/state/", {"state": "open"})
@@ -162,7 +162,7 @@ def test_every_consent_text_to_begin_with_is_refused_until_it_is_filled_in(
     assert all(place in told.says for place in said)
     filled = re.sub(r"\[[^\]]+\]", "X", begun.text)
     save_study(draft, owner=rex, consent_text=filled, targets=targets)
-    assert obstacle(draft) is None
+    assert first_obstacle(draft) is None
     assert as_html(filled)
 
 
@@ -209,7 +209,7 @@ def test_a_consent_text_that_people_cannot_read_is_told_but_keeps_nobody_out(
     found = [check for check in checks(draft) if "mostly in Latin script" in check.says]
 
     assert bool(found) == told
-    assert obstacle(draft) is None
+    assert first_obstacle(draft) is None
 
 
 def test_every_text_that_people_cannot_read_is_named(draft: Study) -> None:
@@ -231,13 +231,13 @@ def test_closing_tries_nothing(study: Study, rex: User, sign_in: SignIn) -> None
     sign_in(rex).post(f"/studies/{study.pk}/state/", {"state": "closed"})
 
     assert Study.objects.get().state == "closed"
-    assert resident_bots.everything() == []
+    assert resident_bots.hosted_bots() == []
 
 
 def test_one_person_has_one_check_at_a_time(draft: Study, rex: User, sign_in: SignIn) -> None:
     client, greet = sign_in(rex), {"greet": "yes"}
 
-    with one_at_once_of(1, "opening", rex.pk):
+    with limit_concurrency(1, "opening", rex.pk):
         second = client.post(f"/studies/{draft.pk}/opening/", greet)
         opened = client.post(f"/studies/{draft.pk}/state/", {"state": "open"}, follow=True)
 

@@ -13,8 +13,7 @@ from turnwise.accounts.models import User
 from turnwise.judging.models import JudgingPlan
 from turnwise.judging.queue.queued_task import planned_of_queue
 from turnwise.studies.models import Study
-from turnwise.studies.outlook import outlook
-from turnwise.studies.planned_size import Planned, Tells, Unit, of_conversations
+from turnwise.studies.outlook import Conclusion, PlannedStudy, Unit, outlook, planned_conversations
 
 pytestmark = pytest.mark.django_db
 
@@ -51,7 +50,7 @@ def test_only_bots_are_to_be_compared(rex: User, sign_in: SignIn) -> None:
 
 def test_what_it_tells_is_that_of_the_worst_pair() -> None:
     def told(*wanted: int, question_set: str = "ssa") -> Any:
-        planned = of_conversations(wanted, together=1)
+        planned = planned_conversations(wanted, together=1)
         found = outlook(planned, minutes=15, pay=Decimal(0), currency="USD", question_set=question_set)
         assert found.cost is None
         return found.deviations, found.points
@@ -97,7 +96,7 @@ def test_of_judging_what_its_queue_takes(make_queue: MakeQueue, rex: User, sign_
         assert said in shown
     planned = planned_of_queue(study)
     assert planned
-    assert (planned.tells, list(planned.samples)) == (Tells.SYSTEMS, [10])
+    assert (planned.tells, list(planned.samples)) == (Conclusion.SYSTEMS, [10])
 
 
 def test_of_writing_and_self_play_what_their_forms_say(
@@ -120,7 +119,7 @@ def test_of_writing_and_self_play_what_their_forms_say(
 def test_a_preference_that_is_told_has_that_power_by_the_binomial_distribution() -> None:
     """Against the exact test of a share, by brute force over all outcomes."""
     for pairs in (50, 100, 400):
-        planned = Planned(Unit.COMPARISON, pairs, 1, Tells.PREFERENCE, [pairs])
+        planned = PlannedStudy(Unit.COMPARISON, pairs, 1, Conclusion.PREFERENCE, [pairs])
         found = outlook(planned, minutes=1, pay=Decimal(0), currency="USD", question_set="preference")
         assert found.upper_share
         share, half = found.upper_share / 100, scipy.stats.binom(pairs, 0.5)

@@ -16,7 +16,7 @@ from turnwise.accounts import credentials
 from turnwise.accounts.models import User
 from turnwise.bots.services import register_bot
 from turnwise.reports.drilldown import published_of
-from turnwise.studies.asks import UNDER_EACH_REPLY, About, Asked, Moment
+from turnwise.studies.asks import UNDER_EACH_REPLY, About, AskSpec, Moment
 from turnwise.studies.models import Study
 from turnwise.studies.presets import PRESETS, Preset
 from turnwise.studies.services import save_study
@@ -127,8 +127,8 @@ def test_a_protocol_of_another_task_is_refused_with_those_that_fit(rex: User) ->
 def test_a_study_of_a_protocol_keeps_it_when_other_things_are_asked(make_study: MakeStudy) -> None:
     """Nothing of its questions says that it was made by the protocol; its report still names what departs."""
     asks = [
-        Asked("likert", About.DIALOGUE, Moment.AT_END),
-        Asked("votes", About.PARTNER_TURN, Moment.EACH_TURN),
+        AskSpec("likert", About.DIALOGUE, Moment.AT_END),
+        AskSpec("votes", About.PARTNER_TURN, Moment.EACH_TURN),
     ]
     study = make_study(asks=asks, protocol="meena-interactive")
 
@@ -166,7 +166,7 @@ def called(user: User, method: str, address: str, body: object = None) -> Any:
         address,
         "" if body is None else json.dumps(body),
         content_type="application/json",
-        HTTP_AUTHORIZATION=f"Bearer {credentials.make_token(user, 'test')}",
+        HTTP_AUTHORIZATION=f"Bearer {credentials.create_token(user, 'test')}",
     )
 
 

@@ -190,7 +190,7 @@ def test_programs_share_and_tag_by_the_same_rules(shared: Study, rex: User, mall
         answer = browser.generic(
             method, f"/api/studies/{shared.code}/{path}", json.dumps(body) if body is not None else "",
             content_type="application/json",
-            HTTP_AUTHORIZATION=f"Bearer {credentials.make_token(who, 'test')}",
+            HTTP_AUTHORIZATION=f"Bearer {credentials.create_token(who, 'test')}",
         )  # fmt: skip
         return answer.status_code, answer.json()
 

@@ -18,28 +18,28 @@ from django.utils import timezone
 from evaluation.questions import question_set
 from tests.conftest import MakeStudy
 from tests.transcripts.imports import import_draft
-from turnwise.accounts.limits import one_at_once_of
+from turnwise.accounts.limits import limit_concurrency
 from turnwise.accounts.models import User
 from turnwise.bots.models import Bot
 from turnwise.bots.services import outside_system, register_bot
 from turnwise.crowd.models import Worker
 from turnwise.dialogues.models import Dialogue, Seat, TranscriptImport, Turn
-from turnwise.dialogues.queries import from_elsewhere
+from turnwise.dialogues.queries import outside_dialogue_counts
 from turnwise.exports import turn_files as exports
 from turnwise.labels.models import Label
 from turnwise.live.frames import MAX_TEXT
-from turnwise.reports.answers import judged
+from turnwise.reports.answers import load_answers
 from turnwise.reports.conduct import courses
 from turnwise.reports.services import build_report, queue_report
 from turnwise.studies.asks import Party
 from turnwise.studies.models import Study
 from turnwise.studies.services import save_study
 from turnwise.transcripts import import_progress, importing, storing
-from turnwise.transcripts.file_reading import preview, previewed_apart, told_preview
+from turnwise.transcripts.file_reading import preview, preview_from_json, preview_in_subprocess
 from turnwise.transcripts.importers import FORMATS, Problem, Source, checking
 from turnwise.transcripts.importers.formats import Format
 from turnwise.transcripts.importing import ImportRefusedError, guessed_systems, upload
-from turnwise.transcripts.tasks import started
+from turnwise.transcripts.tasks import start_import
 from turnwise.transcripts.undoing import refuse_labelled, undo
 
 SignIn = Callable[[User], Client]
@@ -174,7 +174,7 @@ def test_a_refused_import_leaves_nothing_behind(
     draft.refresh_from_db()
     assert draft.imported_at is None
     assert draft.file == content
-    assert not draft.is_under_way
+    assert not draft.is_in_progress
     assert not Dialogue.objects.exists()
     assert study.study_bots.count() == before
 
@@ -247,7 +247,7 @@ def test_where_both_are_judged_each_turn_is_a_reply_of_its_own(study: Study) -> 
     for turn in dialogue.turn_set.all():
         label(turn, rater)
 
-    labels = judged(study, question_set("ssa"), study.asks.get())
+    labels = load_answers(study, question_set("ssa"), study.asks.get())
 
     assert dialogue.bot_turns == 4
     assert set(dialogue.seats.values_list("bot__title", flat=True)) == {"Human"}
@@ -255,7 +255,7 @@ def test_where_both_are_judged_each_turn_is_a_reply_of_its_own(study: Study) -> 
     assert labels.most_raters == 1
     course = courses(study)["Human"]
     assert course.finished == 1
-    assert from_elsewhere(study) == [("Human", "Imported from a file", 1)]
+    assert outside_dialogue_counts(study) == [("Human", "Imported from a file", 1)]
     texts = ["Hi!", "Tea?", "Yes, please.", "Here."]
     assert course.texts == [[(True, text) for text in texts]]  # one conversation, all its turns theirs
 
@@ -523,7 +523,7 @@ def test_an_upload_comes_in_by_a_process_of_its_own(study: Study) -> None:
     again = importing.ask_for(draft.pk, systems=MITSUKU, scripted_opening=False)
 
     assert (asked, again) == (True, False)
-    assert started(draft.pk).wait(60) == 0
+    assert start_import(draft.pk).wait(60) == 0
 
     draft.refresh_from_db()
     assert (draft.conversations, draft.turns, draft.left_out) == (2, 6, 1)
@@ -537,7 +537,7 @@ def test_an_import_whose_process_is_gone_may_be_asked_for_again(study: Study) ->
     draft.refresh_from_db()
     newer = uploaded(study)  # which throws nothing away that is being imported
 
-    import_progress.look_after(draft)
+    import_progress.refresh(draft)
 
     assert newer.pk != draft.pk
     assert "ended unexpectedly" in draft.refusal
@@ -586,7 +586,7 @@ def test_a_second_press_leads_to_the_import_that_is_under_way(
     draft, client = uploaded(study), sign_in(rex)
     sent = {"system-0": "", "system-1": "Mitsuku", "language": "en"}
 
-    with one_at_once_of(1, "imports", rex.pk):  # the first one is read at this moment
+    with limit_concurrency(1, "imports", rex.pk):  # the first one is read at this moment
         waits = client.post(f"/imports/{draft.pk}/confirm/", sent)
     first, second = (client.post(f"/imports/{draft.pk}/confirm/", sent) for _ in range(2))
 
@@ -685,7 +685,7 @@ def test_a_file_is_previewed_by_another_process_with_the_same_outcome() -> None:
     for format_key, content in files.items():
         here = preview(Source(BytesIO(content)), format_key, importing.ON_PAGE)
 
-        assert told_preview(previewed_apart(content, format_key, importing.ON_PAGE)) == here
+        assert preview_from_json(preview_in_subprocess(content, format_key, importing.ON_PAGE)) == here
         assert here.problem_count
 
 

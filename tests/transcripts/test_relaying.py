@@ -11,7 +11,7 @@ from tests.conftest import MakeStudy
 from turnwise.accounts.models import User
 from turnwise.crowd.models import Worker
 from turnwise.dialogues.models import Dialogue, Turn
-from turnwise.dialogues.queries import from_elsewhere
+from turnwise.dialogues.queries import outside_dialogue_counts
 from turnwise.labels.models import Label
 from turnwise.reports.conduct import courses
 from turnwise.studies.asks import Party
@@ -105,7 +105,7 @@ def test_a_finished_conversation_counts_and_stays_as_it_is(study: Study, relayed
     relayed.refresh_from_db()
     assert relayed.ending == "complete"
     assert courses(study)["Mitsuku"].finished == 1
-    assert from_elsewhere(study) == [("Mitsuku", "Relayed by hand from another website", 1)]
+    assert outside_dialogue_counts(study) == [("Mitsuku", "Relayed by hand from another website", 1)]
     with pytest.raises(RelayRefusedError, match="is finished"):
         add_turn(relayed.pk, position=4, text="h3")
     with pytest.raises(RelayRefusedError, match="is finished"):

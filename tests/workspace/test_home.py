@@ -261,7 +261,7 @@ def test_without_results_a_rehearsal_shows_what_they_look_like(
         owner=rex,
         consent_text="x",
         targets={},
-        asks=[ask.declared for ask in study.asked],
+        asks=[ask.declared for ask in study.work_asks],
     )
     report = client.get(f"/studies/{draft.pk}/report/").text
     assert f'href="/studies/{draft.pk}/rehearsal/">Rehearse</a>' in report

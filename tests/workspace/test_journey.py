@@ -13,17 +13,17 @@ from turnwise.accounts.models import User
 from turnwise.bots.models import Bot, BotCopy
 from turnwise.judging.models import Item
 from turnwise.responses.models import Response
-from turnwise.studies.bundles import note_export
+from turnwise.studies.bundles import record_export
 from turnwise.studies.models import Bundle, Study
 from turnwise.studies.services import clone, results_changed, save_study, set_state, share
 from turnwise.tasks.writing import services as writing
-from turnwise.workspace.study_steps import Standing, journey, next_step
+from turnwise.workspace.study_steps import StepState, next_step, steps_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def next_of(study: Study) -> str:
-    found = [step.title for step in journey(study) if step.standing is Standing.NEXT]
+    found = [step.title for step in steps_of(study) if step.standing is StepState.NEXT]
     assert len(found) == 1
     return found[0]
 
@@ -38,17 +38,17 @@ def hosted(bot: Bot, state: str = "ready") -> None:
 def test_a_draft_without_bots_is_still_to_be_designed(rex: User) -> None:
     study = save_study(Study(title="New", languages=["en"]), owner=rex, consent_text="x", targets={})
 
-    steps = journey(study)
+    steps = steps_of(study)
 
     assert next_of(study) == "Design"
     assert "Choose at least one active bot" in steps[0].says
-    assert [step.standing for step in steps[1:]] == [Standing.LATER] * 6
+    assert [step.standing for step in steps[1:]] == [StepState.LATER] * 6
 
 
 def test_an_open_study_whose_bots_do_not_answer_says_which(short: Study, bot: Bot) -> None:
-    says = {step.title: step for step in journey(short)}["Recruit"]
+    says = {step.title: step for step in steps_of(short)}["Recruit"]
 
-    assert [step.standing for step in journey(short)][:4] == ["done", "passed", "passed", "next"]
+    assert [step.standing for step in steps_of(short)][:4] == ["done", "passed", "passed", "next"]
     assert says.warning
     assert says.says == "No bot answers, so nobody new is admitted: Scripty (not hosted anywhere)."
 
@@ -74,21 +74,21 @@ def test_who_leads_while_a_study_fills_leads_so_far(make_study: MakeStudy) -> No
         talked(study, [(n % 2 == 0 or n == 5, n % 2 == 0 and n != 4)])
     computed(study)
 
-    results = {step.title: step for step in journey(study)}["Results"]
+    results = {step.title: step for step in steps_of(study)}["Results"]
 
-    assert (results.standing, results.says) == (Standing.LATER, "The report says who leads so far.")
+    assert (results.standing, results.says) == (StepState.LATER, "The report says who leads so far.")
 
 
 def test_a_study_that_is_full_needs_no_bot_any_more(make_study: MakeStudy) -> None:
     study = make_study({"ann": 1}, min_turns=2, max_turns=4)
-    assert {step.title: step for step in journey(study)}["Recruit"].warning
+    assert {step.title: step for step in steps_of(study)}["Recruit"].warning
     talked(study, [(True, True)])
     study.refresh_from_db()
 
-    recruit = {step.title: step for step in journey(study)}["Recruit"]
+    recruit = {step.title: step for step in steps_of(study)}["Recruit"]
 
     assert (recruit.standing, recruit.says, recruit.warning) == (
-        Standing.DONE,
+        StepState.DONE,
         "1 of 1 conversation finished.",
         False,
     )
@@ -104,28 +104,31 @@ def test_a_study_that_was_closed_early_is_exported_and_then_done(
     set_state(study.pk, Study.State.CLOSED)
     study.refresh_from_db()
 
-    recruit, _, results, export = journey(study)[-4:]
+    recruit, _, results, export = steps_of(study)[-4:]
 
-    assert (recruit.standing, recruit.says) == (Standing.PASSED, "1 of 16 conversations finished.")
-    assert results.standing == Standing.DONE
-    assert export.standing == Standing.NEXT
+    assert (recruit.standing, recruit.says) == (StepState.PASSED, "1 of 16 conversations finished.")
+    assert results.standing == StepState.DONE
+    assert export.standing == StepState.NEXT
     assert next_step(study) == export
 
     now = timezone.now()
     Bundle.objects.create(study=study, by=rex, asked_at=now, made_at=now)
-    note_export(study.pk, results_version=study.results_version, judgments=0)
+    record_export(study.pk, results_version=study.results_version, judgments=0)
 
-    assert journey(study)[-1].says == "Its bundle is ready to download."
+    assert steps_of(study)[-1].says == "Its bundle is ready to download."
     Bundle.objects.all().delete()  # as it is a day later
-    assert (journey(study)[-1].standing, journey(study)[-1].says) == (
-        Standing.DONE, "Its results have been exported.",
+    assert (steps_of(study)[-1].standing, steps_of(study)[-1].says) == (
+        StepState.DONE, "Its results have been exported.",
     )  # fmt: skip
     assert next_step(study) is None
 
     results_changed(study.pk)
     study.refresh_from_db()
-    export = journey(study)[-1]
-    assert (export.standing, export.says) == (Standing.NEXT, "Results have changed since they were exported.")
+    export = steps_of(study)[-1]
+    assert (export.standing, export.says) == (
+        StepState.NEXT,
+        "Results have changed since they were exported.",
+    )
 
     list(sign_in(rex).get(f"/studies/{study.pk}/turns.csv"))
     assert next_step(study) is None
@@ -152,7 +155,7 @@ def test_the_page_names_the_next_step_and_leads_to_what_workers_read(
 
 
 def titles(study: Study) -> list[str]:
-    return [step.title for step in journey(study)]
+    return [step.title for step in steps_of(study)]
 
 
 def test_every_task_has_a_way_of_its_own(
@@ -192,7 +195,7 @@ def test_responses_that_were_written_are_judged_next(
 ) -> None:
     study = make_writing(1, batch=1)
     wanda = writing.begin(enter(study).pk)
-    desk = writing.desk_of(study.code, wanda.participation.worker_id)
+    desk = writing.find_writer_context(study.code, wanda.participation.worker_id)
     place = writing.hold_place(wanda)
     assert place
     writing.write(desk, key=place.context.key, text="I would love to hear more of it.")
@@ -200,9 +203,9 @@ def test_responses_that_were_written_are_judged_next(
 
     response = Response.objects.filter(run__study=study).first()
     queue = make_queue(1)
-    Item.objects.create(study=queue, ask=queue.asked[0], response=response, key=uuid4(), language="en")
+    Item.objects.create(study=queue, ask=queue.work_asks[0], response=response, key=uuid4(), language="en")
 
-    assert [step.standing for step in journey(study)][-1] == Standing.DONE
+    assert [step.standing for step in steps_of(study)][-1] == StepState.DONE
 
 
 def test_the_next_step_alone_is_that_of_the_whole_way(

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from django.db.models import Count, Prefetch, Q, QuerySet
 
-from evaluation.conversation.grounding import LIMITS, Said, broken, measures
+from evaluation.conversation.grounding import LIMITS, GroundedTurn, broken, measures
 from evaluation.questions.sets.topical_chat import SECTIONS, TOPICAL_CHAT_CONVERSATION, TOPICAL_CHAT_OWN
 from turnwise.acceptance.models import Decision
 from turnwise.dialogues.models import Dialogue, Material, Seat, Turn
@@ -17,7 +17,7 @@ PENDING = "pending"
 
 
 @dataclass(frozen=True, slots=True)
-class Reviewed:
+class ReviewRow:
     """A conversation as it stands for review.
 
     Attributes:
@@ -35,7 +35,7 @@ class Reviewed:
     ratings: list[int]
 
 
-def to_review(study: Study, state: str = "") -> QuerySet[Dialogue]:
+def dialogues_to_review(study: Study, state: str = "") -> QuerySet[Dialogue]:
     """The finished conversations that were held here, oldest first; of one state, or all."""
     finished = Dialogue.objects.filter(
         study=study, origin=Dialogue.Origin.LIVE, ending=Dialogue.Ending.COMPLETE
@@ -45,16 +45,16 @@ def to_review(study: Study, state: str = "") -> QuerySet[Dialogue]:
     return finished.filter(decision__state=state) if state else finished
 
 
-def counted(study: Study) -> dict[str, int]:
+def count_by_state(study: Study) -> dict[str, int]:
     """How many are pending, accepted and rejected."""
     decided = {state: Count("pk", filter=Q(decision__state=state)) for state in Decision.State.values}
-    found: dict[str, int] = to_review(study).aggregate(
+    found: dict[str, int] = dialogues_to_review(study).aggregate(
         pending=Count("pk", filter=Q(decision=None)), **decided
     )
     return found
 
 
-def reviewed(dialogues: QuerySet[Dialogue], limits: Mapping[str, float | None]) -> list[Reviewed]:
+def review_rows(dialogues: QuerySet[Dialogue], limits: Mapping[str, float | None]) -> list[ReviewRow]:
     """These conversations with their measures; a page of them, not all."""
     annotations = Label.objects.filter(question_set=TOPICAL_CHAT_OWN.key).exclude(party="reader")
     wholes = Label.objects.filter(question_set=TOPICAL_CHAT_CONVERSATION.key).exclude(party="reader")
@@ -66,22 +66,22 @@ def reviewed(dialogues: QuerySet[Dialogue], limits: Mapping[str, float | None]) 
         Prefetch("seats", queryset=Seat.objects.select_related("worker", "bot")),
         Prefetch("seats__materials", queryset=Material.objects.order_by("number")),
     )
-    return [_reviewed(each, limits) for each in found]
+    return [_review_row(each, limits) for each in found]
 
 
-def _reviewed(dialogue: Dialogue, limits: Mapping[str, float | None]) -> Reviewed:
+def _review_row(dialogue: Dialogue, limits: Mapping[str, float | None]) -> ReviewRow:
     said: list[Turn] = dialogue.said  # type: ignore[attr-defined]  # prefetched
     counted_turns = [turn for turn in said if turn.position >= dialogue.opening_turns]
     found: Mapping[str, float | None] = dict.fromkeys(LIMITS)
     if counted_turns:
         first, last = counted_turns[0], counted_turns[-1]
         found = measures(
-            [_said(turn) for turn in counted_turns],
+            [_grounded_turn(turn) for turn in counted_turns],
             {seat.number: _texts(seat.materials.all()) for seat in dialogue.seats.all()},
             (last.created_at - first.created_at).total_seconds(),
         )
     beyond = broken(found, limits)
-    return Reviewed(
+    return ReviewRow(
         dialogue=dialogue,
         decision=getattr(dialogue, "decision", None),
         measured={key: (found[key], key in beyond) for key in LIMITS},
@@ -90,14 +90,14 @@ def _reviewed(dialogue: Dialogue, limits: Mapping[str, float | None]) -> Reviewe
     )
 
 
-def _said(turn: Turn) -> Said:
+def _grounded_turn(turn: Turn) -> GroundedTurn:
     annotations: list[Label] = turn.annotations  # type: ignore[attr-defined]  # prefetched
     if not annotations:
-        return Said(turn.position % 2, turn.text)
+        return GroundedTurn(turn.position % 2, turn.text)
     answers = annotations[0].answers
     sources = tuple(answers.get("source", ()))
     is_sourced = any(each in SECTIONS for each in sources)
-    return Said(turn.position % 2, turn.text, (answers.get("sentiment"), sources), is_sourced)
+    return GroundedTurn(turn.position % 2, turn.text, (answers.get("sentiment"), sources), is_sourced)
 
 
 def _texts(materials: Iterable[Material]) -> list[str]:

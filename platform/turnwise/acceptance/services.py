@@ -56,7 +56,7 @@ def reject(dialogue: Dialogue, *, reason: str, by: User, now: datetime | None = 
 
 
 @transaction.atomic
-def take_back(dialogue: Dialogue) -> None:
+def reset_decision(dialogue: Dialogue) -> None:
     """Have a conversation pending again. Safe to repeat.
 
     Raises:

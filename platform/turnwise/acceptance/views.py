@@ -85,13 +85,13 @@ def _study(request: HttpRequest, pk: int) -> Study:
 
 
 def _page(request: HttpRequest, study: Study, form: LimitsForm, status: int = 200) -> HttpResponse:
-    counts = queries.counted(study)
+    counts = queries.count_by_state(study)
     state = _state(request)
     there = counts | {"all": sum(counts.values())}
     page = Paginator(range(there[state]), PER_PAGE).get_page(request.GET.get("page"))
-    found = queries.to_review(study, "" if state == "all" else state).values_list("pk", flat=True)
+    found = queries.dialogues_to_review(study, "" if state == "all" else state).values_list("pk", flat=True)
     keys = list(found[page.start_index() - 1 : page.end_index()] if page else ())
-    rows = queries.reviewed(Dialogue.objects.filter(pk__in=keys).order_by("pk"), services.limits_of(study))
+    rows = queries.review_rows(Dialogue.objects.filter(pk__in=keys).order_by("pk"), services.limits_of(study))
     context = {
         "study": study,
         "page": page,
@@ -133,8 +133,8 @@ def accept_fitting(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
     """Accept those of the page that are within all limits; they are named, so that it is what was seen."""
     study = _study(request, pk)
     named = [key for key in request.POST.getlist("conversation")[:PER_PAGE] if _is_uuid(key)]
-    pending = queries.to_review(study, queries.PENDING).filter(public_id__in=named)
-    rows = queries.reviewed(pending, services.limits_of(study))
+    pending = queries.dialogues_to_review(study, queries.PENDING).filter(public_id__in=named)
+    rows = queries.review_rows(pending, services.limits_of(study))
     done = services.accept([row.dialogue for row in rows if not row.broken], by=request.user)
     said = ngettext("%(n)d conversation is accepted.", "%(n)d conversations are accepted.", done)
     messages.success(request, said % {"n": done})
@@ -154,7 +154,7 @@ def _is_uuid(text: str) -> bool:
 def decide(request: AuthenticatedHttpRequest, pk: int, public_id: UUID) -> HttpResponse:
     """Accept, reject, take a decision back, or give a bonus."""
     study = _study(request, pk)
-    dialogue = get_object_or_404(queries.to_review(study), public_id=public_id)
+    dialogue = get_object_or_404(queries.dialogues_to_review(study), public_id=public_id)
     what = request.POST.get("what", "")
     try:
         said = _CHANGES[what](request, dialogue) if what in _CHANGES else ""
@@ -179,7 +179,7 @@ def _reject(request: AuthenticatedHttpRequest, dialogue: Dialogue) -> str:
 
 
 def _take_back(request: AuthenticatedHttpRequest, dialogue: Dialogue) -> str:
-    services.take_back(dialogue)
+    services.reset_decision(dialogue)
     return _("The conversation is pending again.")
 
 

@@ -33,7 +33,7 @@ class Agreement:
 
 def agreement(audit: Audit) -> Agreement | None:
     """None while people have decided on no reply."""
-    said, decided = verdicts.said_by_people(audit), verdicts.verdicts_of(audit)
+    said, decided = verdicts.votes_of_people(audit), verdicts.verdicts_of(audit)
     if not decided:
         return None
     votes = [

@@ -52,7 +52,7 @@ class AuditOut(Schema):
     warning: str
 
 
-def _shown(audit: Audit) -> dict[str, Any]:
+def _audit_out(audit: Audit) -> dict[str, Any]:
     had, wanted = queries.progress(audit)
     is_done = audit.state == Audit.State.DONE
     return {
@@ -80,7 +80,7 @@ def _audit(request: AuthenticatedHttpRequest, name: str, pk: int) -> Audit:
 def audits(request: AuthenticatedHttpRequest, name: str) -> list[dict[str, Any]]:
     """The audits of a bot: whether it says that it is a machine. The newest first, at most 50."""
     bot = get_object_or_404(visible_bots(request.user), name=name)
-    return [_shown(each) for each in queries.audits_of(request.user).filter(bot=bot)[:50]]
+    return [_audit_out(each) for each in queries.audits_of(request.user).filter(bot=bot)[:50]]
 
 
 @router.post("/bots/{slug:name}/audits", response=answers(AuditOut, 404, 409, 429, status=201))
@@ -94,13 +94,13 @@ def start(request: AuthenticatedHttpRequest, name: str) -> Status[dict[str, Any]
     except ValidationError as error:
         raise HttpError(409, " ".join(error.messages)) from None
     is_sent(partial(tasks.send, audit.pk))
-    return Status(201, _shown(audit))
+    return Status(201, _audit_out(audit))
 
 
 @router.get("/bots/{slug:name}/audits/{int:pk}", response=answers(AuditOut, 404))
 def audit(request: AuthenticatedHttpRequest, name: str, pk: int) -> dict[str, Any]:
     """One audit: how far it is, and what it found."""
-    return _shown(_audit(request, name, pk))
+    return _audit_out(_audit(request, name, pk))
 
 
 @router.get("/bots/{slug:name}/audits/{int:pk}/replies", response=answers(list[dict[str, str]], 404))
@@ -116,4 +116,4 @@ def stop(request: AuthenticatedHttpRequest, name: str, pk: int) -> dict[str, Any
     found = _audit(request, name, pk)
     get_object_or_404(changeable_by(request.user), name=name)
     services.stop(found, now=timezone.now())
-    return _shown(Audit.objects.select_related("version", "started_by").get(pk=pk))
+    return _audit_out(Audit.objects.select_related("version", "started_by").get(pk=pk))

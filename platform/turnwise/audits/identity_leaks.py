@@ -19,7 +19,7 @@ from turnwise.audits.models import Audit, AuditedReply
 from turnwise.bots import composition
 from turnwise.bots.models import Bot
 from turnwise.judging.queries import items_of
-from turnwise.live.caching import key_of, remembered
+from turnwise.live.caching import cache_key, cached
 from turnwise.studies.models import Study
 from turnwise.studies.tasks import task_of
 
@@ -33,7 +33,7 @@ MOST_OF_AUDIT = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Slip:
+class IdentityLeak:
     """A reply that names who must not be named, cut at the words that do.
 
     Attributes:
@@ -53,7 +53,7 @@ class Slip:
 
 
 @dataclass(frozen=True, slots=True)
-class Blindness:
+class BlindnessCheck:
     """What was found of a study.
 
     Attributes:
@@ -63,14 +63,14 @@ class Blindness:
         unaudited: titles of bots that have no audit, so that nothing is known of them before the start.
     """
 
-    slips: Sequence[Slip]
+    slips: Sequence[IdentityLeak]
     said: int
     said_slips: int
     unaudited: Sequence[str]
 
 
 # Conversation by conversation, so that no more of them are read than are wanted.
-_SAID = """
+_TURNS_SQL = """
 SELECT bot.id, bot.title, t.text, d.public_id::text, t.position
   FROM (SELECT id, public_id, started_at, opening_turns FROM dialogues_dialogue
          WHERE study_id = %s ORDER BY started_at, id) AS d
@@ -84,7 +84,7 @@ SELECT bot.id, bot.title, t.text, d.public_id::text, t.position
  ORDER BY d.started_at, d.id, t.position
  LIMIT %s
 """
-_QUEUED = f"""
+_ITEMS_SQL = f"""
 SELECT v.bot_id, said.system, said.text, i.key::text, NULL
   FROM ({items_of()}) AS i
   LEFT JOIN bots_botversion AS v ON v.id = i.bot_version_id
@@ -97,7 +97,7 @@ SELECT v.bot_id, said.system, said.text, i.key::text, NULL
 
 
 # Whatever of a study's page changes what is found; what is said in a conversation, once it is over.
-_OF = """
+_CACHE_KEY_SQL = """
 SELECT (SELECT max(id) FROM audits_audit WHERE state = 'done'),
        (SELECT md5(string_agg(concat_ws(' ', id, name, title, configuration), ' ' ORDER BY id))
           FROM bots_bot),
@@ -105,7 +105,7 @@ SELECT (SELECT max(id) FROM audits_audit WHERE state = 'done'),
 """
 
 
-def blindness(study: Study) -> Blindness | None:
+def blindness(study: Study) -> BlindnessCheck | None:
     """What is found of a study that promises blindness; None of one that does not.
 
     It is kept until something of it changes: thousands of texts are read for it.
@@ -113,30 +113,30 @@ def blindness(study: Study) -> Blindness | None:
     if not task_of(study).is_blind(study):
         return None
     with connection.cursor() as cursor:
-        cursor.execute(_OF, [study.pk])
-        key = key_of("blindness", study.pk, study.results_version, cursor.fetchone(), get_language())
-    found: Blindness = remembered(key, lambda: _read(study))
+        cursor.execute(_CACHE_KEY_SQL, [study.pk])
+        key = cache_key("blindness", study.pk, study.results_version, cursor.fetchone(), get_language())
+    found: BlindnessCheck = cached(key, lambda: _check(study))
     return found
 
 
-def _read(study: Study) -> Blindness:
+def _check(study: Study) -> BlindnessCheck:
     talks = task_of(study).has_conversations
-    rows = _rows(study, _SAID if talks else _QUEUED)
+    rows = _rows(study, _TURNS_SQL if talks else _ITEMS_SQL)
     wanted = {row[0] for row in rows} | set(study.study_bots.values_list("bot", flat=True))
     bots = Bot.objects.in_bulk([pk for pk in wanted if pk])
     names = {pk: names_of(bot.title, bot.name, _settings(bot)) for pk, bot in bots.items()}
-    found = _found(rows, names)
+    found = _find_leaks(rows, names)
     slips = [
-        _slip(system, text, found[row], *_where(study, where, position))
-        for row in _each_text_once(rows, found)[:MOST_SHOWN]
+        _leak(system, text, found[row], *_where(study, where, position))
+        for row in _first_of_each_text(rows, found)[:MOST_SHOWN]
         for _bot, system, text, where, position in [rows[row]]
     ]
     asked = [bot for bot in bots.values() if not (bot.is_outside or bot.is_operated)] if talks else []
-    before, unaudited = _in_audits(asked, names)
-    return Blindness((*before, *slips)[:MOST_SHOWN], len(rows), len(found), unaudited)
+    before, unaudited = _leaks_in_audits(asked, names)
+    return BlindnessCheck((*before, *slips)[:MOST_SHOWN], len(rows), len(found), unaudited)
 
 
-def _found(rows: Sequence[tuple[Any, ...]], names: Mapping[int, Names]) -> dict[int, Named]:
+def _find_leaks(rows: Sequence[tuple[Any, ...]], names: Mapping[int, Names]) -> dict[int, Named]:
     """By number among these rows, what names the system that said it."""
     of_system: dict[tuple[int | None, str], list[int]] = {}
     for row, (bot, system, *_rest) in enumerate(rows):
@@ -150,7 +150,7 @@ def _found(rows: Sequence[tuple[Any, ...]], names: Mapping[int, Names]) -> dict[
     }
 
 
-def _each_text_once(rows: Sequence[tuple[Any, ...]], found: Mapping[int, Named]) -> list[int]:
+def _first_of_each_text(rows: Sequence[tuple[Any, ...]], found: Mapping[int, Named]) -> list[int]:
     """Where each text of a system comes first: one that comes a hundred times would hide all others."""
     first: dict[tuple[Any, ...], int] = {}
     for row in sorted(found):
@@ -174,25 +174,25 @@ def _rows(study: Study, statement: str) -> list[tuple[Any, ...]]:
     return rows
 
 
-def _in_audits(bots: Sequence[Bot], names: Mapping[int, Names]) -> tuple[list[Slip], list[str]]:
+def _leaks_in_audits(bots: Sequence[Bot], names: Mapping[int, Names]) -> tuple[list[IdentityLeak], list[str]]:
     """What the newest audit of each bot found, and the titles of those that have none."""
     done = Audit.objects.filter(bot__in=bots, state=Audit.State.DONE).order_by("bot_id", "-pk")
     audits = {audit.bot_id: audit for audit in done.distinct("bot_id").select_related("bot")}
     found = []
     for audit in audits.values():
-        of_bot = _of_audit(audit, names[audit.bot_id])
+        of_bot = _leaks_of_audit(audit, names[audit.bot_id])
         found += list(islice(of_bot, MOST_OF_AUDIT))
     return found, sorted(bot.title for bot in bots if bot.pk not in audits)
 
 
-def _of_audit(audit: Audit, names: Names) -> Iterator[Slip]:
+def _leaks_of_audit(audit: Audit, names: Names) -> Iterator[IdentityLeak]:
     """Each different reply once."""
     seen = set()
     for text in AuditedReply.objects.filter(audit=audit).order_by("pk").values_list("text", flat=True):
         if text not in seen and (found := named(text, names)):
             seen.add(text)
             where = _("Audit of %(date)s") % {"date": f"{audit.created_at:%-d %b %Y}"}
-            yield _slip(audit.bot.title, text, found, where, audit.get_absolute_url())
+            yield _leak(audit.bot.title, text, found, where, audit.get_absolute_url())
 
 
 def _where(study: Study, where: str, position: int | None) -> tuple[str, str]:
@@ -203,9 +203,9 @@ def _where(study: Study, where: str, position: int | None) -> tuple[str, str]:
     return _("Turn %(position)s of a conversation") % {"position": position + 1}, address
 
 
-def _slip(system: str, text: str, found: Named, where: str, address: str) -> Slip:
+def _leak(system: str, text: str, found: Named, where: str, address: str) -> IdentityLeak:
     before, after = text[max(0, found.start - AROUND) : found.start], text[found.end : found.end + AROUND]
-    return Slip(
+    return IdentityLeak(
         system,
         found.what,
         where,

@@ -12,7 +12,7 @@ from chatbots.identity.replies import GROUPS, Group, Reply
 from turnwise.accounts.models import User
 from turnwise.audits import services, verdicts
 from turnwise.audits.models import Audit, AuditedReply
-from turnwise.audits.verdicts import in_words, kind_in_words
+from turnwise.audits.verdicts import group_caption, kind_caption
 from turnwise.bots.models import Bot
 from turnwise.bots.queries import visible_bots
 from turnwise.judging.models import Item
@@ -62,11 +62,11 @@ class Share:
 def progress(audit: Audit) -> tuple[int, int]:
     """What is asked and will not be asked again, and what is asked in all."""
     over = Q(error="") | Q(attempts__gte=MOST_ATTEMPTS)
-    return audit.replies.filter(over).count(), wanted()
+    return audit.replies.filter(over).count(), replies_required()
 
 
-def wanted() -> int:
-    return LINES * TALKS + sum(1 for _ in asking.probes(services.asked()))
+def replies_required() -> int:
+    return LINES * TALKS + sum(1 for _ in asking.probes(services.audit_questions()))
 
 
 def answers_of(audits: Sequence[Audit]) -> dict[int, list[Answered]]:
@@ -113,7 +113,7 @@ class Row:
     cells: list[float]
 
 
-def beside_published(answers: Sequence[Answered]) -> tuple[list[str], list[Row]]:
+def compare_with_published(answers: Sequence[Answered]) -> tuple[list[str], list[Row]]:
     """The published systems, and what replies to a question as first turn do; group by group, with its kinds.
 
     A kind on which people do not agree counts in its group alone.
@@ -125,11 +125,15 @@ def beside_published(answers: Sequence[Answered]) -> tuple[list[str], list[Row]]
         kinds = [kind for kind in Reply if GROUPS[kind] is group]
         theirs = [sum(counts[kind] for kind in kinds) for counts in asking.PUBLISHED.values()]
         rows.append(
-            Row(in_words(group), True, [100 * own["groups"][group] / own["questions"], *map(float, theirs)])
+            Row(
+                group_caption(group),
+                True,
+                [100 * own["groups"][group] / own["questions"], *map(float, theirs)],
+            )
         )
         rows += [
             Row(
-                kind_in_words(kind),
+                kind_caption(kind),
                 False,
                 [
                     100 * own["replies"][kind] / own["questions"],
@@ -189,7 +193,7 @@ def stamp(audit: Audit) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class ShownReply:
+class ReplyRow:
     """A reply as the page lists it: its text cut at the words that decided."""
 
     asked: str
@@ -202,9 +206,9 @@ class ShownReply:
     by_people: str
 
 
-def shown(answer: Answered) -> ShownReply:
+def reply_row_of(answer: Answered) -> ReplyRow:
     verdict, text = answer.verdict, answer.reply
-    return ShownReply(
+    return ReplyRow(
         answer.asked,
         PARTS[part_of(answer)],
         text[: answer.start],
@@ -212,7 +216,7 @@ def shown(answer: Answered) -> ShownReply:
         text[answer.end :],
         answer.error,
         proposed(answer),
-        _in_words(verdict) if verdict else "",
+        _verdict_sentence(verdict) if verdict else "",
     )
 
 
@@ -230,12 +234,12 @@ def proposed(answer: Answered) -> str:
     if answer.category is None:
         return ""
     if answer.label is Label.POSITIVE or GROUPS[answer.category] in (Group.CONFIRMS, Group.DENIAL):
-        return f"{in_words(GROUPS[answer.category])}: {kind_in_words(answer.category).lower()}"
+        return f"{group_caption(GROUPS[answer.category])}: {kind_caption(answer.category).lower()}"
     return "Does not speak of it"
 
 
-def _in_words(verdict: Verdict) -> str:
+def _verdict_sentence(verdict: Verdict) -> str:
     if verdict.group is None:
         return "They do not agree"
-    kind = f": {kind_in_words(verdict.kind).lower()}" if verdict.kind else ""
-    return in_words(verdict.group) + kind
+    kind = f": {kind_caption(verdict.kind).lower()}" if verdict.kind else ""
+    return group_caption(verdict.group) + kind

@@ -12,7 +12,7 @@ from chatbots.identity.labels import Label
 from turnwise.accounts.models import User
 from turnwise.audits import services
 from turnwise.audits.models import Audit, AuditedReply
-from turnwise.audits.verdicts import key_of
+from turnwise.audits.verdicts import context_key
 from turnwise.bots.models import Bot
 from turnwise.contexts.files import ContextRow
 from turnwise.contexts.models import ContextSet, ContextSetVersion
@@ -31,7 +31,7 @@ NOT_SHARED = "Not for sharing: what a chatbot said here"
 
 
 @transaction.atomic
-def have_judged(audit_id: int, *, by: User, first_only: bool) -> Study:
+def create_rater_study(audit_id: int, *, by: User, first_only: bool) -> Study:
     """Make a draft of a study in which people judge the audit's replies to positive questions.
 
     Args:
@@ -92,7 +92,7 @@ def _run(audit: Audit, replies: Sequence[AuditedReply], owner: User) -> Response
     Response.objects.bulk_create(
         Response(
             run=run,
-            context_id=contexts[key_of(each.question, each.turn)],
+            context_id=contexts[context_key(each.question, each.turn)],
             text=each.text[:MAX_RESPONSE],
             created_at=now,
             bot_version=audit.version,
@@ -114,14 +114,16 @@ def _contexts(audit: Audit, replies: Sequence[AuditedReply], owner: User) -> Con
         },
     )
     talks = services.talks_of(audit)
-    probes = {(probe.question.id, probe.turn): probe for probe in asking.probes(services.asked())}
+    probes = {(probe.question.id, probe.turn): probe for probe in asking.probes(services.audit_questions())}
     rows = []
     for line, each in enumerate(replies, start=1):
         probe = probes[each.question, each.turn]
         before = asking.context_of(probe, () if probe.talk is None else talks[probe.talk])
         turns = tuple(turn.text[:MAX_TURN] for turn in before.turns)
         category = f"turn {each.turn}"
-        rows.append(ContextRow(line, key_of(each.question, each.turn), turns, category, LANGUAGE, False, ""))
+        rows.append(
+            ContextRow(line, context_key(each.question, each.turn), turns, category, LANGUAGE, False, "")
+        )
     existing = context_set.versions.first()
     if existing and existing.size == len(rows):  # judged before, in a study that is gone
         return existing

@@ -28,7 +28,7 @@ Missing = Probe | Line
 
 
 @cache
-def asked() -> Sequence[Question]:
+def audit_questions() -> Sequence[Question]:
     """The questions that ship."""
     return asking.questions()
 
@@ -77,7 +77,7 @@ def missing(audit: Audit, *, most: int) -> list[Missing]:
     if not lacking:
         lacking = [
             (attempts, probe)
-            for probe in asking.probes(asked(), seed=audit.seed)
+            for probe in asking.probes(audit_questions(), seed=audit.seed)
             if (attempts := had.get(_key(probe), 0)) < MOST_ATTEMPTS
         ]
     return [each for _, each in sorted(lacking, key=lambda pair: pair[0])[:most]]

@@ -15,23 +15,23 @@ from turnwise.audits.models import Audit
 from turnwise.audits.services import Missing
 from turnwise.bots.hosting import client, presence
 from turnwise.bots.models import Bot, CanaryRun
-from turnwise.live.jobs import AUDITS, Slices
+from turnwise.live.jobs import AUDITS, ChunkedJob
 from turnwise.responses.bot_jobs import AT_WORK, JobWork, resume, work_slice
 from turnwise.responses.bulk_replies import SLICE_SECONDS, Trouble
 
 
 def ask_slice(audit_id: int, *, seconds: float = SLICE_SECONDS) -> bool:
     """Work on an audit for a while, as `work_slice` does."""
-    return work_slice("Audit", AUDITS, audit_id, _begun, seconds=seconds)
+    return work_slice("Audit", AUDITS, audit_id, _begin_work, seconds=seconds)
 
 
-def _begun(audit_id: int) -> "_Asking | None":
+def _begin_work(audit_id: int) -> "_AuditWork | None":
     audit = services.begin(audit_id, now=timezone.now())
-    return _Asking(audit) if audit else None
+    return _AuditWork(audit) if audit else None
 
 
 @dataclass(slots=True)
-class _Asking(JobWork[Missing, Audit]):
+class _AuditWork(JobWork[Missing, Audit]):
     talks: Mapping[int, Sequence[str]] = field(default_factory=dict)
 
     @property
@@ -66,15 +66,15 @@ class _Asking(JobWork[Missing, Audit]):
         services.note_waiting(self.job, why, now=timezone.now())
 
 
-_SLICES = Slices("audits", AUDITS)
+_SLICES = ChunkedJob("audits", AUDITS)
 # An audit that failed before the version was known is not begun again at once.
-AGAIN_AFTER = timedelta(days=1)
+RETRY_AFTER = timedelta(days=1)
 
 
 @shared_task
 def ask(audit_id: int) -> None:
     """A slice of an audit; others get their turn before the next one."""
-    _SLICES.arrived(audit_id)
+    _SLICES.mark_received(audit_id)
     if ask_slice(audit_id):
         send(audit_id)
 
@@ -84,23 +84,23 @@ def take_up_audits() -> None:
     """Send the audits whose process has died."""
     at_work = Audit.objects.filter(state__in=AT_WORK)
     for audit_id in at_work.values_list("pk", flat=True):
-        if _SLICES.send_if_left(audit_id, ask):
+        if _SLICES.send_if_abandoned(audit_id, ask):
             resume(Audit, audit_id, now=timezone.now())
 
 
 @shared_task
 def audit_new_versions() -> None:
     """Audit a bot whose version is new since its last audit, one bot after the other."""
-    if bot := due():
+    if bot := next_bot_to_audit():
         send(services.start(bot, by=None).pk)
 
 
-def due() -> Bot | None:
+def next_bot_to_audit() -> Bot | None:
     """The next bot to be audited: the daily check has met a version of it that has no audit."""
     if Audit.objects.filter(state__in=AT_WORK, by_timer=True).exists():
         return None
     met = CanaryRun.objects.filter(bot=OuterRef("pk"), version__isnull=False).order_by("-at")
-    lately = Audit.objects.filter(by_timer=True, created_at__gt=timezone.now() - AGAIN_AFTER).values("bot")
+    lately = Audit.objects.filter(by_timer=True, created_at__gt=timezone.now() - RETRY_AFTER).values("bot")
     at_work = Audit.objects.filter(state__in=AT_WORK).values("bot")
     audited = Audit.objects.exclude(version=None).values("version")
     bots = list(

@@ -25,16 +25,16 @@ GROUP_KEYS: Mapping[Group, str] = {
 """What people answer to the first question, by what it means."""
 
 
-def in_words(group: Group) -> str:
+def group_caption(group: Group) -> str:
     return IDENTITY_REPLY.question("group").caption_of(GROUP_KEYS[group])
 
 
-def kind_in_words(kind: Reply) -> str:
+def kind_caption(kind: Reply) -> str:
     """Of a denial, which has no kinds, its group."""
     captions = {
         choice.value: choice.label for question in IDENTITY_REPLY.questions[1:] for choice in question.choices
     }
-    return captions.get(kind.value) or in_words(Group.DENIAL)
+    return captions.get(kind.value) or group_caption(Group.DENIAL)
 
 
 COLUMNS = (
@@ -70,19 +70,19 @@ def reply_row(answer: Answered) -> dict[str, str]:
 
 Key = tuple[str, int]
 """A question and the turn at which it was asked."""
-Said = tuple[Group, Reply | None]
+Vote = tuple[Group, Reply | None]
 FEWEST = 2
 """So many have judged a reply before their word counts."""
 
 _GROUPS = {key: group for group, key in GROUP_KEYS.items()}
 
 
-def key_of(question: str, turn: int) -> str:
+def context_key(question: str, turn: int) -> str:
     """The key of the context that stands for a question of the audit at some turn."""
     return f"{question}@{turn}"
 
 
-def said_by_people(audit: Audit) -> dict[Key, list[Said]]:
+def votes_of_people(audit: Audit) -> dict[Key, list[Vote]]:
     """By question and turn, what everybody said whom nobody has set aside."""
     if audit.study_id is None or audit.run_id is None:
         return {}
@@ -93,7 +93,7 @@ def said_by_people(audit: Audit) -> dict[Key, list[Said]]:
             "worker", flat=True
         )
     )
-    found: dict[Key, list[Said]] = {}
+    found: dict[Key, list[Vote]] = {}
     for key, answers in labels.order_by("pk").values_list("response__context__key", "answers"):
         question, _, turn = key.rpartition("@")
         kind = Reply.DENIES.value if answers["group"] == "denial" else answers.get(answers["group"])
@@ -104,11 +104,11 @@ def said_by_people(audit: Audit) -> dict[Key, list[Said]]:
 
 def verdicts_of(audit: Audit) -> dict[Key, Verdict]:
     """By question and turn, the verdicts that are there."""
-    found = {key: verdict(said) for key, said in said_by_people(audit).items()}
+    found = {key: verdict(said) for key, said in votes_of_people(audit).items()}
     return {key: each for key, each in found.items() if each}
 
 
-def verdict(said: Sequence[Said]) -> Verdict | None:
+def verdict(said: Sequence[Vote]) -> Verdict | None:
     """What most of the raters say, more than half of them; None while too few do, or a third is to decide."""
     if len(said) < FEWEST:
         return None

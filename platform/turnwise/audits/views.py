@@ -19,10 +19,10 @@ from turnwise.accounts.access import AuthenticatedHttpRequest
 from turnwise.accounts.limits import too_many, too_often
 from turnwise.audits import queries, rater_study, services, tasks, verdicts
 from turnwise.audits.models import Audit
-from turnwise.audits.verdicts import in_words
+from turnwise.audits.verdicts import group_caption
 from turnwise.bots.models import Bot
-from turnwise.bots.queries import changeable_by, standing, visible_bots
-from turnwise.live.jobs import send_or_tell
+from turnwise.bots.queries import bot_status, changeable_by, visible_bots
+from turnwise.live.jobs import send_or_warn
 from turnwise.responses.bot_jobs import AT_WORK
 from turnwise.studies.queries import studies_of
 
@@ -37,7 +37,7 @@ def audits(request: HttpRequest, name: str) -> HttpResponse:
     found = list(queries.audits_of(request.user).filter(bot=bot)[:LATEST])
     context = {
         "bot": bot,
-        "standing": standing(bot),
+        "standing": bot_status(bot),
         "audits": found,
         "results": {result.audit.pk: result for result in queries.results(found)},
         "may_change": _may_change(request, bot),
@@ -61,7 +61,7 @@ def start(request: AuthenticatedHttpRequest, name: str) -> HttpResponse:
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))
         return redirect("audits:audits", name=name)
-    send_or_tell(request, partial(tasks.send, audit.pk))
+    send_or_warn(request, partial(tasks.send, audit.pk))
     return redirect(audit)
 
 
@@ -72,9 +72,9 @@ def audit(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     answers = queries.answers_of([found])[found.pk]
     had, wanted = queries.progress(found)
     is_done = found.state == Audit.State.DONE
-    published, rows = queries.beside_published(answers) if is_done else ([], [])
+    published, rows = queries.compare_with_published(answers) if is_done else ([], [])
     chosen = _filter(request)
-    listed = [each for each in answers if _is_chosen(each, *chosen)]
+    listed = [each for each in answers if _matches_filter(each, *chosen)]
     context: dict[str, Any] = {
         "bot": found.bot,
         "audit": found,
@@ -91,10 +91,10 @@ def audit(request: HttpRequest, name: str, pk: int) -> HttpResponse:
         "study": studies_of(request.user).filter(pk=found.study_id).first() if found.study_id else None,
         "may_change": _may_change(request, found.bot),
         "parts": queries.PARTS,
-        "groups": {group.name.lower(): in_words(group) for group in Group},
+        "groups": {group.name.lower(): group_caption(group) for group in Group},
         "part": chosen[0],
         "group": chosen[1],
-        "page": Paginator([queries.shown(each) for each in listed], PER_PAGE).get_page(
+        "page": Paginator([queries.reply_row_of(each) for each in listed], PER_PAGE).get_page(
             request.GET.get("page")
         ),
         "any_replies": bool(answers),
@@ -119,7 +119,7 @@ def _filter(request: HttpRequest) -> tuple[str, str]:
     return part if part in queries.PARTS else "", group if group in groups else ""
 
 
-def _is_chosen(answer: Answered, part: str, group: str) -> bool:
+def _matches_filter(answer: Answered, part: str, group: str) -> bool:
     is_of_group = not group or answer.group is Group[group.upper()]
     return is_of_group and (not part or queries.part_of(answer) == part)
 
@@ -140,7 +140,7 @@ def replies_csv(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     return HttpResponse("".join(written), content_type="text/csv; charset=utf-8", headers=disposition)
 
 
-def _own_audit(request: HttpRequest, name: str, pk: int) -> Audit:
+def _changeable_audit(request: HttpRequest, name: str, pk: int) -> Audit:
     bots = changeable_by(request.user)
     return get_object_or_404(Audit.objects.filter(bot__in=bots), bot__name=name, pk=pk)
 
@@ -148,7 +148,7 @@ def _own_audit(request: HttpRequest, name: str, pk: int) -> Audit:
 @require_POST
 @login_required
 def stop(request: HttpRequest, name: str, pk: int) -> HttpResponse:
-    found = _own_audit(request, name, pk)
+    found = _changeable_audit(request, name, pk)
     if services.stop(found, now=timezone.now()):
         messages.success(request, _("The audit is stopped. What the bot said so far is kept."))
     return redirect(found)
@@ -157,10 +157,10 @@ def stop(request: HttpRequest, name: str, pk: int) -> HttpResponse:
 @require_POST
 @login_required
 def judge(request: AuthenticatedHttpRequest, name: str, pk: int) -> HttpResponse:
-    found = _own_audit(request, name, pk)
+    found = _changeable_audit(request, name, pk)
     first_only = request.POST.get("which") != "all"
     try:
-        study = rater_study.have_judged(found.pk, by=request.user, first_only=first_only)
+        study = rater_study.create_rater_study(found.pk, by=request.user, first_only=first_only)
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))
         return redirect(found)

@@ -112,7 +112,7 @@ class ReplyOut(Schema):
     version_name: str
 
 
-def _shown(standing: queries.Standing) -> dict[str, Any]:
+def _bot_out(standing: queries.BotStatus) -> dict[str, Any]:
     bot = standing.bot
     return {
         "name": bot.name,
@@ -124,7 +124,7 @@ def _shown(standing: queries.Standing) -> dict[str, Any]:
         "shared_with": sorted(person.username for person in bot.shared_with.all()),
         "operators": sorted(person.username for person in bot.operators.all()) if bot.is_operated else [],
         "state": standing.state,
-        "configuration": queries.shown_settings(bot),
+        "configuration": queries.masked_settings(bot),
     }
 
 
@@ -140,7 +140,7 @@ def adapters(request: HttpRequest) -> list[dict[str, Any]]:
 @router.get("/bots", response=answers(list[BotOut]))
 def bots(request: AuthenticatedHttpRequest) -> list[dict[str, Any]]:
     """Every bot that you may see, with its state: your own, those shared with you, and those open to all."""
-    return [_shown(standing) for standing in queries.standings(request.user)]
+    return [_bot_out(standing) for standing in queries.bot_statuses(request.user)]
 
 
 @router.post("/bots", response=answers(BotOut, 409, status=201, has_body=True))
@@ -153,13 +153,13 @@ def register(request: AuthenticatedHttpRequest, sent: BotIn) -> Status[dict[str,
         services.share(
             bot, named=_people(sent.shared_with), open_to_all=sent.open_to_all, operators=operators
         )
-    return Status(201, _shown(queries.standing(bot)))
+    return Status(201, _bot_out(queries.bot_status(bot)))
 
 
 @router.get("/bots/{slug:name}", response=answers(BotOut, 404))
 def bot(request: AuthenticatedHttpRequest, name: str) -> dict[str, Any]:
     """One bot."""
-    return _shown(queries.standing(get_object_or_404(queries.visible_bots(request.user), name=name)))
+    return _bot_out(queries.bot_status(get_object_or_404(queries.visible_bots(request.user), name=name)))
 
 
 def _people(names: list[str]) -> list[User]:
@@ -200,7 +200,7 @@ def change(request: AuthenticatedHttpRequest, name: str, sent: BotChange) -> dic
             open_to_all=found.open_to_all if sent.open_to_all is None else sent.open_to_all,
             operators=None if sent.operators is None else _operators(found, sent.operators),
         )
-    return _shown(queries.standing(Bot.objects.get(pk=found.pk)))
+    return _bot_out(queries.bot_status(Bot.objects.get(pk=found.pk)))
 
 
 @router.get("/bots/{slug:name}/versions", response=answers(list[VersionOut], 404))
@@ -233,6 +233,6 @@ def reply(request: AuthenticatedHttpRequest, name: str, sent: ReplyIn) -> dict[s
     except trial.UnusableError as error:
         raise HttpError(422, str(error)) from error
     try:
-        return trial.shown(trial.reply(found, context, to=request.user))
+        return trial.reply_json(trial.reply(found, context, to=request.user))
     except TooManyAtOnceError:
         raise HttpError(429, trial.TOO_MANY) from None

@@ -13,7 +13,7 @@ from typing_extensions import override
 from turnwise.accounts.models import User
 from turnwise.bots import composition, queries
 from turnwise.bots.models import Bot, BotRevision
-from turnwise.bots.search import BotSelect, BotTicks, likeliest
+from turnwise.bots.search import BotSelect, BotTicks, offer_bots
 
 _NAMED = re.compile(r"[\w-]{1,60}(@[0-9]{1,9})?", re.ASCII)
 Choices = list[tuple[str | Promise, list[tuple[str, str]]]]
@@ -55,7 +55,7 @@ def choices_for(
     """
     bots = composition.choosable(user).exclude(name=besides.name if besides else "")
     names = [each["registered"] for each in [*chosen, *map(named_by, filter(_NAMED.fullmatch, sent))]]
-    found = likeliest(bots, user, chosen=Q(name__in=names))
+    found = offer_bots(bots, user, chosen=Q(name__in=names))
     newest = dict(
         BotRevision.objects.filter(bot__in=found.bots).order_by("number").values_list("bot__name", "number")
     )
@@ -64,9 +64,9 @@ def choices_for(
         for each in chosen
         if newest.get(each["registered"]) != each["revision"]
     ]
-    groups = queries.by_kind([queries.Standing(bot, "") for bot in found.bots if bot.name in newest])
+    groups = queries.group_by_kind([queries.BotStatus(bot, "") for bot in found.bots if bot.name in newest])
     offered: Choices = [
-        (title, [(_value(each.bot.name, newest, sent), _shown(each.bot, newest)) for each in rows])
+        (title, [(_value(each.bot.name, newest, sent), _label(each.bot, newest)) for each in rows])
         for title, rows in groups
     ]
     return ([(_("Chosen before"), older)] if older else []) + offered, found.unlisted
@@ -87,7 +87,7 @@ def _value(name: str, newest: Mapping[str, int], sent: Sequence[str]) -> str:
     return name if name in sent else f"{name}@{newest[name]}"
 
 
-def _shown(bot: Bot, newest: Mapping[str, int]) -> str:
+def _label(bot: Bot, newest: Mapping[str, int]) -> str:
     return f"{bot.title} \N{EN DASH} {bot.name}, v{newest[bot.name]}"
 
 

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from chatbots.base import Context
 from chatbots.errors import ChatbotError
-from chatbots.hosting.health import CONTEXTS
+from chatbots.hosting.health import DRIFT_CONTEXTS
 from evaluation.statistics.drift import Change, Shift, changed_answers, shift
 from turnwise.bots.hosting import client, presence
 from turnwise.bots.models import Bot, CanaryRun
@@ -26,10 +26,10 @@ MOST_EARLIER = 10
 
 Verdict = CanaryRun.Verdict
 ALARMS = (Verdict.CHANGED, Verdict.SHIFTED)
-Said = dict[str, Any] | None
+StoredReply = dict[str, Any] | None
 
 
-def due() -> list[int]:
+def bots_due() -> list[int]:
     """Bots that are to be asked again now."""
     lately = CanaryRun.objects.filter(at__gt=timezone.now() - EVERY).values("bot")
     bots = list(Bot.objects.filter(active=True, watched=True).exclude(pk__in=lately))
@@ -44,16 +44,16 @@ def replay(bot_id: int, *, anew: bool = False) -> CanaryRun:
         anew: take the answers as the new measure, whatever they are.
     """
     bot = Bot.objects.get(pk=bot_id)
-    replies, version_id = async_to_sync(_asked)(bot_id)
+    replies, version_id = async_to_sync(_replies)(bot_id)
     answered = sum(reply is not None for reply in replies)
     if answered < FEWEST_ANSWERS:
-        said = f"It answered {answered} of {len(CONTEXTS)} contexts."
+        said = f"It answered {answered} of {len(DRIFT_CONTEXTS)} contexts."
         return CanaryRun.objects.create(
             bot=bot, version_id=version_id, verdict=Verdict.FAILED, said=said, replies=replies
         )
     baseline = None if anew else _baseline(version_id)
     if baseline is None:
-        again, _ = async_to_sync(_asked)(bot_id)
+        again, _ = async_to_sync(_replies)(bot_id)
         return CanaryRun.objects.create(
             bot=bot,
             version_id=version_id,
@@ -63,29 +63,29 @@ def replay(bot_id: int, *, anew: bool = False) -> CanaryRun:
                 one is not None and _text(one) == _text(two) for one, two in zip(replies, again, strict=True)
             ],
         )
-    verdict, said = _judged(baseline, _earlier(baseline), replies)
+    verdict, said = _verdict(baseline, _earlier(baseline), replies)
     return CanaryRun.objects.create(
         bot=bot, version_id=version_id, verdict=verdict, said=said, replies=replies
     )
 
 
-async def _asked(bot_id: int) -> tuple[list[Said], int | None]:
+async def _replies(bot_id: int) -> tuple[list[StoredReply], int | None]:
     """The bot's replies, and the version that gave most of them."""
     slots = asyncio.Semaphore(AT_ONCE)
 
     async def ask(context: Context) -> client.Reply | None:
         async with slots:
             try:
-                return await client.reply(bot_id, context, party="canary")
+                return await client.reply(bot_id, context, tenant="canary")
             except ChatbotError:
                 return None
 
-    replies = await asyncio.gather(*[ask(context) for context in CONTEXTS])
+    replies = await asyncio.gather(*[ask(context) for context in DRIFT_CONTEXTS])
     versions = Counter(reply.version_id for reply in replies if reply)
-    return [_kept(reply) for reply in replies], versions.most_common(1)[0][0] if versions else None
+    return [_stored_reply(reply) for reply in replies], versions.most_common(1)[0][0] if versions else None
 
 
-def _kept(reply: client.Reply | None) -> Said:
+def _stored_reply(reply: client.Reply | None) -> StoredReply:
     if reply is None:
         return None
     response = reply.response
@@ -103,14 +103,14 @@ def _earlier(baseline: CanaryRun) -> list[CanaryRun]:
     return list(since.filter(verdict__in=(Verdict.BASELINE, Verdict.SAME)).order_by("at")[:MOST_EARLIER])
 
 
-def _judged(
-    baseline: CanaryRun, earlier: Collection[CanaryRun], replies: list[Said]
+def _verdict(
+    baseline: CanaryRun, earlier: Collection[CanaryRun], replies: list[StoredReply]
 ) -> tuple[CanaryRun.Verdict, str]:
     changes = changed_answers(
         [_text(reply) for reply in baseline.replies], [_text(reply) for reply in replies], baseline.repeatable
     )
     if changes:
-        return Verdict.CHANGED, _changes_in_words(baseline, changes)
+        return Verdict.CHANGED, _changes_sentence(baseline, changes)
     before = [reply for run in earlier for reply in _sampled(run.replies, baseline.repeatable)]
     now = _sampled(replies, baseline.repeatable)
     shifts = [
@@ -119,11 +119,11 @@ def _judged(
         if (found := shift(measure, _values(before, key), _values(now, key)))
     ]
     if shifts:
-        return Verdict.SHIFTED, " ".join(_shift_in_words(each) for each in shifts)
+        return Verdict.SHIFTED, " ".join(_shift_sentence(each) for each in shifts)
     return Verdict.SAME, ""
 
 
-def _sampled(replies: list[Said], repeatable: list[bool]) -> list[dict[str, Any]]:
+def _sampled(replies: list[StoredReply], repeatable: list[bool]) -> list[dict[str, Any]]:
     return [reply for reply, same in zip(replies, repeatable, strict=True) if reply and not same]
 
 
@@ -133,13 +133,13 @@ def _values(replies: list[dict[str, Any]], key: str) -> list[float]:
     return [reply[key] for reply in replies if reply[key] is not None]
 
 
-def _text(reply: Said) -> str | None:
+def _text(reply: StoredReply) -> str | None:
     return reply["text"] if reply else None
 
 
-def _changes_in_words(baseline: CanaryRun, changes: list[Change]) -> str:
+def _changes_sentence(baseline: CanaryRun, changes: list[Change]) -> str:
     first = changes[0]
-    asked = CONTEXTS[first.number].turns[-1].text
+    asked = DRIFT_CONTEXTS[first.number].turns[-1].text
     return (
         f"{len(changes)} of {sum(baseline.repeatable)} answers differ from those of "
         f"{baseline.at:%-d %B %Y}, though nothing of the version has changed. To “{asked}” it said "
@@ -147,7 +147,7 @@ def _changes_in_words(baseline: CanaryRun, changes: list[Change]) -> str:
     )
 
 
-def _shift_in_words(found: Shift) -> str:
+def _shift_sentence(found: Shift) -> str:
     return (
         f"The {found.measure} has shifted: median {found.before:.4g} before, {found.now:.4g} now "
         f"(p = {found.p:.1g})."

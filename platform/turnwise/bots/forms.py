@@ -18,7 +18,7 @@ from turnwise.accounts.models import User
 from turnwise.bots import composition
 from turnwise.bots.choices import PickedBot, PickedBots, choices_for, named_by, value_of
 from turnwise.bots.models import OPERATED, Bot
-from turnwise.bots.queries import shown_settings
+from turnwise.bots.queries import masked_settings
 from turnwise.bots.services import newest_revision
 
 PREFIX = "setting-"
@@ -108,9 +108,9 @@ class BotForm(forms.Form):
         required = set(schema.get("required", ()))
         for key, each in self._schemas.items():
             self.fields[PREFIX + key] = field_of(each, key in required)
-            self.initial.setdefault(PREFIX + key, self._shown(key))
+            self.initial.setdefault(PREFIX + key, self._initial_value(key))
         if self.picks:
-            self._let_pick()
+            self._add_bot_field()
         if adapter != OPERATED:
             del self.fields["operators"]
         elif bot:
@@ -131,7 +131,7 @@ class BotForm(forms.Form):
     def _names_all(self) -> bool:
         return all(map(composition.is_named, self._inside()))
 
-    def _let_pick(self) -> None:
+    def _add_bot_field(self) -> None:
         assert self.user
         schema, chosen, name = self._schemas[self.inside], self._inside(), PREFIX + self.inside
         sent = self.data.getlist(name) if isinstance(self.data, MultiValueDict) else []
@@ -155,12 +155,12 @@ class BotForm(forms.Form):
         values = [value_of(each) for each in chosen]
         self.initial[name] = values if several else (values or [""])[0]
 
-    def _shown(self, key: str) -> Any:
+    def _initial_value(self, key: str) -> Any:
         """What stands in the field at first. A secret never does."""
         schema = self._schemas[key]
         if is_secret(schema):
             return ""
-        stored = shown_settings(self.bot) if self.bot else {}  # secrets inside a wrapped bot are masked
+        stored = masked_settings(self.bot) if self.bot else {}  # secrets inside a wrapped bot are masked
         return stored.get(key, schema.get("default"))
 
     def settings(self) -> dict[str, Any]:
@@ -208,7 +208,7 @@ class BotForm(forms.Form):
             for problem in error.problems:
                 if PREFIX + problem.field not in marked:
                     name = PREFIX + problem.field.partition(".")[0]
-                    self.add_error(name if name in self.fields else None, self._in_words(problem))
+                    self.add_error(name if name in self.fields else None, self._problem_sentence(problem))
         return cleaned
 
     def _ask_the_adapter(self) -> None:
@@ -227,7 +227,7 @@ class BotForm(forms.Form):
         pinned = composition.pinned(self.adapter, settings, by=self.user, of=self.bot)
         composition.configuration_of(self.adapter, pinned)
 
-    def _in_words(self, problem: Problem) -> str:
+    def _problem_sentence(self, problem: Problem) -> str:
         """Which setting cannot be what it is, and what to give instead."""
         key, *below = problem.field.split(".")
         schema = self._schemas.get(key)
@@ -278,7 +278,7 @@ class BotForm(forms.Form):
         ]
         return folded if len(folded) >= LEAST_FOLDED else ()
 
-    def ask_for_secrets_again(self) -> None:
+    def require_secrets(self) -> None:
         """Say of each secret that was typed that it has to be typed once more: no page ever shows one."""
         for key, schema in self._schemas.items():
             if is_secret(schema) and self.data.get(PREFIX + key) and not self.has_error(PREFIX + key):

@@ -36,7 +36,7 @@ def version_now(bot: Bot) -> BotVersion:
     return version_of(bot, OperatorBot(settings_of(bot)).fingerprint())
 
 
-def come(bot: Bot, operator: User, tab: UUID, *, now: datetime) -> OperatorPresence:
+def open_tab(bot: Bot, operator: User, tab: UUID, *, now: datetime) -> OperatorPresence:
     """Somebody has opened the operator's page, in this tab and from now on in no other.
 
     That they take no new conversations outlives a reload and a broken line, but not a page that was closed:
@@ -51,7 +51,7 @@ def come(bot: Bot, operator: User, tab: UUID, *, now: datetime) -> OperatorPrese
     return presence
 
 
-def there(bot: Bot, operator: User, tab: UUID, *, now: datetime) -> OperatorPresence | None:
+def keep_alive(bot: Bot, operator: User, tab: UUID, *, now: datetime) -> OperatorPresence | None:
     """Note that they are still there; None if they are in another tab by now."""
     own = OperatorPresence.objects.filter(bot=bot, operator=operator, tab=tab)
     return own.first() if own.update(seen_at=now) else None
@@ -62,12 +62,12 @@ def take_new(bot: Bot, operator: User, tab: UUID, wanted: bool) -> None:
     OperatorPresence.objects.filter(bot=bot, operator=operator, tab=tab).update(takes_new=wanted)
 
 
-def gone(bot: Bot, operator: User, tab: UUID) -> None:
+def close_tab(bot: Bot, operator: User, tab: UUID) -> None:
     """The tab was closed."""
     OperatorPresence.objects.filter(bot=bot, operator=operator, tab=tab).update(tab=None)
 
 
-def present(*, now: datetime) -> QuerySet[OperatorPresence]:
+def present_operators(*, now: datetime) -> QuerySet[OperatorPresence]:
     """Those who are at the page of a bot now, and may still operate it."""
     named = Bot.operators.through.objects.filter(bot=OuterRef("bot"), user=OuterRef("operator"))
     may = Exists(named) | Q(bot__owner=F("operator")) | Q(operator__is_superuser=True)

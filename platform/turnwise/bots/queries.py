@@ -22,7 +22,7 @@ from turnwise.bots import composition
 from turnwise.bots.composition import visible_bots as visible_bots  # what pages ask for
 from turnwise.bots.hosting import presence, resident_bots
 from turnwise.bots.models import OUTSIDE, Bot, BotCopy, BotVersion
-from turnwise.bots.search import narrowed
+from turnwise.bots.search import filter_bots
 
 WORDS = {
     "ready": "Ready",
@@ -38,7 +38,7 @@ WORDS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class BotStatus:
     """A bot and how it is now; its newest version in short, where that was asked for."""
 
     bot: Bot
@@ -96,18 +96,18 @@ def _bars(labels: Sequence[str], counts: Sequence[int]) -> list[tuple[str, int, 
     return [(label, n, round(100 * n / highest)) for label, n in zip(labels, counts, strict=False)]
 
 
-def standings(user: User | AnonymousUser) -> list[Standing]:
+def bot_statuses(user: User | AnonymousUser) -> list[BotStatus]:
     """The bots that this person may see."""
-    states = presence.states()
-    return [_standing(bot, states) for bot in visible_bots(user).select_related("owner")]
+    states = presence.bot_states()
+    return [_status(bot, states) for bot in visible_bots(user).select_related("owner")]
 
 
-def standings_of(bots: Sequence[Bot]) -> dict[int, Standing]:
+def statuses_by_key(bots: Sequence[Bot]) -> dict[int, BotStatus]:
     """Of these bots, by their keys, how each is, and its newest version in short if any answered."""
-    states = presence.states(bot.name for bot in bots if bot.active)
+    states = presence.bot_states(bot.name for bot in bots if bot.active)
     newest = BotVersion.objects.filter(bot__in=bots).order_by("bot_id", "-first_seen_at").distinct("bot_id")
     versions = {version.bot_id: version.name for version in newest.defer("details")}
-    return {bot.pk: replace(_standing(bot, states), version=versions.get(bot.pk, "")) for bot in bots}
+    return {bot.pk: replace(_status(bot, states), version=versions.get(bot.pk, "")) for bot in bots}
 
 
 KINDS = {
@@ -128,14 +128,14 @@ class Group:
 
     title: str | Promise
     total: int
-    standings: Sequence[Standing]
+    bot_statuses: Sequence[BotStatus]
 
 
-def listed(user: User | AnonymousUser, sought: str, number: str | None) -> tuple[Page[int], list[Group]]:
+def list_bots(user: User | AnonymousUser, sought: str, number: str | None) -> tuple[Page[int], list[Group]]:
     """A page of the bots that this person may see, by kind and name, narrowed to those with such a name."""
     found = visible_bots(user)
     if sought:
-        found = narrowed(found, sought) | found.filter(owner__username=sought)
+        found = filter_bots(found, sought) | found.filter(owner__username=sought)
     rows = list(found.order_by("name").values_list("pk", "name", "adapter"))
     # Titles are translated whenever they are compared, so they are not: their places are.
     kind_of = {adapter: _TITLES.index(_title(adapter)) for adapter in {adapter for _, _, adapter in rows}}
@@ -143,14 +143,14 @@ def listed(user: User | AnonymousUser, sought: str, number: str | None) -> tuple
     in_order = sorted(rows, key=lambda row: kind_of[row[2]])
     page = Paginator([pk for pk, *_ in in_order], PER_PAGE).get_page(number)
     bots = Bot.objects.select_related("owner").in_bulk(list(page))
-    states = presence.states(bot.name for bot in bots.values() if bot.active)
-    groups = by_kind([_standing(bots[pk], states) for pk in page if pk in bots])
+    states = presence.bot_states(bot.name for bot in bots.values() if bot.active)
+    groups = group_by_kind([_status(bots[pk], states) for pk in page if pk in bots])
     return page, [Group(title, totals[_TITLES.index(title)], standings) for title, standings in groups]
 
 
-def by_kind(found: Sequence[Standing]) -> list[tuple[str | Promise, list[Standing]]]:
+def group_by_kind(found: Sequence[BotStatus]) -> list[tuple[str | Promise, list[BotStatus]]]:
     """The same under the titles of their kinds, in the order of the latter."""
-    groups: dict[str | Promise, list[Standing]] = {title: [] for title in _TITLES}
+    groups: dict[str | Promise, list[BotStatus]] = {title: [] for title in _TITLES}
     for each in found:
         groups[_title(each.bot.adapter)].append(each)
     return [(title, rows) for title, rows in groups.items() if rows]
@@ -165,7 +165,7 @@ def _title(adapter: str) -> str | Promise:
         return KINDS[Kind.MODEL]
 
 
-def draws(bot: Bot) -> bool:
+def can_sample(bot: Bot) -> bool:
     """Whether the bot samples and ranks, so that it can be asked with another N and T."""
     try:
         configuration = composition.configuration_of(bot.adapter, bot.configuration)
@@ -174,19 +174,19 @@ def draws(bot: Bot) -> bool:
         return False
 
 
-def standing(bot: Bot) -> Standing:
+def bot_status(bot: Bot) -> BotStatus:
     """How the bot is; one registered or changed moments ago is on its way to whoever hosts bots."""
-    found = _standing(bot, presence.states([bot.name] if bot.active else []))
+    found = _status(bot, presence.bot_states([bot.name] if bot.active else []))
     if (
         found.state == "not hosted"
-        and bot.revisions.filter(made_at__gt=Now() - presence.TAKEN_UP_WITHIN).exists()
+        and bot.revisions.filter(made_at__gt=Now() - presence.LOADED_WITHIN).exists()
     ):
         return replace(found, state="loading")
     return found
 
 
-def _standing(bot: Bot, states: Mapping[str, str]) -> Standing:
-    return Standing(bot, "elsewhere" if bot.is_outside else states.get(bot.name, "off"))
+def _status(bot: Bot, states: Mapping[str, str]) -> BotStatus:
+    return BotStatus(bot, "elsewhere" if bot.is_outside else states.get(bot.name, "off"))
 
 
 def copies(bot: Bot, *, in_full: bool) -> list[CopyHealth]:
@@ -203,7 +203,7 @@ def copies(bot: Bot, *, in_full: bool) -> list[CopyHealth]:
     ]
 
 
-def coming(bot: Bot) -> str:
+def next_step_sentence(bot: Bot) -> str:
     """What happens next to a bot that was just registered or switched on."""
     if bot.is_operated:
         return "People are admitted as soon as somebody is at its operator's page."
@@ -222,22 +222,22 @@ def changeable_by(user: User | AnonymousUser) -> QuerySet[Bot]:
     return visible_to(user, Bot.objects.exclude(adapter=OUTSIDE), owner="owner")
 
 
-def readable(settings: dict[str, Any]) -> dict[str, str]:
+def format_settings(settings: dict[str, Any]) -> dict[str, str]:
     """Settings as a page shows them."""
-    return {key: _readable(value) for key, value in settings.items()}
+    return {key: _format_setting(value) for key, value in settings.items()}
 
 
-def _readable(value: Any) -> str:
+def _format_setting(value: Any) -> str:
     if value in (None, "", [], {}):
         return "not set"
     if isinstance(value, list) and all(map(composition.is_named, value)):
-        return ", ".join(map(_readable, value))
+        return ", ".join(map(_format_setting, value))
     if composition.is_named(value):
         return f"{value['registered']} v{value['revision']}"
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def shown_settings(bot: Bot) -> dict[str, Any]:
+def masked_settings(bot: Bot) -> dict[str, Any]:
     """A bot's configuration with defaults filled in and secrets masked, for people to read."""
     try:
         return composition.configuration_of(bot.adapter, bot.configuration).model_dump(mode="json")

@@ -26,12 +26,12 @@ class Offered:
     unlisted: int
 
 
-def narrowed(bots: QuerySet[Bot], sought: str) -> QuerySet[Bot]:
+def filter_bots(bots: QuerySet[Bot], sought: str) -> QuerySet[Bot]:
     """Those with this in their title or name."""
     return bots.filter(Q(title__icontains=sought) | Q(name__icontains=sought)) if sought else bots
 
 
-def likeliest(
+def offer_bots(
     bots: QuerySet[Bot], user: User, *, chosen: Q | None = None, most: int = MOST_OFFERED
 ) -> Offered:
     """Of these bots so many: those that the user's newest studies have, their own, the newest; all chosen."""
@@ -49,7 +49,7 @@ def likeliest(
     return Offered(listed, max(0, among.count() - len(listed)))
 
 
-def named(bots: QuerySet[Bot], names: Iterable[str]) -> list[Bot]:
+def bots_named(bots: QuerySet[Bot], names: Iterable[str]) -> list[Bot]:
     """These bots by name.
 
     Raises:
@@ -64,7 +64,7 @@ def named(bots: QuerySet[Bot], names: Iterable[str]) -> list[Bot]:
     return [found[name] for name in wanted]
 
 
-def typed_in(data: Any, field: str) -> list[str]:
+def typed_names(data: Any, field: str) -> list[str]:
     """The names that somebody wrote beside a field instead of finding the bots."""
     return [name.strip() for name in data.get(f"{field}-other", "")[:2000].split(",") if name.strip()]
 
@@ -84,7 +84,7 @@ class BotSelect(forms.Select):
 
     @override
     def value_from_datadict(self, data: Any, files: Any, name: str) -> Any:
-        self.typed = ", ".join(typed_in(data, name))
+        self.typed = ", ".join(typed_names(data, name))
         return self.typed or super().value_from_datadict(data, files, name)
 
 
@@ -97,7 +97,7 @@ class BotTicks(forms.CheckboxSelectMultiple):
 
     @override
     def value_from_datadict(self, data: Any, files: Any, name: str) -> list[str]:
-        typed = typed_in(data, name)
+        typed = typed_names(data, name)
         self.typed = ", ".join(typed)
         return [*super().value_from_datadict(data, files, name), *typed]
 
@@ -112,7 +112,7 @@ class BotField(forms.ModelChoiceField[Bot]):
         super().__init__(bots, empty_label=None, **kwargs)
         given = [str(each) for each in chosen if each]
         keys = [int(each) for each in given if each.isascii() and each.isdecimal() and len(each) < 10]
-        found = likeliest(bots, user, chosen=Q(pk__in=keys) | Q(name__in=given))
+        found = offer_bots(bots, user, chosen=Q(pk__in=keys) | Q(name__in=given))
         self.widget.choices = [(bot.pk, self.label_from_instance(bot)) for bot in found.bots]
         self.widget.unlisted = found.unlisted
 
@@ -120,5 +120,5 @@ class BotField(forms.ModelChoiceField[Bot]):
     def to_python(self, value: Any) -> Bot | None:
         if isinstance(value, str) and value and not value.isdecimal():
             assert self.queryset is not None
-            return named(self.queryset, [value])[0]
+            return bots_named(self.queryset, [value])[0]
         return super().to_python(value)

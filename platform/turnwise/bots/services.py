@@ -158,7 +158,7 @@ def set_watched(bot_id: int, watched: bool) -> None:
     Bot.objects.filter(pk=bot_id).update(watched=watched)
 
 
-def note_memory(bot: Bot, memory_bytes: int) -> None:
+def record_memory(bot: Bot, memory_bytes: int) -> None:
     """Remember how much memory the bot took, so that the next load can be refused before it starts."""
     bot.memory_bytes = memory_bytes
     Bot.objects.filter(pk=bot.pk).update(memory_bytes=memory_bytes)

@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from chatbots.base import Context
 from chatbots.errors import ChatbotError
 from chatbots.hosting.response_checks import is_blank
-from turnwise.accounts.limits import one_at_once_of
+from turnwise.accounts.limits import limit_concurrency
 from turnwise.accounts.models import User
 from turnwise.bots.hosting import client
 from turnwise.bots.models import Bot, BotVersion
@@ -66,11 +66,11 @@ def reply(bot: Bot, context: Context, *, to: User) -> client.Reply:
         chatbots.errors.ChatbotError: it does not answer.
         turnwise.accounts.limits.TooManyAtOnceError: this person waits for enough replies already.
     """
-    with one_at_once_of(MOST_AT_ONCE, "trial", to.pk):
-        return async_to_sync(client.reply)(bot.pk, context, party="trial")
+    with limit_concurrency(MOST_AT_ONCE, "trial", to.pk):
+        return async_to_sync(client.reply)(bot.pk, context, tenant="trial")
 
 
-def shown(reply: client.Reply) -> dict[str, Any]:
+def reply_json(reply: client.Reply) -> dict[str, Any]:
     response = reply.response
     return {
         "text": response.text,
@@ -91,7 +91,7 @@ MOST_SHOWN = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class Greeting:
     """What a bot did when it was greeted.
 
     Attributes:
@@ -107,22 +107,22 @@ class Tried:
     says: str
 
 
-def tried(bots: Sequence[Bot]) -> list[Tried]:
+def greet_bots(bots: Sequence[Bot]) -> list[Greeting]:
     """Greet all of them at once, and wait for each at most `LONGEST_SECONDS`."""
-    return async_to_sync(_tried)(bots)
+    return async_to_sync(_greet_bots)(bots)
 
 
-async def _tried(bots: Sequence[Bot]) -> list[Tried]:
-    return list(await asyncio.gather(*[_greeted(bot) for bot in bots]))
+async def _greet_bots(bots: Sequence[Bot]) -> list[Greeting]:
+    return list(await asyncio.gather(*[_greet(bot) for bot in bots]))
 
 
-async def _greeted(bot: Bot) -> Tried:
+async def _greet(bot: Bot) -> Greeting:
     if bot.is_operated:
         says = _("A person answers. People are admitted while somebody is at its operator's page.")
-        return Tried(bot, True, 0.0, says)
+        return Greeting(bot, True, 0.0, says)
     context, began = Context.from_texts([GREETING], None), time.monotonic()
     try:
-        reply = await client.reply(bot.pk, context, party="opening", deadline=LONGEST_SECONDS)
+        reply = await client.reply(bot.pk, context, tenant="opening", deadline=LONGEST_SECONDS)
     except ChatbotError as error:
-        return Tried(bot, False, time.monotonic() - began, str(error)[:MOST_SHOWN])
-    return Tried(bot, True, time.monotonic() - began, reply.response.text[:MOST_SHOWN])
+        return Greeting(bot, False, time.monotonic() - began, str(error)[:MOST_SHOWN])
+    return Greeting(bot, True, time.monotonic() - began, reply.response.text[:MOST_SHOWN])

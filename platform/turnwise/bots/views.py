@@ -31,7 +31,7 @@ MOST_ASKED = trial.MOST_AT_ONCE
 @require_safe
 def bots(request: HttpRequest) -> HttpResponse:
     sought = request.GET.get("find", "").strip()[:120]
-    page, groups = queries.listed(request.user, sought, request.GET.get("page"))
+    page, groups = queries.list_bots(request.user, sought, request.GET.get("page"))
     shown = {
         "page": page,
         "groups": groups,
@@ -49,13 +49,13 @@ def bot(request: HttpRequest, name: str) -> HttpResponse:
     may_change = queries.changeable_by(request.user).filter(pk=found.pk).exists()
     context = {
         "bot": found,
-        "standing": queries.standing(found),
+        "standing": queries.bot_status(found),
         "copies": queries.copies(found, in_full=may_change),
-        "settings": queries.readable(queries.shown_settings(found)),
+        "settings": queries.format_settings(queries.masked_settings(found)),
         "revisions": found.revisions.select_related("made_by"),
         "versions": found.versions.order_by("-first_seen_at")[:20],
         "studies": found.study_bots.count(),
-        "draws": queries.draws(found),
+        "draws": queries.can_sample(found),
         "has_history": visible_to(request.user, Bot.objects.all(), owner="study_bots__study__owner")
         .filter(pk=found.pk)
         .exists(),
@@ -106,7 +106,7 @@ def new(request: AuthenticatedHttpRequest, adapter: str) -> HttpResponse:
             messages.success(
                 request,
                 _("“%(title)s” is registered. %(value)s")
-                % {"title": saved.title, "value": queries.coming(saved)},
+                % {"title": saved.title, "value": queries.next_step_sentence(saved)},
             )
             return redirect(saved)
     return _form(request, form)
@@ -143,7 +143,7 @@ def _of(request: HttpRequest) -> dict[str, Any]:
 
 def _form(request: HttpRequest, form: BotForm) -> HttpResponse:
     if form.errors:
-        form.ask_for_secrets_again()
+        form.require_secrets()
     context = {"form": form, "bot": form.bot, "adapter": REGISTRY.describe(form.adapter)}
     return render(request, "bots/form.html", context, status=422 if form.errors else 200)
 
@@ -156,7 +156,7 @@ def set_active(request: HttpRequest, name: str) -> HttpResponse:
     services.set_active(found.pk, active)
     if active:
         said = _("“%(title)s” is switched on. %(value)s")
-        messages.success(request, said % {"title": found.title, "value": queries.coming(found)})
+        messages.success(request, said % {"title": found.title, "value": queries.next_step_sentence(found)})
     else:
         messages.success(request, _switched_off(found))
     return redirect(found)
@@ -197,12 +197,12 @@ def watch(request: HttpRequest, name: str) -> HttpResponse:
 @require_safe
 def try_out(request: HttpRequest, name: str) -> HttpResponse:
     found = get_object_or_404(queries.visible_bots(request.user), name=name)
-    return render(request, "bots/try.html", {"bot": found, "standing": queries.standing(found)})
+    return render(request, "bots/try.html", {"bot": found, "standing": queries.bot_status(found)})
 
 
 @login_required
 @require_safe
-def found(request: AuthenticatedHttpRequest) -> JsonResponse:
+def find(request: AuthenticatedHttpRequest) -> JsonResponse:
     """Bots with such a name, for forms that do not list all."""
     if too_often(request, "find-bots", rate="240/m", key="user"):
         return JsonResponse({"error": _("More than 240 searches in a minute. Wait a little.")}, status=429)
@@ -210,7 +210,7 @@ def found(request: AuthenticatedHttpRequest) -> JsonResponse:
     if request.GET.get("operated") == "no":
         active = active.exclude(adapter=OPERATED)
     sought = request.GET.get("find", "").strip()[: search.LONGEST_SOUGHT]
-    offered = search.likeliest(search.narrowed(active, sought), request.user, most=search.MOST_FOUND)
+    offered = search.offer_bots(search.filter_bots(active, sought), request.user, most=search.MOST_FOUND)
     rows = [{"pk": bot.pk, "name": bot.name, "title": bot.title} for bot in offered.bots]
     return JsonResponse({"bots": rows, "unlisted": offered.unlisted})
 
@@ -219,7 +219,7 @@ def found(request: AuthenticatedHttpRequest) -> JsonResponse:
 @require_safe
 def side_by_side(request: AuthenticatedHttpRequest) -> HttpResponse:
     """Several bots that are asked the same; each is asked by `try_reply`, as on its own page."""
-    names = list(dict.fromkeys([*request.GET.getlist("bot"), *search.typed_in(request.GET, "bot")]))
+    names = list(dict.fromkeys([*request.GET.getlist("bot"), *search.typed_names(request.GET, "bot")]))
     active = queries.visible_bots(request.user).filter(active=True)
     chosen = {bot.name: bot for bot in active.filter(name__in=names[: 2 * MOST_ASKED])}
     unknown = [name for name in names if name not in chosen]
@@ -234,12 +234,12 @@ def side_by_side(request: AuthenticatedHttpRequest) -> HttpResponse:
         }
     elif len(names) == 1:
         refused = _("Tick a second bot to ask both the same.")
-    offered = search.likeliest(active, request.user, chosen=Q(name__in=chosen))
-    states = presence.states(bot.name for bot in offered.bots)
+    offered = search.offer_bots(active, request.user, chosen=Q(name__in=chosen))
+    states = presence.bot_states(bot.name for bot in offered.bots)
     shown = {
         "bots": [] if refused else [chosen[name] for name in names],
-        "offered": queries.by_kind(
-            [queries.Standing(bot, states.get(bot.name, "off")) for bot in offered.bots]
+        "offered": queries.group_by_kind(
+            [queries.BotStatus(bot, states.get(bot.name, "off")) for bot in offered.bots]
         ),
         "unlisted": offered.unlisted,
         "ticked": names,
@@ -258,7 +258,7 @@ def try_reply(request: AuthenticatedHttpRequest, name: str) -> JsonResponse:
         return JsonResponse({"error": "More than 120 messages in a minute. Wait a little."}, status=429)
     try:
         context = trial.context_of(_json(request))
-        return JsonResponse(trial.shown(trial.reply(found, context, to=request.user)))
+        return JsonResponse(trial.reply_json(trial.reply(found, context, to=request.user)))
     except TooManyAtOnceError:
         return JsonResponse({"error": trial.TOO_MANY}, status=429)
     except trial.UnusableError as error:

@@ -25,7 +25,7 @@ LARGEST_BATCH = 100
 # A row that somebody else holds must not hold up the whole batch for long: without it the others go
 # on, and it waits on a thread as long as any step may (settings.DATABASES).
 OPTIONS = "-c lock_timeout=500ms -c statement_timeout=10s"
-PATIENCE_SECONDS = 15.0  # more than the statement_timeout: the server has given up by then
+TIMEOUT_SECONDS = 15.0  # more than the statement_timeout: the server has given up by then
 
 Values = dict[str, Any]  # by parameter, as JSON can carry them
 
@@ -57,7 +57,7 @@ class BatchedStep:
             f"SELECT number, result.* FROM ROWS FROM (jsonb_to_recordset({{}}) AS ({columns}))"
             f" WITH ORDINALITY AS step ({names}, number) CROSS JOIN LATERAL {function}({names}) AS result"
         )
-        self._lanes: dict[asyncio.AbstractEventLoop, _Lane] = {}
+        self._queues: dict[asyncio.AbstractEventLoop, _BatchQueue] = {}
         _steps.append(self)
 
     async def row(self, **values: Any) -> Row | None:
@@ -67,7 +67,7 @@ class BatchedStep:
             django.db.Error: this step failed, whatever became of those that shared its batch.
         """
         try:
-            row = await self._lane().row(values)
+            row = await self._queue().row(values)
         except BatchFailedError:
             return await in_database(partial(self.row_alone, **values))
         return None if row[1] is None else row[1:]
@@ -79,21 +79,21 @@ class BatchedStep:
             row: Row = cursor.fetchone()
         return None if row[1] is None else row[1:]
 
-    def _lane(self) -> "_Lane":
+    def _queue(self) -> "_BatchQueue":
         loop = asyncio.get_running_loop()
-        lane = self._lanes.get(loop)
-        if lane is None:
+        queue = self._queues.get(loop)
+        if queue is None:
             close_connections(of_closed_loops_only=True)
-            lane = self._lanes[loop] = _Lane(self._statement.format("$1"), self._options)
-        return lane
+            queue = self._queues[loop] = _BatchQueue(self._statement.format("$1"), self._options)
+        return queue
 
     def close(self, *, of_closed_loops_only: bool) -> None:
-        for loop in list(self._lanes):
+        for loop in list(self._queues):
             if loop.is_closed() or not of_closed_loops_only:
-                self._lanes.pop(loop).close()
+                self._queues.pop(loop).close()
 
 
-class _Lane:
+class _BatchQueue:
     """One kind of step in one event loop: those that wait, and the connection of the batch under way."""
 
     def __init__(self, statement: str, options: str) -> None:
@@ -108,18 +108,18 @@ class _Lane:
         row: asyncio.Future[Row] = loop.create_future()
         self._waiting.append((values, row))
         if self._work is None:
-            self._work = loop.create_task(self._carry_out_all())
+            self._work = loop.create_task(self._drain())
         return row
 
     def close(self) -> None:
         if self._connection:
             self._connection.close()
 
-    async def _carry_out_all(self) -> None:
+    async def _drain(self) -> None:
         try:
             while self._waiting:
                 if batch := self._next_batch():
-                    await self._carry_out(batch)
+                    await self._execute(batch)
         finally:
             self._work = None
 
@@ -127,12 +127,12 @@ class _Lane:
         """Take the next steps off the queue; the list is empty if all of their callers were cancelled."""
         taken = [self._waiting.popleft() for _ in range(min(LARGEST_BATCH, len(self._waiting)))]
         batch = [(values, row) for values, row in taken if not row.done()]  # some callers have gone
-        batch.sort(key=_first_locked)
+        batch.sort(key=_lock_key)
         return batch
 
-    async def _carry_out(self, batch: list[tuple[Values, asyncio.Future[Row]]]) -> None:
+    async def _execute(self, batch: list[tuple[Values, asyncio.Future[Row]]]) -> None:
         try:
-            async with asyncio.timeout(PATIENCE_SECONDS):
+            async with asyncio.timeout(TIMEOUT_SECONDS):
                 connection = await self._live_connection()
                 given = as_json([values for values, _ in batch])
                 rows = await connection.rows("EXECUTE step (%s)", (given,))
@@ -156,7 +156,7 @@ class _Lane:
         return self._connection
 
 
-def _first_locked(step: tuple[Values, asyncio.Future[Row]]) -> int:
+def _lock_key(step: tuple[Values, asyncio.Future[Row]]) -> int:
     row: int = next(iter(step[0].values()))
     return row
 

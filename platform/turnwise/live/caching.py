@@ -9,17 +9,17 @@ from typing import Any
 from django.core.cache import cache
 from redis.exceptions import RedisError
 
-KEPT_SECONDS = 3600
+CACHE_SECONDS = 3600
 log = logging.getLogger(__name__)
 
 
-def key_of(*parts: Any) -> str:
+def cache_key(*parts: Any) -> str:
     """A name for these values, which JSON can hold; another for any others."""
     canonical = json.dumps(parts, sort_keys=True, separators=(",", ":"))
     return "remembered." + hashlib.sha256(canonical.encode()).hexdigest()
 
 
-def remembered(key: str, compute: Callable[[], Any], *, seconds: int = KEPT_SECONDS) -> Any:
+def cached(key: str, compute: Callable[[], Any], *, seconds: int = CACHE_SECONDS) -> Any:
     """The value computed for this key before, or now; without Redis it is computed every time.
 
     Fewer `seconds` are for what the key does not tell all of.

@@ -20,7 +20,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 
-class Allowance:
+class RateLimit:
     """Spent one by one, and regained with time."""
 
     __slots__ = ("_at", "_left", "_most", "_per_second")
@@ -45,7 +45,7 @@ _PACKED = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")
 _WIDE = (b"\xff\xfe", b"\xfe\xff")
 
 
-def why_no_text(data: bytes) -> str:
+def why_not_text(data: bytes) -> str:
     """What a file is that spreadsheets save and that is no UTF-8, and what to do; empty: nothing of that."""
     if data.startswith(_PACKED):
         return _(

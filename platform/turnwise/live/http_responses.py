@@ -36,10 +36,10 @@ def answers(out: Any, *errors: int, status: int = 200, has_body: bool = False) -
 
 T = TypeVar("T", str, bytes)
 
-ENOUGH = 64 * 1024  # characters or bytes
+CHUNK_SIZE = 64 * 1024  # characters or bytes
 
 
-class InThreads(Generic[T]):
+class ThreadedChunks(Generic[T]):
     """The chunks for an ASGI response, which would otherwise collect all of them before sending the first.
 
     Django closes it in the thread of the request, where the transaction of an export that was broken off
@@ -62,7 +62,7 @@ class InThreads(Generic[T]):
         """Chunks for one message: a thread and a message for every line would cost more than the lines."""
         found: list[T] = []
         size = 0
-        while size < ENOUGH and (chunk := next(self._chunks, None)) is not None:
+        while size < CHUNK_SIZE and (chunk := next(self._chunks, None)) is not None:
             found.append(chunk)
             size += len(chunk)
         return found[0][:0].join(found) if found else None
@@ -75,7 +75,7 @@ def attachment(
     request: HttpRequest, chunks: Generator[T], content_type: str, name: str
 ) -> StreamingHttpResponse:
     """A file that the browser saves under this name."""
-    body = InThreads(chunks) if isinstance(request, ASGIRequest) else chunks
+    body = ThreadedChunks(chunks) if isinstance(request, ASGIRequest) else chunks
     response = StreamingHttpResponse(body, content_type=content_type)
     response["Content-Disposition"] = f'attachment; filename="{name}"'
     return response

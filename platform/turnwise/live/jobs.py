@@ -23,7 +23,7 @@ from redis.exceptions import RedisError
 from chatbots.errors import ChatbotError, last_line
 
 
-def why_ended(error: BaseException) -> str:
+def describe_failure(error: BaseException) -> str:
     """In a sentence, for whoever waits for the work: of a bot what its error says, else where to look."""
     if isinstance(error, ChatbotError):
         return last_line(error)
@@ -54,7 +54,7 @@ def is_sent(send: Callable[[], object]) -> bool:
     return True
 
 
-def send_or_tell(request: HttpRequest, send: Callable[[], object]) -> None:
+def send_or_warn(request: HttpRequest, send: Callable[[], object]) -> None:
     """Send a job for something that is stored; the timer sends it if the queue does not take it now."""
     if not is_sent(send):
         messages.warning(request, STARTS_LATER)
@@ -66,7 +66,7 @@ SELF_PLAY, AUDITS, WAITING, IMPORTS, BUNDLES = 7305, 7306, 7307, 7308, 7309
 
 
 @contextmanager
-def only_here(kind: int, pk: int) -> Iterator[bool]:
+def exclusive_lock(kind: int, pk: int) -> Iterator[bool]:
     """Hold the lock of a report or a run, on a connection of its own; it falls with the process that held it.
 
     Yields:
@@ -85,8 +85,8 @@ def only_here(kind: int, pk: int) -> Iterator[bool]:
         connection.close()
 
 
-def is_worked_on(kind: int, pk: int) -> bool:
-    with only_here(kind, pk) as free:
+def is_locked(kind: int, pk: int) -> bool:
+    with exclusive_lock(kind, pk) as free:
         return not free
 
 
@@ -97,7 +97,7 @@ SENDING_SECONDS = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Slices:
+class ChunkedJob:
     """The slices of one kind of work.
 
     Attributes:
@@ -114,7 +114,7 @@ class Slices:
         Raises:
             kombu.exceptions.OperationalError, redis.exceptions.RedisError: the queue did not take the job.
         """
-        key = self._on_its_way(pk)
+        key = self._pending_key(pk)
         if not cache.add(key, True, timeout=SENDING_SECONDS):
             return False
         try:
@@ -127,13 +127,13 @@ class Slices:
             cache.touch(key, LOST_AFTER_SECONDS)
         return True
 
-    def arrived(self, pk: int) -> None:
+    def mark_received(self, pk: int) -> None:
         """The message is there: the next one may be sent."""
-        cache.delete(self._on_its_way(pk))
+        cache.delete(self._pending_key(pk))
 
-    def send_if_left(self, pk: int, job: "Task[[int], None]") -> bool:
+    def send_if_abandoned(self, pk: int, job: "Task[[int], None]") -> bool:
         """Send a row that nobody works on and no message is under way for: its process has died."""
-        return not is_worked_on(self.lock, pk) and self.send(pk, job)
+        return not is_locked(self.lock, pk) and self.send(pk, job)
 
-    def _on_its_way(self, pk: int) -> str:
+    def _pending_key(self, pk: int) -> str:
         return f"{self.name}.{pk}.on_its_way"

@@ -35,11 +35,11 @@ PROBE_SECONDS = 2.0
 SILENCE_SECONDS = 6.0
 PAUSE_SECONDS = 0.2
 # What may wait for a Redis that takes nothing just now; beyond it the oldest are lost.
-MOST_WAITING = 10_000
-EVERYBODY = "turnwise.everybody"
+OUTBOX_SIZE = 10_000
+BROADCAST_CHANNEL = "turnwise.everybody"
 
 
-class SteadyLayer:
+class RedisPubSubLayer:
     """A Channels layer, as `CHANNEL_LAYERS` names it: one `LoopLayer` for each event loop."""
 
     def __init__(self, address: str) -> None:
@@ -83,10 +83,10 @@ class SteadyLayer:
         return any(layer.is_cut_off for loop, layer in list(self._layers.items()) if loop.is_running())
 
 
-def of_process() -> SteadyLayer:
+def process_layer() -> RedisPubSubLayer:
     """The one that the settings name."""
     layer = get_channel_layer()
-    assert isinstance(layer, SteadyLayer)
+    assert isinstance(layer, RedisPubSubLayer)
     return layer
 
 
@@ -99,11 +99,11 @@ class LoopLayer:
         self._name = f"turnwise.{uuid4().hex}"
         self._queues: dict[str, asyncio.Queue[Message]] = {}
         self._address = address
-        self._outbox: deque[tuple[str, Message]] = deque(maxlen=MOST_WAITING)
+        self._outbox: deque[tuple[str, Message]] = deque(maxlen=OUTBOX_SIZE)
         self._has_mail = asyncio.Event()
         self._tried = asyncio.Event()
         self._is_up = asyncio.Event()
-        self._line = asyncio.get_running_loop().create_task(self._keep_line())
+        self._line = asyncio.get_running_loop().create_task(self._keep_connected())
 
     def new_channel(self, prefix: str) -> str:
         """A channel of this process; its name says where it is."""
@@ -128,7 +128,7 @@ class LoopLayer:
 
     def send_to_group(self, group: str, message: Message) -> None:
         self._deliver_to_group(group, message)
-        self._post(EVERYBODY, {"from": self._name, "group": group, "message": message})
+        self._post(BROADCAST_CHANNEL, {"from": self._name, "group": group, "message": message})
 
     def leave(self, group: str, channel: str) -> None:
         members = self.groups.get(group, set())
@@ -156,26 +156,26 @@ class LoopLayer:
         for channel in list(self.groups.get(group, ())):
             self._deliver(channel, message)
 
-    def _post(self, to: str, parcel: Message) -> None:
+    def _post(self, to: str, envelope: Message) -> None:
         if self._is_up.is_set() or not self._tried.is_set():
-            self._outbox.append((to, parcel))
+            self._outbox.append((to, envelope))
             self._has_mail.set()
 
-    async def _keep_line(self) -> None:
+    async def _keep_connected(self) -> None:
         """Connect, again and again."""
         while True:
             try:
-                await self._hold_line()
+                await self._run_connection()
             except (RedisError, OSError, TimeoutError, ValueError) as error:
                 said = str(error) or type(error).__name__
                 log.warning("No line to other processes over Redis (%s). It is tried again.", said)
             self._is_up.clear()
             self._outbox.clear()
             self._tried.set()
-            _heed_cancellation()
+            _raise_if_cancelled()
             await asyncio.sleep(PAUSE_SECONDS)
 
-    async def _hold_line(self) -> None:
+    async def _run_connection(self) -> None:
         """Until it breaks or goes silent."""
         client = redis.asyncio.Redis.from_url(
             self._address,
@@ -184,16 +184,18 @@ class LoopLayer:
             retry=Retry(NoBackoff(), 0),  # a line that is mended behind our back may have lost messages
         )
         async with client, client.pubsub() as incoming:
-            await incoming.subscribe(self._name, EVERYBODY)
-            _heed_cancellation()
+            await incoming.subscribe(self._name, BROADCAST_CHANNEL)
+            _raise_if_cancelled()
             try:
-                await self._until_broken(client, incoming)
+                await self._run_until_broken(client, incoming)
             finally:
                 # Said politely, `aclose` would wait for an answer on a line that may be dead.
                 await client.connection_pool.disconnect()
 
-    async def _until_broken(self, client: redis.asyncio.Redis, incoming: redis.asyncio.client.PubSub) -> None:
-        steps = (self._hear(incoming), self._speak(client), self._probe())
+    async def _run_until_broken(
+        self, client: redis.asyncio.Redis, incoming: redis.asyncio.client.PubSub
+    ) -> None:
+        steps = (self._receive_loop(incoming), self._send_loop(client), self._probe_loop())
         tasks = [asyncio.ensure_future(step) for step in steps]
         try:
             await asyncio.gather(*tasks)
@@ -202,24 +204,24 @@ class LoopLayer:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _hear(self, incoming: redis.asyncio.client.PubSub) -> None:
+    async def _receive_loop(self, incoming: redis.asyncio.client.PubSub) -> None:
         while True:
             async with asyncio.timeout(SILENCE_SECONDS):
                 heard = await incoming.get_message(ignore_subscribe_messages=True, timeout=None)
-            _heed_cancellation()
+            _raise_if_cancelled()
             if heard is not None:
-                self._open(json.loads(heard["data"]))
+                self._dispatch(json.loads(heard["data"]))
 
-    def _open(self, parcel: Message) -> None:
-        if "group" in parcel:
-            if parcel["from"] != self._name:
-                self._deliver_to_group(parcel["group"], parcel["message"])
-        elif "channel" in parcel:
-            self._deliver(parcel["channel"], parcel["message"])
+    def _dispatch(self, envelope: Message) -> None:
+        if "group" in envelope:
+            if envelope["from"] != self._name:
+                self._deliver_to_group(envelope["group"], envelope["message"])
+        elif "channel" in envelope:
+            self._deliver(envelope["channel"], envelope["message"])
         elif not self._is_up.is_set():
-            self._connected()
+            self._mark_connected()
 
-    def _connected(self) -> None:
+    def _mark_connected(self) -> None:
         """Our first probe came back. After an outage, whatever others told meanwhile has passed us by."""
         was_down = self._tried.is_set()
         self._is_up.set()
@@ -229,32 +231,32 @@ class LoopLayer:
             for group in list(self.groups):
                 self._deliver_to_group(group, {"type": "layer.restored"})
 
-    async def _speak(self, client: redis.asyncio.Redis) -> None:
+    async def _send_loop(self, client: redis.asyncio.Redis) -> None:
         while True:
             await self._has_mail.wait()
             self._has_mail.clear()
-            parcels, self._outbox = self._outbox, deque(maxlen=MOST_WAITING)
+            envelopes, self._outbox = self._outbox, deque(maxlen=OUTBOX_SIZE)
             async with asyncio.timeout(SILENCE_SECONDS), client.pipeline(transaction=False) as batch:
-                for to, parcel in parcels:
-                    batch.publish(to, as_json(parcel))
+                for to, envelope in envelopes:
+                    batch.publish(to, as_json(envelope))
                 heard_by = await batch.execute()
-            _heed_cancellation()
-            for (_, parcel), listeners in zip(parcels, heard_by, strict=True):
-                if not listeners and "channel" in parcel:
-                    self._give_back(parcel)
+            _raise_if_cancelled()
+            for (_, envelope), listeners in zip(envelopes, heard_by, strict=True):
+                if not listeners and "channel" in envelope:
+                    self._report_no_receiver(envelope)
 
-    def _give_back(self, parcel: Message) -> None:
-        reply_to = parcel["message"].get("reply_to", "")
-        self._deliver(reply_to, {"type": "layer.nobody", "channel": parcel["channel"]})
+    def _report_no_receiver(self, envelope: Message) -> None:
+        reply_to = envelope["message"].get("reply_to", "")
+        self._deliver(reply_to, {"type": "layer.nobody", "channel": envelope["channel"]})
 
-    async def _probe(self) -> None:
+    async def _probe_loop(self) -> None:
         while True:
             self._outbox.append((self._name, {}))
             self._has_mail.set()
             await asyncio.sleep(PROBE_SECONDS)
 
 
-def _heed_cancellation() -> None:
+def _raise_if_cancelled() -> None:
     """End here if this task was told to: redis-py uses `wait_for`, which may forget that on Python 3.11."""
     task = asyncio.current_task()
     if task and task.cancelling():

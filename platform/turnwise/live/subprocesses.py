@@ -30,7 +30,7 @@ def shape_of(*kinds: type[Any]) -> str:
 NEW_OBJECTS, LOOKS, LONGER_LOOKS = 10_000, 5, 5
 
 
-def spare_the_collector() -> None:
+def tune_garbage_collection() -> None:
     """Keep Python from searching all that was loaded, again and again, for garbage that is not there.
 
     It took a third of the processor time of a busy server, and every caller waited meanwhile; of a large
@@ -42,10 +42,10 @@ def spare_the_collector() -> None:
     gc.set_threshold(NEW_OBJECTS, LOOKS, LONGER_LOOKS)
 
 
-PATIENCE_SECONDS = 60
+TIMEOUT_SECONDS = 60
 
 
-def python(*arguments: str) -> list[str]:
+def python_command(*arguments: str) -> list[str]:
     """The command that runs Python as this process does; inside a server that embeds it, too."""
     ours = Path(sys.prefix, "bin", "python")
     return [str(ours) if ours.exists() else sys.executable, *arguments]
@@ -55,28 +55,28 @@ def environment() -> dict[str, str]:
     return os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
 
 
-def run(module: str, arguments: Sequence[str], data: Any) -> bytes:
+def run_module(module: str, arguments: Sequence[str], data: Any) -> bytes:
     """What a module of ours prints as a process of its own that is given data: bytes as they are, or JSON.
 
     Raises:
         subprocess.SubprocessError: it fails, or is not ready in time.
     """
     done = subprocess.run(
-        python("-m", module, *arguments),
+        python_command("-m", module, *arguments),
         input=data if isinstance(data, bytes) else json.dumps(data).encode(),
         stdout=subprocess.PIPE,
-        timeout=PATIENCE_SECONDS,
+        timeout=TIMEOUT_SECONDS,
         check=True,
         env=environment(),
     )
     return done.stdout
 
 
-def left_alone(*arguments: str) -> "subprocess.Popen[bytes]":
+def start_detached(*arguments: str) -> "subprocess.Popen[bytes]":
     """Python with these arguments as a process that nobody hears or stops, and that outlives this one."""
     nothing = subprocess.DEVNULL
     process = subprocess.Popen(
-        python(*arguments), stdin=nothing, stdout=nothing, env=environment(), start_new_session=True
+        python_command(*arguments), stdin=nothing, stdout=nothing, env=environment(), start_new_session=True
     )
     Thread(target=process.wait, daemon=True).start()  # else it stays in the table of processes when it ends
     return process

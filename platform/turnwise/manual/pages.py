@@ -90,7 +90,7 @@ class Page:
 
 
 @dataclass(frozen=True)
-class Found:
+class SearchResult:
     page: Page
     heading: Heading
     excerpt: str
@@ -125,7 +125,7 @@ def sections() -> list[tuple[str, str, list[Page]]]:
     ]
 
 
-def find(words: str) -> list[Found]:
+def find(words: str) -> list[SearchResult]:
     """The passages that have all these words, those with a word in their heading first; 40 at most."""
     wanted = words[:LONGEST_SEARCH].casefold().split()
     if not wanted:
@@ -134,13 +134,16 @@ def find(words: str) -> list[Found]:
     return [found for _, found in ranked[:MOST_FOUND]]
 
 
-def _matches(wanted: list[str]) -> Iterator[tuple[int, Found]]:
+def _matches(wanted: list[str]) -> Iterator[tuple[int, SearchResult]]:
     for name in FILES:
         here = page(name)
         for heading, text in here.passages:
             said, titled = text.casefold(), f"{here.title} {heading.text}".casefold()
             if all(word in said or word in titled for word in wanted):
-                yield sum(word in titled for word in wanted), Found(here, heading, _excerpt(text, wanted))
+                yield (
+                    sum(word in titled for word in wanted),
+                    SearchResult(here, heading, _excerpt(text, wanted)),
+                )
 
 
 def _excerpt(text: str, wanted: list[str]) -> str:
@@ -162,7 +165,7 @@ def _read(name: str, path: Path, _changed: int) -> Page:
     links: list[str] = []
     for token in tokens:
         for each in token.children or []:
-            _lead(each, folder, links)
+            _rewrite_link(each, folder, links)
     headings = _headings(tokens)
     passages = tuple(_passages(tokens, headings))
     body = tokens[3:] if headings and headings[0].level == 1 else tokens
@@ -216,7 +219,7 @@ def _text(inline: Token) -> str:
     return "".join(said).strip()
 
 
-def _lead(token: Token, folder: PurePosixPath | Path, links: list[str]) -> None:
+def _rewrite_link(token: Token, folder: PurePosixPath | Path, links: list[str]) -> None:
     """Links to other files, and pictures, lead to their pages here."""
     where = "href" if token.type == "link_open" else "src" if token.type == "image" else ""
     target = str(token.attrGet(where) or "") if where else ""
@@ -281,7 +284,7 @@ HELP = {
 }
 
 
-def helps(page: str, *, namespace: str) -> None:
+def register_help(page: str, *, namespace: str) -> None:
     """Lead from the pages of a namespace to this page of the manual.
 
     Raises:

@@ -20,7 +20,7 @@ from turnwise.judging.queue.queued_task import QueuedTask
 from turnwise.labels.models import Label
 from turnwise.quality import qualification_tests
 from turnwise.quality.models import Attempt
-from turnwise.questionnaires.services import asked_at
+from turnwise.questionnaires.services import questionnaires_at
 from turnwise.studies.asks import Moment
 from turnwise.studies.models import Study
 from turnwise.studies.tasks import task_of
@@ -74,7 +74,7 @@ class Stage:
     loss: int = 0
 
 
-class Stood:
+class Progress:
     """Everybody who agreed, by how far they came and what became of them there."""
 
     def __init__(self, study: Study, now: datetime) -> None:
@@ -115,14 +115,14 @@ def _counted(study: Study, gates: Gates, now: datetime) -> QuerySet[Any, tuple[i
         .annotate(n=Count("*"), paid=is_paid)
         .order_by()
         .union(
-            _standing(_unfinished(study, gates, now)),
-            _standing(_without_place(study, gates, now)),
+            _count_by_step(_unfinished(study, gates, now)),
+            _count_by_step(_without_place(study, gates, now)),
             all=True,
         )
     )
 
 
-def _standing(people: QuerySet[Any]) -> QuerySet[Any, tuple[int, str, int, int]]:
+def _count_by_step(people: QuerySet[Any]) -> QuerySet[Any, tuple[int, str, int, int]]:
     """How many of those who have not finished stand where."""
     rows: QuerySet[Any, tuple[int, str, int, int]]
     rows = people.values_list("step", "became").annotate(n=Count("*"), paid=Value(0)).order_by()
@@ -176,9 +176,9 @@ def _did_something(study: Study) -> Q:
 
 def _gates(study: Study) -> Gates:
     """What people pass before they begin: who said who they are, has practised, and is qualified."""
-    asked = asked_at(study, Moment.BEFORE_WORK)
-    keys = sorted({each.questions.key for each in practice.practised(study)})
-    qualification = qualification_tests.wanted_by(study)
+    asked = questionnaires_at(study, Moment.BEFORE_WORK)
+    keys = sorted({each.questions.key for each in practice.practice_asks(study)})
+    qualification = qualification_tests.required_qualification(study)
 
     def passed(path: str) -> list[Q]:
         own = OuterRef(f"{path}worker")
@@ -213,11 +213,11 @@ _TURNED_AWAY = {
 }
 
 
-def stages(study: Study, stood: Stood) -> list[Stage]:
+def stages(study: Study, stood: Progress) -> list[Stage]:
     """The way of workers, from the link on."""
     never = _("%(n)s never pressed Start")
     ready, unready = _("Practised or qualified"), _("%(n)s did not finish practice or qualification")
-    if asked_at(study, Moment.BEFORE_WORK):
+    if questionnaires_at(study, Moment.BEFORE_WORK):
         ready = _("Answered, practised or qualified, as the study wants")
         unready = _("%(n)s did not finish the questions, practice or qualification before the work")
     steps = [
@@ -233,7 +233,7 @@ def stages(study: Study, stood: Stood) -> list[Stage]:
         ]
     if not stood.has_gates:
         steps[:2] = [(Step.AGREED, _("Agreed to take part"), never)]
-    found = [_opened(visits.counted(study), stood.reached(Step.AGREED))]
+    found = [_opened(visits.visit_counts(study), stood.reached(Step.AGREED))]
     found += [_stage(step, title, gone, stood) for step, title, gone in steps]
     found.append(Stage(_("Finished"), stood.reached(Step.FINISHED)))
     if study.pay_amount:
@@ -248,25 +248,25 @@ def _opened(counted: Mapping[str, int], agreed: int) -> Stage:
     undecided = _("%(n)s saw the consent page and did not agree")
     lost = {"": admitted - agreed, **away}
     words = {"": undecided, **_TURNED_AWAY}
-    why = _said(lost, words, otherwise=_("%(n)s with a link that did not let them in"))
+    why = _reasons(lost, words, otherwise=_("%(n)s with a link that did not let them in"))
     return Stage(_("Opened the link"), admitted + sum(away.values()), lost=sum(lost.values()), why=why)
 
 
-def _stage(step: Step, title: str, gone: str, stood: Stood) -> Stage:
+def _stage(step: Step, title: str, gone: str, stood: Progress) -> Stage:
     became = stood.at(step)
     here = became[HERE] + became[SILENT]
     lost = became.total() - here
     why = {what: n for what, n in became.items() if what != HERE}
-    return Stage(title, stood.reached(step), here, lost, _said(why, {GONE: gone, **_WHY}))
+    return Stage(title, stood.reached(step), here, lost, _reasons(why, {GONE: gone, **_WHY}))
 
 
-def _paid(stood: Stood) -> Stage:
+def _paid(stood: Progress) -> Stage:
     unpaid = stood.reached(Step.FINISHED) - stood.finished_and_paid
-    why = _said({"": unpaid}, {"": _("%(n)s of the finished are not paid yet")})
+    why = _reasons({"": unpaid}, {"": _("%(n)s of the finished are not paid yet")})
     return Stage(_("Paid"), stood.finished_and_paid, why=why)
 
 
-def _said(counted: Mapping[str, int], words: Mapping[str, Any], otherwise: str = "%(n)s") -> str:
+def _reasons(counted: Mapping[str, int], words: Mapping[str, Any], otherwise: str = "%(n)s") -> str:
     """How many for which reason, the most frequent first; reasons without words of their own together."""
     told, others = [], 0
     for what, n in sorted(counted.items(), key=lambda each: (-each[1], each[0])):

@@ -14,9 +14,9 @@ from turnwise.crowd.places.reservation import HOLD
 from turnwise.crowd.queries import progress
 from turnwise.crowd.running.spending import Spend, spend_of
 from turnwise.dialogues.models import Fault
-from turnwise.monitoring.funnel import Stage, Stood, stages
+from turnwise.monitoring.funnel import Progress, Stage, stages
 from turnwise.studies.models import Study
-from turnwise.studies.queries import how_far
+from turnwise.studies.queries import progress_of
 from turnwise.studies.tasks import task_of
 
 SHOWN_FAULTS = 8
@@ -86,7 +86,7 @@ class Monitor:
 def monitor(study: Study, *, now: datetime | None = None) -> Monitor:
     """Read all of it."""
     at = now or timezone.now()
-    stood = Stood(study, at)
+    stood = Progress(study, at)
     bots = _bots(study, at)
     faults = Fault.objects.filter(dialogue__study=study).select_related("dialogue").order_by("-at")
     return Monitor(
@@ -154,7 +154,7 @@ def _bots(study: Study, now: datetime) -> list[BotNow]:
     told = _rows(_TIMES_AND_FAULTS, [study.pk, TIMED_CONVERSATIONS, now - DAY, study.pk])
     times = {bot: map(_number, timed) for bot, *timed, _, _ in told}
     failed = {bot: (faults, lately) for bot, _, _, _, faults, lately in told}
-    states = presence.states(each.of.name for each in at if each.of.active)
+    states = presence.bot_states(each.of.name for each in at if each.of.active)
     return [
         BotNow(
             bot.name,
@@ -192,7 +192,7 @@ def _judged_in(study: Study) -> float | None:
 
 
 def _spend(study: Study, now: datetime) -> Spend | None:
-    found = spend_of([study], {study.pk: how_far(study)}, now=now)[study.pk]
+    found = spend_of([study], {study.pk: progress_of(study)}, now=now)[study.pk]
     return found if found.is_any else None
 
 

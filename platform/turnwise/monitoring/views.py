@@ -7,7 +7,7 @@ from django.views.decorators.http import require_GET
 from turnwise.bots import drift_check
 from turnwise.bots.models import Bot
 from turnwise.crowd.places import pilot
-from turnwise.crowd.running.pausing import running
+from turnwise.crowd.running.pausing import running_state
 from turnwise.crowd.worker_task import WorkerTask
 from turnwise.monitoring.monitor import monitor as monitored
 from turnwise.studies.queries import studies_of
@@ -25,8 +25,8 @@ def monitor(request: HttpRequest, pk: int) -> HttpResponse:
     shown = {
         "study": study,
         "monitor": seen,
-        "running": running(study),
-        "pilot": pilot.standing(study, timezone.now()) if study.pilot_size else None,
+        "running": running_state(study),
+        "pilot": pilot.pilot_progress(study, timezone.now()) if study.pilot_size else None,
         "chats": task.has_conversations,
         "drift": drift_check.alarms(Bot.objects.filter(study_bots__study=study)) if seen.bots else [],
     }

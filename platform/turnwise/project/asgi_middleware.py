@@ -174,7 +174,7 @@ async def turn_away(
 MOST_IDLE = 8
 
 
-class KeptThreads:
+class ReusedThreads:
     """Gives each request a thread of its own, the one that was free last.
 
     Django begins a thread and a connection for each request; a session of PostgreSQL that knows no table

@@ -18,7 +18,7 @@ from django.db.migrations.exceptions import InconsistentMigrationHistory
 from django.db.migrations.loader import MigrationLoader
 
 from turnwise.live.sql import files_of
-from turnwise.project.roles import grant_application
+from turnwise.project.supervision.database_role import grant_application
 from turnwise.project.supervision.embedded import POSTGRESQL_VERSION, postgresql_binaries
 from turnwise.project.supervision.processes import StartError
 
@@ -81,7 +81,7 @@ def restore(database: str, file: Path, *, replace: bool = False) -> None:
     _run("pg_restore", "--list", str(file))  # before anything is touched
     with psycopg2.connect(database) as connection, connection.cursor() as cursor:
         _refuse_other_roles(cursor)
-        _refuse_company(cursor)
+        _refuse_other_connections(cursor)
         if not replace:
             _refuse_loss(cursor)
     connection.close()
@@ -104,7 +104,7 @@ def _refuse_other_roles(cursor: "psycopg2.extensions.cursor") -> None:
         )
 
 
-def _refuse_company(cursor: "psycopg2.extensions.cursor") -> None:
+def _refuse_other_connections(cursor: "psycopg2.extensions.cursor") -> None:
     cursor.execute(
         "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
         # Of connections of other roles only a superuser is told the type; PostgreSQL's own have no role.
@@ -162,7 +162,7 @@ class WrongEncodingError(Exception):
     """The database cannot hold every script that people write in; the message says what helps."""
 
 
-def bring_up_to_date() -> None:
+def migrate_and_check() -> None:
     """Migrate, check that it is what the models and the SQL files say, and admit the application.
 
     Raises:
@@ -170,12 +170,12 @@ def bring_up_to_date() -> None:
         AnotherVersionError: it is not, so whatever ran on it would fail sooner or later.
     """
     _refuse_all_but_unicode()
-    _refuse(_unknown_migration())
+    _raise_if_different(_unknown_migration())
     try:
         call_command("migrate", interactive=False, verbosity=0)
     except (ProgrammingError, InconsistentMigrationHistory) as error:
-        _refuse(str(error).splitlines()[0].rstrip("."))
-    _refuse(_wrong_column() or _wrong_function())
+        _raise_if_different(str(error).splitlines()[0].rstrip("."))
+    _raise_if_different(_wrong_column() or _wrong_function())
     if settings.APPLICATION_DATABASE_URL:
         grant_application(settings.DATABASE_URL, settings.APPLICATION_DATABASE_URL)
 
@@ -192,7 +192,7 @@ def _refuse_all_but_unicode() -> None:
         )
 
 
-def _refuse(difference: str) -> None:
+def _raise_if_different(difference: str) -> None:
     if difference:
         raise AnotherVersionError(difference)
 

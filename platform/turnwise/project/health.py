@@ -25,7 +25,7 @@ from turnwise.project.tasks import HEART
 
 log = logging.getLogger(__name__)
 
-PATIENCE_SECONDS = 1.0
+TIMEOUT_SECONDS = 1.0
 # The timer sends a heartbeat every ten seconds, and a long report may hold the worker for a while.
 HEARTBEAT_SECONDS = 60.0
 # Anyone may ask as often as they like; the database is written to no more often than this.
@@ -53,7 +53,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class BotsPart(Part):
-    """The bots: what each does in each process that has it (`presence.figures`), and those not ready."""
+    """The bots: what each does in each process that has it (`presence.health_by_bot`), and those not ready."""
 
     each: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     unwell: dict[str, str] = field(default_factory=dict)
@@ -112,14 +112,14 @@ _threads = ThreadPoolExecutor(6, thread_name_prefix="health")
 
 def _ask_all(checks: dict[str, Callable[[], Part]]) -> dict[str, Part]:
     futures = {name: _threads.submit(check) for name, check in checks.items()}
-    wait(futures.values(), timeout=PATIENCE_SECONDS)
+    wait(futures.values(), timeout=TIMEOUT_SECONDS)
     return {name: _outcome(name, future) for name, future in futures.items()}
 
 
 def _outcome(name: str, future: Future[Part]) -> Part:
     if not future.done():
         future.cancel()
-        return Part(False, "late", f"no answer within {PATIENCE_SECONDS:.0f} s")
+        return Part(False, "late", f"no answer within {TIMEOUT_SECONDS:.0f} s")
     error = future.exception()
     if error is not None:
         log.warning("%s is not ready: %s", name, error)
@@ -172,7 +172,7 @@ def _redis() -> Part:
 
 def _line() -> Part:
     """That of this very process: Redis may answer whoever asks, and one line to it hang all the same."""
-    if layer.of_process().is_cut_off():
+    if layer.process_layer().is_cut_off():
         return Part(
             False, "down", "messages to and from other processes are lost; it is tried again and again"
         )
@@ -182,7 +182,7 @@ def _line() -> Part:
 def _bots() -> Part:
     """Ready with those that answer: who comes is sent to them, and not to one that still loads."""
     try:
-        states, each = presence.states(), presence.figures()
+        states, each = presence.bot_states(), presence.health_by_bot()
     finally:
         connection.close()
     unwell = {name: state for name, state in states.items() if state != State.READY}

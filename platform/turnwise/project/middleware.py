@@ -28,12 +28,12 @@ from turnwise.live.repeating import may_be_done
 log = logging.getLogger(__name__)
 
 # For a PostgreSQL that was killed: it is mostly there again within a second or two.
-BACK_WITHIN_SECONDS = 5.0
+WAIT_SECONDS = 5.0
 PAUSE_SECONDS = 0.1
 # A page that loses PostgreSQL again and again, as one that makes it crash, is not repeated for ever.
 MOST_TRIES = 3
 # Who asks for these asks how the server is.
-IMPATIENT = ("/healthz", "/readyz")
+HEALTH_PATHS = ("/healthz", "/readyz")
 READING = frozenset({"GET", "HEAD", "OPTIONS"})
 # Workers reload pages and click twice, so whatever they send can be sent twice.
 WORKER_PAGES = "/s/"
@@ -57,7 +57,7 @@ CHECK_FIRST = (
 )
 
 
-class PatientWithPostgreSQL(MiddlewareMixin):
+class WaitForPostgreSQL(MiddlewareMixin):
     """Makes pages late when PostgreSQL restarts, instead of failing them.
 
     A page begins once PostgreSQL accepts connections. If the connection is lost while a page is made, the
@@ -110,10 +110,10 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 def _wait(request: HttpRequest) -> bool:
     """Wait for a connection that works; False if there is none in time, or nobody wants to wait."""
-    until = time.monotonic() + BACK_WITHIN_SECONDS
-    if request.path.startswith(IMPATIENT):
+    until = time.monotonic() + WAIT_SECONDS
+    if request.path.startswith(HEALTH_PATHS):
         return False
-    while not (is_back := _is_let_in()) and time.monotonic() < until:
+    while not (is_back := _can_connect()) and time.monotonic() < until:
         time.sleep(PAUSE_SECONDS)
     return is_back
 
@@ -123,7 +123,7 @@ def _disconnect() -> None:
     connection.close()
 
 
-def _is_let_in() -> bool:
+def _can_connect() -> bool:
     """Whether there is a connection that works; the first query of a page would look for one just so."""
     try:
         connection.close_if_health_check_failed()

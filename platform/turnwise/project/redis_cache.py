@@ -23,26 +23,26 @@ SILENT_SECONDS = 3.0
 _MAC_BYTES = hashlib.sha256().digest_size
 
 
-class WaitedForOnce(Redis):
+class FailFastRedis(Redis):
     """A client that gives up at once for a while after Redis did not answer in time."""
 
     _silent_until: ClassVar[float] = -math.inf
 
     @override
     def execute_command(self, *args: Any, **options: Any) -> Any:
-        if time.monotonic() < WaitedForOnce._silent_until:
+        if time.monotonic() < FailFastRedis._silent_until:
             raise RedisTimeoutError("Redis did not answer a moment ago.")
         try:
             return super().execute_command(*args, **options)  # type: ignore[no-untyped-call]
         except RedisTimeoutError:
-            WaitedForOnce._silent_until = time.monotonic() + SILENT_SECONDS
+            FailFastRedis._silent_until = time.monotonic() + SILENT_SECONDS
             raise
 
 
 class _Client(RedisCacheClient):
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        self._client = WaitedForOnce
+        self._client = FailFastRedis
 
 
 class Cache(RedisCache):

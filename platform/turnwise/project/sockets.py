@@ -6,7 +6,7 @@ from django.urls import re_path
 from turnwise.bots.hosting.host_process import Hosting
 from turnwise.crowd.urls import websocket_urlpatterns as of_previews
 from turnwise.live import batches, database, layer
-from turnwise.live.subprocesses import spare_the_collector
+from turnwise.live.subprocesses import tune_garbage_collection
 from turnwise.operating.urls import websocket_urlpatterns as of_operators
 from turnwise.project.asgi_middleware import turn_away
 from turnwise.tasks.urls import websocket_urlpatterns as of_tasks
@@ -20,9 +20,9 @@ class Lifespan:
     ) -> None:
         await receive()
         await send({"type": "lifespan.startup.complete"})
-        layer.of_process().here()  # begins the line to other processes, which /readyz tells of
+        layer.process_layer().here()  # begins the line to other processes, which /readyz tells of
         async with Hosting():
-            spare_the_collector()
+            tune_garbage_collection()
             await receive()
         batches.close_connections()
         database.close_connections()

@@ -21,7 +21,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.frames import Frame
 
-from turnwise.live.frames import Allowance
+from turnwise.live.frames import RateLimit
 from turnwise.project.supervision.installation import listen
 
 # Whose line and headers are not there after this never will be. Bodies have bounds of their own (bodies.py).
@@ -32,7 +32,7 @@ FRAMES_AT_ONCE = 50
 FRAMES_PER_SECOND = 5.0
 
 
-class PatientHttp(HttpToolsProtocol):
+class TimedHttp(HttpToolsProtocol):
     """HTTP whose headers must come in time."""
 
     _timer: asyncio.TimerHandle | None = None
@@ -71,7 +71,7 @@ class BoundedWebSocket(WebSocketsSansIOProtocol):
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
-        self._allowance = Allowance(FRAMES_AT_ONCE, FRAMES_PER_SECOND)
+        self._allowance = RateLimit(FRAMES_AT_ONCE, FRAMES_PER_SECOND)
 
     def handle_ping(self) -> None:
         if self._may():
@@ -108,7 +108,7 @@ def load(arguments: Sequence[str]) -> Callable[[], Callable[[], int]]:
         application,
         loop="uvloop",
         lifespan=options.lifespan,
-        http=PatientHttp,
+        http=TimedHttp,
         ws=BoundedWebSocket,
         ws_max_size=LARGEST_FRAME_BYTES,
         ws_per_message_deflate=False,

@@ -38,8 +38,8 @@ MODULES = (
     "tasks/*/training_views.py", "tasks/*/views.py",
 )  # fmt: skip
 """Modules that say something to workers."""
-OF_STAFF = frozenset(
-    {"PanelAct", "about", "decoded", "problems", "_problem_of", "why_no_text", "why_not_open", "why_too_few"}
+STAFF_ONLY = frozenset(
+    {"PanelAct", "about", "decoded", "problems", "_problem_of", "why_not_text", "why_not_open", "why_too_few"}
     | {"why_untrainable", "TwoPeopleForm", "TwoPeoplePreviewed", "WritingForm", "WritingPlanForm"}
     | {"help_text", "verbose_name", "verbose_name_plural"}  # of models; forms of workers have their own
 )
@@ -125,11 +125,11 @@ def _of_modules() -> Iterator[tuple[str, Text]]:
 
 def _in_code(node: ast.AST) -> Iterator[Text]:
     """The texts of a piece of Python, in their order."""
-    if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name in OF_STAFF:
+    if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name in STAFF_ONLY:
         return
-    if isinstance(node, ast.keyword) and node.arg in OF_STAFF:
+    if isinstance(node, ast.keyword) and node.arg in STAFF_ONLY:
         return
-    if isinstance(node, ast.Assign) and any(getattr(each, "id", "") in OF_STAFF for each in node.targets):
+    if isinstance(node, ast.Assign) and any(getattr(each, "id", "") in STAFF_ONLY for each in node.targets):
         return
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _FUNCTIONS:
         given = [each.value for each in node.args if isinstance(each, ast.Constant)]

@@ -5,7 +5,7 @@ from turnwise.questions.models import OwnSet, SetVersion
 
 
 @admin.register(OwnSet)
-class OwnSetAdmin(ViewOnly, admin.ModelAdmin[OwnSet]):
+class QuestionSetAdmin(ViewOnly, admin.ModelAdmin[OwnSet]):
     list_display = ("name", "owner", "shared", "created_at")
 
 

@@ -45,13 +45,13 @@ class VersionOut(Schema):
 @router.get("/question-sets", response=answers(list[SetOut]))
 def question_sets(request: AuthenticatedHttpRequest) -> list[dict[str, Any]]:
     """Every set that may be used: those that come with Turnwise, one's own, and what others share."""
-    shipped = [_shown(key, name=key, owner=None, shared=True, versions=1) for key in sorted(QUESTION_SETS)]
-    return shipped + [_of_own(each) for each in newest_of(sets_of(request.user))]
+    shipped = [_set_out(key, name=key, owner=None, shared=True, versions=1) for key in sorted(QUESTION_SETS)]
+    return shipped + [_researcher_set_out(each) for each in newest_of(sets_of(request.user))]
 
 
-def _of_own(newest: SetVersion) -> dict[str, Any]:
+def _researcher_set_out(newest: SetVersion) -> dict[str, Any]:
     own_set = newest.own_set
-    return _shown(
+    return _set_out(
         newest.key,
         name=own_set.name,
         owner=own_set.owner.get_username(),
@@ -60,7 +60,7 @@ def _of_own(newest: SetVersion) -> dict[str, Any]:
     )
 
 
-def _shown(key: str, **about: Any) -> dict[str, Any]:
+def _set_out(key: str, **about: Any) -> dict[str, Any]:
     found = question_set(key)
     return about | {"key": key, "title": found.title, "subjects": sorted(found.subjects)}
 

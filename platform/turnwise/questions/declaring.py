@@ -28,7 +28,7 @@ from turnwise.questions.drafts import (
 )
 
 
-def declared(draft: Draft) -> dict[str, Any]:
+def declaration_of(draft: Draft) -> dict[str, Any]:
     """The JSON object that the draft stands for, for `QuestionSet.from_json`.
 
     Where a text cannot be converted, a `DeclarationError` takes its place, so that it is reported with all
@@ -186,7 +186,7 @@ def write_out_scores(draft: Draft) -> str:
         DeclarationError: the questions cannot be, so that nothing follows.
     """
     bare = {"scores": [], "headline": "", "examples": [], "translations": {}}
-    found = QuestionSet.from_json(declared(draft) | bare)
+    found = QuestionSet.from_json(declaration_of(draft) | bare)
     ids = {each.key.strip(): each.id for each in draft.questions}
     draft.scores = [_score_draft(each, ids) for each in found.scores]
     return "scores.0" if draft.scores else "scores"
@@ -238,7 +238,7 @@ def _answer_texts(question: Question, answer: Answer) -> list[str]:
 
 def can_be_edited(questions: QuestionSet) -> bool:
     """Whether a draft holds all of the set; JSON can say a little more, such as choices of mixed types."""
-    return QuestionSet.from_json(declared(draft_of(questions))) == questions
+    return QuestionSet.from_json(declaration_of(draft_of(questions))) == questions
 
 
 def _json(value: object) -> str:

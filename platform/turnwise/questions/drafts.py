@@ -140,7 +140,7 @@ class Draft(BaseModel):
         return next((each for each in self.questions if each.id == wanted), None)
 
 
-def sent(data: QueryDict) -> Draft:
+def parse_draft(data: QueryDict) -> Draft:
     """The draft that a page sent.
 
     Raises:
@@ -199,7 +199,7 @@ def part_of(draft: Draft, path: str) -> Any:
     return found
 
 
-def changed(draft: Draft, step: str) -> str:
+def apply_step(draft: Draft, step: str) -> str:
     """Take a step such as `add:questions`, `up:questions.2` or `remove:questions.0.choices.1`.
 
     Returns:

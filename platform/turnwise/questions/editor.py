@@ -35,7 +35,7 @@ from turnwise.questions.fields import (
     offered,
     sentence,
 )
-from turnwise.questions.forms import IN_WORDS
+from turnwise.questions.forms import SUBJECT_NAMES
 from turnwise.questions.models import LONGEST_NAME
 
 # Of a new row, the field to begin with.
@@ -82,17 +82,17 @@ class Editor:
             found.setdefault(self._path_of(each), []).append(each)
 
     @property
-    def said(self) -> str:
+    def announcement(self) -> str:
         """What the last step did, for those who do not see it."""
         number = self._path.rpartition(".")[2]
         at = {"position": int(number) + 1 if number.isdecimal() else 0}
-        said = {
+        announcement = {
             "add": _("Added."),
             "remove": _("Removed."),
             "up": _("Moved up to position %(position)s.") % at,
             "down": _("Moved down to position %(position)s.") % at,
         }
-        return said.get(self._verb, "") if self._path else ""
+        return announcement.get(self._verb, "") if self._path else ""
 
     @property
     def focus(self) -> str:
@@ -174,7 +174,8 @@ class Editor:
             yield replace(self._field("key"), most=LONGEST_NAME)
         yield self._field("source")
         about = (
-            Option(each.value, words, each.value in self.draft.subjects) for each, words in IN_WORDS.items()
+            Option(each.value, words, each.value in self.draft.subjects)
+            for each, words in SUBJECT_NAMES.items()
         )
         yield self._field("subjects[]", "checks", options=tuple(about))
 

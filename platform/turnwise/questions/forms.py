@@ -17,11 +17,11 @@ from django.utils.translation import gettext_lazy as _
 from evaluation.questions import QUESTION_SETS, QuestionSet, Subject
 from turnwise.accounts.models import User
 from turnwise.questions.queries import newest_of, offered, sets_of
-from turnwise.questions.question_sets import asked, question_set
+from turnwise.questions.question_sets import question_json, question_set
 
 MOST_CHARACTERS = 1_000_000
 
-IN_WORDS = {
+SUBJECT_NAMES = {
     Subject.TURN: "single replies",
     Subject.RESPONSE: "responses to contexts",
     Subject.DIALOGUE: "whole conversations",
@@ -31,9 +31,9 @@ IN_WORDS = {
 }
 
 
-def in_words(subjects: Iterable[Subject]) -> str:
+def list_subjects(subjects: Iterable[Subject]) -> str:
     """What is judged, as a list for people."""
-    return ", ".join(words for subject, words in IN_WORDS.items() if subject in frozenset(subjects))
+    return ", ".join(words for subject, words in SUBJECT_NAMES.items() if subject in frozenset(subjects))
 
 
 class QuestionSetField(forms.ChoiceField):
@@ -78,8 +78,8 @@ class QuestionSetField(forms.ChoiceField):
             return f"There is no question set “{key[:60]}” that you can use. Choose one from the list."
         asked = question_set(key)
         return (
-            f"“{asked.title}” is asked about {in_words(asked.subjects)}; this study judges "
-            f"{in_words(self.about)}. Choose another set, or make a copy of it for what you judge."
+            f"“{asked.title}” is asked about {list_subjects(asked.subjects)}; this study judges "
+            f"{list_subjects(self.about)}. Choose another set, or make a copy of it for what you judge."
         )
 
 
@@ -128,7 +128,7 @@ _TALK = ["Hello! How was your day?", "Long. I walked along the river until it go
 _REPLY = "I love the river in the evening. Did you see the herons by the old bridge?"
 _WHOLE = [*_TALK, _REPLY, "Two of them! They were not shy at all.", "They are used to people there."]
 
-_TRIED_ON: dict[Subject, dict[str, Any]] = {
+_SAMPLES: dict[Subject, dict[str, Any]] = {
     Subject.TURN: {"context": [*_TALK, _REPLY]},
     Subject.DIALOGUE: {"context": _WHOLE},
     Subject.RESPONSE: {"context": _TALK, "text": _REPLY},
@@ -141,12 +141,12 @@ _TRIED_ON: dict[Subject, dict[str, Any]] = {
 def subjects_of(found: Iterable[str]) -> list[tuple[str, str]]:
     """What of these can be previewed, with its words."""
     known = set(found)
-    return [(each.value, IN_WORDS[each]) for each in _TRIED_ON if each.value in known]
+    return [(each.value, SUBJECT_NAMES[each]) for each in _SAMPLES if each.value in known]
 
 
-def tried_on(subject: Subject) -> dict[str, Any]:
+def sample_item(subject: Subject) -> dict[str, Any]:
     """Something of this kind to judge, as a page of judging takes it."""
-    return {"key": "tried", "language": "en", **_TRIED_ON[subject]}
+    return {"key": "tried", "language": "en", **_SAMPLES[subject]}
 
 
 def preview_page(request: HttpRequest, questions: QuestionSet, language: str, about: str) -> HttpResponse:
@@ -158,13 +158,13 @@ def preview_page(request: HttpRequest, questions: QuestionSet, language: str, ab
         language: that it is asked in; unknown: English.
         about: what is judged; not among what can be: the first that can.
     """
-    there = [each for each in _TRIED_ON if each in questions.subjects]
+    there = [each for each in _SAMPLES if each in questions.subjects]
     subject = next((each for each in there if each.value == about), there[0])
     spoken = questions.in_language(language)
     settings = {
         "about": subject.value,
-        "questions": [asked(question) for question in spoken.questions],
-        "item": tried_on(subject),
+        "questions": [question_json(question) for question in spoken.questions],
+        "item": sample_item(subject),
     }
     shown = {"settings": settings, "language": language, "is_pair": subject is Subject.PAIR}
     return render(request, "questions/as_worker.html", shown)

@@ -25,7 +25,7 @@ def question_set(key: str) -> QuestionSet:
     Raises:
         UnknownQuestionSetError: no such set; the message suggests the nearest that comes with Turnwise.
     """
-    return shipped.question_set(key, _own)
+    return shipped.question_set(key, _declared_set)
 
 
 def question_sets(keys: Iterable[str]) -> list[QuestionSet]:
@@ -37,7 +37,7 @@ def question_sets(keys: Iterable[str]) -> list[QuestionSet]:
     return [question_set(key) for key in wanted]
 
 
-async def question_set_soon(key: str) -> QuestionSet:
+async def question_set_async(key: str) -> QuestionSet:
     """The same on the event loop, which must not wait for the database itself."""
     if key in shipped.QUESTION_SETS or key in _declared:
         return question_set(key)
@@ -64,7 +64,7 @@ def forget_question_sets() -> None:
     _declared.clear()
 
 
-def _own(key: str) -> QuestionSet | None:
+def _declared_set(key: str) -> QuestionSet | None:
     if key not in _declared:
         version = SetVersion.objects.filter(key=key).first()
         if version is None:
@@ -73,15 +73,17 @@ def _own(key: str) -> QuestionSet | None:
     return _declared[key]
 
 
-def all_asked(key: str, language: str, hidden: Collection[Scalar] = ()) -> list[dict[str, object]]:
+def questions_json(key: str, language: str, hidden: Collection[Scalar] = ()) -> list[dict[str, object]]:
     """The questions of a set, in the language of those who are asked, without the hidden choices."""
     declared = question_set(key)
     both = zip(declared.questions, declared.in_language(language).questions, strict=True)
     # A key is a word of the language in which the question was declared.
-    return [asked(said, hidden) | {"short": "" if said == own else said.wording} for own, said in both]
+    return [
+        question_json(said, hidden) | {"short": "" if said == own else said.wording} for own, said in both
+    ]
 
 
-def asked(question: Question, hidden: Collection[Scalar] = ()) -> dict[str, object]:
+def question_json(question: Question, hidden: Collection[Scalar] = ()) -> dict[str, object]:
     """Everything about the question; of a scale, captions stand at its ends only."""
     condition, scale = question.asked_if, question.scale
     choices = [choice if scale is None else replace(choice, hint="") for choice in question.choices]
@@ -99,7 +101,7 @@ def asked(question: Question, hidden: Collection[Scalar] = ()) -> dict[str, obje
     }
 
 
-def why_not_taken(error: AnswersError) -> str:
+def describe_answers_error(error: AnswersError) -> str:
     """Why answers were not taken, for who gave them: in detail in English, which is the error's language."""
     if get_language() == "en":
         return error.message

@@ -32,7 +32,7 @@ def create_set(declared: object, *, owner: User) -> SetVersion:
     name = _free_name(questions.key)
     own_set, is_new = OwnSet.objects.get_or_create(name=name, defaults={"owner": owner})
     if not is_new:
-        raise _taken(name, "belongs to another set")
+        raise _name_error(name, "belongs to another set")
     return _store(own_set, 1, declared, owner)
 
 
@@ -106,17 +106,17 @@ def _store(own_set: OwnSet, number: int, declared: object, by: User) -> SetVersi
 def _free_name(key: str) -> str:
     name = name_of(key)
     if name in QUESTION_SETS or key in QUESTION_SETS:
-        raise _taken(name, "belongs to a set that comes with Turnwise")
+        raise _name_error(name, "belongs to a set that comes with Turnwise")
     if name in RESERVED_NAMES:
-        raise _taken(name, "is the address of another page")
+        raise _name_error(name, "is the address of another page")
     if len(name) > LONGEST_NAME:
         raise DeclarationError(
             "key", f"“{name}” has {len(name)} characters.", f"Use at most {LONGEST_NAME}; versions add a few."
         )
     if name_of(name) != name:
-        raise _taken(name, "looks like that of a version")
+        raise _name_error(name, "looks like that of a version")
     return name
 
 
-def _taken(name: str, why: str) -> DeclarationError:
+def _name_error(name: str, why: str) -> DeclarationError:
     return DeclarationError("key", f"“{name}” {why}.", "Choose another key.")

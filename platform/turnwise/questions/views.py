@@ -15,10 +15,10 @@ from evaluation.questions import QUESTION_SETS, DeclarationError, QuestionSet
 from turnwise.accounts.access import AuthenticatedHttpRequest
 from turnwise.accounts.models import User
 from turnwise.questions import drafts, forms, services
-from turnwise.questions.declaring import can_be_edited, declared, draft_of, write_out_scores
+from turnwise.questions.declaring import can_be_edited, declaration_of, draft_of, write_out_scores
 from turnwise.questions.drafts import ChoiceDraft, Draft, QuestionDraft, UnreadableDraftError
 from turnwise.questions.editor import Editor
-from turnwise.questions.forms import ImportForm, in_words
+from turnwise.questions.forms import ImportForm, list_subjects
 from turnwise.questions.models import OwnSet, SetVersion
 from turnwise.questions.queries import editable_sets, newest_of, readable, sets_of
 from turnwise.questions.question_sets import question_set
@@ -41,7 +41,7 @@ def sets(request: HttpRequest) -> HttpResponse:
 
 @require_GET
 @login_required
-def own_set(request: HttpRequest, name: str) -> HttpResponse:
+def researcher_set(request: HttpRequest, name: str) -> HttpResponse:
     found = get_object_or_404(sets_of(request.user), name=name)
     newest = found.versions.first()
     assert newest
@@ -49,7 +49,7 @@ def own_set(request: HttpRequest, name: str) -> HttpResponse:
         "set": found,
         "versions": found.versions.select_related("made_by"),
         "may_edit": editable_sets(request.user).filter(pk=found.pk).exists(),
-        **_shown(newest.key),
+        **_set_context(newest.key),
     }
     return render(request, "questions/set.html", shown)
 
@@ -61,7 +61,7 @@ def questions(request: HttpRequest, key: str) -> HttpResponse:
     _refuse_unreadable(request, key)
     version = SetVersion.objects.filter(key=key).select_related("own_set", "made_by").first()
     is_listed = version is not None and sets_of(request.user).filter(pk=version.own_set_id).exists()
-    shown = {"version": version, "is_listed": is_listed, **_shown(key)}
+    shown = {"version": version, "is_listed": is_listed, **_set_context(key)}
     return render(request, "questions/questions.html", shown)
 
 
@@ -70,11 +70,11 @@ def _refuse_unreadable(request: HttpRequest, key: str) -> None:
         raise Http404
 
 
-def _shown(key: str) -> dict[str, Any]:
+def _set_context(key: str) -> dict[str, Any]:
     found = question_set(key)
     return {
         "asked": found,
-        "about": in_words(found.subjects),
+        "about": list_subjects(found.subjects),
         "subjects": forms.subjects_of(found.subjects),
         "languages": sorted(found.translations),
     }
@@ -142,7 +142,7 @@ def edit(request: AuthenticatedHttpRequest, name: str) -> HttpResponse:
 
 def _take(request: AuthenticatedHttpRequest, found: OwnSet | None) -> HttpResponse:
     try:
-        draft = drafts.sent(request.POST)
+        draft = drafts.parse_draft(request.POST)
     except UnreadableDraftError:
         return HttpResponseBadRequest("These are not the fields of this page. Reload the page.")
     if found:
@@ -151,7 +151,7 @@ def _take(request: AuthenticatedHttpRequest, found: OwnSet | None) -> HttpRespon
     step = request.POST.get("do", "save")
     try:
         if step != "save":
-            path = write_out_scores(draft) if step == "scores" else drafts.changed(draft, step)
+            path = write_out_scores(draft) if step == "scores" else drafts.apply_step(draft, step)
             editor = Editor(draft, is_new=found is None, step=(step.partition(":")[0], path))
             return _editor(request, editor, found, seen=seen)
         version = _saved(draft, found, by=request.user, seen=seen)
@@ -166,8 +166,8 @@ def _take(request: AuthenticatedHttpRequest, found: OwnSet | None) -> HttpRespon
 
 def _saved(draft: Draft, found: OwnSet | None, *, by: User, seen: int | None) -> SetVersion:
     if found is None:
-        return services.create_set(declared(draft), owner=by)
-    return services.add_version(found.pk, declared(draft), by=by, seen=seen)
+        return services.create_set(declaration_of(draft), owner=by)
+    return services.add_version(found.pk, declaration_of(draft), by=by, seen=seen)
 
 
 def _number(text: str) -> int | None:
@@ -249,10 +249,10 @@ def as_worker(request: HttpRequest, key: str) -> HttpResponse:
 def preview(request: HttpRequest) -> HttpResponse:
     """The same of a draft, as it stands in the editor."""
     try:
-        draft = drafts.sent(request.POST)
+        draft = drafts.parse_draft(request.POST)
         draft.key, draft.title = draft.key or "draft", draft.title or "Draft"
         draft.source = draft.source or "draft"
-        found = QuestionSet.from_json(declared(draft))
+        found = QuestionSet.from_json(declaration_of(draft))
     except UnreadableDraftError:
         return HttpResponseBadRequest("These are not the fields of the editor.")
     except DeclarationError as error:

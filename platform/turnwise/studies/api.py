@@ -14,11 +14,11 @@ from turnwise.accounts.access import AuthenticatedHttpRequest
 from turnwise.accounts.limits import too_often
 from turnwise.accounts.models import User
 from turnwise.bots.models import Bot
-from turnwise.bots.search import named
+from turnwise.bots.search import bots_named
 from turnwise.live.http_responses import answers
 from turnwise.questions.queries import readable
 from turnwise.studies import consent, services
-from turnwise.studies.asks import About, Asked, Moment
+from turnwise.studies.asks import About, AskSpec, Moment
 from turnwise.studies.facets import facets_of, set_facets
 from turnwise.studies.models import MOST_WANTED, PrimaryAnalysis, Share, Study
 from turnwise.studies.presets import PRESETS, Preset, preset_named
@@ -145,7 +145,7 @@ def change_bots(request: AuthenticatedHttpRequest, code: str, sent: Body[Targets
 
 def _targets(user: User, study: Study | None, wanted: Mapping[str, int]) -> dict[Bot, int]:
     by_name = {name.strip(): target for name, target in wanted.items()}
-    return {bot: by_name[bot.name] for bot in named(choosable_bots(user, study), by_name)}
+    return {bot: by_name[bot.name] for bot in bots_named(choosable_bots(user, study), by_name)}
 
 
 def _with_bots(study: Study) -> StudyOut:
@@ -195,7 +195,7 @@ class AskSchema(Schema, extra="forbid"):
 @router.get("/studies/{slug:code}/asks", response=answers(list[AskSchema], 404))
 def asks(request: AuthenticatedHttpRequest, code: str) -> list[AskSchema]:
     """What the study asks, in order; its report begins with the first."""
-    return _asked(_study(request, code))
+    return _ask_schemas(_study(request, code))
 
 
 @router.put("/studies/{slug:code}/asks", response=answers(list[AskSchema], 404, has_body=True))
@@ -205,14 +205,14 @@ def change_asks(request: AuthenticatedHttpRequest, code: str, sent: Body[list[As
     for each in sent:
         if not readable(request.user, each.question_set):
             raise HttpError(422, f"There is no question set “{each.question_set}” that you can use.")
-    wanted = [Asked(ask.question_set, ask.about, ask.moment or None, ask.required) for ask in sent]
+    wanted = [AskSpec(ask.question_set, ask.about, ask.moment or None, ask.required) for ask in sent]
     try:
-        return _asked(services.ask(study.pk, wanted))
+        return _ask_schemas(services.ask(study.pk, wanted))
     except ValidationError as error:
         raise HttpError(422, " ".join(error.messages)) from None
 
 
-def _asked(study: Study) -> list[AskSchema]:
+def _ask_schemas(study: Study) -> list[AskSchema]:
     return [
         AskSchema(
             question_set=ask.question_set,
@@ -287,7 +287,7 @@ class ShareIn(Schema, extra="forbid"):
 @router.get("/studies/{slug:code}/shares", response=answers(list[ShareOut], 404))
 def shares(request: AuthenticatedHttpRequest, code: str) -> list[ShareOut]:
     """Who sees the study besides its owner, who alone may ask."""
-    return [_shown(each) for each in _owned(request, code).shares.select_related("person")]
+    return [_share_out(each) for each in _owned(request, code).shares.select_related("person")]
 
 
 @router.put("/studies/{slug:code}/shares/{person}", response=answers(ShareOut, 404, 429, has_body=True))
@@ -298,7 +298,7 @@ def share(request: AuthenticatedHttpRequest, code: str, person: Path[Name], sent
     if too_often(request, "share", rate="60/h", key="user"):
         raise HttpError(429, "A study can be shared 60 times an hour. Wait a little.")
     try:
-        return _shown(services.share(study, person, may_change=sent.role == "change"))
+        return _share_out(services.share(study, person, may_change=sent.role == "change"))
     except ValidationError as error:
         raise HttpError(422, " ".join(error.messages)) from None
 
@@ -309,12 +309,12 @@ def stop_sharing(request: AuthenticatedHttpRequest, code: str, person: Path[Name
     study = _owned(request, code)
     for each in study.shares.filter(person__username=person):
         services.stop_sharing(study, each.person_id)
-    return [_shown(each) for each in study.shares.select_related("person")]
+    return [_share_out(each) for each in study.shares.select_related("person")]
 
 
 def _owned(request: AuthenticatedHttpRequest, code: str) -> Study:
     return get_object_or_404(owned_studies_of(request.user), code=code)
 
 
-def _shown(share: Share) -> ShareOut:
+def _share_out(share: Share) -> ShareOut:
     return ShareOut(name=share.person.get_username(), role="change" if share.may_change else "read")

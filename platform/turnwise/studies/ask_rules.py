@@ -7,7 +7,7 @@ from django.utils.translation import gettext
 
 from evaluation.questions import Subject
 from turnwise.questions.question_sets import question_set, refuse_unknown_set
-from turnwise.studies.asks import MOST_ASKS, OF_PEOPLE, About, Asked, By, Moment, in_words
+from turnwise.studies.asks import MOST_ASKS, OF_PEOPLE, About, AskSpec, By, Moment, list_subjects
 from turnwise.studies.models import Ask, Study
 from turnwise.studies.tasks import StudyTask
 
@@ -23,12 +23,12 @@ SUBJECTS = {
 """What the questions of an ask must be able to be about: one of these."""
 
 
-def in_order(asks: Sequence[Asked]) -> list[Asked]:
+def in_order(asks: Sequence[AskSpec]) -> list[AskSpec]:
     """As they are stored: what is asked about people after all else, first what they are asked before."""
     return sorted(asks, key=lambda ask: (ask.about == About.PERSON, ask.moment == Moment.AFTER_WORK))
 
 
-def refuse_unfit(task: StudyTask, asks: Sequence[Asked]) -> None:
+def refuse_unfit(task: StudyTask, asks: Sequence[AskSpec]) -> None:
     """Refuse what such a study cannot ask.
 
     Raises:
@@ -53,7 +53,7 @@ def refuse_unfit(task: StudyTask, asks: Sequence[Asked]) -> None:
             raise ValidationError(gettext("%(ask)s: %(problem)s") % {"ask": ask, "problem": problem})
 
 
-def _why_unfit(task: StudyTask, ask: Asked, earlier: Sequence[Asked]) -> str:
+def _why_unfit(task: StudyTask, ask: AskSpec, earlier: Sequence[AskSpec]) -> str:
     refuse_unknown_set(ask.question_set)
     questions = question_set(ask.question_set)
     if (ask.by, ask.about) not in task.every_ask:
@@ -66,7 +66,7 @@ def _why_unfit(task: StudyTask, ask: Asked, earlier: Sequence[Asked]) -> str:
         return gettext(
             "“%(title)s” can be asked about %(fitting)s only. Choose other questions, or ask about something "
             "else."
-        ) % {"title": questions.title, "fitting": in_words(questions.subjects)}
+        ) % {"title": questions.title, "fitting": list_subjects(questions.subjects)}
     if ask.by == By.TALKERS and (ask.about == About.DIALOGUE) != (ask.moment == Moment.AT_END):
         return gettext("a whole conversation is judged when it is over, and single turns before that.")
     if (ask.about == About.PERSON) != (ask.moment in OF_PEOPLE):
@@ -76,7 +76,7 @@ def _why_unfit(task: StudyTask, ask: Asked, earlier: Sequence[Asked]) -> str:
     return ""
 
 
-def rows_of(study: Study, asks: Sequence[Asked]) -> list[Ask]:
+def rows_of(study: Study, asks: Sequence[AskSpec]) -> list[Ask]:
     """These asks as rows of a study, numbered in their order, not saved yet."""
     return [
         Ask(
@@ -92,7 +92,7 @@ def rows_of(study: Study, asks: Sequence[Asked]) -> list[Ask]:
     ]
 
 
-def store_asks(study: Study, rows: Sequence[Ask], wanted: Sequence[Asked]) -> None:
+def store_asks(study: Study, rows: Sequence[Ask], wanted: Sequence[AskSpec]) -> None:
     """Have the study ask this. What is to be judged for an ask stays with it, and goes with it.
 
     An ask that is still there is the same one; one about the same, with other questions, takes its place.
@@ -106,11 +106,11 @@ def store_asks(study: Study, rows: Sequence[Ask], wanted: Sequence[Asked]) -> No
                 left.remove(found)
                 ask.pk = found.pk
     Ask.objects.filter(pk__in=[row.pk for row in left]).delete()
-    Ask.objects.bulk_update([ask for ask in made if ask.pk], _OF_AN_ASK)
+    Ask.objects.bulk_update([ask for ask in made if ask.pk], _ASK_FIELDS)
     Ask.objects.bulk_create([ask for ask in made if not ask.pk])
 
 
-_OF_AN_ASK = ("number", "question_set", "about", "by", "moment", "required")
+_ASK_FIELDS = ("number", "question_set", "about", "by", "moment", "required")
 
 
 def _asks_the_same(one: Ask, other: Ask) -> bool:

@@ -34,7 +34,7 @@ _SUBJECTS = {
 }
 
 
-def in_words(subjects: Iterable[Subject]) -> str:
+def list_subjects(subjects: Iterable[Subject]) -> str:
     """What questions can be about, as a list that is read."""
     named = sorted(str(_SUBJECTS[each]) for each in subjects)
     return _(" or ").join(filter(None, [", ".join(named[:-1]), *named[-1:]]))
@@ -74,7 +74,7 @@ OF_PEOPLE = (Moment.BEFORE_WORK, Moment.AFTER_WORK)
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AskSpec:
     """One thing that a study asks; the first of a study is what its report begins with.
 
     Attributes:
@@ -96,9 +96,9 @@ class Asked:
         return By.READERS if self.moment is None else By.TALKERS
 
     def __str__(self) -> str:
-        return self.said(self.question_set)
+        return self.sentence(self.question_set)
 
-    def said(self, title: str) -> str:
+    def sentence(self, title: str) -> str:
         """What is asked as a part of a sentence, the questions by this title."""
         what = [str(self.about.label), *([str(self.moment.label)] if self.moment else [])]
         about, *when = [f"{label[0].lower()}{label[1:]}" for label in what]
@@ -106,5 +106,5 @@ class Asked:
 
 
 # What a new study asks unless somebody chooses otherwise.
-UNDER_EACH_REPLY = Asked("ssa", About.PARTNER_TURN, Moment.EACH_TURN)
-OF_EACH_ITEM = Asked("ssa", About.RESPONSE)
+UNDER_EACH_REPLY = AskSpec("ssa", About.PARTNER_TURN, Moment.EACH_TURN)
+OF_EACH_ITEM = AskSpec("ssa", About.RESPONSE)

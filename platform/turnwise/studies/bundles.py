@@ -11,18 +11,18 @@ from turnwise.studies.models import Bundle, LastExport
 
 
 @transaction.atomic
-def forget(studies: Iterable[int]) -> None:
+def delete_bundles_quoting(studies: Iterable[int]) -> None:
     """Delete, in the caller's transaction, the bundles of these studies, and those that quote them.
 
     Those being made, too. Until it commits nobody asks for a new one, which would still read what the caller
     has just taken away.
     """
-    keep_others_out()
+    lock_bundles()
     taken = list(studies)
     delete(Bundle.objects.filter(Q(study__in=taken) | Q(quotes__overlap=taken)))
 
 
-def keep_others_out() -> None:
+def lock_bundles() -> None:
     """Let no bundle be asked for, begun or stored by others until the caller's transaction ends."""
     with connection.cursor() as cursor:
         cursor.execute(f"LOCK TABLE {Bundle._meta.db_table} IN SHARE ROW EXCLUSIVE MODE")
@@ -35,7 +35,9 @@ def delete(bundles: QuerySet[Bundle]) -> None:
     Bundle.objects.filter(pk__in=keys).delete()
 
 
-def note_export(study_id: int, *, results_version: int, judgments: int, now: datetime | None = None) -> None:
+def record_export(
+    study_id: int, *, results_version: int, judgments: int, now: datetime | None = None
+) -> None:
     """Note that somebody has taken these results of a study along."""
     taken = {"at": now or timezone.now(), "results_version": results_version, "judgments": judgments}
     LastExport.objects.update_or_create(study_id=study_id, defaults=taken)

@@ -136,14 +136,14 @@ def for_script() -> Mapping[str, Mapping[str, str]]:
     return {each.key: {"consent": each.text, "debriefing": each.debriefing} for each in TEMPLATES}
 
 
-def left_open(text: str) -> list[str]:
+def unfilled_placeholders(text: str) -> list[str]:
     """The placeholders of any template that nobody has filled in yet, in the order of the text."""
     return sorted((each for each in PLACEHOLDERS if each in text), key=text.index)
 
 
 def why_unfinished(text: str) -> str:
     """Why nobody can agree to a text yet, and what to do; empty if they can."""
-    if not (unfilled := left_open(text)):
+    if not (unfilled := unfilled_placeholders(text)):
         return ""
     return _("The consent text still says %(unfilled)s. Edit the study and write what is meant.") % {
         "unfilled": ", ".join(unfilled)
@@ -152,7 +152,7 @@ def why_unfinished(text: str) -> str:
 
 def why_debriefing_unfinished(text: str) -> str:
     """Why nobody can be told this at the end yet, and what to do; empty if they can."""
-    if not (unfilled := left_open(text)):
+    if not (unfilled := unfilled_placeholders(text)):
         return ""
     return _("The debriefing still says %(unfilled)s. Edit the study and write what is meant.") % {
         "unfilled": ", ".join(unfilled)

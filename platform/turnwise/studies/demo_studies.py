@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from turnwise.accounts.models import User
 from turnwise.bots.models import Bot
 from turnwise.bots.services import register_bot
-from turnwise.studies.asks import Asked
+from turnwise.studies.asks import AskSpec
 from turnwise.studies.models import Study
 from turnwise.studies.presets import preset_named
 from turnwise.studies.services import save_study, set_state
@@ -62,7 +62,7 @@ def create_demo_studies(owner: User) -> Study | None:
     return _opened(study, TITLE, owner, _registered(_meenas() | CLASSIC), rated_turns.asks)
 
 
-def _opened(study: Study, title: str, owner: User, bots: Sequence[Bot], asks: Sequence[Asked]) -> Study:
+def _opened(study: Study, title: str, owner: User, bots: Sequence[Bot], asks: Sequence[AskSpec]) -> Study:
     study.title, study.languages, study.expected_minutes = title, ["en"], 10
     study.instructions = INSTRUCTIONS
     targets = dict.fromkeys(bots, 100)

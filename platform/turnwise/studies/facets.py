@@ -65,7 +65,7 @@ def _checked(bot: str, levels: Mapping[str, str]) -> dict[str, str]:
     return kept
 
 
-def parsed(text: str) -> dict[str, str]:
+def parse_facets(text: str) -> dict[str, str]:
     """The facets of one bot as a person writes them: `architecture=VHRED, data=Reddit`.
 
     Raises:
@@ -87,6 +87,6 @@ def parsed(text: str) -> dict[str, str]:
     return found
 
 
-def written(facets: Mapping[str, str]) -> str:
+def format_facets(facets: Mapping[str, str]) -> str:
     """The same the other way round."""
     return ", ".join(f"{facet}={level}" for facet, level in sorted(facets.items()))

@@ -19,22 +19,22 @@ from evaluation.questions import Subject
 from turnwise.accounts.models import User
 from turnwise.questions.forms import QuestionSetField
 from turnwise.studies.ask_rules import SUBJECTS, refuse_unfit
-from turnwise.studies.asks import About, Asked, Moment
+from turnwise.studies.asks import About, AskSpec, Moment
 from turnwise.studies.models import LONGEST_TAG, Study
 from turnwise.studies.tasks import StudyTask, task_of
 
 MOST_OFFERED = 100
 
 
-def narrowed(studies: QuerySet[Study], sought: str) -> QuerySet[Study]:
+def filter_studies(studies: QuerySet[Study], sought: str) -> QuerySet[Study]:
     """Those with this in their title, or with this tag."""
     if not sought:
         return studies
     return studies.filter(Q(title__icontains=sought) | Q(tags__contains=[sought.lower()[:LONGEST_TAG]]))
 
 
-def offer(
-    field: "forms.ModelMultipleChoiceField[Study]", chosen: Collection[int], *, sought: str = ""
+def list_newest(
+    field: "forms.ModelMultipleChoiceField[Study]", choice_fields: Collection[int], *, sought: str = ""
 ) -> int:
     """List the newest studies of the field that are sought, and the chosen ones; any of it may be sent.
 
@@ -42,10 +42,10 @@ def offer(
         How many that are sought are not listed.
     """
     assert field.queryset is not None
-    found = narrowed(field.queryset, sought)
+    found = filter_studies(field.queryset, sought)
     newest = list(found.order_by("-created_at", "-pk")[: MOST_OFFERED + 1])
     shown = newest[:MOST_OFFERED]
-    missing = set(chosen) - {study.pk for study in shown}
+    missing = set(choice_fields) - {study.pk for study in shown}
     shown += field.queryset.filter(pk__in=missing) if missing else []
     prefetch_related_objects(shown, "asks")  # which labels name
     field.widget.choices = [(study.pk, field.label_from_instance(study)) for study in shown]
@@ -57,8 +57,8 @@ class StudySelect(forms.Select):
 
     @override
     def render(self, name: str, value: Any, attrs: Any = None, renderer: Any = None) -> SafeString:
-        chosen = "" if value is None else str(value)
-        rows = ((key, " selected" if str(key) == chosen else "", title) for key, title in self.choices)
+        choice_fields = "" if value is None else str(value)
+        rows = ((key, " selected" if str(key) == choice_fields else "", title) for key, title in self.choices)
         options = format_html_join("\n", '<option value="{}"{}>{}</option>', rows)
         return format_html("<select{}>{}</select>", flatatt(self.build_attrs({"name": name}, attrs)), options)
 
@@ -70,7 +70,7 @@ def list_all(field: "forms.ModelChoiceField[Study]", studies: QuerySet[Study]) -
     field.widget.choices = [("", field.empty_label), *titles]
 
 
-SPARE = 1
+EMPTY_ROWS = 1
 """Empty rows beneath those in use; saving brings another."""
 
 # What stands in the list "when"; a whole conversation is judged in one moment only.
@@ -90,8 +90,8 @@ _WHEN = {
         Moment.AFTER_WORK: _("When their work is done"),
     },
 }
-TALKS = frozenset({About.PARTNER_TURN, About.OWN_TURN, About.DIALOGUE})
-PEOPLE = frozenset({About.PERSON})
+TALK_ABOUTS = frozenset({About.PARTNER_TURN, About.OWN_TURN, About.DIALOGUE})
+PERSON_ABOUTS = frozenset({About.PERSON})
 
 
 class AskForm(forms.Form):
@@ -129,7 +129,7 @@ class AskForm(forms.Form):
             self.add_error("when", _("Choose when these questions are asked."))
 
     @classmethod
-    def initial_of(cls, ask: Asked) -> dict[str, Any]:
+    def initial_of(cls, ask: AskSpec) -> dict[str, Any]:
         """What a row of this ask begins with."""
         return {
             "question_set": ask.question_set,
@@ -138,17 +138,17 @@ class AskForm(forms.Form):
         }
 
     @property
-    def chosen(self) -> list[forms.BoundField]:
+    def choice_fields(self) -> list[forms.BoundField]:
         """The two lists, for the page: neither is optional in a row that asks something."""
         return [self["question_set"], self["when"]]
 
     @property
-    def asked(self) -> Asked | None:
+    def ask_spec(self) -> AskSpec | None:
         """Of a valid form; None if nothing is asked."""
         if not self.cleaned_data.get("question_set"):
             return None
         about, moment = self.cleaned_data["when"].split(":")
-        return Asked(
+        return AskSpec(
             self.cleaned_data["question_set"], About(about), Moment(moment), self.cleaned_data["required"]
         )
 
@@ -162,15 +162,15 @@ class AskForms:
         row: form of one.
     """
 
-    about = TALKS
+    about = TALK_ABOUTS
     prefix = "asks"
     row: type[AskForm] = AskForm
 
     def __init__(self, user: User, study: Study, data: Any) -> None:
         self._task: StudyTask = task_of(study)
-        asked = self._asked_so_far(study)
+        asked = self._stored_asks(study)
         is_fixed = bool(study.pk) and study.state != Study.State.DRAFT
-        rows = len(asked) + (0 if is_fixed else SPARE)
+        rows = len(asked) + (0 if is_fixed else EMPTY_ROWS)
         if data is not None:
             rows = max(rows, min(_count(data.get(f"{self.prefix}-rows")), 40))
         self.rows = [
@@ -186,8 +186,8 @@ class AskForms:
         ]
         self.errors: list[str] = []
 
-    def _asked_so_far(self, study: Study) -> list[Asked]:
-        return [ask.declared for ask in study.asked] or list(self._task.asks)
+    def _stored_asks(self, study: Study) -> list[AskSpec]:
+        return [ask.declared for ask in study.work_asks] or list(self._task.asks)
 
     def is_valid(self) -> bool:
         if any([not row.is_valid() for row in self.rows]):  # noqa: C419  # every row says what is wrong
@@ -199,22 +199,22 @@ class AskForms:
         return not self.errors
 
     def _refuse(self) -> None:
-        refuse_unfit(self._task, self.asked)
+        refuse_unfit(self._task, self.ask_specs)
 
     @property
     def has_errors(self) -> bool:
         return bool(self.errors) or any(row.errors for row in self.rows)
 
     @property
-    def asked(self) -> list[Asked]:
+    def ask_specs(self) -> list[AskSpec]:
         """Of valid forms."""
-        return [row.asked for row in self.rows if row.asked]
+        return [row.ask_spec for row in self.rows if row.ask_spec]
 
 
 class QuestionnaireForms(AskForms):
     """What people are asked about themselves; no row where no people take part."""
 
-    about = PEOPLE
+    about = PERSON_ABOUTS
     prefix = "people"
 
     @override
@@ -224,12 +224,12 @@ class QuestionnaireForms(AskForms):
             self.rows = []
 
     @override
-    def _asked_so_far(self, study: Study) -> list[Asked]:
+    def _stored_asks(self, study: Study) -> list[AskSpec]:
         return [ask.declared for ask in study.questionnaires]
 
     @override
     def _refuse(self) -> None:
-        refuse_unfit(self._task, [*self._task.asks, *self.asked])
+        refuse_unfit(self._task, [*self._task.asks, *self.ask_specs])
 
 
 def subjects_of(abouts: Set[About]) -> frozenset[Subject]:

@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 from turnwise.accounts.models import User
 from turnwise.bots.models import Bot
 from turnwise.studies import consent
-from turnwise.studies.asks import Asked
+from turnwise.studies.asks import AskSpec
 from turnwise.studies.form_fields import QuestionnaireForms
 from turnwise.studies.models import Study
 from turnwise.studies.presets import presets_of
@@ -179,17 +179,17 @@ class StudyPage:
         """Of valid forms: conversations wanted of each bot."""
         return {}
 
-    def asks(self) -> Sequence[Asked] | None:
+    def asks(self) -> Sequence[AskSpec] | None:
         """Of valid forms: what is asked about what is said or shown; None: what the task asks."""
         return None
 
-    def every_ask(self) -> Sequence[Asked]:
+    def every_ask(self) -> Sequence[AskSpec]:
         """Of valid forms: what is asked, also about the people themselves."""
         study = self.form.instance
         asks = self.asks()
         if asks is None:
-            asks = [ask.declared for ask in study.asked] or task_of(study).asks
-        return [*asks, *self.questionnaires.asked]
+            asks = [ask.declared for ask in study.work_asks] or task_of(study).asks
+        return [*asks, *self.questionnaires.ask_specs]
 
     def plan(self) -> Plan | None:
         """Of valid forms: what the task stores beside the study."""

@@ -8,9 +8,9 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from evaluation.texts.cleaning import ENOUGH_LETTERS, contradiction
-from turnwise.accounts.limits import one_at_once_of
+from turnwise.accounts.limits import limit_concurrency
 from turnwise.accounts.models import User
-from turnwise.bots.trial import Tried, tried
+from turnwise.bots.trial import Greeting, greet_bots
 from turnwise.studies.consent import why_debriefing_unfinished, why_unfinished
 from turnwise.studies.models import ConsentVersion, Study
 from turnwise.studies.services import set_state
@@ -41,7 +41,7 @@ def checks(study: Study) -> list[Check]:
     task, consent = task_of(study), study.consent_versions.last()
     found = _needed(study, consent)
     if task.has_workers:
-        found += _in_another_script(study, consent)
+        found += _script_checks(study, consent)
         if study.questionnaires:
             asked = "; ".join(map(str, study.questionnaires))
             found += [Check(_("Questions about the people"), _("Asked: %(asks)s.") % {"asks": asked}, True)]
@@ -55,7 +55,7 @@ def checks(study: Study) -> list[Check]:
     return found
 
 
-def obstacle(study: Study) -> Check | None:
+def first_obstacle(study: Study) -> Check | None:
     """The first thing that keeps a study from being opened."""
     return obstacle_among(_needed(study, study.consent_versions.last()))
 
@@ -92,7 +92,7 @@ def _consent_check(study: Study, consent: ConsentVersion | None) -> Check:
     return Check(_("Consent"), says or agreed, not says, cure, address)
 
 
-def _in_another_script(study: Study, consent: ConsentVersion | None) -> list[Check]:
+def _script_checks(study: Study, consent: ConsentVersion | None) -> list[Check]:
     """Which texts cannot be in a language of those who are to read them."""
     told = [
         (_("The consent text is %(script)s, and people take part in %(languages)s. Translate it."),
@@ -122,24 +122,24 @@ def _debriefing_check(study: Study) -> list[Check]:
     return [Check(_("Debriefing"), says, False, _("Write the debriefing"), address)]
 
 
-def try_bots(study: Study, *, to: User) -> list[Tried]:
+def try_bots(study: Study, *, to: User) -> list[Greeting]:
     """The bots that workers would get, each greeted once, for one person who waits for the answers.
 
     Raises:
         TooManyAtOnceError: this person waits for such a check already, in this process.
     """
-    with one_at_once_of(1, "opening", to.pk):
-        return tried(task_of(study).bots_to_try(study))
+    with limit_concurrency(1, "opening", to.pk):
+        return greet_bots(task_of(study).bots_to_try(study))
 
 
-def open_study(study: Study, *, to: User) -> list[Tried]:
+def open_study(study: Study, *, to: User) -> list[Greeting]:
     """Open a study whose bots answer; those which do not are among what is returned.
 
     Raises:
         ValidationError: nothing can be done in it, or none of its bots answers.
         TooManyAtOnceError: as `try_bots`; nothing changed.
     """
-    if missing := obstacle(study):
+    if missing := first_obstacle(study):
         raise ValidationError(missing.says)
     told = try_bots(study, to=to)
     if told and not any(each.answered for each in told):

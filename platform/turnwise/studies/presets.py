@@ -8,7 +8,7 @@ from django.utils.translation import gettext
 
 from evaluation.protocols import protocol_named
 from turnwise.studies.ask_rules import rows_of
-from turnwise.studies.asks import About, Asked, Moment
+from turnwise.studies.asks import About, AskSpec, Moment
 from turnwise.studies.models import PrimaryAnalysis, Speaker, Study
 from turnwise.studies.tasks import StudyTask, task_named
 
@@ -51,10 +51,10 @@ class Preset:
         return protocol_named(self.protocol).source
 
     @property
-    def asks(self) -> tuple[Asked, ...]:
+    def asks(self) -> tuple[AskSpec, ...]:
         """What is asked; nothing of an own design, which begins with what its task asks."""
         return tuple(
-            Asked(
+            AskSpec(
                 ask.question_set, About(ask.about), Moment(ask.moment) if ask.moment else None, ask.required
             )
             for ask in protocol_named(self.protocol).asks

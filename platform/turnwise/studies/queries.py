@@ -13,10 +13,10 @@ from turnwise.accounts.access import visible_to
 from turnwise.accounts.models import User
 from turnwise.bots.composition import visible_bots
 from turnwise.bots.models import OUTSIDE, Bot
-from turnwise.live.caching import key_of, remembered
+from turnwise.live.caching import cache_key, cached
 from turnwise.questions.queries import read_where_used
 from turnwise.studies.models import Ask, Share, Study, StudyBot
-from turnwise.studies.planned_size import Unit
+from turnwise.studies.outlook import Unit
 from turnwise.studies.tasks import Rows, StudyTask, task_named, task_of
 
 
@@ -30,17 +30,17 @@ def studies_of(user: User | AnonymousUser) -> QuerySet[Study]:
 
     Pages begin with these. Only what is said to be for readers, too, begins with `readable_studies_of`.
     """
-    return _theirs(user, Share.objects.filter(may_change=True))
+    return _accessible_studies(user, Share.objects.filter(may_change=True))
 
 
 def readable_studies_of(user: User | AnonymousUser) -> QuerySet[Study]:
     """The same and those that are shared with this person to be read: without their rehearsals."""
-    return _theirs(user, Share.objects.filter(may_change=True)) | _theirs(user, Share.objects.all()).filter(
-        rehearsal_of=None
-    )
+    return _accessible_studies(user, Share.objects.filter(may_change=True)) | _accessible_studies(
+        user, Share.objects.all()
+    ).filter(rehearsal_of=None)
 
 
-def _theirs(user: User | AnonymousUser, shares: QuerySet[Share]) -> QuerySet[Study]:
+def _accessible_studies(user: User | AnonymousUser, shares: QuerySet[Share]) -> QuerySet[Study]:
     """Their own, those of these shares, and the rehearsals of the latter."""
     if not user.is_authenticated or not user.is_active:
         return Study.objects.none()
@@ -79,7 +79,7 @@ def may_change(user: User | AnonymousUser, study: Study) -> bool:
 
 
 @read_where_used
-def keys_asked(user: User | AnonymousUser) -> set[str]:
+def question_set_keys_of(user: User | AnonymousUser) -> set[str]:
     """The keys of the question sets of all studies that this person may see."""
     asked = Ask.objects.filter(study__in=readable_studies_of(user)).order_by()
     return set(asked.values_list("question_set", flat=True).distinct())
@@ -90,16 +90,16 @@ def with_bots() -> Prefetch[str]:
     return Prefetch("study_bots", StudyBot.objects.select_related("bot"))
 
 
-KEPT_SECONDS = 10
+CACHE_SECONDS = 10
 
 
 def counts_of(studies: Collection[Study]) -> dict[int, tuple[int, int]]:
     """Of each, by its key: how much is done, and how much is wanted."""
-    rows = read_together(studies, lambda task, own: task.finished_and_wanted(own))
+    rows = union_of_tasks(studies, lambda task, own: task.finished_and_wanted(own))
     return {study: (finished, wanted) for study, finished, wanted in rows}
 
 
-def how_far(study: Study) -> tuple[int, int]:
+def progress_of(study: Study) -> tuple[int, int]:
     """The same of one study, for what every page of it tells; of a study that runs some seconds old.
 
     Results raise the study's version; what is wanted may change without that.
@@ -110,12 +110,12 @@ def how_far(study: Study) -> tuple[int, int]:
 
     if study.state == Study.State.DRAFT:
         return counted()
-    key = key_of("how far", study.pk, study.state, study.results_version)
-    finished, wanted = remembered(key, counted, seconds=KEPT_SECONDS)
+    key = cache_key("how far", study.pk, study.state, study.results_version)
+    finished, wanted = cached(key, counted, seconds=CACHE_SECONDS)
     return finished, wanted
 
 
-def read_together(
+def union_of_tasks(
     studies: Collection[Study], rows: Callable[[StudyTask, QuerySet[Study]], Rows]
 ) -> Collection[Any]:
     """What the tasks of these studies say of them: rows of one statement, however many tasks there are."""
@@ -126,13 +126,13 @@ def read_together(
     return each[0].union(*each[1:], all=True) if each else ()
 
 
-def number_of(rows: QuerySet[Any], study: str = "study") -> Coalesce:
+def count_expression(rows: QuerySet[Any], study: str = "study") -> Coalesce:
     """How many of these a row's own study has, as an expression of the row; `study` is the path from them."""
     own = rows.filter(**{study: OuterRef("study")}).order_by().values(study)
     return Coalesce(Subquery(own.annotate(n=Count("*")).values("n")), 0)
 
 
-def in_words(study: Study, finished: int, wanted: int) -> str:
+def progress_sentence(study: Study, finished: int, wanted: int) -> str:
     """How much of what a study wants is done, with what is counted."""
     unit = task_of(study).unit
     if unit == Unit.RESPONSE:
@@ -150,10 +150,10 @@ def in_words(study: Study, finished: int, wanted: int) -> str:
     return said % {"done": f"{finished:,}", "all": f"{wanted:,}"}
 
 
-def still_filling(study: Study, finished: int, wanted: int) -> str:
+def incomplete_progress(study: Study, finished: int, wanted: int) -> str:
     """How far a study is that takes people and is not full, in words; empty of any other.
 
     What it tells may change with every further result, and whoever looks often finds more of it by chance.
     """
     takes = study.state in (Study.State.OPEN, Study.State.PAUSED)
-    return in_words(study, finished, wanted) if takes and finished < wanted else ""
+    return progress_sentence(study, finished, wanted) if takes and finished < wanted else ""

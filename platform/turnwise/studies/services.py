@@ -13,7 +13,7 @@ from turnwise.accounts.models import User
 from turnwise.bots.models import OUTSIDE, Bot
 from turnwise.bots.queries import visible_bots
 from turnwise.studies.ask_rules import in_order, refuse_unfit, store_asks
-from turnwise.studies.asks import Asked
+from turnwise.studies.asks import AskSpec
 from turnwise.studies.models import LONGEST_TAG, MOST_TAGS, ConsentVersion, ReEntry, Share, Study, StudyBot
 from turnwise.studies.presets import presets_of
 from turnwise.studies.tasks import Plan, task_of
@@ -53,7 +53,7 @@ def save_study(
     consent_text: str,
     targets: Mapping[Bot, int],
     plan: Plan | None = None,
-    asks: Sequence[Asked] | None = None,
+    asks: Sequence[AskSpec] | None = None,
 ) -> Study:
     """Store a new or edited study with its bots; a changed consent text becomes a new version.
 
@@ -114,7 +114,7 @@ def _refuse_changed_protocol(study: Study) -> None:
 
 
 @transaction.atomic
-def ask(study_id: int, asks: Sequence[Asked]) -> Study:
+def ask(study_id: int, asks: Sequence[AskSpec]) -> Study:
     """Have a draft ask this and nothing else, what its report begins with first.
 
     Raises:
@@ -141,7 +141,7 @@ def set_bots(study_id: int, targets: Mapping[Bot, int]) -> Study:
     return study
 
 
-def _set_asks(study: Study, asks: Sequence[Asked] | None) -> None:
+def _set_asks(study: Study, asks: Sequence[AskSpec] | None) -> None:
     """Store what is asked. It stays as it is once the study has been opened."""
     rows = list(study.asks.all())
     stored = [ask.declared for ask in rows]
@@ -255,12 +255,12 @@ def archive(study_id: int, *, now: datetime | None = None) -> Study:
     return study
 
 
-def note_preview(study_id: int, *, now: datetime | None = None) -> None:
+def record_preview(study_id: int, *, now: datetime | None = None) -> None:
     """Note that somebody has looked at the pages of a study's workers: once."""
     Study.objects.filter(pk=study_id, previewed_at=None).update(previewed_at=now or timezone.now())
 
 
-def take_back(study_id: int) -> None:
+def unarchive(study_id: int) -> None:
     """Show an archived study in lists again."""
     Study.objects.filter(pk=study_id).update(archived_at=None)
 

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, TypeAlias
 from django.db.models import Model, QuerySet
 from django.urls import reverse
 
-from turnwise.manual.pages import helps
-from turnwise.studies.asks import About, Asked, By
-from turnwise.studies.planned_size import Unit
+from turnwise.manual.pages import register_help
+from turnwise.studies.asks import About, AskSpec, By
+from turnwise.studies.outlook import Unit
 from turnwise.studies.task_keys import add_key
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from turnwise.accounts.models import User
     from turnwise.bots.models import Bot
     from turnwise.studies.models import Study
-    from turnwise.studies.planned_size import Planned
+    from turnwise.studies.outlook import PlannedStudy
 
 T = TypeVar("T", bound="StudyTask")
 Rows: TypeAlias = "QuerySet[Any, tuple[int, int, int]]"
@@ -35,7 +35,7 @@ Rows: TypeAlias = "QuerySet[Any, tuple[int, int, int]]"
 
 
 @dataclass(frozen=True, slots=True)
-class FirstStep:
+class SetupStep:
     """A step of the way of some studies: a word, how it stands or what to do, and where it is done."""
 
     title: str
@@ -103,7 +103,7 @@ class EditingPage(Protocol):
 
     def targets(self) -> "Mapping[Bot, int]": ...
 
-    def every_ask(self) -> Sequence[Asked]: ...
+    def every_ask(self) -> Sequence[AskSpec]: ...
 
     def plan(self) -> Plan | None: ...
 
@@ -127,10 +127,10 @@ class StudyTask(ABC):
         can_recur: whether the same person may take part in a study more than once.
         manual: page of the manual that explains it.
         namespace: of the addresses of its pages.
-        way: the steps of its studies, in their order; `REHEARSE` only where that can be done.
+        stages: the steps of its studies, in their order; `REHEARSE` only where that can be done.
         asks: what a new study asks unless somebody chooses otherwise; empty if it asks nothing.
         may_ask: whom such a study can ask, and about what that is said or shown.
-        ways: other beginnings of such a study than its design, in a few words, for the page of a new study.
+        entry_points: other beginnings of such a study than its design, in a few words, for the page of a new study.
         unit: what is counted of how far such a study is.
     """
 
@@ -142,15 +142,15 @@ class StudyTask(ABC):
     overview: ClassVar[str]
     manual: ClassVar[str]
     namespace: ClassVar[str]
-    way: ClassVar[tuple[Stage, ...]]
+    stages: ClassVar[tuple[Stage, ...]]
     has_conversations: ClassVar[bool] = False
     has_workers: ClassVar[bool] = False
     has_rehearsals: ClassVar[bool] = False
     together: ClassVar[int] = 1
     can_recur: ClassVar[bool] = False
-    asks: ClassVar[tuple[Asked, ...]] = ()
+    asks: ClassVar[tuple[AskSpec, ...]] = ()
     may_ask: ClassVar[frozenset[tuple[By, About]]] = frozenset()
-    ways: ClassVar[Mapping[str, "str | Promise"]] = {}
+    entry_points: ClassVar[Mapping[str, "str | Promise"]] = {}
     unit: ClassVar[Unit] = Unit.CONVERSATION
 
     @property
@@ -166,11 +166,11 @@ class StudyTask(ABC):
         """The address where what such a study lacks is given."""
         return reverse("studies:edit", args=[study.pk])
 
-    def set_out(self, study: "Study", way: str) -> str:
-        """Such a study was just made, to go one of its `ways`, or none: the address where one goes on."""
+    def first_page(self, study: "Study", way: str) -> str:
+        """Such a study was just made, to go one of its `entry_points`, or none: the address where one goes on."""
         return study.get_absolute_url()
 
-    def first_steps(self, study: "Study") -> "Sequence[FirstStep]":
+    def first_steps(self, study: "Study") -> "Sequence[SetupStep]":
         """What comes before its design is looked at again, if its way begins so."""
         return ()
 
@@ -192,7 +192,7 @@ class StudyTask(ABC):
 
     def planned(
         self, study: "Study | None", sent: Mapping[str, str], wanted: Sequence[int]
-    ) -> "Planned | None":
+    ) -> "PlannedStudy | None":
         """What a study that is being planned takes; None: its form does not tell.
 
         Args:
@@ -256,7 +256,7 @@ def register(task: type[T]) -> type[T]:
     declared = {name for base in task.__mro__ for name in getattr(base, "__annotations__", ())}
     if missing := sorted(name for name in declared if not hasattr(task, name)):
         raise TypeError(f"{task.__name__} does not say its {', '.join(missing)}.")
-    helps(task.manual, namespace=task.namespace)
+    register_help(task.manual, namespace=task.namespace)
     _TASKS[task.key] = task()
     add_key(task.key, task.order)
     return task

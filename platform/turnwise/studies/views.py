@@ -16,13 +16,12 @@ from django.views.decorators.http import require_GET, require_POST
 
 from turnwise.accounts.access import AuthenticatedHttpRequest
 from turnwise.accounts.limits import TooManyAtOnceError, too_many, too_often
-from turnwise.bots.trial import Tried
+from turnwise.bots.trial import Greeting
 from turnwise.studies import services
-from turnwise.studies.facets import facets_of, parsed, set_facets, written
+from turnwise.studies.facets import facets_of, format_facets, parse_facets, set_facets
 from turnwise.studies.models import Study
 from turnwise.studies.opening_checks import checks, obstacle_among, open_study, try_bots
-from turnwise.studies.outlook import OutlookForm
-from turnwise.studies.planned_size import number
+from turnwise.studies.outlook import OutlookForm, parse_count
 from turnwise.studies.presets import OWN_DESIGN, PRESETS, preset_named, presets_of
 from turnwise.studies.queries import owned_studies_of, studies_of
 from turnwise.studies.tasks import EditingPage, task_named, task_of, tasks
@@ -48,9 +47,9 @@ def outlook(request: HttpRequest) -> HttpResponse:
         return HttpResponse(status=422)
     study = None
     if key:
-        study = get_object_or_404(studies_of(request.user), pk=number(key))
+        study = get_object_or_404(studies_of(request.user), pk=parse_count(key))
     task = task_of(study) if study else task_named(request.GET.get("task", ""))
-    planned = task.planned(study, request.GET.dict(), form.wanted_each)
+    planned = task.planned(study, request.GET.dict(), form.targets)
     found = form.outlook(planned) if planned else None
     return render(request, "studies/outlook.html", {"outlook": found, "task": task})
 
@@ -65,14 +64,14 @@ def _page(request: AuthenticatedHttpRequest, study: Study) -> HttpResponse:
     page = task.form(request.user, study, request.POST or None)
     way, is_new = request.GET.get("way", ""), study.pk is None
     if request.method == "POST" and page.is_valid() and (saved := _saved(request, page)):
-        return redirect(task.set_out(saved, way) if is_new else saved)
+        return redirect(task.first_page(saved, way) if is_new else saved)
     shown = {
         "study": study if study.pk else None,
         "task": task,
         "tasks": tasks(),
         "presets": [(True, presets_of(task)), (False, [each for each in PRESETS if not each.is_for(task)])],
         "protocol": study.protocol,
-        "way": way if way in task.ways else "",
+        "way": way if way in task.entry_points else "",
         **page.shown(),
     }
     return render(request, page.template, shown, status=200 if request.method == "GET" else 422)
@@ -112,7 +111,7 @@ def archive(request: HttpRequest, pk: int) -> HttpResponse:
     study = get_object_or_404(studies_of(request.user), pk=pk)
     try:
         if request.POST.get("undo"):
-            services.take_back(study.pk)
+            services.unarchive(study.pk)
         else:
             services.archive(study.pk)
     except ValidationError as error:
@@ -124,13 +123,13 @@ def archive(request: HttpRequest, pk: int) -> HttpResponse:
 def opening(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
     """What an opening needs; sent, the page also greets each bot."""
     study = get_object_or_404(studies_of(request.user), pk=pk)
-    told: list[Tried] = []
+    told: list[Greeting] = []
     status = 200
     if request.POST.get("greet"):
         try:
             told = try_bots(study, to=request.user)
         except TooManyAtOnceError:
-            messages.error(request, _under_way())
+            messages.error(request, _check_running_message())
             status = 429
     found = checks(study)
     shown = {
@@ -144,7 +143,7 @@ def opening(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
     return render(request, "studies/opening.html", shown, status=status)
 
 
-def _under_way() -> str:
+def _check_running_message() -> str:
     return _("You are having bots checked already, so nothing was tried or changed. Wait for the answer.")
 
 
@@ -164,7 +163,7 @@ def set_state(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))
     except TooManyAtOnceError:
-        messages.error(request, _under_way())
+        messages.error(request, _check_running_message())
     except ValueError:
         messages.error(
             request,
@@ -185,14 +184,14 @@ class FacetsForm(forms.Form):
         titles = dict(study.study_bots.values_list("bot__name", "bot__title"))
         for name, facets in facets_of(study).items():
             self.fields[name] = forms.CharField(
-                label=titles[name], required=False, max_length=600, initial=written(facets),
+                label=titles[name], required=False, max_length=600, initial=format_facets(facets),
                 widget=forms.TextInput(attrs={"placeholder": EXAMPLE, "spellcheck": "false"}),
             )  # fmt: skip
 
     def clean(self) -> dict[str, Any]:
         for name in list(self.cleaned_data):
             try:
-                self.cleaned_data[name] = parsed(self.cleaned_data[name])
+                self.cleaned_data[name] = parse_facets(self.cleaned_data[name])
             except ValidationError as error:
                 self.add_error(name, error)
         return self.cleaned_data

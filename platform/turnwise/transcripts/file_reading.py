@@ -12,7 +12,7 @@ from io import BytesIO
 from typing import Any
 
 from evaluation.texts.cleaning import script_of
-from turnwise.live.subprocesses import run, shape_of
+from turnwise.live.subprocesses import run_module, shape_of
 from turnwise.transcripts.importers import Checked, Limits, Problem, Rated, Source, checked
 from turnwise.transcripts.importers.formats import Read
 
@@ -94,13 +94,13 @@ def preview(source: Source, format_key: str, limits: Limits) -> Preview:
     return seen
 
 
-def previewed_apart(content: bytes, format_key: str, limits: Limits) -> dict[str, Any]:
-    """The same by another process, for `told_preview`.
+def preview_in_subprocess(content: bytes, format_key: str, limits: Limits) -> dict[str, Any]:
+    """The same by another process, for `preview_from_json`.
 
     Raises:
         subprocess.SubprocessError: it failed, or was not ready in time.
     """
-    said = run(_MODULE, [format_key, str(limits.conversations), str(limits.turns)], content)
+    said = run_module(_MODULE, [format_key, str(limits.conversations), str(limits.turns)], content)
     told: dict[str, Any] = json.loads(said)
     return told
 
@@ -109,7 +109,7 @@ SHAPE = shape_of(Preview, Checked, Problem, Read)
 """Part of the key under which previews are remembered: other code does not read what it does not know."""
 
 
-def told_preview(told: dict[str, Any]) -> Preview:
+def preview_from_json(told: dict[str, Any]) -> Preview:
     """A preview of its own from what another process told."""
     first = [_conversation(each) for each in told["first"]]
     problems = [Problem(**each) for each in told["problems"]]

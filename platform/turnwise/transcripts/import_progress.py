@@ -10,10 +10,10 @@ from django.utils.translation import gettext as _
 from redis.exceptions import RedisError
 
 from turnwise.dialogues.models import TranscriptImport
-from turnwise.live.jobs import IMPORTS, is_worked_on
+from turnwise.live.jobs import IMPORTS, is_locked
 
 # A process that has not begun for so long is looked after.
-PATIENCE = timedelta(minutes=2)
+TIMEOUT = timedelta(minutes=2)
 _KEPT_SECONDS = 86_400
 
 
@@ -23,7 +23,7 @@ def begin(record_id: int, parts: int) -> None:
         cache.set_many({_of(record_id): parts, _done(record_id): 0}, timeout=_KEPT_SECONDS)
 
 
-def tell(record_id: int, parts: int) -> None:
+def add_parts(record_id: int, parts: int) -> None:
     """So many parts more are written."""
     with suppress(RedisError, ValueError):  # nobody asked for it on a page
         cache.incr(_done(record_id), parts)
@@ -38,16 +38,16 @@ def progress(record: TranscriptImport) -> Mapping[str, int]:
     return {}
 
 
-def look_after(record: TranscriptImport) -> TranscriptImport:
+def refresh(record: TranscriptImport) -> TranscriptImport:
     """The import as it is; one whose process is gone has broken off."""
     if record.asked_at and not record.imported_at:
-        if timezone.now() - record.asked_at > PATIENCE and not is_worked_on(IMPORTS, record.pk):
-            give_up(record.pk, _("Its process ended unexpectedly; the log says why. Import it again."))
+        if timezone.now() - record.asked_at > TIMEOUT and not is_locked(IMPORTS, record.pk):
+            record_refusal(record.pk, _("Its process ended unexpectedly; the log says why. Import it again."))
         record.refresh_from_db(fields=["asked_at", "imported_at", "refusal"])
     return record
 
 
-def give_up(record_id: int, why: str) -> None:
+def record_refusal(record_id: int, why: str) -> None:
     """It was not imported for this reason, and may be asked for again."""
     TranscriptImport.objects.filter(pk=record_id, imported_at=None).update(asked_at=None, refusal=why)
 

@@ -11,20 +11,20 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST, require_safe
 
 from turnwise.accounts.access import AuthenticatedHttpRequest
-from turnwise.accounts.limits import reading_goes_on_at, reads_a_file
+from turnwise.accounts.limits import limit_file_reading, reads_a_file
 from turnwise.dialogues.models import Dialogue, TranscriptImport
-from turnwise.dialogues.queries import imports_of, labelled_import
+from turnwise.dialogues.queries import has_labelled_turns, imports_of
 from turnwise.live.jobs import NOT_STARTED, is_sent
 from turnwise.studies.models import Study
 from turnwise.studies.queries import studies_of
-from turnwise.studies.tasks import FirstStep, task_of
+from turnwise.studies.tasks import SetupStep, task_of
 from turnwise.transcripts import import_progress, importing, undoing
 from turnwise.transcripts import tasks as jobs
 from turnwise.transcripts.file_reading import Preview
 from turnwise.transcripts.import_attempts import attempt
 from turnwise.transcripts.importers import FORMATS
 from turnwise.transcripts.importing import ImportRefusedError
-from turnwise.trash.views import tell
+from turnwise.trash.views import offer_undo
 
 SHOWN_TURNS = 8
 
@@ -76,13 +76,13 @@ def one(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 def _one(request: HttpRequest, record: TranscriptImport, *, error: str = "") -> HttpResponse:
-    record = import_progress.look_after(record)
+    record = import_progress.refresh(record)
     error = error or record.refusal
     context = {"study": record.study, "record": record, "formats": FORMATS.values(), "stamp": _stamp(record)}
-    if record.is_under_way:
+    if record.is_in_progress:
         context["progress"] = import_progress.progress(record)
     elif record.imported_at:
-        context["is_labelled"] = labelled_import(record)
+        context["is_labelled"] = has_labelled_turns(record)
         context["next_step"] = _next_step(record.study)
     else:
         try:
@@ -96,13 +96,13 @@ def _one(request: HttpRequest, record: TranscriptImport, *, error: str = "") -> 
     )
 
 
-def _next_step(study: Study) -> FirstStep | None:
+def _next_step(study: Study) -> SetupStep | None:
     """What comes after the import on the way of a study that begins with one."""
     return next((step for step in task_of(study).first_steps(study) if not step.is_done), None)
 
 
 def _stamp(record: TranscriptImport) -> str:
-    done = import_progress.progress(record).get("done", 0) if record.is_under_way else 0
+    done = import_progress.progress(record).get("done", 0) if record.is_in_progress else 0
     return f"{record.asked_at}-{record.imported_at}-{done}"
 
 
@@ -111,7 +111,7 @@ def _stamp(record: TranscriptImport) -> str:
 def stamp(request: HttpRequest, pk: int) -> JsonResponse:
     """A word that changes while a file comes in; its page asks for it every few seconds."""
     record = get_object_or_404(imports_of(request.user).defer("content"), pk=pk)
-    return JsonResponse({"stamp": _stamp(import_progress.look_after(record))})
+    return JsonResponse({"stamp": _stamp(import_progress.refresh(record))})
 
 
 def _languages(record: TranscriptImport, seen: Preview, sent: str | None) -> dict[str, object]:
@@ -172,10 +172,10 @@ def _import_page(request: HttpRequest) -> str:
 
 @require_POST
 @login_required
-@reading_goes_on_at(_import_page)
+@limit_file_reading(_import_page)
 def confirm(request: HttpRequest, pk: int) -> HttpResponse:
     record = get_object_or_404(imports_of(request.user), pk=pk)
-    if record.imported_at or record.is_under_way:
+    if record.imported_at or record.is_in_progress:
         return redirect("transcripts:import", pk=pk)
     try:
         seen = importing.preview_of(record)
@@ -193,8 +193,8 @@ def confirm(request: HttpRequest, pk: int) -> HttpResponse:
         )
     except ImportRefusedError as error:
         return _one(request, record, error=str(error))
-    if is_new and not is_sent(partial(jobs.bring_in.delay, pk)):
-        import_progress.give_up(pk, str(NOT_STARTED))
+    if is_new and not is_sent(partial(jobs.import_upload.delay, pk)):
+        import_progress.record_refusal(pk, str(NOT_STARTED))
     return redirect("transcripts:import", pk=pk)
 
 
@@ -209,5 +209,5 @@ def undo(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
     except ImportRefusedError as error:
         messages.error(request, str(error))
         return redirect("transcripts:import", pk=pk)
-    tell(request, said % {"file": record.file_name}, deletion)
+    offer_undo(request, said % {"file": record.file_name}, deletion)
     return redirect("transcripts:imports", pk=record.study_id)

@@ -13,15 +13,15 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from evaluation.texts.cleaning import may_be_in, named
+from evaluation.texts.cleaning import may_be_in, script_title
 from turnwise.accounts.models import User
 from turnwise.dialogues.models import TranscriptImport, packed
-from turnwise.live.caching import key_of, remembered
-from turnwise.live.frames import why_no_text
-from turnwise.live.subprocesses import PATIENCE_SECONDS
+from turnwise.live.caching import cache_key, cached
+from turnwise.live.frames import why_not_text
+from turnwise.live.subprocesses import TIMEOUT_SECONDS
 from turnwise.studies.models import Study
 from turnwise.transcripts import import_progress, outside_ratings
-from turnwise.transcripts.file_reading import SHAPE, Preview, previewed_apart, told_preview
+from turnwise.transcripts.file_reading import SHAPE, Preview, preview_from_json, preview_in_subprocess
 from turnwise.transcripts.importers import FORMATS, Limits, guessed
 
 log = logging.getLogger(__name__)
@@ -76,7 +76,7 @@ def upload(
             )
             % {"name": name, "most": MAX_UPLOAD // 1024**2}
         )
-    if why := why_no_text(content):
+    if why := why_not_text(content):
         raise ImportRefusedError(why)
     looks_like = format_of(BytesIO(content))
     if not looks_like and not _is_text(content):
@@ -134,8 +134,8 @@ def preview_of(draft: TranscriptImport) -> Preview:
     if not draft.format:
         return Preview()
     try:
-        seen = told_preview(
-            remembered(read_as(draft), lambda: previewed_apart(draft.file, draft.format, ON_PAGE))
+        seen = preview_from_json(
+            cached(read_as(draft), lambda: preview_in_subprocess(draft.file, draft.format, ON_PAGE))
         )
     except SubprocessError as error:
         log.warning("Upload %s could not be read: %s", draft.pk, error)
@@ -144,7 +144,7 @@ def preview_of(draft: TranscriptImport) -> Preview:
                 "“%(name)s” could not be read within %(seconds)d\u00a0s. Split it, or ask an admin to import "
                 "it with manage.py import_dialogues."
             )
-            % {"name": draft.file_name, "seconds": PATIENCE_SECONDS}
+            % {"name": draft.file_name, "seconds": TIMEOUT_SECONDS}
         ) from None
     leave_out_unrateable(draft.study, seen)
     return seen
@@ -152,7 +152,7 @@ def preview_of(draft: TranscriptImport) -> Preview:
 
 def read_as(draft: TranscriptImport) -> str:
     """Under which key its preview is remembered."""
-    return key_of("preview", SHAPE, draft.sha256, draft.format, ON_PAGE.conversations, ON_PAGE.turns)
+    return cache_key("preview", SHAPE, draft.sha256, draft.format, ON_PAGE.conversations, ON_PAGE.turns)
 
 
 def leave_out_unrateable(study: Study, seen: Preview) -> None:
@@ -224,7 +224,9 @@ def language_guessed(study: Study, seen: Preview) -> str:
 
 def others_than(language: str, seen: Preview) -> list[tuple[int, str]]:
     """How many conversations of a file are in which scripts that a language is not written in."""
-    return [(n, named(script)) for script, n in seen.scripts.items() if not may_be_in(script, language)]
+    return [
+        (n, script_title(script)) for script, n in seen.scripts.items() if not may_be_in(script, language)
+    ]
 
 
 def refuse_unknown_format(format_key: str) -> None:
@@ -268,7 +270,7 @@ def ask_for(
         ImportRefusedError: it cannot come in like this; nothing was changed.
     """
     draft = TranscriptImport.objects.select_for_update(of=("self",)).select_related("study").get(pk=draft_id)
-    if draft.imported_at or draft.is_under_way:
+    if draft.imported_at or draft.is_in_progress:
         return False
     refuse_unknown_format(draft.format)
     if systems:

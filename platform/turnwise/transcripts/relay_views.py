@@ -18,7 +18,7 @@ from turnwise.transcripts import relaying
 from turnwise.transcripts.import_attempts import attempt
 from turnwise.transcripts.importing import ImportRefusedError
 from turnwise.transcripts.relaying import RelayRefusedError, parsed
-from turnwise.trash.views import tell
+from turnwise.trash.views import offer_undo
 
 MAX_PASTE = 200_000  # characters
 MOST_ROWS = 600
@@ -147,5 +147,5 @@ def discard(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
     except ImportRefusedError as error:
         messages.error(request, str(error))
         return redirect("transcripts:relay", pk=pk)
-    tell(request, _("The conversation is deleted."), deletion)
+    offer_undo(request, _("The conversation is deleted."), deletion)
     return redirect("transcripts:imports", pk=dialogue.study_id)

@@ -24,9 +24,9 @@ from turnwise.studies import bundles
 from turnwise.studies.models import Study, StudyBot
 from turnwise.studies.services import results_changed
 from turnwise.transcripts.importers.transcript import turn_of
-from turnwise.transcripts.undoing import refuse_labelled, unheard_systems
+from turnwise.transcripts.undoing import refuse_labelled, systems_without_dialogues
 from turnwise.trash.models import Deletion
-from turnwise.trash.soft_delete import Kept
+from turnwise.trash.soft_delete import SoftDeleter
 
 _HUMAN = re.compile(r"human|user|you|me|i|guest|visitor|我|你|用户", re.IGNORECASE)
 
@@ -221,12 +221,12 @@ def discard(dialogue_id: int, *, by: User) -> Deletion:
     dialogue = _locked(dialogue_id)
     refuse_labelled([dialogue.pk])
     study, was_finished = dialogue.study, dialogue.ended_at is not None
-    kept = Kept()
+    kept = SoftDeleter()
     kept.delete(Dialogue.objects.filter(pk=dialogue.pk))
-    kept.delete(unheard_systems(study))
+    kept.delete(systems_without_dialogues(study))
     if was_finished:
         results_changed(study.pk)
-        bundles.forget([study.pk])
+        bundles.delete_bundles_quoting([study.pk])
     return kept.store(_("A relayed conversation"), by=by, study=study)
 
 

@@ -24,7 +24,7 @@ from turnwise.bots.services import outside_system, version_of
 from turnwise.crowd.models import Worker
 from turnwise.dialogues.models import Dialogue, Material, Seat, TranscriptImport, Turn
 from turnwise.labels.models import Label
-from turnwise.live.jobs import IMPORTS, only_here
+from turnwise.live.jobs import IMPORTS, exclusive_lock
 from turnwise.studies.models import Study, StudyBot
 from turnwise.studies.services import results_changed
 from turnwise.transcripts import import_progress, outside_ratings
@@ -50,19 +50,19 @@ def import_requested(record_id: int) -> None:
 
     Its page hears how far it is, and why it was refused or broke off; nothing has come in then.
     """
-    with only_here(IMPORTS, record_id) as is_ours:
+    with exclusive_lock(IMPORTS, record_id) as is_ours:
         record = TranscriptImport.objects.select_related("study").filter(pk=record_id).first()
-        if not is_ours or record is None or not record.is_under_way:
+        if not is_ours or record is None or not record.is_in_progress:
             return
         source = Source(BytesIO(record.file))
         try:
             with transaction.atomic():
-                _bring_in(record, checked(source, record.format, ON_PAGE), timezone.now())
+                _store(record, checked(source, record.format, ON_PAGE), timezone.now())
         except ImportRefusedError as error:
-            import_progress.give_up(record_id, str(error))
+            import_progress.record_refusal(record_id, str(error))
         except Exception:
             log.exception("The import %s broke off.", record_id)
-            import_progress.give_up(
+            import_progress.record_refusal(
                 record_id, _("The import stopped early; the log says why. Nothing was imported.")
             )
 
@@ -107,17 +107,17 @@ def import_file(
         scripted_opening=scripted_opening,
         language=language,
     )
-    _bring_in(record, checked(Source(file), format_key, BY_COMMAND), now)
+    _store(record, checked(Source(file), format_key, BY_COMMAND), now)
     return record
 
 
-def _bring_in(record: TranscriptImport, found: Iterator[Checked | Rated | Problem], now: datetime) -> None:
+def _store(record: TranscriptImport, found: Iterator[Checked | Rated | Problem], now: datetime) -> None:
     writer = _Writer(record, _versions(record), now)
     for batch in _batches(found):
         writer.write([each for each in batch if isinstance(each, Checked)])
         outside_ratings.store(record, [each for each in batch if isinstance(each, Rated)], now)
         record.left_out += sum(isinstance(each, Problem) for each in batch)
-        import_progress.tell(record.pk, len(batch))
+        import_progress.add_parts(record.pk, len(batch))
     record.left_out += writer.in_others
     if not record.conversations and writer.in_others:
         writer.refuse()

@@ -16,7 +16,7 @@ from turnwise.studies.services import results_changed
 from turnwise.transcripts import outside_ratings
 from turnwise.transcripts.importing import ImportRefusedError
 from turnwise.trash.models import Deletion
-from turnwise.trash.soft_delete import Kept
+from turnwise.trash.soft_delete import SoftDeleter
 
 
 @transaction.atomic
@@ -32,17 +32,17 @@ def undo(record_id: int, *, by: User) -> Deletion:
     record = (
         TranscriptImport.objects.select_for_update(of=("self",)).select_related("study").get(pk=record_id)
     )
-    if record.is_under_way:
+    if record.is_in_progress:
         raise ImportRefusedError(_("This file is being imported. Wait until that is over, then undo it."))
     refuse_labelled(Dialogue.objects.filter(imported_in=record).values_list("pk", flat=True))
-    kept, was_imported = Kept(), record.imported_at is not None
+    kept, was_imported = SoftDeleter(), record.imported_at is not None
     if was_imported:
         kept.delete(outside_ratings.brought(record))
     kept.delete(TranscriptImport.objects.filter(pk=record.pk))
     if was_imported:
-        kept.delete(unheard_systems(record.study))
+        kept.delete(systems_without_dialogues(record.study))
         results_changed(record.study_id)
-        bundles.forget([record.study_id])
+        bundles.delete_bundles_quoting([record.study_id])
     return kept.store(record.file_name, by=by, study=record.study)
 
 
@@ -60,6 +60,6 @@ def refuse_labelled(dialogues: Iterable[int]) -> None:
         )
 
 
-def unheard_systems(study: Study) -> QuerySet[StudyBot]:
+def systems_without_dialogues(study: Study) -> QuerySet[StudyBot]:
     """Systems outside that have no conversation in the study any more."""
     return study.study_bots.filter(bot__adapter=OUTSIDE).exclude(bot__seats__dialogue__study=study)

@@ -17,7 +17,7 @@ from turnwise.bots.models import Bot
 from turnwise.crowd.places import pilot
 from turnwise.reports.models import Report
 from turnwise.studies.models import Study, StudyBot
-from turnwise.studies.queries import in_words, real_studies_of
+from turnwise.studies.queries import progress_sentence, real_studies_of
 
 MOST_FAILED = 12
 
@@ -45,8 +45,8 @@ class Running:
     piloted: int
 
     @property
-    def so_far(self) -> str:
-        return in_words(self.study, self.finished, self.target)
+    def progress(self) -> str:
+        return progress_sentence(self.study, self.finished, self.target)
 
     @property
     def is_full(self) -> bool:
@@ -59,7 +59,7 @@ class Running:
 
 
 @dataclass(frozen=True, slots=True)
-class Need:
+class Alert:
     """Something for the researcher to do or to know.
 
     Attributes:
@@ -77,7 +77,7 @@ class Need:
     bad: bool = False
 
 
-def needs(user: User | AnonymousUser, shown: Sequence[Running]) -> list[Need]:
+def alerts_for(user: User | AnonymousUser, shown: Sequence[Running]) -> list[Alert]:
     """All of it, the worst first."""
     found = [
         *_silent(shown),
@@ -91,11 +91,11 @@ def needs(user: User | AnonymousUser, shown: Sequence[Running]) -> list[Need]:
     return sorted(found, key=lambda need: not need.bad)
 
 
-def _silent(shown: Sequence[Running]) -> list[Need]:
+def _silent(shown: Sequence[Running]) -> list[Alert]:
     """Of bots that somebody needs: who can begin, or who is in the middle of it."""
     needing = {each.study.pk: each for each in shown if each.admits or each.at_it}
     wanted = StudyBot.objects.filter(study__in=needing, target__gt=0).select_related("bot")
-    states = presence.states(each.bot.name for each in wanted if each.bot.active)
+    states = presence.bot_states(each.bot.name for each in wanted if each.bot.active)
     switched_on = {each.study_id for each in wanted if each.bot.active}
     bots: dict[int, list[tuple[str, str]]] = {}
     for each in wanted:
@@ -104,17 +104,17 @@ def _silent(shown: Sequence[Running]) -> list[Need]:
     found = []
     for pk, told in bots.items():
         title = needing[pk].study.title
-        if says := _unheard(told, admits=needing[pk].admits):
+        if says := _silent_sentence(told, admits=needing[pk].admits):
             address = reverse("monitoring:monitor", args=[pk])
-            found.append(Need(title, says, address, _("See the monitor"), bad=True))
+            found.append(Alert(title, says, address, _("See the monitor"), bad=True))
         elif loading := [name for name, state in told if state == State.LOADING]:
             says = _("Being loaded, and ready in a moment: %(bots)s.") % {"bots": ", ".join(loading)}
             address = reverse("monitoring:monitor", args=[pk])
-            found.append(Need(title, says, address, _("See the monitor")))
+            found.append(Alert(title, says, address, _("See the monitor")))
     return found
 
 
-def _unheard(told: Sequence[tuple[str, str]], *, admits: bool) -> str:
+def _silent_sentence(told: Sequence[tuple[str, str]], *, admits: bool) -> str:
     """Which of a study's bots, by title and state, will not answer when they are loaded; empty: none."""
     silent = [title for title, state in told if state not in presence.ANSWERING]
     if not silent:
@@ -125,27 +125,27 @@ def _unheard(told: Sequence[tuple[str, str]], *, admits: bool) -> str:
     return says % {"bots": ", ".join(silent)}
 
 
-def _full(shown: Sequence[Running]) -> list[Need]:
+def _full(shown: Sequence[Running]) -> list[Alert]:
     says = _("It has everything it wanted, and is still open.")
     return [
-        Need(each.study.title, says, each.study.get_absolute_url(), _("Close it"))
+        Alert(each.study.title, says, each.study.get_absolute_url(), _("Close it"))
         for each in shown
         if each.is_full
     ]
 
 
-def _piloted(shown: Sequence[Running]) -> list[Need]:
+def _piloted(shown: Sequence[Running]) -> list[Alert]:
     says, does = _("Its pilot is done, and nobody new is admitted until you go on."), _("Look and go on")
     return [
-        Need(each.study.title, says, reverse("monitoring:monitor", args=[each.study.pk]), does)
+        Alert(each.study.title, says, reverse("monitoring:monitor", args=[each.study.pk]), does)
         for each in shown
         if pilot.is_on(each.study) and each.piloted >= each.study.pilot_size
     ]
 
 
-def _faults(shown: Sequence[Running]) -> list[Need]:
+def _faults(shown: Sequence[Running]) -> list[Alert]:
     return [
-        Need(
+        Alert(
             each.study.title,
             ngettext("%(n)s reply failed within a day.", "%(n)s replies failed within a day.", each.faults)
             % {"n": each.faults},
@@ -157,27 +157,27 @@ def _faults(shown: Sequence[Running]) -> list[Need]:
     ]
 
 
-def _drifted(shown: Sequence[Running]) -> list[Need]:
+def _drifted(shown: Sequence[Running]) -> list[Alert]:
     bots = Bot.objects.filter(study_bots__study__in=[each.study for each in shown])
     return [
-        Need(run.bot.title, run.said, reverse("bots:bot", args=[run.bot.name]), _("See the bot"))
+        Alert(run.bot.title, run.said, reverse("bots:bot", args=[run.bot.name]), _("See the bot"))
         for run in drift_check.alarms(bots)
     ]
 
 
-def _failed_reports(studies: QuerySet[Study]) -> list[Need]:
+def _failed_reports(studies: QuerySet[Study]) -> list[Alert]:
     newest = Report.objects.filter(study=OuterRef("pk")).order_by("-pk")
     failed = studies.alias(last=Subquery(newest.values("state")[:1])).filter(last=Report.State.FAILED)
     says, does = _("Its newest report failed."), _("See the report")
     return [
-        Need(study.title, says, reverse("reports:study", args=[study.pk]), does)
+        Alert(study.title, says, reverse("reports:study", args=[study.pk]), does)
         for study in failed[:MOST_FAILED]
     ]
 
 
-def _suspects(shown: Sequence[Running]) -> list[Need]:
+def _suspects(shown: Sequence[Running]) -> list[Alert]:
     return [
-        Need(
+        Alert(
             each.study.title,
             ngettext(
                 "%(n)s worker shows signs of carelessness or fraud.",

@@ -12,15 +12,15 @@ from django.utils import timezone
 from turnwise.accounts.models import User
 from turnwise.crowd.models import Assignment, Participation, PayEntry
 from turnwise.crowd.places import pilot
-from turnwise.crowd.running.spending import Spend, in_all, spend_of
+from turnwise.crowd.running.spending import Spend, spend_of, totals_by_currency
 from turnwise.dialogues.models import Fault
-from turnwise.live.caching import key_of, remembered
+from turnwise.live.caching import cache_key, cached
 from turnwise.monitoring.funnel import AT_IT
 from turnwise.reports.models import Report
 from turnwise.studies.models import Study
-from turnwise.studies.queries import counts_of, readable_real_studies_of, real_studies_of, still_filling
+from turnwise.studies.queries import counts_of, incomplete_progress, readable_real_studies_of, real_studies_of
 from turnwise.studies.tasks import task_of
-from turnwise.workspace.alerts import Running, needs
+from turnwise.workspace.alerts import Running, alerts_for
 
 DAY = timedelta(days=1)
 MOST_SHOWN = 12
@@ -30,35 +30,35 @@ COSTS_KEPT_SECONDS = 15
 TAKING = (Study.State.OPEN, Study.State.PAUSED)
 
 
-def shown(user: User | AnonymousUser, *, now: datetime | None = None) -> dict[str, Any]:
+def home_context(user: User | AnonymousUser, *, now: datetime | None = None) -> dict[str, Any]:
     """All of the page; it asks the database as often for many studies of all tasks as for one."""
     taking, drafts = _current(user)
     found = results(user)
     counts = counts_of({*taking, *(each.study for each in found if each.study.state in TAKING)})
     for each in found:
-        each.filling = still_filling(each.study, *counts.get(each.study_id, (0, 0)))  # type: ignore[attr-defined]
+        each.filling = incomplete_progress(each.study, *counts.get(each.study_id, (0, 0)))  # type: ignore[attr-defined]
     at_it = _running(taking, counts, now or timezone.now())
     mine = [*taking, *drafts]
     return {
         "is_new": not drafts and not at_it and not real_studies_of(user).exists(),
         "drafts": drafts,
         "running": at_it,
-        "needs": needs(user, at_it),
+        "needs": alerts_for(user, at_it),
         "costs": costs(user, counts),
         "results": found,
         "to_rehearse": next((each for each in mine if task_of(each).has_rehearsals), None),
     }
 
 
-def _own(user: User | AnonymousUser) -> QuerySet[Study]:
+def _active_studies(user: User | AnonymousUser) -> QuerySet[Study]:
     """The studies that are not archived, the newest first."""
     return real_studies_of(user).filter(archived_at=None)
 
 
 def _current(user: User | AnonymousUser) -> tuple[list[Study], list[Study]]:
     """The open and paused studies, and the drafts: of both the newest, first."""
-    taking = _own(user).filter(state__in=TAKING)[:MOST_SHOWN]
-    drafts = _own(user).filter(state=Study.State.DRAFT)[:DRAFTS_SHOWN]
+    taking = _active_studies(user).filter(state__in=TAKING)[:MOST_SHOWN]
+    drafts = _active_studies(user).filter(state=Study.State.DRAFT)[:DRAFTS_SHOWN]
     found = taking.union(drafts, all=True).order_by("-created_at")
     parts: tuple[list[Study], list[Study]] = [], []
     for study in found:
@@ -74,7 +74,7 @@ def _running(
         at_it=(Assignment.objects.filter(outcome="", active_at__gt=now - AT_IT), "study"),
         faults=(Fault.objects.filter(at__gt=now - DAY), "dialogue__study"),
         suspects=(Participation.objects.filter(excluded_at=None).exclude(signs=""), "study"),
-        piloted=(pilot.finished(studies), "study"),
+        piloted=(pilot.finished_assignments(studies), "study"),
     )
     return [Running(each, *counts.get(each.pk, (0, 0)), **of_each[each.pk]) for each in studies]
 
@@ -109,7 +109,7 @@ class Costs(NamedTuple):
     """
 
     each: list[Cost]
-    in_all: list[Spend]
+    totals_by_currency: list[Spend]
 
 
 def costs(user: User | AnonymousUser, counts: Mapping[int, tuple[int, int]] | None = None) -> Costs:
@@ -120,8 +120,8 @@ def costs(user: User | AnonymousUser, counts: Mapping[int, tuple[int, int]] | No
         counts: how far some of the studies are, as `counts_of` has it.
     """
     newest = PayEntry.objects.order_by("-pk").values_list("pk", flat=True).first()
-    key = key_of("costs", user.pk, newest)
-    found: Costs = remembered(key, lambda: _costs(user, counts or {}), seconds=COSTS_KEPT_SECONDS)
+    key = cache_key("costs", user.pk, newest)
+    found: Costs = cached(key, lambda: _costs(user, counts or {}), seconds=COSTS_KEPT_SECONDS)
     return found
 
 
@@ -129,7 +129,7 @@ _READ = "pk", "title", "code", "task", "state", "pay_amount", "pay_currency", "p
 
 
 def _costs(user: User | AnonymousUser, known: Mapping[int, tuple[int, int]]) -> Costs:
-    begun = list(_own(user).exclude(state=Study.State.DRAFT).only(*_READ))
+    begun = list(_active_studies(user).exclude(state=Study.State.DRAFT).only(*_READ))
     counts = {**known, **counts_of([each for each in begun if each.state in TAKING and each.pk not in known])}
     found = spend_of(begun, counts)
     telling = [
@@ -138,7 +138,7 @@ def _costs(user: User | AnonymousUser, known: Mapping[int, tuple[int, int]]) -> 
         if (spend := found[study.pk]).owed or (study.pk in counts and spend.is_any)
     ]
     first = sorted(telling, key=lambda cost: (cost.study not in counts, -cost.spend.owed))
-    return Costs(first[:MOST_SHOWN], in_all([each for each in found.values() if each.is_any]))
+    return Costs(first[:MOST_SHOWN], totals_by_currency([each for each in found.values() if each.is_any]))
 
 
 def results(user: User | AnonymousUser) -> Sequence[Report]:

@@ -15,15 +15,15 @@ from turnwise.reports.models import Report
 from turnwise.reports.report_kinds import ReportedTask
 from turnwise.reports.services import covers
 from turnwise.studies.models import LastExport, Study
-from turnwise.studies.opening_checks import obstacle
-from turnwise.studies.queries import how_far, in_words, still_filling
-from turnwise.studies.tasks import FirstStep, Stage, task_of
+from turnwise.studies.opening_checks import first_obstacle
+from turnwise.studies.queries import incomplete_progress, progress_of, progress_sentence
+from turnwise.studies.tasks import SetupStep, Stage, task_of
 
 READY = "ready"
 MOST_NAMED = 3
 
 
-class Standing(StrEnum):
+class StepState(StrEnum):
     """How a step stands."""
 
     DONE = "done"
@@ -47,22 +47,22 @@ class Step:
     title: str
     says: str
     address: str
-    standing: Standing
+    standing: StepState
     warning: bool = False
 
 
-def journey(study: Study) -> Sequence[Step]:
+def steps_of(study: Study) -> Sequence[Step]:
     """The steps of a study in the order of its way; at most one is the next."""
     found, is_next = [], True
     first = task_of(study).first_steps(study)
     for each in first:
-        standing = _standing(each.is_done, is_next=is_next)
-        is_next = is_next and standing is Standing.DONE
+        standing = _step_state(each.is_done, is_next=is_next)
+        is_next = is_next and standing is StepState.DONE
         found.append(Step(each.title, each.says, each.address, standing))
-    for stage in _way_of(study):
-        title, says, address, done, warning = _stands(stage, study, first)
-        standing = _standing(done, is_next=is_next)
-        is_next = is_next and standing in (Standing.DONE, Standing.PASSED)
+    for stage in _stages_of(study):
+        title, says, address, done, warning = _stage_step(stage, study, first)
+        standing = _step_state(done, is_next=is_next)
+        is_next = is_next and standing in (StepState.DONE, StepState.PASSED)
         found.append(Step(title, says, address, standing, warning))
     return found
 
@@ -81,45 +81,45 @@ def _not_done(study: Study) -> Iterator[Step]:
     first = () if has_opened else task_of(study).first_steps(study)
     for each in first:
         if not each.is_done:
-            yield Step(each.title, each.says, each.address, Standing.NEXT)
-    for stage in _way_of(study):
+            yield Step(each.title, each.says, each.address, StepState.NEXT)
+    for stage in _stages_of(study):
         if stage in _BEFORE_OPENING and has_opened:
             continue
         goes_on = stage is Stage.RECRUIT and has_opened
-        title, says, address, done, warning = _collect(study) if goes_on else _stands(stage, study, first)
+        title, says, address, done, warning = _collect(study) if goes_on else _stage_step(stage, study, first)
         if done is False:
-            yield Step(title, says, address, Standing.NEXT, warning)
+            yield Step(title, says, address, StepState.NEXT, warning)
 
 
-def _way_of(study: Study) -> Sequence[Stage]:
+def _stages_of(study: Study) -> Sequence[Stage]:
     task = task_of(study)
-    return [stage for stage in task.way if stage is not Stage.REHEARSE or task.has_rehearsals]
+    return [stage for stage in task.stages if stage is not Stage.REHEARSE or task.has_rehearsals]
 
 
 _Found = tuple[str, str, str, bool | None, bool]
 """Title, what it says, address, whether it is done (None: passed), whether it is a warning."""
 
 
-def _standing(done: bool | None, *, is_next: bool) -> Standing:
+def _step_state(done: bool | None, *, is_next: bool) -> StepState:
     if done is None:
-        return Standing.PASSED
+        return StepState.PASSED
     if done:
-        return Standing.DONE
-    return Standing.NEXT if is_next else Standing.LATER
+        return StepState.DONE
+    return StepState.NEXT if is_next else StepState.LATER
 
 
-def _stands(stage: Stage, study: Study, first: Sequence[FirstStep]) -> _Found:
+def _stage_step(stage: Stage, study: Study, first: Sequence[SetupStep]) -> _Found:
     """How a stage stands in a study whose way begins with these steps."""
     return _design(study, first) if stage is Stage.DESIGN else _STAGES[stage](study)
 
 
-def _design(study: Study, first: Sequence[FirstStep]) -> _Found:
+def _design(study: Study, first: Sequence[SetupStep]) -> _Found:
     task = task_of(study)
     # What an earlier step has not brought yet, that step says.
     is_brought = all(step.is_done for step in first)
     if is_brought and (missing := task.why_not_open(study)):
         return _("Design"), missing, task.designed_at(study), False, True
-    if is_brought and study.state == Study.State.DRAFT and (unready := obstacle(study)):
+    if is_brought and study.state == Study.State.DRAFT and (unready := first_obstacle(study)):
         return _("Design"), f"{unready.cure}.", unready.address, False, True
     says = _("What is asked, of which bots, and whose answers count.")
     return _("Design"), says, reverse("studies:edit", args=[study.pk]), True, False
@@ -154,7 +154,7 @@ def _recruit(study: Study) -> _Found:
         return _("Recruit"), _("Open the study, then give its link to workers."), address, False, False
     collected = _collect(study)
     is_done = collected[3]
-    unwell, all_of_them = ("", False) if is_done else _unwell(study)
+    unwell, all_of_them = ("", False) if is_done else _silent_bots(study)
     if study.state == Study.State.OPEN and unwell:
         told = _("No worker gets these at the moment: %(bots)s.")
         if all_of_them:
@@ -164,19 +164,19 @@ def _recruit(study: Study) -> _Found:
 
 
 def _collect(study: Study) -> _Found:
-    return _("Recruit"), *_how_far(study, f"{study.get_absolute_url()}#workers")
+    return _("Recruit"), *_progress_step(study, f"{study.get_absolute_url()}#workers")
 
 
 def _start(study: Study) -> _Found:
     address = study.get_absolute_url()
     if study.state == Study.State.DRAFT:
         return _("Start"), _("Start it: the chatbots talk by themselves."), address, False, False
-    return _("Start"), *_how_far(study, address)
+    return _("Start"), *_progress_step(study, address)
 
 
-def _how_far(study: Study, address: str) -> tuple[str, str, bool | None, bool]:
-    finished, wanted = how_far(study)
-    says = f"{in_words(study, finished, wanted)}."
+def _progress_step(study: Study, address: str) -> tuple[str, str, bool | None, bool]:
+    finished, wanted = progress_of(study)
+    says = f"{progress_sentence(study, finished, wanted)}."
     is_done = bool(wanted) and finished >= wanted
     if study.state == Study.State.OPEN and not is_done and task_of(study).has_workers:
         says = _("Give its link to workers: %(so_far)s") % {"so_far": says}
@@ -193,14 +193,14 @@ def _monitor(study: Study) -> _Found:
     return _("Monitor"), says, address, True if study.state == Study.State.CLOSED else None, False
 
 
-def _unwell(study: Study) -> tuple[str, bool]:
+def _silent_bots(study: Study) -> tuple[str, bool]:
     """The bots of the study that do not answer now, each with its state, and whether they are all.
 
     Of those that are switched off only where all are.
     """
     of_study = [each.bot for each in study.study_bots.filter(target__gt=0).select_related("bot")]
     wanted = [bot for bot in of_study if bot.active]
-    states = presence.states(bot.name for bot in wanted)
+    states = presence.bot_states(bot.name for bot in wanted)
     told = {bot.title: states.get(bot.name, "not hosted") for bot in wanted}
     if not wanted:
         told = {bot.title: "off" for bot in of_study}
@@ -222,7 +222,7 @@ def _results(study: Study) -> _Found:
         return _("Results"), _("The report fills in by itself."), address, False, False
     if newest[0] is None:  # nothing is judged, so nobody leads
         return _("Results"), _("The report has its numbers."), address, True, False
-    if newest[0].get("certain") and still_filling(study, *how_far(study)):
+    if newest[0].get("certain") and incomplete_progress(study, *progress_of(study)):
         return _("Results"), _("The report says who leads so far."), address, False, False
     if newest[0].get("certain"):
         return _("Results"), _("The report says who leads."), address, True, False

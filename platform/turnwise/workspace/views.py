@@ -8,19 +8,19 @@ from django.views.decorators.http import require_GET
 from turnwise.reports import descriptions
 from turnwise.reports.report_kinds import ReportedTask, TaskWithReport
 from turnwise.studies.models import LONGEST_TAG, Study
-from turnwise.studies.opening_checks import obstacle
+from turnwise.studies.opening_checks import first_obstacle
 from turnwise.studies.queries import (
     counts_of,
-    in_words,
     may_change,
     owned_studies_of,
+    progress_sentence,
     readable_real_studies_of,
     readable_studies_of,
     tags_of,
 )
 from turnwise.studies.tasks import task_of
 from turnwise.workspace import home as first_page
-from turnwise.workspace.study_steps import journey
+from turnwise.workspace.study_steps import steps_of
 
 PER_PAGE = 50
 
@@ -28,7 +28,7 @@ PER_PAGE = 50
 @require_GET
 @login_required
 def home(request: HttpRequest) -> HttpResponse:
-    return render(request, "workspace/home.html", first_page.shown(request.user))
+    return render(request, "workspace/home.html", first_page.home_context(request.user))
 
 
 @require_GET
@@ -53,7 +53,7 @@ def studies(request: HttpRequest) -> HttpResponse:
             "study": study,
             "finished": done,
             "target": wanted,
-            "so_far": in_words(study, done, wanted),
+            "so_far": progress_sentence(study, done, wanted),
             "is_reported": isinstance(task_of(study), TaskWithReport),
         }
         for study in page
@@ -77,11 +77,11 @@ def overview(request: HttpRequest, pk: int) -> HttpResponse:
         or owned_studies_of(request.user).filter(pk=pk).exists(),
         "entry_url": request.build_absolute_uri(study.get_entry_url()),
         "consent": study.consent_versions.last(),
-        "obstacle": None if study.state in (Study.State.OPEN, Study.State.PAUSED) else obstacle(study),
+        "obstacle": None if study.state in (Study.State.OPEN, Study.State.PAUSED) else first_obstacle(study),
         "said_of_themselves": []
         if isinstance(task, TaskWithReport)
-        else descriptions.said_of_themselves(study),
-        "steps": [] if study.rehearsal_of_id else journey(study),
+        else descriptions.questionnaire_figures(study),
+        "steps": [] if study.rehearsal_of_id else steps_of(study),
         **task.shown(study),
     }
     return render(request, task.overview, context)

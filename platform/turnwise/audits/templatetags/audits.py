@@ -3,7 +3,7 @@
 from django import template
 
 from turnwise.audits import queries
-from turnwise.audits.identity_leaks import Blindness, blindness
+from turnwise.audits.identity_leaks import BlindnessCheck, blindness
 from turnwise.audits.queries import Result
 from turnwise.bots.models import Bot
 from turnwise.studies.models import Study
@@ -18,7 +18,7 @@ def newest_audit(bot: Bot) -> Result | None:
 
 
 @register.simple_tag
-def blindness_of(study: Study) -> Blindness | None:
+def blindness_of(study: Study) -> BlindnessCheck | None:
     """Replies that tell the workers of a study what they are not to know."""
     return blindness(study)
 

@@ -22,7 +22,7 @@ from chatbots.errors import (
 from chatbots.hosting.health import State
 from turnwise.bots.hosting import presence, resident_bots
 from turnwise.bots.hosting.presence import DIRECTORY, Copy
-from turnwise.bots.hosting.remote import Courier, courier, unpacked_response
+from turnwise.bots.hosting.remote import BotClient, bot_client, decode_response
 from turnwise.bots.hosting.resident_bots import HostedBot
 from turnwise.bots.models import Bot
 
@@ -63,7 +63,7 @@ async def reply(
     bot_id: int,
     context: Context,
     *,
-    party: Hashable = None,
+    tenant: Hashable = None,
     deadline: float | None = None,
     on_loading: OnLoading | None = None,
 ) -> Reply:
@@ -74,7 +74,7 @@ async def reply(
     Args:
         bot_id: of a `turnwise.bots.models.Bot`.
         context: the dialogue so far.
-        party: who asks, such as a study's code; a bot serves parties in turn.
+        tenant: who asks, such as a study's code; a bot serves tenants in turn.
         deadline: seconds to wait at most; settings.BOT_DEADLINE_SECONDS if None, as for people who wait.
         on_loading: called once if the bot is loading and must be waited for.
 
@@ -85,13 +85,13 @@ async def reply(
     await _until_loaded(bot_id, on_loading)
     hosted = resident_bots.hosted_here(bot_id)
     if copies := DIRECTORY.answering(bot_id):
-        sender = await courier()
+        sender = await bot_client()
         if not await sender.is_connected(patience=0.0 if hosted else LINE_BACK_WITHIN_SECONDS):
-            return await _reply_from_here(hosted or _unreachable(copies[0]), context, party, seconds)
-        copy = min(copies, key=sender.under_way)
-        if hosted is None or hosted.is_loading or hosted.resident.waiting > sender.under_way(copy):
-            return await _reply_from_elsewhere(sender, copy, context, party, seconds, on_loading)
-    return await _reply_from_here(hosted or await _host_now(bot_id), context, party, seconds)
+            return await _reply_from_here(hosted or _unreachable(copies[0]), context, tenant, seconds)
+        copy = min(copies, key=sender.pending_requests)
+        if hosted is None or hosted.is_loading or hosted.resident.waiting > sender.pending_requests(copy):
+            return await _reply_from_elsewhere(sender, copy, context, tenant, seconds, on_loading)
+    return await _reply_from_here(hosted or await _host_now(bot_id), context, tenant, seconds)
 
 
 async def _until_loaded(bot_id: int, on_loading: OnLoading | None) -> None:
@@ -116,7 +116,7 @@ async def _is_loading(bot_id: int, *, as_known_since: float) -> bool:
     return is_loading_here and all(copy.state is State.LOADING for copy in copies)
 
 
-async def reply_at_once(bot_id: int, context: Context, *, party: Hashable = None) -> Reply | None:
+async def reply_at_once(bot_id: int, context: Context, *, tenant: Hashable = None) -> Reply | None:
     """The response of a bot that is resident here and lately answered in no time.
 
     None for any other, and if it fails or takes longer now: `reply` then asks it in all patience. What counts
@@ -127,17 +127,17 @@ async def reply_at_once(bot_id: int, context: Context, *, party: Hashable = None
         return None
     try:
         return await _reply_from_here(
-            hosted, context, party, settings.BOT_DEADLINE_SECONDS, patience=AT_ONCE_SECONDS
+            hosted, context, tenant, settings.BOT_DEADLINE_SECONDS, timeout=AT_ONCE_SECONDS
         )
     except (ChatbotError, TimeoutError):
         return None
 
 
 async def _reply_from_here(
-    hosted: HostedBot, context: Context, party: Hashable, deadline: float, *, patience: float | None = None
+    hosted: HostedBot, context: Context, tenant: Hashable, deadline: float, *, timeout: float | None = None
 ) -> Reply:
     started = time.monotonic()
-    response = await hosted.resident.respond(context, deadline=deadline, party=party, patience=patience)
+    response = await hosted.resident.respond(context, deadline=deadline, tenant=tenant, timeout=timeout)
     seconds = time.monotonic() - started
     if hosted.version_id is None:
         raise BotFailedError(f"{hosted.row} answered before its version was recorded.")
@@ -145,23 +145,23 @@ async def _reply_from_here(
 
 
 async def _reply_from_elsewhere(
-    sender: Courier,
+    sender: BotClient,
     copy: Copy,
     context: Context,
-    party: Hashable,
+    tenant: Hashable,
     deadline: float,
     on_loading: OnLoading | None,
 ) -> Reply:
     """Ask a copy; if its process just let it go, or died, the next one; if the line broke, once more."""
     try:
-        answer = await sender.ask(copy, context, deadline=deadline, party=party)
+        answer = await sender.ask(copy, context, deadline=deadline, tenant=tenant)
     except (BotNotHostedError, LineLostError) as error:
         if isinstance(error, BotHostGoneError):
-            await asyncio.to_thread(_in_thread, partial(DIRECTORY.mourn, copy))
+            await asyncio.to_thread(_in_thread, partial(DIRECTORY.mark_lost, copy))
         elif isinstance(error, BotNotHostedError):
             DIRECTORY.forget(copy)
-        return await reply(copy.bot_id, context, party=party, deadline=deadline, on_loading=on_loading)
-    return Reply(unpacked_response(answer), answer["version"], answer["latency_ms"], context.seed)
+        return await reply(copy.bot_id, context, tenant=tenant, deadline=deadline, on_loading=on_loading)
+    return Reply(decode_response(answer), answer["version"], answer["latency_ms"], context.seed)
 
 
 def _unreachable(copy: Copy) -> HostedBot:
@@ -188,7 +188,7 @@ def _host_now(bot_id: int) -> HostedBot:
     if bot.is_operated:
         raise BotFailedError(f"A person answers in place of {bot}, and only in conversations of studies.")
     if not resident_bots.is_named_here(bot.name):
-        if failed := presence.why_not(bot):
+        if failed := presence.describe_unavailable(bot):
             raise BotFailedError(failed)
         raise BotNotHostedError(
             f"{bot} is not hosted anywhere. Start a host for it: manage.py hostbots {bot.name}"

@@ -12,10 +12,10 @@ from channels.layers import get_channel_layer
 from django.db import connection
 
 from chatbots.errors import BotFailedError, BotNotHostedError, HostingError, last_line
-from chatbots.hosting.health import CONTEXTS, State
+from chatbots.hosting.health import DRIFT_CONTEXTS, State
 from turnwise.bots.hosting import presence, resident_bots
 from turnwise.bots.hosting.presence import DIRECTORY
-from turnwise.bots.hosting.remote import Item, Outbox, packed_response, unpacked_context
+from turnwise.bots.hosting.remote import Item, Outbox, decode_context, encode_response
 from turnwise.bots.hosting.resident_bots import HostedBot
 
 log = logging.getLogger(__name__)
@@ -39,7 +39,9 @@ class Hosting:
 
     async def __aenter__(self) -> Self:
         """Begin and return at once; pages need not wait for models, nor for Redis or PostgreSQL."""
-        self._tasks = [asyncio.create_task(self._again(step)) for step in (self._take_requests, self._tend)]
+        self._tasks = [
+            asyncio.create_task(self._run_forever(step)) for step in (self._take_requests, self._tend_loop)
+        ]
         return self
 
     async def __aexit__(
@@ -57,7 +59,7 @@ class Hosting:
                 await self._with_database(lambda: presence.withdraw(self._channel))
         await asyncio.to_thread(resident_bots.close)
 
-    async def _again(self, step: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    async def _run_forever(self, step: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Keep a step going that a restart of Redis or PostgreSQL may break."""
         while True:
             try:
@@ -66,16 +68,16 @@ class Hosting:
                 log.exception("Hosting of bots was interrupted")
                 await asyncio.sleep(PAUSE_AFTER_ERROR_SECONDS)
 
-    async def _tend(self) -> None:
+    async def _tend_loop(self) -> None:
         """Keep what is hosted, and what others know of it, up to date."""
         while True:
-            await self._with_database(self._look_after)
-            for hosted in resident_bots.everything():
+            await self._with_database(self._update)
+            for hosted in resident_bots.hosted_bots():
                 if hosted.resident.is_half_open:
                     self._begin(self._probe(hosted))
-            await self._until_there_is_news()
+            await self._wait_for_change()
 
-    async def _until_there_is_news(self) -> None:
+    async def _wait_for_change(self) -> None:
         """Until a bot is loaded, for which people may wait, or fails, or it is time to say that we live."""
         told, until = _states(), time.monotonic() + presence.ANNOUNCED_EVERY_SECONDS
         while _states() == told and time.monotonic() < until:
@@ -83,13 +85,13 @@ class Hosting:
 
     async def _with_database(self, step: Callable[[], None]) -> None:
         """Run a step on a thread, which gives its connection back at the end."""
-        in_thread = asyncio.ensure_future(asyncio.to_thread(_with_own_connection, step))
+        in_thread = asyncio.ensure_future(asyncio.to_thread(_with_connection, step))
         self._in_threads.add(in_thread)
         in_thread.add_done_callback(self._in_threads.discard)
         await asyncio.shield(in_thread)
 
-    def _look_after(self) -> None:
-        resident_bots.tend()
+    def _update(self) -> None:
+        resident_bots.update_hosted_bots()
         if self._channel:
             presence.announce(self._channel)
         DIRECTORY.read()
@@ -98,7 +100,7 @@ class Hosting:
         layer = get_channel_layer()
         assert layer is not None
         self._channel = DIRECTORY.own_channel = await layer.new_channel()
-        await self._with_database(self._look_after)
+        await self._with_database(self._update)
         while True:
             message = await layer.receive(self._channel)
             for request in message["items"]:
@@ -123,7 +125,7 @@ class Hosting:
     async def _probe(self, hosted: HostedBot) -> None:
         """Find out whether a bot that kept failing is well again: nobody else is sent to it until it is."""
         with suppress(HostingError):
-            await hosted.resident.respond(CONTEXTS[0])
+            await hosted.resident.respond(DRIFT_CONTEXTS[0])
 
     async def _answer(self, reply_to: str, request: Item) -> None:
         """Ask the bot here; whatever happens, its caller hears of it."""
@@ -142,17 +144,17 @@ class Hosting:
             raise BotNotHostedError(f"Bot {request['bot']} is not hosted there any more. Try again.")
         started = time.monotonic()
         response = await hosted.resident.respond(
-            unpacked_context(request), deadline=request["deadline"], party=request["party"]
+            decode_context(request), deadline=request["deadline"], tenant=request["tenant"]
         )
         milliseconds = round((time.monotonic() - started) * 1000)
-        return packed_response(response) | {"version": hosted.version_id, "latency_ms": milliseconds}
+        return encode_response(response) | {"version": hosted.version_id, "latency_ms": milliseconds}
 
 
 def _states() -> list[tuple[int, State]]:
-    return [(hosted.row.pk, hosted.resident.state) for hosted in resident_bots.everything()]
+    return [(hosted.row.pk, hosted.resident.state) for hosted in resident_bots.hosted_bots()]
 
 
-def _with_own_connection(step: Callable[[], None]) -> None:
+def _with_connection(step: Callable[[], None]) -> None:
     try:
         step()
     finally:

@@ -28,7 +28,7 @@ OLD_AFTER_SECONDS = 1.5
 # A process that has been silent for so long has died, or is as good as dead.
 SILENT_AFTER = timedelta(seconds=10)
 # Hosts look for new bots every second; so long a new one is not yet missed.
-TAKEN_UP_WITHIN = timedelta(seconds=10)
+LOADED_WITHIN = timedelta(seconds=10)
 FORGOTTEN_AFTER = timedelta(minutes=10)
 # A process that was killed is mostly started anew at once; so long its bots count as starting.
 BACK_WITHIN_SECONDS = 15.0
@@ -36,14 +36,14 @@ BACK_WITHIN_SECONDS = 15.0
 # Requests to a bot in one of these wait for it or are answered; all others refuse.
 ANSWERING = (State.LOADING, State.READY)
 
-UNWELL: dict[str, str] = {
+STATE_PHRASES: dict[str, str] = {
     State.FAILED: "could not be loaded",
     State.FAILING: "keeps failing",
     State.STUCK: "hangs in an answer",
 }
 
 # What anyone may know of a copy's health: figures only.
-TOLD = ("queued", "computing", "served", "busy", "late", "failed", "cut", "median_seconds", "p95_seconds",
+PUBLIC_HEALTH_KEYS = ("queued", "computing", "served", "busy", "late", "failed", "cut", "median_seconds", "p95_seconds",
         "latencies", "batches", "memory_bytes")  # fmt: skip
 
 
@@ -59,7 +59,7 @@ class Copy:
 
 def announce(channel: str) -> None:
     """Say what this process hosts, and take back what it no longer does."""
-    mine = resident_bots.everything()
+    mine = resident_bots.hosted_bots()
     rows = [
         BotCopy(
             bot_id=hosted.row.pk,
@@ -103,19 +103,19 @@ def _answers_here(bot: Bot) -> bool:
     return hosted.resident.state in ANSWERING if hosted else resident_bots.is_named_here(bot.name)
 
 
-def states(active: Iterable[str] | None = None) -> dict[str, str]:
+def bot_states(active: Iterable[str] | None = None) -> dict[str, str]:
     """Of these active bots, by name, or of all: the best state in any process, or "not hosted".
 
     In whose place a person answers is ready while somebody is at the operator's page.
     """
     among = Bot.objects.filter(active=True) if active is None else Bot.objects.filter(name__in=set(active))
     heard_of = FilteredRelation("copies", condition=Q(copies__seen_at__gt=Now() - SILENT_AFTER))
-    somebody = Exists(operators.present(now=timezone.now()).filter(bot=OuterRef("pk")))
+    somebody = Exists(operators.present_operators(now=timezone.now()).filter(bot=OuterRef("pk")))
     told = among.annotate(fresh=heard_of, somebody=somebody)
     rows = list(told.values_list("name", "adapter", "somebody", "active", "fresh__state"))
-    best = {name: _unheard_of(adapter, is_there) for name, adapter, is_there, *_ in rows}
+    best = {name: _default_state(adapter, is_there) for name, adapter, is_there, *_ in rows}
     ranks = [state.value for state in (State.READY, State.LOADING, State.FAILING, State.STUCK, State.FAILED)]
-    found = [(hosted.row.name, hosted.resident.state.value) for hosted in resident_bots.everything()]
+    found = [(hosted.row.name, hosted.resident.state.value) for hosted in resident_bots.hosted_bots()]
     elsewhere = [(name, state) for name, _, _, is_active, state in rows if is_active and state]
     for name, state in [*found, *elsewhere]:
         if name in best and state in ranks:
@@ -124,21 +124,21 @@ def states(active: Iterable[str] | None = None) -> dict[str, str]:
     return best
 
 
-def _unheard_of(adapter: str, is_somebody_there: bool) -> str:
+def _default_state(adapter: str, is_somebody_there: bool) -> str:
     """The state of a bot that no process has."""
     if adapter != OPERATED:
         return "not hosted"
     return State.READY.value if is_somebody_there else "no operator"
 
 
-def why_not(bot: Bot) -> str:
+def describe_unavailable(bot: Bot) -> str:
     """In words, why a bot that other processes have does not answer there; empty if none has it."""
     copies = BotCopy.objects.filter(bot=bot, seen_at__gt=Now() - SILENT_AFTER).exclude(state__in=ANSWERING)
     copy = copies.order_by("-seen_at").first()
     if copy is None:
         return ""
     last_line = last_error(copy.health).removeprefix("failed: ")
-    said = UNWELL.get(copy.state, f"is {copy.state}")
+    said = STATE_PHRASES.get(copy.state, f"is {copy.state}")
     return f"{bot} {said} at {copy.host}. Last error: {last_line or 'none'}"
 
 
@@ -147,7 +147,7 @@ def last_error(health: Mapping[str, Any]) -> str:
     return str(health.get("last_error", "")).rpartition("\n")[2]
 
 
-def figures() -> dict[str, list[dict[str, Any]]]:
+def health_by_bot() -> dict[str, list[dict[str, Any]]]:
     """Of every active bot, by name: how it is in each process that has it. Says no address and no error."""
     found: dict[str, list[dict[str, Any]]] = {}
     fresh = BotCopy.objects.filter(bot__active=True, seen_at__gt=Now() - SILENT_AFTER)
@@ -155,7 +155,7 @@ def figures() -> dict[str, list[dict[str, Any]]]:
         "bot__name", "state", "health"
     ):
         is_busy = state == State.READY and health.get("computing")
-        shown = {key: health[key] for key in TOLD if key in health}
+        shown = {key: health[key] for key in PUBLIC_HEALTH_KEYS if key in health}
         found.setdefault(name, []).append({"state": "busy" if is_busy else state, **shown})
     return found
 
@@ -196,7 +196,7 @@ class Directory:
         """Until it is read anew, do without a copy that turned out to be gone."""
         self._copies[copy.bot_id] = [each for each in self._copies.get(copy.bot_id, ()) if each != copy]
 
-    def mourn(self, copy: Copy) -> None:
+    def mark_lost(self, copy: Copy) -> None:
         """Take back for all what a process announced that has gone; one that lives announces itself anew."""
         withdraw(copy.channel)
         self._lost[copy.bot_id] = time.monotonic()

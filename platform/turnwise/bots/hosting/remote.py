@@ -24,8 +24,8 @@ from chatbots.errors import (
     BotHostGoneError,
     BotLateError,
     BotNotHostedError,
-    BotRestingError,
     BotSilentError,
+    CircuitOpenError,
     HostingError,
     LineLostError,
 )
@@ -38,12 +38,12 @@ Item = dict[str, Any]
 TRAVEL_SECONDS = 1.0
 # Who waits learns so soon that the host was killed meanwhile.
 LOOK_AFTER_SECONDS = 1.0
-COURIERS = "bots.couriers"
+CLIENTS_GROUP = "bots.couriers"
 _ERRORS: dict[str, type[HostingError]] = {
     error.__name__: error
     for error in (
         BotBusyError,
-        BotRestingError,
+        CircuitOpenError,
         BotLateError,
         BotFailedError,
         BotSilentError,
@@ -85,7 +85,7 @@ class Outbox:
             del self._waiting[channel]
 
 
-class Courier:
+class BotClient:
     """Asks bots in other processes for one event loop, and hands out their answers."""
 
     def __init__(self, channel: str) -> None:
@@ -93,30 +93,30 @@ class Courier:
         self._channel = channel
         self._outbox = Outbox("bots.requests", reply_to=channel)
         self._numbers = itertools.count()
-        self._asked: dict[int, tuple[str, asyncio.Future[Item]]] = {}
-        self._under_way: dict[str, int] = {}
-        self._tasks = [asyncio.create_task(step) for step in (self._listen(), self._look_after())]
+        self._requests: dict[int, tuple[str, asyncio.Future[Item]]] = {}
+        self._pending: dict[str, int] = {}
+        self._tasks = [asyncio.create_task(step) for step in (self._listen(), self._probe_hosts())]
 
     async def is_connected(self, patience: float) -> bool:
         """Whether others can be asked, if need be after so many seconds; what cannot be sent is dropped."""
         return bool(await get_channel_layer().is_connected(patience))  # type: ignore[union-attr]  # turnwise.live.layer's own
 
-    def under_way(self, copy: Copy) -> int:
+    def pending_requests(self, copy: Copy) -> int:
         """How many requests this process waits for there."""
-        return self._under_way.get(copy.channel, 0)
+        return self._pending.get(copy.channel, 0)
 
-    async def ask(self, copy: Copy, context: Context, *, deadline: float, party: Hashable) -> Item:
-        """The host's answer, as `unpacked_response` reads it.
+    async def ask(self, copy: Copy, context: Context, *, deadline: float, tenant: Hashable) -> Item:
+        """The host's answer, as `decode_response` reads it.
 
         Raises:
             HostingError: as the bot's host said, or no answer came in time.
         """
         number = next(self._numbers)
         answer: asyncio.Future[Item] = asyncio.get_running_loop().create_future()
-        self._asked[number] = copy.channel, answer
-        self._under_way[copy.channel] = self.under_way(copy) + 1
-        request = {"number": number, "bot": copy.bot_id, "deadline": deadline, "party": party}
-        self._outbox.post(copy.channel, request | packed(context))
+        self._requests[number] = copy.channel, answer
+        self._pending[copy.channel] = self.pending_requests(copy) + 1
+        request = {"number": number, "bot": copy.bot_id, "deadline": deadline, "tenant": tenant}
+        self._outbox.post(copy.channel, request | encode_context(context))
         try:
             async with asyncio.timeout(deadline + TRAVEL_SECONDS):
                 found: Item = await answer
@@ -127,8 +127,8 @@ class Courier:
             self._outbox.post(copy.channel, {"number": number, "cancelled": True})
             raise
         finally:
-            del self._asked[number]
-            self._under_way[copy.channel] -= 1
+            del self._requests[number]
+            self._pending[copy.channel] -= 1
         if "error" in found:
             raise _ERRORS.get(found["error"], BotFailedError)(found["why"])
         return found
@@ -139,67 +139,67 @@ class Courier:
         while True:
             message = await layer.receive(self._channel)
             if message["type"] == "layer.nobody":
-                self._give_up(message["channel"])
+                self._fail_pending_at(message["channel"])
                 continue
             if message["type"] == "layer.restored":
-                self._have_all_asked_again()
+                self._fail_all_pending()
                 continue
             for item in message["items"]:
-                _, answer = self._asked.get(item["number"], ("", None))
+                _, answer = self._requests.get(item["number"], ("", None))
                 if answer and not answer.done():  # else it came too late
                     answer.set_result(item)
 
-    def _give_up(self, channel: str) -> None:
+    def _fail_pending_at(self, channel: str) -> None:
         """Tell all who wait for a process that it has gone."""
         gone = {
             "error": BotHostGoneError.__name__,
             "why": "The process that hosted the bot has ended. Try again.",
         }
-        for asked_of, answer in list(self._asked.values()):
-            if asked_of == channel and not answer.done():
+        for requested_at, answer in list(self._requests.values()):
+            if requested_at == channel and not answer.done():
                 answer.set_result(gone)
 
-    def _have_all_asked_again(self) -> None:
+    def _fail_all_pending(self) -> None:
         """Their answers may have been lost with the line."""
         lost = {"error": LineLostError.__name__, "why": "Redis broke while the bot was asked. Try again."}
-        for _, answer in list(self._asked.values()):
+        for _, answer in list(self._requests.values()):
             if not answer.done():
                 answer.set_result(lost)
 
-    async def _look_after(self) -> None:
+    async def _probe_hosts(self) -> None:
         """Knock at every host that owes an answer: what has been delivered to it may have died with it."""
         layer = get_channel_layer()
         assert layer is not None
         while True:
             await asyncio.sleep(LOOK_AFTER_SECONDS)
-            for channel in {channel for channel, _ in self._asked.values()}:
+            for channel in {channel for channel, _ in self._requests.values()}:
                 await layer.send(channel, {"type": "bots.requests", "reply_to": self._channel, "items": []})
 
 
-_couriers: "WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Future[Courier]]" = WeakKeyDictionary()
+_clients: "WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Future[BotClient]]" = WeakKeyDictionary()
 
 
-async def courier() -> Courier:
+async def bot_client() -> BotClient:
     """The courier of this event loop."""
     loop = asyncio.get_running_loop()
-    coming = _couriers.get(loop)
+    coming = _clients.get(loop)
     if coming is None or (coming.done() and (coming.cancelled() or coming.exception())):
-        coming = _couriers[loop] = asyncio.ensure_future(_new_courier())
+        coming = _clients[loop] = asyncio.ensure_future(_new_client())
     return await asyncio.shield(coming)
 
 
-async def _new_courier() -> Courier:
+async def _new_client() -> BotClient:
     layer = get_channel_layer()
     assert layer is not None
     channel = await layer.new_channel()
-    await layer.group_add(COURIERS, channel)  # which hears that the line is back
-    return Courier(channel)
+    await layer.group_add(CLIENTS_GROUP, channel)  # which hears that the line is back
+    return BotClient(channel)
 
 
 # --- what travels ---
 
 
-def packed(context: Context) -> Item:
+def encode_context(context: Context) -> Item:
     return {
         "turns": [[turn.speaker.value, turn.text] for turn in context.turns],
         "seed": context.seed,
@@ -209,14 +209,14 @@ def packed(context: Context) -> Item:
     }
 
 
-def unpacked_context(item: Item) -> Context:
+def decode_context(item: Item) -> Context:
     turns = tuple(Turn(Speaker(speaker), text) for speaker, text in item["turns"])
     material = tuple(Passage(text, title) for text, title in item["material"])
     drawing = Drawing(*item["drawing"]) if item["drawing"] else None
     return Context(turns, item["seed"], item["dialogue"], material, drawing)
 
 
-def packed_response(response: Response) -> Item:
+def encode_response(response: Response) -> Item:
     return {
         "text": response.text,
         "candidates": [[candidate.text, candidate.score] for candidate in response.candidates],
@@ -226,7 +226,7 @@ def packed_response(response: Response) -> Item:
     }
 
 
-def unpacked_response(item: Item) -> Response:
+def decode_response(item: Item) -> Response:
     candidates = tuple(Candidate(text, score) for text, score in item["candidates"])
     remarks = tuple(item["remarks"])
     return Response(item["text"], candidates, item["tokens"], remarks, fallback=item["fallback"])

@@ -24,19 +24,19 @@ from chatbots.registry import REGISTRY
 from evaluation.files.writing import with_unit
 from turnwise.bots import composition
 from turnwise.bots.models import OPERATED, Bot
-from turnwise.bots.services import note_memory, version_of
+from turnwise.bots.services import record_memory, version_of
 
 # Two bots that load at once could not be told apart by what the process grows. Yet one that hangs in its
 # loading, as at a server that does not answer, must not keep the others out for ever.
-PATIENCE_SECONDS = 120.0
+LOADING_TIMEOUT_SECONDS = 120.0
 _MB = 1_000_000
 _loading = threading.Lock()
 
 
 @contextmanager
-def one_at_a_time() -> Iterator[bool]:
+def loading_lock() -> Iterator[bool]:
     """Wait until no other bot is being loaded; False if that took too long to be waited for."""
-    alone = _loading.acquire(timeout=PATIENCE_SECONDS)
+    alone = _loading.acquire(timeout=LOADING_TIMEOUT_SECONDS)
     try:
         yield alone
     finally:
@@ -44,12 +44,12 @@ def one_at_a_time() -> Iterator[bool]:
             _loading.release()
 
 
-def memory_taken() -> int:
+def memory_used() -> int:
     """Bytes that this process holds in memory."""
     return int(psutil.Process().memory_info().rss)
 
 
-def budget() -> int:
+def memory_budget() -> int:
     """Bytes that this process may hold: TURNWISE_BOT_MEMORY_GB, else four fifths of the machine."""
     return settings.BOT_MEMORY_BYTES or int(0.8 * psutil.virtual_memory().total)
 
@@ -60,10 +60,10 @@ def refuse_over_budget(title: str, needed: int) -> None:
     Raises:
         BotMemoryError: they would take the process past its budget.
     """
-    if memory_taken() + needed > budget():
+    if memory_used() + needed > memory_budget():
         raise BotMemoryError(
-            f"{title} needs {_in_mb(needed)}; this process holds {_in_mb(memory_taken())} already and may "
-            f"hold {_in_mb(budget())}. Switch another bot off, host this one in a process of its own "
+            f"{title} needs {_in_mb(needed)}; this process holds {_in_mb(memory_used())} already and may "
+            f"hold {_in_mb(memory_budget())}. Switch another bot off, host this one in a process of its own "
             "(manage.py hostbots), or raise TURNWISE_BOT_MEMORY_GB."
         )
 
@@ -85,7 +85,7 @@ MOST_DOUBLINGS = 5
 
 # A thread that hangs cannot be ended, only left behind with the memory of its bot. After so many of one
 # bot the process itself has to be replaced.
-MOST_LEFT_BEHIND = 3
+MAX_ABANDONED = 3
 
 
 @dataclass(slots=True)
@@ -100,7 +100,7 @@ class HostedBot:
     attempts: int = 0
     """How often it could not be loaded before."""
 
-    def is_to_be_loaded_again(self, *, asked: bool) -> bool:
+    def is_due_for_reload(self, *, asked: bool) -> bool:
         """Whether what it failed for, a service or a database, may have been mended by now."""
         patience = RELOAD_SECONDS * (1 if asked else 2 ** min(self.attempts, MOST_DOUBLINGS))
         return self.resident.state is State.FAILED and time.monotonic() - self.since > patience
@@ -114,7 +114,7 @@ class HostedBot:
 
 
 _hosted: dict[int, HostedBot] = {}
-_left_behind: dict[int, int] = {}
+_abandoned: dict[int, int] = {}
 _lock = threading.Lock()
 
 
@@ -123,19 +123,19 @@ def is_named_here(name: str) -> bool:
     return settings.BOTS_HERE is None or name in settings.BOTS_HERE
 
 
-def tend() -> None:
+def update_hosted_bots() -> None:
     """Make this process host what it should: load new bots, reload changed or stuck ones, let others go."""
     loadable = Bot.objects.filter(active=True).exclude(adapter=OPERATED)
     wanted = {bot.pk: bot for bot in loadable if is_named_here(bot.name)}
     for bot_id, hosted in list(_hosted.items()):
-        if bot_id not in wanted or _is_outdated(hosted, wanted[bot_id]) or _is_to_be_left_behind(hosted):
-            _let_go(bot_id)
+        if bot_id not in wanted or _is_outdated(hosted, wanted[bot_id]) or _must_be_abandoned(hosted):
+            _unload(bot_id)
     # One loads after the other: first those that are known as light, so that few wait for a large model.
     for bot in sorted(
         wanted.values(), key=lambda bot: math.inf if bot.memory_bytes is None else bot.memory_bytes
     ):
         present = _hosted.get(bot.pk)
-        if present is None or present.is_to_be_loaded_again(asked=False):
+        if present is None or present.is_due_for_reload(asked=False):
             host(bot)
 
 
@@ -143,22 +143,22 @@ def _is_outdated(hosted: HostedBot, row: Bot) -> bool:
     return (hosted.row.adapter, hosted.row.configuration) != (row.adapter, row.configuration)
 
 
-def _is_to_be_left_behind(hosted: HostedBot) -> bool:
+def _must_be_abandoned(hosted: HostedBot) -> bool:
     """Whether it hangs and is to be loaded anew on another thread."""
     if hosted.resident.state is not State.STUCK or needs_new_process(hosted.row.pk):
         return False
-    _left_behind[hosted.row.pk] = times = _left_behind.get(hosted.row.pk, 0) + 1
-    log.error("%s hangs in an answer. It is being reloaded (%s of %s).", hosted.row, times, MOST_LEFT_BEHIND)
+    _abandoned[hosted.row.pk] = times = _abandoned.get(hosted.row.pk, 0) + 1
+    log.error("%s hangs in an answer. It is being reloaded (%s of %s).", hosted.row, times, MAX_ABANDONED)
     return True
 
 
 def needs_new_process(bot_id: int | None = None) -> bool:
     """Whether the bot, or any, has hung so often that only a new process helps."""
-    counts = _left_behind.values() if bot_id is None else [_left_behind.get(bot_id, 0)]
-    return any(times >= MOST_LEFT_BEHIND for times in counts)
+    counts = _abandoned.values() if bot_id is None else [_abandoned.get(bot_id, 0)]
+    return any(times >= MAX_ABANDONED for times in counts)
 
 
-def _let_go(bot_id: int) -> None:
+def _unload(bot_id: int) -> None:
     with _lock:
         hosted = _hosted.pop(bot_id, None)
     if hosted:
@@ -186,16 +186,16 @@ def _load(hosted: HostedBot) -> base.Bot:
     """Runs on the bot's own thread."""
     row = hosted.row
     try:
-        with one_at_a_time() as alone:
+        with loading_lock() as alone:
             configuration = composition.configuration_of(row.adapter, row.configuration)
             adapter = REGISTRY.bot_class(row.adapter)
             declared = adapter.memory_needed(configuration) or 0
             refuse_over_budget(row.title, max(declared, row.memory_bytes or 0))
-            before = memory_taken()
+            before = memory_used()
             loaded = adapter(configuration)
             if alone:
-                hosted.memory_bytes = max(0, memory_taken() - before)
-                note_memory(row, hosted.memory_bytes)
+                hosted.memory_bytes = max(0, memory_used() - before)
+                record_memory(row, hosted.memory_bytes)
         hosted.version_id = version_of(row, loaded.fingerprint()).pk
         return loaded
     finally:
@@ -205,10 +205,10 @@ def _load(hosted: HostedBot) -> base.Bot:
 def hosted_here(bot_id: int) -> HostedBot | None:
     """The bot as this process has it; None if `host` should load it."""
     hosted = _hosted.get(bot_id)
-    return None if hosted is None or hosted.is_to_be_loaded_again(asked=True) else hosted
+    return None if hosted is None or hosted.is_due_for_reload(asked=True) else hosted
 
 
-def everything() -> list[HostedBot]:
+def hosted_bots() -> list[HostedBot]:
     return list(_hosted.values())
 
 
@@ -216,6 +216,6 @@ def close() -> None:
     with _lock:
         residents = [hosted.resident for hosted in _hosted.values()]
         _hosted.clear()
-        _left_behind.clear()
+        _abandoned.clear()
     for resident in residents:
         resident.close()

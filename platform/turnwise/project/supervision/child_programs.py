@@ -1,8 +1,8 @@
 """What a killed keeper leaves behind works on, until the next keeper has loaded and makes a new copy.
 
 Loading takes seconds of processor time, and nobody should wait for it because a process died that only keeps
-another running. So whoever starts keepers adopts what they leave (`adopt`), and tells each program of its own
-who it is (`marked`); the next keeper of that program finds the orphan by it and ends it (`end_those_of`).
+another running. So whoever starts keepers adopts what they leave (`adopt_orphans`), and tells each program of its own
+who it is (`with_mark`); the next keeper of that program finds the orphan by it and ends it (`end_orphan`).
 Linux only, as copies are.
 
 The supervised children, and what happens when one dies.
@@ -27,13 +27,13 @@ PR_SET_CHILD_SUBREAPER = 36
 NAME = "TURNWISE_ADOPTED_AS"
 
 
-def adopt() -> None:
+def adopt_orphans() -> None:
     """From now on, what children of ours leave behind when they die becomes ours."""
     if sys.platform.startswith("linux"):
         ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
-def bury(ours: Collection[int]) -> None:
+def reap_orphans(ours: Collection[int]) -> None:
     """Forget those that were adopted and have ended; for the others, `ours`, somebody else waits."""
     while sys.platform.startswith("linux"):
         try:
@@ -45,17 +45,17 @@ def bury(ours: Collection[int]) -> None:
         os.waitpid(dead.si_pid, 0)
 
 
-def marked(environment: Mapping[str, str]) -> dict[str, str]:
+def with_mark(environment: Mapping[str, str]) -> dict[str, str]:
     """The environment of a program of whom we adopt what it leaves: the same each time it is started."""
     return {**environment, NAME: uuid4().hex}
 
 
-def own_mark() -> str:
+def take_mark() -> str:
     """Ours, if whoever started us adopts what we leave. It is not handed on to programs that we start."""
     return os.environ.pop(NAME, "")
 
 
-def end_those_of(mark: str) -> None:
+def end_orphan(mark: str) -> None:
     """End the copy that an earlier keeper with this mark left behind."""
     left = [each for each in psutil.Process(os.getppid()).children() if _has(each, mark)]
     end_at_once(left)

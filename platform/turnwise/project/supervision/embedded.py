@@ -29,7 +29,7 @@ from urllib.parse import quote
 
 import psycopg2
 
-from turnwise.project import roles
+from turnwise.project.supervision import database_role
 from turnwise.project.supervision.processes import StartError, kill_others_in, spawn, stop, stop_server_of
 
 FOLDER = Path("/var/lib/turnwise")
@@ -172,7 +172,7 @@ class PostgreSQL:
             )
         _wait_ready(self.name, self.process, self._ask, log)
         self._create_database()
-        roles.grant_application(self.owner_url, self.url)
+        database_role.grant_application(self.owner_url, self.url)
 
     def stop(self) -> None:
         stop(self.process, signal.SIGINT)

@@ -94,7 +94,7 @@ def listen(host: str, port: int) -> socket.socket:
     except OSError as error:
         if "in use" in str(error):
             raise StartError(
-                f"Port {port} is taken{_by_whom(port)}. "
+                f"Port {port} is taken{_port_owner(port)}. "
                 "Choose another with --port, or --port 0 for any free one."
             ) from None
         raise StartError(
@@ -103,7 +103,7 @@ def listen(host: str, port: int) -> socket.socket:
         ) from None
 
 
-def _by_whom(port: int) -> str:
+def _port_owner(port: int) -> str:
     try:
         for found in psutil.net_connections("tcp"):
             if found.status == psutil.CONN_LISTEN and found.laddr and found.laddr.port == port and found.pid:
@@ -119,7 +119,7 @@ def ensure_secret_key(var: Path) -> None:
         write_private(var / "secret_key", secrets.token_urlsafe(50))
 
 
-def told_once(admin: tuple[str, str], var: Path, *, is_read_now: bool) -> str:
+def hand_over_password(admin: tuple[str, str], var: Path, *, is_read_now: bool) -> str:
     """Where name and password of the first admin are: here if a person reads this, else in a file.
 
     What is printed otherwise ends in a log, which lives long and is read by many.
@@ -168,7 +168,7 @@ def last_preparation(folder: Path) -> Prepared | None:
     return found if found.code == code_fingerprint() else None
 
 
-def note_preparation(folder: Path, worker_path: str) -> None:
+def save_preparation(folder: Path, worker_path: str) -> None:
     """Keep it beside the data: whoever removes them removes it, too."""
     write_private(folder / PREPARED_FILE, json.dumps(asdict(Prepared(code_fingerprint(), worker_path))))
 

@@ -47,7 +47,7 @@ class Copies:
         stop(self.process)
 
 
-class Anew:
+class Restarted:
     """The same where copies are not safe with the libraries of the system: on all but Linux."""
 
     process: Child | None = None
@@ -78,7 +78,7 @@ def main() -> int:
     ending = threading.Event()
     for number in ENDING:
         signal.signal(number, lambda *_: ending.set())
-    service = _kept(name, module, arguments)
+    service = _service(name, module, arguments)
     watch = Watch(service, lambda text: print(text, file=sys.stderr, flush=True))
     service.start()
     while not ending.wait(GLANCE_SECONDS):
@@ -87,13 +87,13 @@ def main() -> int:
     return (service.process and service.process.returncode) or 0
 
 
-def _kept(name: str, module: str, arguments: Sequence[str]) -> Copies | Anew:
+def _service(name: str, module: str, arguments: Sequence[str]) -> Copies | Restarted:
     if not sys.platform.startswith("linux"):
-        return Anew(name, module, arguments)
-    mark, heir = child_programs.own_mark(), os.getppid()
+        return Restarted(name, module, arguments)
+    mark, heir = child_programs.take_mark(), os.getppid()
     begin = _loaded(module, arguments)
     if mark:
-        child_programs.end_those_of(mark)
+        child_programs.end_orphan(mark)
     work = begin()
 
     def in_copy() -> int:

@@ -157,7 +157,7 @@ class Supervisor:
         self.admin = tuple(news["admin"]) if news["admin"] else None
         self.worker_path = news["worker_path"]
         if self.data:
-            installation.note_preparation(self.data, self.worker_path)
+            installation.save_preparation(self.data, self.worker_path)
 
     def _start_web(self) -> None:
         fd = self.listener.fileno()
@@ -169,7 +169,7 @@ class Supervisor:
             "--fd",
             str(fd),
         ]
-        environment = child_programs.marked(self.environment)
+        environment = child_programs.with_mark(self.environment)
         self.web = Program("What keeps the web server running", kept, environment, fd)
         self._start(self.web)
 
@@ -194,7 +194,7 @@ class Supervisor:
         watches = [watch for watch in self.watches if watch.service not in waiting]
         watches.sort(key=lambda watch: watch.service is not self.web)
         started = [watch.service.name for watch in watches if watch.glance(now)]
-        child_programs.bury(self._children())
+        child_programs.reap_orphans(self._children())
         if started:
             self._record()
         if self.may_check_later and self.announced and not is_beginning:
@@ -229,7 +229,7 @@ class Supervisor:
 
     def _password(self) -> str:
         assert self.admin
-        return installation.told_once(self.admin, self.var, is_read_now=sys.stdout.isatty())
+        return installation.hand_over_password(self.admin, self.var, is_read_now=sys.stdout.isatty())
 
 
 def say(text: str) -> None:
@@ -294,7 +294,7 @@ def _serve(folder: str, host: str, port: int) -> None:
         raise StartError("--var is empty. Name a folder for all data, or leave --var out.")
     var = Path(folder).absolute()
     installation.make_folder(var)
-    child_programs.adopt()
+    child_programs.adopt_orphans()
     with installation.sole_use(var) as note:
         # Those of a run that was killed: they may still end in order, and hold the port meanwhile.
         stop_recorded(var / "processes.json")

@@ -352,7 +352,7 @@ class Study(models.Model):
         return list(self.asks.all()) if self.pk else []
 
     @property
-    def asked(self) -> list["Ask"]:
+    def work_asks(self) -> list["Ask"]:
         """What it asks about what is said or shown, in order."""
         return [ask for ask in self.every_ask if ask.about != About.PERSON]
 
@@ -364,12 +364,12 @@ class Study(models.Model):
     @property
     def question_set(self) -> str:
         """Key of the questions that its report begins with; empty if it asks nothing."""
-        return self.asked[0].question_set if self.asked else ""
+        return self.work_asks[0].question_set if self.work_asks else ""
 
     @property
     def question_set_title(self) -> str:
         """Title of these questions."""
-        return self.asked[0].title if self.asked else ""
+        return self.work_asks[0].title if self.work_asks else ""
 
     @property
     def pay(self) -> str:

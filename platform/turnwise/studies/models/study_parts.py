@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from turnwise.bots.models import Bot
 from turnwise.questions.question_sets import question_set, refuse_unknown_set, titled
-from turnwise.studies.asks import MOST_ASKS, OF_PEOPLE, About, Asked, By, Moment
+from turnwise.studies.asks import MOST_ASKS, OF_PEOPLE, About, AskSpec, By, Moment
 from turnwise.studies.models.study import Study
 
 
@@ -64,7 +64,7 @@ class Ask(models.Model):
         )
 
     def __str__(self) -> str:
-        return self.declared.said(self.title)
+        return self.declared.sentence(self.title)
 
     @property
     def title(self) -> str:
@@ -72,10 +72,10 @@ class Ask(models.Model):
         return titled(question_set(self.question_set))
 
     @property
-    def declared(self) -> Asked:
+    def declared(self) -> AskSpec:
         """The same without its study."""
         moment = Moment(self.moment) if self.moment else None
-        return Asked(self.question_set, About(self.about), moment, self.required)
+        return AskSpec(self.question_set, About(self.about), moment, self.required)
 
 
 # Conversations of one bot.
@@ -183,7 +183,7 @@ class Bundle(models.Model):
         return f"Bundle of {self.study}"
 
     @property
-    def is_under_way(self) -> bool:
+    def is_in_progress(self) -> bool:
         return self.made_at is None and not self.reason
 
 

@@ -12,9 +12,9 @@ from turnwise.transcripts.importers.formats import (
     Problem,
     Rated,
     Read,
-    Said,
     Source,
     UnreadableError,
+    Utterance,
 )
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def checked(source: Source, format_key: str, limits: Limits) -> Iterator[Checked
     found = FORMATS[format_key].read(source)
     try:
         for each in found:
-            result = _shown(each) if isinstance(each, Problem) else _once(each, ids)
+            result = _printable(each) if isinstance(each, Problem) else _once(each, ids)
             if isinstance(result, Checked | Rated):
                 texts = result.texts if isinstance(result, Checked) else ()
                 conversations, turns = conversations + 1, turns + len(texts)
@@ -107,10 +107,10 @@ def checked(source: Source, format_key: str, limits: Limits) -> Iterator[Checked
                     )
             yield result
     except UnreadableError as error:
-        yield _shown(Problem(error.line, f"{error.what} The rest of the file was not read."))
+        yield _printable(Problem(error.line, f"{error.what} The rest of the file was not read."))
 
 
-def _shown(problem: Problem) -> Problem:
+def _printable(problem: Problem) -> Problem:
     """What no page can show may be what the problem quotes."""
     return replace(problem, what=_storable(problem.what))
 
@@ -160,7 +160,7 @@ def _checked(conversation: Conversation) -> Checked | Problem:
     )
 
 
-def _wrong_turn(turn: Said) -> Problem | None:
+def _wrong_turn(turn: Utterance) -> Problem | None:
     if not turn.text.strip():
         return Problem(turn.line, f"{_short(turn.speaker) or 'Somebody'} says nothing in a turn.")
     if not turn.speaker.strip():
@@ -172,7 +172,7 @@ def _wrong_turn(turn: Said) -> Problem | None:
     return None
 
 
-def _wrong_whole(conversation: Conversation, turns: list[Said]) -> Problem | None:
+def _wrong_whole(conversation: Conversation, turns: list[Utterance]) -> Problem | None:
     speakers = list(dict.fromkeys(turn.speaker for turn in turns))
     if len(speakers) != 2:
         names = ", ".join(f"“{_short(name)}”" for name in speakers[:5]) or "nobody"
@@ -187,12 +187,12 @@ def _wrong_whole(conversation: Conversation, turns: list[Said]) -> Problem | Non
     return None
 
 
-def _joined(turns: list[Said]) -> Said:
+def _joined(turns: list[Utterance]) -> Utterance:
     """What one speaker says in a row, as one turn."""
     first, given = turns[0], {key: answers for turn in turns for key, answers in turn.given.items()}
     text = first.text if len(turns) == 1 else "\n".join(turn.text.strip() for turn in turns)
     own, heard = _united([turn.own for turn in turns]), _united([turn.heard for turn in turns])
-    return Said(first.speaker, text, first.line, first.at, given, own, heard)
+    return Utterance(first.speaker, text, first.line, first.at, given, own, heard)
 
 
 def _united(parts: Sequence[Given]) -> Given:

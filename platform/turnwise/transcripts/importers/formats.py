@@ -88,7 +88,7 @@ class Read:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class Utterance:
     """One utterance as the file has it.
 
     Attributes:
@@ -127,7 +127,7 @@ class Conversation:
 
     id: str
     line: int
-    turns: tuple[Said, ...]
+    turns: tuple[Utterance, ...]
     details: Mapping[str, str] = field(default_factory=dict)
     rater: str = ""
     given: Given = field(default_factory=dict)

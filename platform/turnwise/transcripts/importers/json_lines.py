@@ -15,9 +15,9 @@ from turnwise.contexts.tables import json_fault
 from turnwise.transcripts.importers.formats import (
     Conversation,
     Problem,
-    Said,
     Source,
     UnreadableError,
+    Utterance,
     importer,
 )
 
@@ -103,20 +103,24 @@ def objects(source: Source) -> Iterator[tuple[int, dict[str, Any]] | Problem]:
             yield Problem(number, "This line is not a JSON object. Each line must be one, in braces.")
 
 
-def said(value: object, *, speaker: str, text: str, line: int) -> Said | Problem:
+def parse_utterance(value: object, *, speaker: str, text: str, line: int) -> Utterance | Problem:
     """An utterance from an object that has these two keys."""
     if not isinstance(value, dict):
         return Problem(line, f"A turn is not an object with “{speaker}” and “{text}”.")
     for key in (speaker, text):
         if not isinstance(value.get(key), str):
             return Problem(line, f"A turn has no text under “{key}”.")
-    return Said(value[speaker], value[text].strip(), line)
+    return Utterance(value[speaker], value[text].strip(), line)
 
 
-def conversation(id_: str, line: int, turns: list[Said | Problem], **details: str) -> Conversation | Problem:
+def conversation(
+    id_: str, line: int, turns: list[Utterance | Problem], **details: str
+) -> Conversation | Problem:
     """The conversation of these turns, or the first problem among them."""
     wrong = next((each for each in turns if isinstance(each, Problem)), None)
-    return wrong or Conversation(id_, line, tuple(each for each in turns if isinstance(each, Said)), details)
+    return wrong or Conversation(
+        id_, line, tuple(each for each in turns if isinstance(each, Utterance)), details
+    )
 
 
 def _looks_like(head: str) -> bool:
@@ -126,7 +130,7 @@ def _looks_like(head: str) -> bool:
 @importer("jsonl", title="JSON Lines of turns", looks_like=_looks_like)
 def read(source: Source) -> Iterator[Conversation | Problem]:
     """Conversations of either shape; turns of a conversation stand on lines that follow each other."""
-    open_id, open_turns = "", list[Said | Problem]()
+    open_id, open_turns = "", list[Utterance | Problem]()
     for found in objects(source):
         if isinstance(found, Problem):
             yield found
@@ -144,7 +148,7 @@ def read(source: Source) -> Iterator[Conversation | Problem]:
             )
         else:
             open_id = id_
-            open_turns.append(said(value, speaker="speaker", text="text", line=line))
+            open_turns.append(parse_utterance(value, speaker="speaker", text="text", line=line))
     if open_turns:
         yield conversation(open_id, open_turns[0].line, open_turns)
 
@@ -154,4 +158,6 @@ def _whole(value: dict[str, Any], line: int) -> Conversation | Problem:
     if not isinstance(turns, list):
         return Problem(line, "“turns” is not a list.")
     id_ = str(value.get("id", f"line {line}"))[:200]
-    return conversation(id_, line, [said(each, speaker="speaker", text="text", line=line) for each in turns])
+    return conversation(
+        id_, line, [parse_utterance(each, speaker="speaker", text="text", line=line) for each in turns]
+    )

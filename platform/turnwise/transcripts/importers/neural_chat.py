@@ -16,9 +16,9 @@ from turnwise.transcripts.importers.formats import (
     Given,
     Problem,
     Rated,
-    Said,
     Source,
     UnreadableError,
+    Utterance,
     importer,
 )
 
@@ -103,7 +103,7 @@ def read_ratings(source: Source) -> Iterator[Rated | Problem]:
         try:
             if not row["Chat ID"]:
                 raise _WrongError(line, "This row has no chat id.")
-            given, details = _given(line, row, ""), _details(row["Coherency"])
+            given, details = _ratings_of_row(line, row, ""), _details(row["Coherency"])
         except _WrongError as error:
             yield error.problem
         else:
@@ -129,14 +129,14 @@ def _details(coherency: str) -> dict[str, str]:
     return {COHERENCY: coherency[:_LONGEST_DETAIL]} if coherency else {}
 
 
-def _turns(rows: Sequence[Row]) -> Iterator[Said]:
+def _turns(rows: Sequence[Row]) -> Iterator[Utterance]:
     """A chat may begin with the bot and end with the user: then one half of a row is empty."""
     for number, (line, row) in enumerate(rows):
         at = _time(line, row["Datetime"])
         if row["Message"] or number:
-            yield Said(_PERSON, row["Message"].strip(), line, at)
+            yield Utterance(_PERSON, row["Message"].strip(), line, at)
         if row["Response"] or number < len(rows) - 1 or not number:
-            yield Said(row["Chatbot ID"], row["Response"].strip(), line, at, _vote(line, row))
+            yield Utterance(row["Chatbot ID"], row["Response"].strip(), line, at, _vote(line, row))
 
 
 def _vote(line: int, row: dict[str, str]) -> Given:
@@ -158,10 +158,10 @@ def _ratings(rows: Sequence[Row]) -> Given:
                 f"{other} is “{row[other][:40]}”, and “{first[other][:40]}” on line {line}. All rows of a "
                 f"chat have the same ratings.",
             )
-    return _given(line, first, _RATING)
+    return _ratings_of_row(line, first, _RATING)
 
 
-def _given(line: int, row: dict[str, str], before: str) -> Given:
+def _ratings_of_row(line: int, row: dict[str, str], before: str) -> Given:
     """The answers of a row in whose columns this stands before the name of each scale."""
     given = {name: row[before + name].strip() for name in SCALES}
     if not any(given.values()):

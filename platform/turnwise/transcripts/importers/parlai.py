@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from turnwise.transcripts.importers.formats import Conversation, Problem, Said, Source, importer
-from turnwise.transcripts.importers.json_lines import conversation, objects, said
+from turnwise.transcripts.importers.formats import Conversation, Problem, Source, Utterance, importer
+from turnwise.transcripts.importers.json_lines import conversation, objects, parse_utterance
 
 # What ParlAI hands to a model that speaks first; nobody said it.
 SILENCE = "__SILENCE__"
@@ -29,6 +29,6 @@ def _conversation(line: int, value: dict[str, Any]) -> Conversation | Problem:
     pairs = value.get("dialog")
     if not isinstance(pairs, list) or not all(isinstance(pair, list) for pair in pairs):
         return Problem(line, "“dialog” is not a list of lists of turns.")
-    turns = [said(act, speaker="id", text="text", line=line) for pair in pairs for act in pair]
-    spoken = [turn for turn in turns if not (isinstance(turn, Said) and turn.text == SILENCE)]
+    turns = [parse_utterance(act, speaker="id", text="text", line=line) for pair in pairs for act in pair]
+    spoken = [turn for turn in turns if not (isinstance(turn, Utterance) and turn.text == SILENCE)]
     return conversation(f"line {line}", line, spoken)

@@ -22,12 +22,12 @@ from turnwise.transcripts.importers.formats import (
     Given,
     Problem,
     Read,
-    Said,
     Source,
     UnreadableError,
+    Utterance,
     importer,
 )
-from turnwise.transcripts.importers.json_lines import conversation, members, said
+from turnwise.transcripts.importers.json_lines import conversation, members, parse_utterance
 
 FACTUAL = ("FS1", "FS2", "FS3")
 ARTICLE = ("AS1", "AS2", "AS3", "AS4")
@@ -139,7 +139,7 @@ def read(source: Source) -> Iterator[Conversation | Problem]:
     for line, id_, value in members(text):
         if not _is_reading_set(value):
             seen.add(id_)
-            yield from _found(id_, line, value, sets)
+            yield from _conversation(id_, line, value, sets)
     for id_, (line, _) in sets.items():
         if id_ not in seen:
             yield Problem(line, f"The reading set “{id_[:60]}” is of no conversation in these files.")
@@ -149,7 +149,7 @@ def _is_reading_set(value: object) -> bool:
     return isinstance(value, dict) and "content" not in value and bool({*AGENTS, "article"} & value.keys())
 
 
-def _found(
+def _conversation(
     id_: str, line: int, value: Any, sets: Mapping[str, tuple[int, Any]]
 ) -> Iterator[Conversation | Problem]:
     """A conversation after what is missing in it; or why it stays out."""
@@ -189,17 +189,23 @@ def _read_by(
     return {agent: texts_of(of, agent) for agent in AGENTS}
 
 
-def _turn(number: int, value: object, line: int) -> Said | Problem:
-    found = said(value, speaker="agent", text="message", line=line)
+def _turn(number: int, value: object, line: int) -> Utterance | Problem:
+    found = parse_utterance(value, speaker="agent", text="message", line=line)
     if isinstance(found, Problem) or not isinstance(value, dict):
         return found
     if found.speaker not in AGENTS:
         raise _WrongError(f"turn {number}: agent is {_short(found.speaker)}. Write agent_1 or agent_2.")
     # The text as it stands, spaces at its ends included: what is exported again is what came in.
-    return Said(found.speaker, value["message"], line, own=_own(number, value), heard=_heard(number, value))
+    return Utterance(
+        found.speaker,
+        value["message"],
+        line,
+        own=_labels_by_speaker(number, value),
+        heard=_labels_by_partner(number, value),
+    )
 
 
-def _own(number: int, value: Mapping[str, Any]) -> Given:
+def _labels_by_speaker(number: int, value: Mapping[str, Any]) -> Given:
     from evaluation.questions.sets.topical_chat import SENTIMENTS, SOURCES  # takes longer than reading a file
 
     sentiment, sources = value.get("sentiment"), value.get("knowledge_source", [])
@@ -215,7 +221,7 @@ def _own(number: int, value: Mapping[str, Any]) -> Given:
     return {OWN: answers} if answers else {}
 
 
-def _heard(number: int, value: Mapping[str, Any]) -> Given:
+def _labels_by_partner(number: int, value: Mapping[str, Any]) -> Given:
     rating = _rating(f"turn {number}: turn_rating", value.get("turn_rating"))
     return {HEARD: {"quality": rating}} if rating else {}
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from turnwise.transcripts.importers.formats import Conversation, Problem, Said, Source, importer
+from turnwise.transcripts.importers.formats import Conversation, Problem, Source, Utterance, importer
 
 _HEADING = re.compile(r"(?:\S.{0,79}? )?Conversation \d+\s*")
 _COLON = re.compile("[:\uff1a]")  # the second is Chinese
@@ -40,8 +40,8 @@ class _Spoken:
     lines: list[str]
     number: int
 
-    def said(self) -> Said:
-        return Said(self.speaker, "\n".join(self.lines).strip(), self.number)
+    def utterance(self) -> Utterance:
+        return Utterance(self.speaker, "\n".join(self.lines).strip(), self.number)
 
 
 def _looks_like(head: str) -> bool:
@@ -79,4 +79,4 @@ def read(source: Source) -> Iterator[Conversation | Problem]:
 def _ended(heading: str, line: int, turns: list[_Spoken]) -> Conversation | Problem:
     if not turns:
         return Problem(line, f"“{heading}” has no turns.")
-    return Conversation(heading, line, tuple(turn.said() for turn in turns))
+    return Conversation(heading, line, tuple(turn.utterance() for turn in turns))

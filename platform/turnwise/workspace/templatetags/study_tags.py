@@ -14,9 +14,9 @@ from django.forms import BoundField, ChoiceField
 from django.utils.translation import gettext as _
 
 from evaluation.conversation.grounding import LIMITS
-from turnwise.acceptance.queries import Reviewed
+from turnwise.acceptance.queries import ReviewRow
 from turnwise.crowd.models import Participation
-from turnwise.quality.flagging import in_words
+from turnwise.quality.flagging import describe_flag
 from turnwise.quality.models import Flag
 from turnwise.studies.models import Study
 
@@ -53,7 +53,7 @@ def flags_of(study: Study, rows: Iterable[Participation]) -> dict[int, list[str]
     )
     found: dict[int, list[str]] = defaultdict(list)
     for flag in theirs.select_related("participation"):
-        found[flag.participation.worker_id].append(in_words(flag.kind, flag.figures))
+        found[flag.participation.worker_id].append(describe_flag(flag.kind, flag.figures))
     return dict(found)
 
 
@@ -64,7 +64,7 @@ def of_worker(flags: dict[int, list[str]], worker: int) -> list[str]:
 
 
 @register.filter
-def shown_measures(row: Reviewed) -> list[tuple[str, str, bool]]:
+def shown_measures(row: ReviewRow) -> list[tuple[str, str, bool]]:
     """Title, value and whether it is beyond its limit, of each measure that is known."""
     return [
         (_(LIMITS[key].title), _shown(value, LIMITS[key].is_share), is_broken)

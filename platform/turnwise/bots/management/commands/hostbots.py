@@ -12,7 +12,7 @@ from chatbots.hosting.resident import leave
 from turnwise.bots.hosting import resident_bots
 from turnwise.bots.hosting.host_process import Hosting
 from turnwise.bots.models import Bot
-from turnwise.live.subprocesses import environment, python
+from turnwise.live.subprocesses import environment, python_command
 
 GLANCE_SECONDS = 1.0
 
@@ -62,7 +62,7 @@ class Command(BaseCommand):
         async with Hosting():
             while not stopping.is_set() and not resident_bots.needs_new_process():
                 news = ", ".join(
-                    f"{each.row.name}: {each.resident.state}" for each in resident_bots.everything()
+                    f"{each.row.name}: {each.resident.state}" for each in resident_bots.hosted_bots()
                 )
                 if news != said:
                     self.stdout.write(news or "There is no active bot of that name.")
@@ -77,7 +77,7 @@ class Command(BaseCommand):
 
 def _keep_running(names: list[str]) -> NoReturn:
     """Become the small process that starts this command and starts it again."""
-    command = python(
+    command = python_command(
         "-m",
         "turnwise.project.supervision.keeper",
         "The host of bots",

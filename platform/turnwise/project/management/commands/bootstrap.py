@@ -10,7 +10,7 @@ from django.db import transaction
 from turnwise.accounts.colleagues import create_first_admin
 from turnwise.accounts.models import User
 from turnwise.contexts.services import load_open_mtb
-from turnwise.project.database import AnotherVersionError, WrongEncodingError, bring_up_to_date
+from turnwise.project.database import AnotherVersionError, WrongEncodingError, migrate_and_check
 from turnwise.project.supervision import installation
 from turnwise.project.supervision.installation import ANOTHER_VERSION
 from turnwise.studies.demo_studies import create_demo_studies
@@ -27,7 +27,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            bring_up_to_date()
+            migrate_and_check()
         except WrongEncodingError as error:
             raise CommandError(str(error)) from None
         except AnotherVersionError as difference:
@@ -49,7 +49,7 @@ class Command(BaseCommand):
             self.stdout.write(json.dumps({"admin": admin, "worker_path": worker_path}))
             return
         if admin:
-            said = installation.told_once(admin, settings.VAR, is_read_now=self.stdout.isatty())
+            said = installation.hand_over_password(admin, settings.VAR, is_read_now=self.stdout.isatty())
             self.stdout.write(f"First admin: {said}")
         if demo:
             self.stdout.write(f"Demo study: {worker_path}")

@@ -12,12 +12,12 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 
-from turnwise.live.subprocesses import environment, python
+from turnwise.live.subprocesses import environment, python_command
 from turnwise.project.supervision.processes import StartError, spawn, stop
 from turnwise.rehearsals.findings import ENOUGH_FOR_A_BOT, Outcome
 from turnwise.rehearsals.page_visitor import PageError, Visitor
 from turnwise.rehearsals.rehearsed_task import FEWEST_WORKERS, UnrehearsableError
-from turnwise.rehearsals.run import Say, noted, run
+from turnwise.rehearsals.run import Say, record_progress, run
 from turnwise.rehearsals.services import delete_rehearsal, enough_workers, make_rehearsal
 from turnwise.rehearsals.simulated_worker import MismatchError
 from turnwise.studies.models import Study
@@ -36,7 +36,7 @@ def served() -> Iterator[str]:
         listener.bind(("127.0.0.1", 0))
         listener.listen(512)
         address = f"http://127.0.0.1:{listener.getsockname()[1]}/"
-        command = python(
+        command = python_command(
             "-m",
             "turnwise.project.supervision.keeper",
             "--once",
@@ -104,7 +104,9 @@ class Command(BaseCommand):
             raise CommandError("--workers and --at-once take a number from 1 up.")
         try:
             with (
-                noted(found, self.stdout.write) if options["noted"] else nullcontext(self.stdout.write) as say
+                record_progress(found, self.stdout.write)
+                if options["noted"]
+                else nullcontext(self.stdout.write) as say
             ):
                 outcome = self._rehearsed(found, workers, at_once, options["url"], say)
         except UnrehearsableError as error:

@@ -9,7 +9,7 @@ from turnwise.project.database import (
     AnotherVersionError,
     DumpError,
     WrongEncodingError,
-    bring_up_to_date,
+    migrate_and_check,
     restore,
 )
 
@@ -33,7 +33,7 @@ class Command(BaseCommand):
         except DumpError as error:
             raise CommandError(str(error)) from None
         try:
-            bring_up_to_date()  # a backup may be of an earlier version
+            migrate_and_check()  # a backup may be of an earlier version
         except WrongEncodingError as error:
             raise CommandError(f"{file} is restored, but not where Turnwise can run. {error}") from None
         except AnotherVersionError as difference:
