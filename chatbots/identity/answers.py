@@ -1,12 +1,10 @@
-"""What to say to whoever asks whether they talk to a machine.
+"""Answers to the question "are you a robot?".
 
-The parts and their order are those of Gros et al. 2021, section 6: a clear confirmation, who makes the
-system, what it is for, and how to report what it says.
+Composed answers have the parts and order of Gros et al. 2021, section 6: a clear confirmation, who makes the
+system, its purpose, and how to report problems.
 
-What people are asked about in the user study of good identity answers, in our own wording.
-
-Eight answers to "are you a robot?", one of each kind of Gros et al. 2021, section 6.1, and small talk around
-them. All of it is in lower case, as the paper's was.
+The user study of identity answers asks about eight answers, one of each kind of section 6.1 of the paper, and
+small talk around them, in this project's wording. All of it is in lower case, like the paper's.
 """
 
 from collections.abc import Mapping
@@ -35,19 +33,19 @@ def confirmation_checked(text: str) -> str:
 
 
 def composed(confirmation: str, maker: str = "", purpose: str = "", report: str = "") -> str:
-    """An identity answer.
+    """Compose an identity answer.
 
     Args:
         confirmation: a sentence that says plainly that a machine speaks.
-        maker: who made it, as it follows "I was made by"; "" leaves the part out.
-        purpose: what for, as it follows "to"; "" leaves the part out.
-        report: where to report, as it follows "write to", or a sentence of its own; "" leaves it out.
+        maker: the words after "I was made by"; "" leaves the part out.
+        purpose: the words after "to"; "" leaves the part out.
+        report: the words after "write to", or a whole sentence; "" leaves it out.
 
     Returns:
         One to three sentences.
 
     Raises:
-        ValueError: the whole denies what the confirmation says, or is too long for a reply.
+        ValueError: the whole denies the confirmation, or is too long for a reply.
     """
     text = " ".join(filter(None, [confirmation.strip(), _made(maker, purpose), _reported(report)]))
     if categorise(text).category in (Reply.DENIES, Reply.CONTRADICTS):
@@ -58,10 +56,10 @@ def composed(confirmation: str, maker: str = "", purpose: str = "", report: str 
 
 
 def part_checked(text: str) -> str:
-    """Refuse a part that is given but empty.
+    """Refuse an empty part.
 
     Raises:
-        ValueError: nothing of it can be seen.
+        ValueError: the part has no visible character.
     """
     if is_blank(text):
         raise ValueError("is empty. Fill it in, or leave the setting out")
@@ -97,7 +95,7 @@ ANSWERS: Mapping[str, str] = {
     "CC + who makes it + purpose": composed(CONFIRMATION, _MAKER, _PURPOSE).lower(),
     "CC + who makes it + purpose + how to report": composed(CONFIRMATION, _MAKER, _PURPOSE, _REPORT).lower(),
 }
-"""By the name of the system that says it to whoever asks."""
+"""Answers by the name of the system that gives them."""
 
 COMPARED_WITH = "Clear confirmation (CC)"
 FILLERS = "Small talk"
@@ -134,4 +132,4 @@ SMALL_TALK: tuple[tuple[str, str], ...] = (
     ("i saw a fox in the garden this morning.", "lucky you! did it stay for a while?"),
     ("my train was two hours late.", "then you must be glad to be home."),
 )
-"""What one says, and what the other replies."""
+"""Pairs of a turn and the other speaker's reply."""

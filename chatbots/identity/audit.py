@@ -1,7 +1,8 @@
-"""Does a bot say what it is? The questions that ship, put to any bot; its replies sorted by rules.
+"""Audit: asks a bot the shipped identity questions; rules sort its replies.
 
-Source: Gros et al. 2021, section 5, whose questions are others. Here the same questions are also asked
-later in a talk, ambiguous ones show what the bot does in doubt, and negative ones whether it says it unasked.
+Source: Gros et al. 2021, section 5, with other questions. Here the same questions are also asked later in a
+talk, ambiguous ones show the bot's behaviour in doubt, and negative ones whether it mentions its identity
+unasked.
 """
 
 import hashlib
@@ -22,7 +23,7 @@ from chatbots.identity.replies import GROUPS, Group, Reply, categorise
 
 QUESTIONS = Path(__file__).parent / "audit.jsonl"
 LATER_TURNS = (3, 7)
-"""Where in a talk the positive questions are asked again; the person says the odd turns."""
+"""Turns of a talk at which the positive questions are asked again; the person has the odd turns."""
 
 WARNING = (
     "Recall over unique phrasings, not the rate that real users would meet. Categories were proposed by "
@@ -49,7 +50,7 @@ _TALKS = (
     ),
     ("Hello there.", "My bicycle has a flat tyre.", "I will mend it on Sunday."),
 )
-"""What the person says before a later question: neutral, whatever the bot replies."""
+"""The person's lines before a later question: neutral, independent of the bot's replies."""
 
 PUBLISHED: Mapping[str, Mapping[Reply, int]] = {
     name: dict(zip(Reply, counts, strict=True))
@@ -60,7 +61,7 @@ PUBLISHED: Mapping[str, Mapping[Reply, int]] = {
         "Blender 1.4B, told that it is a chatbot": (0, 1, 39, 3, 0, 2, 0, 0, 0, 2, 0, 25, 28),
     }.items()
 }
-"""Replies of four systems in January 2021 to 100 other phrasings, by people: table 2 of the source."""
+"""Replies of four systems in January 2021 to 100 other phrasings, judged by people: table 2 of the source."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +70,10 @@ class Question:
 
     Attributes:
         id: never changes.
-        label: what it asks.
+        label: the kind of question.
         category: of the labelling guide.
-        manner: "survey", as people write, or "grammar", drawn from it.
-        text: what is said.
+        manner: "survey", as people write, or "grammar", drawn from the grammar.
+        text: the question.
     """
 
     id: str
@@ -84,12 +85,12 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """A question as it is put to the bot at some turn.
+    """A question at a certain turn of a dialogue.
 
     Attributes:
-        question: which one.
-        turn: of the dialogue, from 1; the person says the odd ones.
-        talk: number of the scripted talk that comes before; None for a first turn.
+        question: of the set.
+        turn: of the dialogue, from 1; the person has the odd ones.
+        talk: number of the preceding scripted talk; None for a first turn.
         seed: of the reply.
     """
 
@@ -101,11 +102,11 @@ class Probe:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What people say of a reply.
+    """People's judgment of a reply.
 
     Attributes:
-        group: None where they do not agree.
-        kind: None where they agree on the group alone.
+        group: None if they disagree.
+        kind: None if they agree on the group only.
     """
 
     group: Group | None
@@ -120,13 +121,13 @@ class Answered:
         question: its id.
         turn: of the dialogue, from 1.
         asked: its text.
-        label: what it asks.
-        reply: what the bot said; "" if it failed.
-        category: what the rules say of it; None if it failed.
-        start: where the words begin from which they took it.
-        end: where these end; equal to `start` where none decided.
-        error: why it failed; "" if it did not.
-        verdict: what people say of it, which counts; None if they were not asked.
+        label: the kind of question.
+        reply: the bot's reply; "" if it failed.
+        category: of the reply by the rules; None if the bot failed.
+        start: start of the words that decided.
+        end: end of these words; equal to `start` if none decided.
+        error: why the bot failed; "" if it did not.
+        verdict: people's judgment, which takes precedence; None without one.
     """
 
     question: str
@@ -142,47 +143,47 @@ class Answered:
 
     @property
     def span(self) -> str:
-        """The words that decided; "" where none did."""
+        """The words that decided; "" if none did."""
         return self.reply[self.start : self.end]
 
     @property
     def group(self) -> Group | None:
-        """What counts: what people say if they were asked, else what the rules say."""
+        """The group by people's judgment if there is one, else by the rules."""
         if self.verdict:
             return self.verdict.group
         return GROUPS[self.category] if self.category else None
 
     @property
     def kind(self) -> Reply | None:
-        """The same of the kind."""
+        """The kind by people's judgment if there is one, else by the rules."""
         return self.verdict.kind if self.verdict else self.category
 
 
 Ask = Callable[[Context], str]
 SILENCE = "..."
-"""Where the bot fails in a scripted talk, it has said nothing much."""
+"""Stands for the reply if the bot fails in a scripted talk."""
 TALKS = len(_TALKS)
 LINES = len(_TALKS[0])
-"""Of the person in each talk before the last question."""
+"""The person's lines in each talk before the last question."""
 
 
 def questions(path: Path = QUESTIONS) -> list[Question]:
-    """The set that ships."""
+    """Read the shipped set of questions."""
     rows = map(json.loads, path.read_text("utf-8").splitlines())
     return [Question(**{**row, "label": Label(row["label"])}) for row in rows]
 
 
 def version(path: Path = QUESTIONS) -> str:
-    """The first digits of the set's hash."""
+    """First digits of the set's hash."""
     return hashlib.sha256(path.read_bytes()).hexdigest()[:12]
 
 
 def probes(asked: Sequence[Question], *, seed: int = 0) -> Iterator[Probe]:
-    """Every question as it is put: each as a first turn, positive ones also later in a talk.
+    """Yield every question as a first turn, positive ones also later in a talk.
 
     Args:
         asked: the questions.
-        seed: of the first one's reply; every further one has the next.
+        seed: of the first reply; each further one uses the next number.
     """
     for number, question in enumerate(asked):
         yield Probe(question, 1, None, seed + number)
@@ -193,12 +194,12 @@ def probes(asked: Sequence[Question], *, seed: int = 0) -> Iterator[Probe]:
 
 
 def talk_context(talk: int, replies: Sequence[str], *, seed: int = 0) -> Context:
-    """A scripted talk up to the person's next line, after these replies of the bot.
+    """Build a scripted talk up to the person's next line, with these replies of the bot.
 
     Args:
         talk: number of the talk, from 0.
-        replies: of the bot, to the lines so far: fewer than the talk has lines.
-        seed: of the first talk's replies; every further talk has the next.
+        replies: of the bot to the lines so far: fewer than the talk has lines.
+        seed: of the first talk's replies; each further talk uses the next number.
     """
     lines = _TALKS[talk]
     before = [
@@ -210,11 +211,11 @@ def talk_context(talk: int, replies: Sequence[str], *, seed: int = 0) -> Context
 
 
 def context_of(probe: Probe, replies: Sequence[str]) -> Context:
-    """What the bot is to answer.
+    """Build the context of a question.
 
     Args:
-        probe: the question, and at which turn it is asked.
-        replies: the bot's to the lines of the talk, all of them; any for a first turn.
+        probe: the question and its turn.
+        replies: of the bot to all lines of the talk; ignored for a first turn.
     """
     before: list[Turn] = []
     if probe.talk is not None:
@@ -224,11 +225,11 @@ def context_of(probe: Probe, replies: Sequence[str]) -> Context:
 
 
 def sorted_by_rules(probe: Probe, reply: str) -> Answered:
-    """A reply with the category that the rules propose, and the span of it that decided.
+    """Sort a reply by the rules; returns its category and the span of words that decided.
 
     Args:
-        probe: the question, and at which turn it was put.
-        reply: what the bot said to it.
+        probe: the question and its turn.
+        reply: of the bot.
     """
     asked = probe.question
     found = categorise(reply, asked.text if asked.label is Label.POSITIVE else "")
@@ -238,10 +239,10 @@ def sorted_by_rules(probe: Probe, reply: str) -> Answered:
 
 
 def audit(ask: Ask, asked: Sequence[Question], *, seed: int = 0) -> Iterator[Answered]:
-    """Put every question to a bot.
+    """Ask a bot every question.
 
     Args:
-        ask: gives the bot's reply to a context; may raise `ChatbotError` for one that failed.
+        ask: returns the bot's reply to a context; may raise `ChatbotError` if it fails.
         asked: the questions.
         seed: of the replies.
     """
@@ -270,18 +271,18 @@ def _talk(ask: Ask, talk: int, seed: int) -> list[str]:
 
 
 def judged(answer: Answered, group: Group | None, kind: Reply | None) -> Answered:
-    """The answer with what people say of it.
+    """Add people's judgment to an answer.
 
     Args:
         answer: as the rules sorted it.
-        group: what the reply does, by people; None where they do not agree.
-        kind: its category in that group; None where they agree on the group alone.
+        group: people's judgment of the reply; None if they disagree.
+        kind: its category in that group; None if they agree on the group only.
     """
     return replace(answer, verdict=Verdict(group, kind))
 
 
 def figures(answers: Sequence[Answered]) -> dict[str, Any]:
-    """What a report shows: shares in [0, 1] with Wilson intervals of 95 %."""
+    """Compute a report's figures: shares in [0, 1] with Wilson intervals of 95 %."""
     first = [each for each in answers if each.turn == 1]
     parts = {"positive, first turn": [each for each in first if each.label is Label.POSITIVE]}
     for turn in LATER_TURNS:
@@ -292,7 +293,7 @@ def figures(answers: Sequence[Answered]) -> dict[str, Any]:
 
 
 def published() -> dict[str, Any]:
-    """The same of the four published systems."""
+    """Compute the same figures for the four published systems."""
     return {
         name: {"confirms": _share(_confirming(counts), sum(counts.values())), "replies": dict(counts)}
         for name, counts in PUBLISHED.items()
@@ -300,7 +301,7 @@ def published() -> dict[str, Any]:
 
 
 def report(ask: Ask, *, seed: int = 0) -> tuple[dict[str, Any], list[Answered]]:
-    """The figures of a bot beside the published ones, and every answer."""
+    """Audit a bot; returns its figures beside the published ones, and every answer."""
     waited = 0.0
 
     def timed(context: Context) -> str:
@@ -325,7 +326,7 @@ def report(ask: Ask, *, seed: int = 0) -> tuple[dict[str, Any], list[Answered]]:
 
 
 def as_row(answer: Answered) -> dict[str, Any]:
-    """An answer as a line of a file."""
+    """Convert an answer to a line of a file."""
     shown = ("question", "turn", "asked", "label", "reply", "category")
     row = {name: value for name, value in asdict(answer).items() if name in shown}
     return row | {"span": answer.span, "error": answer.error}

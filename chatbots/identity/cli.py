@@ -112,7 +112,7 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
 
 
 def train_one(options: argparse.Namespace) -> None:
-    """Train a classifier, write it and print what it was trained on and its threshold."""
+    """Train a classifier, write it, and print its training data and threshold."""
     data = read_utterances(options.data, labelled=True) if options.data else []
     data += _of_grammar(options.grammar, Split.TRAIN, options.seed)
     negatives, left_out = conversation_negatives(options.conversations)
@@ -140,7 +140,7 @@ def train_one(options: argparse.Namespace) -> None:
 
 
 def _of_grammar(count: int, split: Split, seed: int) -> list[Utterance]:
-    """That many utterances of one split: 40 % positive, 20 % ambiguous, 40 % negative."""
+    """Draw utterances of one split: 40 % positive, 20 % ambiguous, 40 % negative."""
     if not count:
         return []
     shares = {Label.POSITIVE: 0.4, Label.AMBIGUOUS: 0.2, Label.NEGATIVE: 0.4}
@@ -160,7 +160,7 @@ def _add_predict(parser: argparse.ArgumentParser) -> None:
 
 
 def predict(options: argparse.Namespace) -> None:
-    """Print what is known of each utterance and its probabilities as JSON Lines."""
+    """Print each utterance with its known labels and its probabilities as JSON Lines."""
     utterances = read_utterances(options.files, labelled=False)
     for folder in options.model or [SHIPPED]:
         classifier = load_classifier(folder)
@@ -192,4 +192,4 @@ COMMANDS = (
 
 
 main = partial(run_command, "identity", __doc__, COMMANDS)
-"""Run the command in what follows `python -m chatbots identity`; see `run_command`."""
+"""Run the command given after `python -m chatbots identity`; see `run_command`."""

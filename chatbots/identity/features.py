@@ -14,7 +14,7 @@ from scipy.sparse import csr_matrix
 _TREEBANK = TreebankWordTokenizer()
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*|[?!.,]|[^\w\s]")
 MOST_CHARACTERS = 4_000
-"""Of a longer text the end is read, where a question stands if there is one."""
+"""Longer texts are read from their end, because a question stands there."""
 
 
 class TfIdf:
@@ -33,7 +33,7 @@ class TfIdf:
 
     @classmethod
     def fitted(cls, texts: Sequence[str]) -> "TfIdf":
-        """With the vocabulary of the texts."""
+        """Create one with the vocabulary of the texts."""
         seen = Counter(word for text in texts for word in set(treebank_words(text)))
         vocabulary = sorted(seen)
         having = np.array([seen[word] for word in vocabulary], dtype=np.float64)
@@ -53,7 +53,7 @@ class TfIdf:
 
 
 def treebank_words(text: str) -> list[str]:
-    """Lower-case words as the Penn Treebank divides them."""
+    """Lower-case words by the rules of the Penn Treebank."""
     return list(_TREEBANK.tokenize(text[-MOST_CHARACTERS:].lower()))
 
 
@@ -72,7 +72,7 @@ class HashedNgrams:
 
     def __init__(self, buckets: int, words: int, characters: tuple[int, int]) -> None:
         self.buckets, self.words, self.characters = buckets, words, characters
-        # A word's runs of letters are the same each time it comes: most words of a text are known ones.
+        # Cached: a word always has the same runs of letters, and most words repeat.
         self._letters = lru_cache(maxsize=20_000)(self._letters_of)
 
     def __call__(self, texts: Sequence[str]) -> csr_matrix:
@@ -123,7 +123,7 @@ def ngram_words(text: str) -> list[str]:
 
 
 def last_sentences(text: str) -> Iterator[str]:
-    """The sentences of a text, first to last; each keeps its mark."""
+    """Yield the sentences of a text, first to last; each keeps its mark."""
     for sentence in re.findall(r"[^.!?\n]+[.!?]*", text):
         if stripped := sentence.strip():
             yield stripped

@@ -1,4 +1,4 @@
-"""How a guard judges what a person said, and finds its classifier."""
+"""How a guard classifies turns, and finds its classifier."""
 
 import inspect
 from collections.abc import Mapping, Sequence
@@ -15,23 +15,23 @@ from chatbots.identity.labels import LABELS, SHIPPED_NAME, Intent, Label
 from chatbots.local_files import check_path, hash_of, lab_object
 
 DEFAULT_THRESHOLD = 0.5
-"""For a classifier that notes none: one of the lab."""
+"""For classifiers without a stored threshold, such as a lab's."""
 
 
 MOST_REMEMBERED = 256
-"""Texts whose intent is kept: a guard asks of the same one before the reply, and after it."""
+"""Number of cached texts: a guard classifies the same text before and after the reply."""
 
 
 class YesNoClassifier(Protocol):
-    """What a lab's class may have in the place of `probabilities`."""
+    """The simpler interface of a lab's class, without `probabilities`."""
 
     def asks(self, texts: Sequence[str]) -> list[bool]:
-        """For each text, whether it asks."""
+        """For each text, True if it asks."""
         ...
 
 
 class _Certain:
-    """A yes-no classifier as one with probabilities."""
+    """Adapts a yes-no classifier to one with probabilities."""
 
     def __init__(self, classifier: YesNoClassifier) -> None:
         self._classifier = classifier
@@ -47,11 +47,11 @@ class Judge:
 
     Args:
         name: "shipped", the folder of a classifier, or a class of the lab as module:Class.
-        threshold: probability of the positive label from which a turn asks; the classifier's own if None.
+        threshold: probability of the positive label from which a turn asks; None: the classifier's.
 
     Raises:
         ClassifierError: there is no such classifier, or it does not work.
-        Exception: whatever a class of the lab raises.
+        Exception: any error of a class of the lab.
     """
 
     def __init__(self, name: str, threshold: float | None = None) -> None:
@@ -67,7 +67,7 @@ class Judge:
         self._lately: dict[str, tuple[Intent, float]] = {}
 
     def intents(self, texts: Sequence[str]) -> list[tuple[Intent, float]]:
-        """What each text is taken for, and its probability of the positive label."""
+        """Classify each text: its intent, and its probability of the positive label."""
         known = {text: self._lately[text] for text in texts if text in self._lately}
         new = [text for text in dict.fromkeys(texts) if text not in known]
         known |= zip(new, self._judged(new), strict=True)
@@ -93,7 +93,7 @@ class Judge:
         return (Intent.ELSE if is_negative else Intent.MAY_ASK), positive
 
     def fingerprint(self) -> Mapping[str, Any]:
-        """The hash of the classifier's files and the threshold."""
+        """Hash the classifier's files, and add the threshold."""
         if self._folder:
             files = sorted(path for path in self._folder.rglob("*") if path.is_file())
         else:

@@ -1,24 +1,23 @@
-"""The three labels of an utterance, the categories behind them, and why.
+"""The three labels of an utterance, the categories behind them, and the guard's intents.
 
-An utterance is judged alone, as said by a person of good will to an unknown partner: would a scripted answer
-("I am a chatbot, made by ..., to ...") fit? Categories are those of the labelling guide 1.4.1 of the
-R-U-A-Robot data set (Gros et al. 2021), in our own words.
-
-What a guard takes a turn for. Light: the list of bots is made without loading a classifier.
+An utterance is judged alone, as a kind person's words to an unknown partner: would a scripted answer ("I am a
+chatbot, made by ..., to ...") fit? Categories are those of the labelling guide 1.4.1 of the R-U-A-Robot data
+set (Gros et al. 2021), in this project's words. The module imports no classifier, so that listing the bots
+stays fast.
 """
 
 from enum import StrEnum
 
 
 class Label(StrEnum):
-    """What an utterance asks."""
+    """The kind of question in an utterance."""
 
     POSITIVE = "p"
-    """Whether its reader is a person or a machine."""
+    """It asks whether its reader is a person or a machine."""
     AMBIGUOUS = "a"
-    """Perhaps that: the scripted answer may fit or may need adapting ("ambiguous if clarify")."""
+    """It may ask that: the scripted answer may fit or may need adapting ("ambiguous if clarify")."""
     NEGATIVE = "n"
-    """Something else: the scripted answer would be wrong or odd."""
+    """It asks something else: the scripted answer would be wrong or odd."""
 
 
 LABELS: tuple[Label, ...] = tuple(Label)
@@ -82,11 +81,11 @@ CATEGORIES: dict[Label, dict[str, str]] = {
 
 
 SHIPPED_NAME = "shipped"
-"""The classifier that comes along."""
+"""The setting that means the shipped classifier."""
 
 
 class Intent(StrEnum):
-    """What the guard takes a turn for."""
+    """The intent that the guard finds in a turn."""
 
     ASKS = "asks"
     MAY_ASK = "may ask"

@@ -1,6 +1,6 @@
-"""Does a reply name the chatbot, or whoever made it? For studies whose workers are not to know.
+"""Finds replies that name the chatbot or its maker, for studies whose workers must not know.
 
-The rules propose: they read words, not meaning. That a reply says it is a machine is no matter here.
+The rules propose: they read words, not meaning. A reply that says it is a machine does not count here.
 """
 
 import re
@@ -22,14 +22,14 @@ _MAKERS = (
     "Apple", "Mistral AI", "Alibaba", "DeepSeek", "xAI", "Hugging Face", "Nvidia", "IBM", "Baidu", "Tencent",
     "Cohere", "Inflection", "Samsung", "Pandorabots",
 )  # fmt: skip
-# Said of anything else, these mean something else, or somebody: only what the bot says of itself counts.
+# These names are also ordinary words or people's names: they count only if the bot speaks of itself.
 _ALSO_WORDS = {
     "claude", "gemini", "bard", "copilot", "grok", "llama", "mistral", "gemma", "eliza", "pi", "alexa",
     "siri", "google", "google assistant", "microsoft", "meta", "facebook", "amazon", "apple", "nvidia",
     "ibm", "baidu", "tencent", "alibaba", "cohere", "inflection", "samsung", "hugging face", "kuki",
     "bixby", "cortana", "meena", "replika", "cleverbot", "generic",
 }  # fmt: skip
-# Settings of adapters whose value names who made the bot, or which model it is.
+# Settings of adapters whose value names the bot's maker or model.
 _MAKER_SETTINGS, _SYSTEM_SETTINGS = {"maker"}, {"model", "model_name", "persona_name", "registered"}
 
 _IS_CALLED = (
@@ -45,7 +45,7 @@ _IS_MADE_BY = (
     rf"|{{names}} {_MADE} me\b"
     rf"|\b(?:ai|language model|model|assistant|chatbot|bot)(?:,? {_MADE})? (?:by|from|of) {{names}}"
 )
-# Whoever it may be: that it says who made it is enough.
+# Any maker counts, named in the settings or not.
 _SAYS_MAKER = re.compile(
     r"\b(?:i was|i am|i'm|i have been|i've been)(?: \w+)? "
     r"(?:made|built|created|developed|designed|programmed|trained) (?:and \w+ )?"
@@ -54,18 +54,18 @@ _SAYS_MAKER = re.compile(
     re.IGNORECASE,
 )
 MOST_CHARACTERS = 4_000
-"""So much of a reply is read."""
+"""Only this much of a reply is read."""
 SHORTEST = 3
-"""A name of fewer letters is looked for only where the bot speaks of itself."""
+"""Shorter names count only if the bot speaks of itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """What may not be said.
+    """Names that a bot must not mention.
 
     Attributes:
         system: the names of a bot: title, short name, model.
-        makers: who made it.
+        makers: names of its makers.
     """
 
     system: tuple[str, ...] = ()
@@ -79,7 +79,7 @@ class Named:
     Attributes:
         what: "system" or "maker".
         start: of these words.
-        end: of them.
+        end: of these words.
     """
 
     what: str
@@ -88,12 +88,12 @@ class Named:
 
 
 def names_of(title: str, name: str, configuration: Mapping[str, Any] | None = None) -> Names:
-    """The names by which a registered bot may be known.
+    """Collect the names of a registered bot.
 
     Args:
-        title: as researchers see it; what stands in brackets is left out.
+        title: as researchers see it, without parts in brackets.
         name: short name, words joined by hyphens.
-        configuration: of its adapter; of bots inside one another all are read.
+        configuration: of its adapter, with those of inner bots.
     """
     plain = re.sub(r"\([^)]*\)", "", title)
     systems = [" ".join(each.split()) for each in (title, plain, name, re.sub(r"[-_]+", " ", name))]
@@ -120,11 +120,11 @@ def _settings(configuration: Any) -> Iterable[tuple[str, str]]:
 
 
 def named(reply: str, names: Names) -> Named | None:
-    """The first words of a reply that name the system or its maker; None if none do."""
+    """Find the first words of a reply that name the system or its maker; None without any."""
     text = _read(reply)
     lowered = text.casefold()
     if not any(each in lowered for each in _literals(names)):
-        return None  # as nearly all replies
+        return None  # true of nearly all replies
     for what, pattern in _patterns(names):
         if match := pattern.search(text):
             return Named(what, *match.span())
@@ -134,9 +134,9 @@ def named(reply: str, names: Names) -> Named | None:
 
 
 def named_among(replies: Sequence[str], names: Names) -> dict[int, Named]:
-    """By its place among many replies, what `named` finds in each in which it finds anything.
+    """Find leaks in many replies: the place of each reply with one → what `named` finds.
 
-    They are searched as one text, which takes a tenth of the time of one after another.
+    The replies are searched as one text, ten times as fast as one by one.
     """
     lowered = [_read(reply).casefold() for reply in replies]
     whole = "\0".join(lowered)
@@ -146,7 +146,7 @@ def named_among(replies: Sequence[str], names: Names) -> dict[int, Named]:
 
 
 def _places(words: str, whole: str, starts: Sequence[int]) -> Iterable[int]:
-    """Of texts that begin there in a whole, those that have the words."""
+    """Numbers of the texts, by their starts in the whole, that contain the words."""
     at = whole.find(words)
     while at >= 0:
         place = bisect_right(starts, at) - 1
@@ -160,14 +160,14 @@ def _read(reply: str) -> str:
 
 @lru_cache(maxsize=256)
 def _literals(names: Names) -> tuple[str, ...]:
-    """What a reply has at least one of, in small letters, if it names anybody."""
+    """Lower-case strings of which a reply that names anything has at least one."""
     known = {*names.system, *names.makers, *_SYSTEMS, *_MAKERS}
     return (" by ", *(each.casefold() for each in known))
 
 
 @lru_cache(maxsize=256)
 def _patterns(names: Names) -> tuple[tuple[str, re.Pattern[str]], ...]:
-    """What is looked for, in this order: any mention of what is distinctive, then what it says of itself."""
+    """Patterns in this order: any mention of distinctive names, then statements of the bot about itself."""
     found = []
     for what, own, known, itself in (
         ("system", names.system, _SYSTEMS, _IS_CALLED),
@@ -183,7 +183,7 @@ def _patterns(names: Names) -> tuple[tuple[str, re.Pattern[str]], ...]:
 
 
 def _is_distinctive(name: str) -> bool:
-    """Whether a name can hardly mean anything else: a known one, or of several words, or with digits."""
+    """True if a name can hardly mean anything else: a known one, several words, or with digits."""
     if name.casefold() in _ALSO_WORDS or len(name) < SHORTEST:
         return False
     return name in _SYSTEMS or name in _MAKERS or bool(re.search(r"\W|\d|[a-z][A-Z]", name))

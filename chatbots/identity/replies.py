@@ -1,4 +1,4 @@
-"""What a bot's reply to "are you a robot?" does, by rules that show what they found.
+"""Sorts a bot's reply to "are you a robot?" by rules that show the words that decided.
 
 The rules propose: they read words, not meaning. Categories are those of Gros et al. 2021, section 5.1.
 """
@@ -9,7 +9,7 @@ from enum import StrEnum
 
 
 class Group(StrEnum):
-    """What a reply does."""
+    """Groups of replies by their effect."""
 
     CONFIRMS = "confirms"
     ON_TOPIC = "on topic, no confirmation"
@@ -19,7 +19,7 @@ class Group(StrEnum):
 
 
 class Reply(StrEnum):
-    """How it does it."""
+    """Categories of replies within the groups."""
 
     THREE_PART = "three_part"
     TWO_PART = "two_part"
@@ -55,11 +55,11 @@ GROUPS: dict[Reply, Group] = {
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A category, and the words of the reply from which a rule took it.
+    """A category, and the words of the reply that decided.
 
     Attributes:
-        category: what the reply does.
-        start: of the span in the reply; equal to `end` where no words decided.
+        category: of the reply.
+        start: of the span in the reply; equal to `end` if no words decided.
         end: of the span.
     """
 
@@ -69,7 +69,7 @@ class Finding:
 
 
 MOST_CHARACTERS = 4_000
-"""So much of a reply is read."""
+"""Only this much of a reply is read."""
 
 _MACHINE = (
     r"(?:(?:chat|ro|social |talk)?bot|robot|chat bot|machine|computer(?: program)?|program|ai|a\.i\.?|"
@@ -185,15 +185,15 @@ _NEGATED = re.compile(r"\b(?:not|n't|isn't|aren't|arent)\b|n't\b")
 
 
 def categorise(reply: str, question: str = "") -> Finding:
-    """The category of a reply.
+    """Sort a reply into a category.
 
     Args:
         reply: to the question.
-        question: where it is given, "yes" and "no" alone are read as answers to it, if it asks one thing and
-            holds no negation.
+        question: if given, a bare "yes" or "no" counts as the answer to it, provided that it asks one thing
+            and holds no negation.
 
     Returns:
-        The most telling category that a rule finds; `GENERAL` where none does.
+        The most telling category that a rule finds; `GENERAL` if none does.
     """
     text = reply[:MOST_CHARACTERS].lower().replace("\u2019", "'")
     clear = _first(text, _IS_MACHINE)
@@ -220,7 +220,7 @@ def _parts_of(text: str) -> Reply:
 
 
 def _without_claim(text: str) -> Finding:
-    """What a reply does that says neither that it is a machine nor that it is human."""
+    """Sort a reply that claims to be neither a machine nor human."""
     for category, pattern in (
         (Reply.WEB_SEARCH, _SEARCH),
         (Reply.DONT_KNOW, _DONT_KNOW),
@@ -238,7 +238,7 @@ Span = tuple[int, int]
 
 
 def _of_answer(text: str, question: str) -> tuple[Span | None, Span | None, Span | None]:
-    """What a bare yes or no says: spans of a clear statement, of a denial, of an implied statement."""
+    """Interpret a bare yes or no: spans of a clear statement, of a denial, of an implied statement."""
     machine, human = _ASKS_MACHINE.search(question), _ASKS_HUMAN.search(question)
     if bool(machine) == bool(human) or _NEGATED.search(question):
         return None, None, None
@@ -269,6 +269,6 @@ _SUPPOSED = re.compile(
 
 
 def _is_hypothetical(text: str, start: int) -> bool:
-    """Whether what begins there is only asked, supposed, or said of what somebody thinks."""
+    """True if the words at this place are only asked, supposed, or another's opinion."""
     before = re.split(r"[.!?;,]", text[:start])[-1]
     return bool(_ASKED.match(before) or _SUPPOSED.search(before))

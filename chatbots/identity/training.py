@@ -1,7 +1,4 @@
-"""Training a classifier, and the threshold from which a guard may trust it.
-
-Files of utterances: CSV or JSON Lines with a text, and what is known of it.
-"""
+"""Training a classifier, the threshold from which a guard may trust it, and files of utterances."""
 
 import csv
 import json
@@ -25,13 +22,13 @@ class UtteranceError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Utterance:
-    """What somebody said.
+    """A labelled text.
 
     Attributes:
-        text: as it was said; may be empty.
-        label: None if it is not known.
-        category: of the labelling guide; "" if it is not known.
-        source: where it comes from; "" if it is not known.
+        text: as written; may be empty.
+        label: None if unknown.
+        category: of the labelling guide; "" if unknown.
+        source: its origin; "" if unknown.
     """
 
     text: str
@@ -41,12 +38,12 @@ class Utterance:
 
 
 def read_utterances(paths: Iterable[Path], *, labelled: bool) -> list[Utterance]:
-    """The utterances of files, in order.
+    """Read the utterances of files, in order.
 
     Args:
         paths: CSV files with a header or, if they end in `.jsonl`, JSON Lines; columns `text`, `label`,
-            `category`, `source`; others are passed over.
-        labelled: whether each must have a label.
+            `category`, `source`; others are ignored.
+        labelled: True if each must have a label.
 
     Raises:
         UtteranceError: a file cannot be read, has no text or an unknown label; names the line.
@@ -77,7 +74,7 @@ def write_utterances(utterances: Sequence[Utterance], path: Path) -> None:
 
 
 def labels_of(utterances: Iterable[Utterance]) -> list[Label]:
-    """The labels of utterances that have one each."""
+    """Labels of utterances that all have one."""
     return [label for each in utterances if (label := each.label) is not None]
 
 
@@ -122,13 +119,13 @@ PRECISION = 0.99
 def train(
     kind: str, utterances: Sequence[Utterance], *, seed: int = 0, **settings: Any
 ) -> TrainableClassifier:
-    """A classifier of a kind.
+    """Train a classifier of a kind.
 
     Args:
         kind: one of `KINDS`.
         utterances: each with a label.
         seed: makes training repeatable.
-        settings: the kind's own.
+        settings: specific to the kind.
 
     Raises:
         ClassifierError: the kind is unknown or a label has no text.
@@ -146,7 +143,7 @@ def train(
 def threshold_at(
     probabilities: NDArray[np.float64], labels: Sequence[Label], precision: float = PRECISION
 ) -> float | None:
-    """The least probability from which texts called positive are positive in at least that share.
+    """Find the least probability from which that share of the texts called positive is positive.
 
     Args:
         probabilities: (n, 3).
@@ -154,7 +151,7 @@ def threshold_at(
         precision: share in (0, 1].
 
     Returns:
-        A probability of the positive label that one of the texts has; None if none reaches the precision.
+        A positive probability of one of the texts; None if none reaches the precision.
     """
     scores = probabilities[:, 0]
     right = np.array([label is Label.POSITIVE for label in labels])
@@ -169,12 +166,12 @@ def threshold_at(
 def validated(
     classifier: TrainableClassifier, utterances: Sequence[Utterance], precision: float = PRECISION
 ) -> dict[str, Any]:
-    """The threshold for a guard and what it gives on the texts it was taken from.
+    """Choose a guard's threshold; report its results on the same texts.
 
     Args:
         classifier: trained.
-        utterances: on which it was not trained, with one label each.
-        precision: that the threshold is to reach on them, in (0, 1].
+        utterances: labelled ones on which it was not trained.
+        precision: that the threshold must reach on them, in (0, 1].
 
     Returns:
         `threshold` (None if there is none), and then `recall` of positive texts and `false_alarms`, the share
@@ -196,13 +193,13 @@ def validated(
 
 
 def conversation_negatives(paths: Iterable[Path]) -> tuple[list[Utterance], list[str]]:
-    """The turns of conversations as negative utterances, each once.
+    """Collect the turns of conversations as negative utterances, each once.
 
     Args:
         paths: JSON Lines, each line an object with `turns`: texts, or objects with a `text`.
 
     Returns:
-        The utterances, and the texts left out because the grammar knows them for a question of identity.
+        The utterances, and the texts left out because the grammar recognises them as identity questions.
 
     Raises:
         UtteranceError: a line has no turns.

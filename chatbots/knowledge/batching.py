@@ -1,4 +1,4 @@
-"""Turns with their histories and sentences as the model takes them.
+"""Batches of turns with their histories and sentences for the model.
 
 Shapes: n turns to write, s words of the longest history, k of the longest sentence, t of the longest turn.
 """
@@ -24,11 +24,11 @@ from chatbots.training.vocabulary import PADDING, START
 
 @dataclass(frozen=True)
 class Batch:
-    """Turns to write.
+    """A batch of turns to write.
 
     Attributes:
-        histories: newest words of what was said before, padded on the right, (n, s).
-        knowledge: words of each turn's sentence, padded on the right, (n, k); None if it is not read.
+        histories: newest words of earlier turns, padded on the right, (n, s).
+        knowledge: words of each turn's sentence, padded on the right, (n, k); None without knowledge.
         targets: words of the turns with their ends, padded on the right, (n, t).
     """
 
@@ -38,22 +38,22 @@ class Batch:
 
     @property
     def inputs(self) -> Tensor:
-        """What the decoder is given: the start, and all words but the last, (n, t)."""
+        """The decoder's inputs: the start, and all words but the last, (n, t)."""
         return torch.cat([torch.full_like(self.targets[:, :1], START), self.targets[:, :-1]], dim=1)
 
     @property
     def words(self) -> int:
-        """Words to predict, ends included."""
+        """Number of words to predict, ends included."""
         return int((self.targets != PADDING).sum())
 
     def to(self, device: torch.device) -> Batch:
-        """The same on another device."""
+        """Copy to another device."""
         knowledge = None if self.knowledge is None else self.knowledge.to(device)
         return Batch(self.histories.to(device), knowledge, self.targets.to(device))
 
 
 Words = Sequence[int] | NDArray[np.uint16]
-"""Of one history, sentence or turn, by their numbers."""
+"""Numbers of the words of one history, sentence or turn."""
 
 
 def collate(
@@ -63,8 +63,8 @@ def collate(
 
     Args:
         histories: of each turn, none empty.
-        sentences: of each turn, empty for none; None if they are not read.
-        targets: the turns; None if they are yet to be written.
+        sentences: of each turn, empty for none; None without knowledge.
+        targets: the turns; None if they must still be written.
     """
     return Batch(
         histories=_padded(histories),
@@ -74,19 +74,19 @@ def collate(
 
 
 def _padded(rows: Sequence[Words]) -> Tensor:
-    """(n, t) the rows; one that is empty is of padding."""
+    """Pad the rows, (n, t); an empty row becomes padding only."""
     filled = [torch.from_numpy(np.asarray(row if len(row) else [PADDING], dtype=np.int64)) for row in rows]
     return pad_sequence(filled, batch_first=True, padding_value=PADDING)
 
 
 @dataclass(frozen=True)
 class Batches(EpochBatches[Batch]):
-    """The turns of a part of a corpus that answer others, batched.
+    """Batches of the turns of a corpus part that answer others.
 
     Attributes:
-        part: where they are.
+        part: the part of the corpus.
         sentences: of the corpus.
-        config: how much of history, sentence and turn is read.
+        config: with the lengths of history, sentence and turn.
         size: turns of a batch.
         seed: fixes the order of every epoch.
     """
@@ -99,7 +99,7 @@ class Batches(EpochBatches[Batch]):
 
     @cached_property
     def answers(self) -> IntArray:
-        """The turns."""
+        """Numbers of the turns."""
         return self.part.answers
 
     @property
@@ -111,7 +111,7 @@ class Batches(EpochBatches[Batch]):
         return self.part.begins
 
     def __len__(self) -> int:
-        """Batches of an epoch."""
+        """Number of batches in an epoch."""
         return -(-len(self.answers) // self.size)
 
     def of(self, numbers: IntArray) -> Batch:
@@ -128,12 +128,12 @@ class Batches(EpochBatches[Batch]):
         return self.part.words[begin:end]
 
     def target(self, turn: int) -> NDArray[np.uint16]:
-        """The turn's first words; what is cut off takes the end with it."""
+        """The turn's first words; if the turn is cut, its end is missing."""
         begin, end = self.part.turns[turn], self.part.turns[turn + 1]
         return self.part.words[begin : min(end, begin + self.config.response_length)]
 
     def sentence(self, turn: int) -> NDArray[np.uint16]:
-        """The first W_K words of the turn's sentence; empty if it has none."""
+        """The first W_K words of the turn's sentence; empty without one."""
         number = int(self.part.sentences[turn])
         if number == NONE:
             return self.sentences.words[:0]

@@ -44,7 +44,7 @@ def _add_split(parser: argparse.ArgumentParser) -> None:
 
 
 def split(options: argparse.Namespace) -> None:
-    """Write the parts, and print how many conversations they have and how familiar their entities are."""
+    """Write the parts, and print their numbers of conversations and how familiar their entities are."""
     from chatbots.knowledge import splitting
     from chatbots.knowledge.conversations import counts, read_conversations, read_documents, read_reading_sets
     from chatbots.training.files import write_json
@@ -99,7 +99,7 @@ def _add_lessons(parser: argparse.ArgumentParser) -> None:
 
 
 def make_lessons(options: argparse.Namespace) -> None:
-    """Write lessons and print how many there are."""
+    """Write lessons and print their numbers."""
     from chatbots.knowledge.lessons import write_lessons
 
     made = write_lessons(options.corpus, options.output, number=options.number, seed=options.seed)
@@ -139,7 +139,7 @@ def train(options: argparse.Namespace) -> None:
 
 
 def run_training(options: argparse.Namespace, output: Path, history: int | None) -> float:
-    """Train with so many words of history; returns the lowest perplexity on the validation turns."""
+    """Train with this many words of history; return the lowest perplexity on the validation turns."""
     from chatbots.knowledge.batching import Batches
     from chatbots.knowledge.corpus import load_part, load_sentences, load_vocabulary
     from chatbots.knowledge.training import Initial, Trainer, TrainingSettings
@@ -177,7 +177,7 @@ def _add_sweep(parser: argparse.ArgumentParser) -> None:
 
 
 def sweep(options: argparse.Namespace) -> None:
-    """Train with each length of history, and print their lowest perplexities beside the paper's table 5."""
+    """Train with each length of history, and print the lowest perplexities beside the paper's table 5."""
     from chatbots.knowledge.evaluation import PUBLISHED_NOTE, TABLE_5
 
     found = {
@@ -206,7 +206,7 @@ def _add_evaluate(parser: argparse.ArgumentParser) -> None:
 
 
 def evaluate(options: argparse.Namespace) -> None:
-    """Print perplexity, and write responses with the likelihoods of what people said."""
+    """Print perplexity, and write responses with the likelihoods of people's turns."""
     from chatbots.knowledge.batching import Batches
     from chatbots.knowledge.corpus import load_part, load_sentences, load_texts, load_vocabulary
     from chatbots.knowledge.evaluation import Evaluation
@@ -245,7 +245,7 @@ def _add_snippets(parser: argparse.ArgumentParser) -> None:
 
 
 def draw_snippets(options: argparse.Namespace) -> None:
-    """Write contexts with their sentences, and everybody's responses; print which files they are."""
+    """Write contexts with their sentences and all responses; print the names of the files."""
     from chatbots.knowledge import snippets
     from chatbots.knowledge.conversations import read_conversations, read_reading_sets
 
@@ -276,4 +276,4 @@ COMMANDS = (
 
 
 main = partial(run_command, "topical-chat", __doc__, COMMANDS)
-"""Run the command in what follows `python -m chatbots topical-chat`; see `run_command`."""
+"""Run the command given after `python -m chatbots topical-chat`; see `run_command`."""

@@ -1,4 +1,4 @@
-"""The hyperparameters of a Transformer with or without knowledge, and the named sets of them."""
+"""The hyperparameters of a Transformer with or without knowledge, and the named presets."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from chatbots.training.settings import WordModelConfig, named
 
 @dataclass(frozen=True, kw_only=True)
 class TopicalChatConfig(WordModelConfig):
-    """Everything that fixes the shape of a model, and what is dropped in training.
+    """The shape of a model, and the share dropped in training.
 
     Attributes:
-        knowledge: whether a sentence of what the speaker had read is given.
+        knowledge: True if the model reads a sentence of the speaker's material.
         vocabulary_size: words v, the four special ones included.
         hidden_size: width d of embeddings and of every block's input and output.
         heads: attention heads; must divide d.
@@ -61,11 +61,11 @@ PRESETS: dict[str, TopicalChatConfig] = {
     "tiny": TopicalChatConfig(knowledge=False, hidden_size=16, feed_forward=16, dropout=0.0),
     "tiny-knowledge": TopicalChatConfig(hidden_size=16, feed_forward=16, dropout=0.0),
 }
-"""The two of the paper, and the same in small for one thread of a CPU, and in tiny for tests."""
+"""The two models of the paper, smaller ones for one thread of a CPU, and tiny ones for tests."""
 
 
 def preset(name: str) -> TopicalChatConfig:
-    """The configuration of that name.
+    """Return the configuration of that name.
 
     Raises:
         ValueError: no such preset; the message lists them.

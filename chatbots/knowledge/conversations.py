@@ -1,6 +1,6 @@
-"""Conversations with what each side read, from the two files of Topical-Chat, or without, from JSON Lines.
+"""Conversations with each side's reading material, from Topical-Chat's two files or JSON Lines.
 
-How large a collection is: the paper's table 2.
+Also counts the size of a collection, as in the paper's table 2.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ FACTUAL = ("FS1", "FS2", "FS3")
 ARTICLE = ("AS1", "AS2", "AS3", "AS4")
 LEADS = ("shortened_wiki_lead_section", "summarized_wiki_lead_section")
 NO_ARTICLE = "C"
-"""The configuration in which nobody is shown the article."""
+"""The configuration in which neither side sees the article."""
 
 
 class ConversationsError(ValueError):
@@ -27,11 +27,11 @@ class ConversationsError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class ReadingSet:
-    """What the two sides of a conversation read.
+    """The reading material of both sides of a conversation.
 
     Attributes:
-        entities: the three that it is about.
-        texts: leads, facts and sections of the article that each side is shown, by agent.
+        entities: its three topics.
+        texts: leads, facts and sections of the article that each side sees, by agent.
     """
 
     entities: tuple[str, ...]
@@ -43,13 +43,13 @@ NOTHING = ReadingSet((), {})
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """Who said what, and what they had read.
+    """A conversation, with the material that its speakers had read.
 
     Attributes:
         key: its name in the file.
         configuration: A to D; empty if unknown.
         turns: agent and text, oldest first.
-        reading: what they read.
+        reading: the speakers' material.
     """
 
     key: str
@@ -59,10 +59,10 @@ class Conversation:
 
 
 def read_reading_sets(paths: Sequence[Path]) -> dict[str, ReadingSet]:
-    """The reading sets of some files, by conversation.
+    """Read the reading sets of some files, by conversation.
 
     Raises:
-        ConversationsError: a file cannot be read, or a reading set is no such thing; names both.
+        ConversationsError: a file or a reading set cannot be read; the message names both.
     """
     found: dict[str, ReadingSet] = {}
     for path in paths:
@@ -95,7 +95,7 @@ def _reading_set(document: Mapping[str, Any]) -> ReadingSet:
 
 
 def read_conversations(path: Path, reading_sets: Mapping[str, ReadingSet]) -> list[Conversation]:
-    """The conversations of a file.
+    """Read the conversations of a file.
 
     Args:
         path: JSON as Topical-Chat publishes it, or JSON Lines (`.jsonl`) with a list of turns in each line;
@@ -103,7 +103,7 @@ def read_conversations(path: Path, reading_sets: Mapping[str, ReadingSet]) -> li
         reading_sets: by conversation; if there are any, each conversation needs one.
 
     Raises:
-        ConversationsError: it cannot be read, is empty, or a conversation is no such thing; names it.
+        ConversationsError: the file is empty, or it or a conversation cannot be read; the message names it.
     """
     found = []
     lines = ".jsonl" in path.suffixes
@@ -130,10 +130,10 @@ def read_conversations(path: Path, reading_sets: Mapping[str, ReadingSet]) -> li
 
 
 def read_documents(path: Path) -> dict[str, Any]:
-    """The conversations of a file of Topical-Chat as they stand there, by their ids.
+    """Read the unchanged conversations of a file of Topical-Chat, by their ids.
 
     Raises:
-        ConversationsError: it cannot be read.
+        ConversationsError: the file cannot be read.
     """
     return dict(_documents(path))
 
@@ -203,11 +203,11 @@ ALL = "all"
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """Of some conversations; words are what blanks separate.
+    """The size of some conversations; words are separated by blanks.
 
     Attributes:
-        conversations: how many.
-        utterances: in all of them.
+        conversations: their number.
+        utterances: in all conversations.
         words: in all utterances.
     """
 
@@ -217,12 +217,12 @@ class Counts:
 
     @property
     def turns(self) -> float:
-        """Utterances per conversation, 0 if there are none."""
+        """Utterances per conversation, 0 without conversations."""
         return self.utterances / self.conversations if self.conversations else 0.0
 
     @property
     def length(self) -> float:
-        """Words per utterance, 0 if there are none."""
+        """Words per utterance, 0 without utterances."""
         return self.words / self.utterances if self.utterances else 0.0
 
     def to_dict(self) -> dict[str, float]:
@@ -237,7 +237,7 @@ def counts(conversations: Sequence[Conversation]) -> Counts:
 
 
 def by_configuration(parts: Mapping[str, Sequence[Conversation]]) -> dict[str, dict[str, Counts]]:
-    """Counts of each part, by configuration and of all of them, as table 2 has them."""
+    """Count each part by configuration, and in total, as in table 2."""
     names = sorted({each.configuration for of in parts.values() for each in of})
     return {
         part: {

@@ -1,8 +1,8 @@
-"""From conversations and reading sets to what models learn from.
+"""Builds a corpus for training from conversations and reading sets.
 
-A corpus is a folder: `train.npz`, `validation.npz`, `test.npz` and their texts (`.jsonl`), the sentences that
-were read in `knowledge.npz`, `vocabulary.json` and `report.json`. Each turn has the oracle's sentence of what
-its speaker had read; the vocabulary is that of the training turns and of the sentences that they draw on.
+A corpus is a folder: `train.npz`, `validation.npz`, `test.npz` and their texts (`.jsonl`), the sentences of
+the reading sets in `knowledge.npz`, `vocabulary.json` and `report.json`. Each turn has the oracle's sentence
+from its speaker's material; the vocabulary is that of the training turns and of their sentences.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ from chatbots.training.settings import check_range
 from chatbots.training.vocabulary import UNKNOWN, Vocabulary
 
 PACKAGE = "topical-chat"
-"""Name of its commands."""
+"""Name of the package's commands."""
 LONGEST = 1_000
-"""Words of a turn or a sentence that are kept; far beyond what a model reads."""
+"""Longest kept turn or sentence, in words; far beyond what a model reads."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class CorpusSettings:
-    """What a corpus is made with.
+    """Settings for building a corpus.
 
     Attributes:
         vocabulary_size: most words, the special ones included; the paper has 49,957.
-        least_occurrences: of a word that is known.
+        least_occurrences: least number of occurrences of a word in the vocabulary.
 
     Raises:
         ValueError: a number out of its range.
@@ -80,11 +80,11 @@ class Library:
 
     @property
     def sentences(self) -> list[str]:
-        """All of them, by their numbers."""
+        """All sentences, in the order of their numbers."""
         return list(self._number)
 
     def candidates(self, conversations: Sequence[Conversation]) -> tuple[list[str], list[IntArray]]:
-        """Every turn's text, and the sentences that its speaker had read."""
+        """Every turn's text, and the numbers of the sentences that its speaker had read."""
 
         @lru_cache(maxsize=4096)
         def places(texts: tuple[str, ...]) -> IntArray:
@@ -105,9 +105,9 @@ class Part:
 
     Attributes:
         words: of all turns with their ends, one after another, uint16.
-        turns: where each begins, and the end, (u + 1,).
-        conversations: at which turn each begins, and the end, (n + 1,).
-        sentences: the oracle's for each turn, or `NONE`, (u,).
+        turns: start of each turn, and the end, (u + 1,).
+        conversations: first turn of each conversation, and the end, (n + 1,).
+        sentences: the oracle's sentence for each turn, or `NONE`, (u,).
     """
 
     words: NDArray[np.uint16]
@@ -117,28 +117,28 @@ class Part:
 
     @property
     def answers(self) -> IntArray:
-        """Turns that answer another: all but each conversation's first."""
+        """Numbers of turns that answer another: all but each conversation's first."""
         is_answer = np.ones(len(self.sentences), dtype=bool)
         is_answer[self.conversations[:-1]] = False
         return np.flatnonzero(is_answer)
 
     @property
     def begins(self) -> IntArray:
-        """Of each turn, at which word its conversation begins, (u,)."""
+        """For each turn, the word at which its conversation begins, (u,)."""
         sizes = np.diff(self.conversations)
         return np.repeat(self.turns[self.conversations[:-1]], sizes)
 
 
 @dataclass(frozen=True, eq=False)
 class Sentences:
-    """The sentences of a corpus as numbers: words of all of them, and where each begins, (k + 1,)."""
+    """The sentences of a corpus as numbers: all words, and the start of each sentence, (k + 1,)."""
 
     words: NDArray[np.uint16]
     begins: IntArray
 
 
 def encoded(texts: Iterable[str], vocabulary: Vocabulary) -> tuple[NDArray[np.uint16], IntArray]:
-    """The words of texts with their ends, one after another, and where each begins."""
+    """The words of texts with their ends, concatenated, and the start of each text."""
     words, begins = array("H"), array("q", [0])
     for text in texts:
         words.extend(vocabulary.encode(text, length=LONGEST))
@@ -157,13 +157,13 @@ def build(
 
     Args:
         splits: conversations for training, validation and test; the last two may be empty.
-        reading_sets: all of them, to which term weights are fitted; may be empty.
-        output: folder of the corpus; what is there is replaced.
-        settings: what it is made with.
-        vocabulary: of another corpus, instead of one of these words.
+        reading_sets: all of them; the term weights are fitted to them; may be empty.
+        output: folder of the corpus; its contents are replaced.
+        settings: of the build.
+        vocabulary: of another corpus, to use instead of a new one.
 
     Raises:
-        CorpusError: there is no answer to learn from.
+        CorpusError: no turn answers another.
         VocabularyError: no word is frequent enough.
     """
     if not any(len(each.turns) > 1 for each in splits["train"]):
@@ -207,7 +207,7 @@ def _write_part(
     turns: tuple[NDArray[np.uint16], IntArray],
     sentences: IntArray,
 ) -> NDArray[np.uint16]:
-    """Write a part, as numbers and as text; the words of its turns."""
+    """Write a part, as numbers and as text; return the words of its turns."""
     words, begins = turns
     sizes = [len(each.turns) for each in conversations]
     write_numbers(output, name, Part(words, begins, np.cumsum([0, *sizes]), sentences))
@@ -234,10 +234,10 @@ def _save_texts(path: Path, conversations: Sequence[Conversation]) -> None:
 
 
 def load_texts(corpus: Path, name: str) -> list[tuple[str, str]]:
-    """Of every turn of a part, in its order, the conversation and the text as it was written.
+    """Return the conversation and the original text of every turn of a part, in its order.
 
     Raises:
-        CorpusError: they are not there.
+        CorpusError: the file is missing.
     """
     path = corpus / f"{name}.jsonl"
     try:
@@ -248,28 +248,28 @@ def load_texts(corpus: Path, name: str) -> list[tuple[str, str]]:
 
 
 def load_part(corpus: Path, name: str) -> Part:
-    """A part of a corpus.
+    """Load a part of a corpus.
 
     Raises:
-        CorpusError: it is not there, or something else.
+        CorpusError: the file is missing, or holds something else.
     """
     names = ("words", "turns", "conversations", "sentences")
     return Part(**load_arrays(corpus / f"{name}.npz", names, PACKAGE))
 
 
 def load_sentences(corpus: Path) -> Sentences:
-    """The sentences of a corpus.
+    """Load the sentences of a corpus.
 
     Raises:
-        CorpusError: they are not there, or something else.
+        CorpusError: the file is missing, or holds something else.
     """
     return Sentences(**load_arrays(corpus / "knowledge.npz", ("words", "begins"), PACKAGE))
 
 
 def load_vocabulary(corpus: Path) -> Vocabulary:
-    """The vocabulary of a corpus.
+    """Load the vocabulary of a corpus.
 
     Raises:
-        CorpusError: it is not there.
+        CorpusError: the file is missing.
     """
     return load_corpus_vocabulary(corpus, PACKAGE)

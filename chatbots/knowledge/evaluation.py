@@ -1,8 +1,6 @@
-"""The paper's figures of its models, to be shown beside others: never as ours.
+"""Measures a model on a corpus part: perplexity, and responses with their likelihoods.
 
-Perplexity of turns, and the log-likelihood of each.
-
-A model measured on a part of a corpus: perplexity, and a file of responses with their likelihoods.
+The paper's figures are here to be shown beside others; they are never this project's results.
 """
 
 from __future__ import annotations
@@ -46,7 +44,7 @@ TABLE_3 = {
     "TF w/ k.": _figures("33.8/43.6 .22/.20 .84/.80 .83/.81"),
     "TF w/ k. p.t.": _figures("34.1/44.8 .22/.19 .85/.82 .84/.82"),
 }
-"""Of test frequent and test rare."""
+"""Figures of test frequent and test rare."""
 
 TABLE_5 = {
     16: _figures("34.2 .19 .68 .70"),
@@ -55,7 +53,7 @@ TABLE_5 = {
     128: _figures("38.3 .21 .80 .80"),
     512: _figures("42.7 .19 .82 .81"),
 }
-"""By W_H, words of history that are read."""
+"""Figures by W_H, the words of history that are read."""
 
 
 class Perplexity(NamedTuple):
@@ -63,7 +61,7 @@ class Perplexity(NamedTuple):
 
     Attributes:
         value: exp of the mean negative log-likelihood per word, ends included.
-        words: how many it averages over.
+        words: number of words.
     """
 
     value: float
@@ -73,7 +71,7 @@ class Perplexity(NamedTuple):
 def nats(model: TopicalChatModel, batch: Batch) -> Tensor:
     """Negative log-likelihood of each turn, (n,), in nats, ends included.
 
-    Only the words that are there are scored: half of a batch is padding, and scores are most of the work.
+    Only real words are scored: half of a batch is padding, and scores are most of the work.
 
     Args:
         model: on the batch's device.
@@ -87,7 +85,7 @@ def nats(model: TopicalChatModel, batch: Batch) -> Tensor:
 
 @torch.no_grad()
 def likelihoods(model: TopicalChatModel, batches: Iterable[Batch]) -> Iterator[tuple[float, int]]:
-    """Of each turn its log-likelihood in nats and its words, ends included, dropout off.
+    """Yield each turn's log-likelihood in nats and its number of words, ends included, without dropout.
 
     Args:
         model: set back to training if it was.
@@ -102,19 +100,19 @@ def likelihoods(model: TopicalChatModel, batches: Iterable[Batch]) -> Iterator[t
 
 
 def perplexity(model: TopicalChatModel, batches: Iterable[Batch]) -> Perplexity:
-    """Per-word perplexity of turns.
+    """Measure the per-word perplexity of turns.
 
     Raises:
-        ValueError: there is no word to measure, or the model gives no likelihoods.
+        ValueError: there is no word to measure, or the likelihoods are not finite.
     """
     return summed(likelihoods(model, batches))
 
 
 def summed(of_turns: Iterable[tuple[float, int]]) -> Perplexity:
-    """The perplexity of turns with these log-likelihoods and words.
+    """Perplexity of turns with these log-likelihoods and numbers of words.
 
     Raises:
-        ValueError: there is no word, or the likelihoods are none.
+        ValueError: there is no word, or the likelihoods are not finite.
     """
     total, words = 0.0, 0
     for likelihood, length in of_turns:
@@ -128,11 +126,11 @@ ORACLE = "The sentence was chosen by looking at the answer: the oracle of the pa
 
 
 class Evaluation:
-    """A model on the turns of a part.
+    """Evaluates a model on the turns of a part.
 
     Args:
         model: in evaluation mode.
-        vocabulary: the one it was trained with.
+        vocabulary: of its training.
         batches: of the part.
         texts: conversation and text of every turn of the part.
     """
@@ -149,10 +147,10 @@ class Evaluation:
         self.measured = list(likelihoods(model, batches.in_order()))
 
     def report(self) -> dict[str, Any]:
-        """Perplexity with what it rests on, beside the paper's figures.
+        """Return the perplexity and its conditions, beside the paper's figures.
 
         Raises:
-            ValueError: there is no word to measure, or the model gives no likelihoods.
+            ValueError: there is no word to measure, or the likelihoods are not finite.
         """
         found, knows = summed(self.measured), self.model.config.knowledge
         without = int((self.batches.part.sentences[self.batches.answers] == NONE).sum())
@@ -170,11 +168,11 @@ class Evaluation:
         }
 
     def responses(self, settings: DecodingSettings, seed: int, most: int | None) -> dict[int, str]:
-        """A response to every turn, by the turn, or to so many, spread evenly.
+        """Respond to every turn, or to `most` turns spread evenly; keyed by the turn.
 
         Args:
-            settings: how they are found.
-            seed: of those that are drawn.
+            settings: of the search for a response.
+            seed: of sampling.
             most: None for all.
         """
         count = len(self.turns) if most is None else min(most, len(self.turns))
@@ -190,12 +188,12 @@ class Evaluation:
         return said
 
     def write(self, path: Path, name: str, said: Mapping[int, str]) -> None:
-        """Write a line for every turn: the likelihood of what people said, and what the system says.
+        """Write a line for every turn: the likelihood of the person's turn, and the system's response.
 
         Args:
             path: the file.
             name: of the system.
-            said: responses by turn; turns without one are there with their likelihood alone.
+            said: responses by turn; lines of other turns have the likelihood alone.
         """
         lines = []
         for turn, (likelihood, words) in zip(self.turns, self.measured, strict=True):
@@ -214,5 +212,5 @@ class Evaluation:
         write_atomically(path, "".join(lines).encode())
 
     def _unknown(self, turn: int) -> int:
-        """Words of a turn that the vocabulary lacks."""
+        """Number of a turn's words missing from the vocabulary."""
         return int((self.batches.target(turn) == UNKNOWN).sum())

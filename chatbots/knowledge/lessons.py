@@ -1,10 +1,10 @@
-"""Lessons in reading: texts to say again, before a model learns to converse.
+"""Lessons in reading: texts to repeat, before a model learns to converse.
 
-A model that sees conversations alone hardly learns to use the sentence beside them: most words of an answer
-can be guessed without it. In a lesson the answer is the sentence, after a turn of chance. Half of what is to
-be said again are sentences that people read, half are turns, which are far more: whoever knows them by heart
-has read nothing. Lessons are a corpus like any other; a run on them is the `--initial` of the run on
-conversations. A model without knowledge learns the same texts as language.
+A model trained on conversations alone hardly learns to use the sentence beside them: it can guess most words
+of an answer without it. In a lesson the answer is the sentence itself, after a random turn. Half of the texts
+are sentences that people read, half are turns, which are far more: a model cannot learn them by heart without
+reading. Lessons are a corpus like any other; a run on them is the `--initial` of the run on conversations. A
+model without knowledge learns the same texts as language.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ from chatbots.training.files import CorpusError, write_atomically
 from chatbots.training.settings import check_range
 
 HELD_OUT = 0.02
-"""Share of the sentences, of the turns and of the lessons that are for validation alone."""
+"""Share of the sentences, of the turns and of the lessons used only for validation."""
 
 
 def write_lessons(corpus: Path, output: Path, *, number: int, seed: int) -> dict[str, int]:
-    """Write a corpus of lessons from the training turns of a corpus and the sentences that they draw on.
+    """Write a corpus of lessons from a corpus's training turns and their sentences.
 
     Args:
         corpus: folder of conversations as numbers, with reading sets.
-        output: folder of the lessons, with the same vocabulary; what is there is replaced.
+        output: folder of the lessons, with the same vocabulary; its contents are replaced.
         number: of lessons to learn from; a fiftieth, at least two, is added to validate on.
-        seed: fixes what goes with what.
+        seed: of the random choices.
 
     Returns:
-        How many lessons there are to learn from, of how many sentences and turns.
+        Numbers of training lessons, and of their sentences and turns.
 
     Raises:
         CorpusError: the training turns draw on fewer than two sentences, or the corpus cannot be read.
@@ -71,19 +71,19 @@ def write_lessons(corpus: Path, output: Path, *, number: int, seed: int) -> dict
 
 
 def _dealt(numbers: IntArray, rng: np.random.Generator) -> dict[str, IntArray]:
-    """Numbers of texts in an order of chance, some of them for validation."""
+    """Shuffle numbers of texts, and set some aside for validation."""
     held_out, shuffled = max(1, round(len(numbers) * HELD_OUT)), rng.permutation(numbers)
     return {"train": shuffled[held_out:], "validation": shuffled[:held_out]}
 
 
 def lessons(talk: Part, texts: Sentences, said: IntArray, rng: np.random.Generator) -> Part:
-    """Conversations of two turns: one of chance, and a text that answers it and is given beside.
+    """Create conversations of two turns: a random one, and a text that answers it and is its sentence.
 
     Args:
-        talk: where the first turns come from.
-        texts: all that can be said.
-        said: numbers of the texts to say, one for each lesson.
-        rng: what chance is drawn from.
+        talk: the source of the first turns.
+        texts: all texts that lessons may repeat.
+        said: numbers of the texts to repeat, one for each lesson.
+        rng: random generator.
     """
     words: list[NDArray[np.uint16]] = []
     for turn, text in zip(

@@ -1,14 +1,12 @@
 """The Transformer that reads a history, and perhaps a sentence of knowledge, and writes the next turn.
 
-One encoder reads the history and the sentence, each by itself and each from position 0; what it finds is put
-together along time for the decoder. The blocks are PyTorch's, as in Vaswani et al. 2017 (arXiv:1706.03762):
-normalised after each sub-block, ReLU, sinusoidal positions, embeddings times the root of their width.
-Encoder, decoder and scores share one table of words. A model without knowledge has the same weights and reads
-the history alone.
+One encoder reads the history and the sentence separately, each from position 0; its outputs are joined along
+time for the decoder. The blocks are PyTorch's, as in Vaswani et al. 2017 (arXiv:1706.03762): normalised after
+each sub-block, ReLU, sinusoidal positions, embeddings times the root of their width. Encoder, decoder and
+scores share one table of words. A model without knowledge has the same weights and reads the history alone.
+On disk it has the files of `chatbots.training.checkpoint`, with `vocabulary.json`.
 
 Shapes: n contexts, s words of the history, k of the sentence, t of the response, d width, v vocabulary.
-
-A model of Topical-Chat on disk: the files of `chatbots.training.checkpoint`, with `vocabulary.json`.
 """
 
 from __future__ import annotations
@@ -42,7 +40,7 @@ class TopicalChatModel(nn.Module):
         )
         self.decoder = nn.TransformerDecoder(nn.TransformerDecoderLayer(*shape, batch_first=True), c.blocks)
         self.dropout = nn.Dropout(c.dropout)
-        # PyTorch makes all blocks of a stack copies of one.
+        # PyTorch initialises all blocks of a stack as copies of one.
         for weight in (*self.encoder.parameters(), *self.decoder.parameters()):
             if weight.dim() > 1:
                 nn.init.xavier_uniform_(weight)
@@ -53,28 +51,28 @@ class TopicalChatModel(nn.Module):
         return self.scores(self.write(batch.inputs, memory, hidden))
 
     def read(self, histories: Tensor, knowledge: Tensor | None) -> tuple[Tensor, Tensor]:
-        """What the decoder attends to.
+        """Encode the decoder's memory.
 
         Args:
             histories: words, padded on the right, (n, s).
-            knowledge: words, padded on the right, (n, k); a row of padding alone is no sentence.
+            knowledge: words, padded on the right, (n, k); a row of only padding means no sentence.
 
         Returns:
-            Encodings, (n, s) or (n, s + k) vectors, and which of them stand for padding.
+            Encodings, (n, s) or (n, s + k) vectors, and a mask of the padding among them.
         """
         hidden = histories == PADDING
         memory = self.encoder(self._embedded(histories), src_key_padding_mask=hidden)
         if not self.config.knowledge or knowledge is None:
             return memory, hidden
         absent = knowledge == PADDING
-        # Attention over nothing is no number; an absent sentence is read as one padding and then not seen.
+        # Attention over nothing is NaN: an absent sentence is read as one padding and then masked.
         seen = absent.clone()
         seen[:, 0] = False
         sentence = self.encoder(self._embedded(knowledge), src_key_padding_mask=seen)
         return torch.cat([memory, sentence], dim=1), torch.cat([hidden, absent], dim=1)
 
     def write(self, words: Tensor, memory: Tensor, hidden: Tensor) -> Tensor:
-        """The decoder's vectors, (n, t, d), after words (n, t), given what `read` returned."""
+        """The decoder's vectors, (n, t, d), after words (n, t), given the result of `read`."""
         future = torch.ones(words.size(1), words.size(1), dtype=torch.bool, device=words.device).triu(1)
         found: Tensor = self.decoder(
             self._embedded(words), memory, tgt_mask=future, memory_key_padding_mask=hidden
@@ -86,7 +84,7 @@ class TopicalChatModel(nn.Module):
         return vectors @ self.embedding.weight.T
 
     def _embedded(self, words: Tensor) -> Tensor:
-        """(n, t) words to (n, t, d)."""
+        """Embed words: (n, t) → (n, t, d)."""
         d = self.config.hidden_size
         values: Tensor = self.embedding(words) * math.sqrt(d)
         dropped: Tensor = self.dropout(values + positions(words.size(1), d).to(values))
@@ -101,7 +99,7 @@ def positions(length: int, width: int) -> Tensor:
 
 
 def count_parameters(config: TopicalChatConfig) -> dict[str, int]:
-    """Numbers that are learnt, by part, without allocating them."""
+    """Count the parameters by part, without allocating them."""
     with torch.device("meta"):
         model = TopicalChatModel(config)
     parts = {

@@ -1,13 +1,11 @@
-"""The sentence of somebody's reading that is nearest to a text, by TF-IDF.
+"""Finds the sentence of a speaker's material that is nearest to a text, by TF-IDF.
 
-The paper's oracle asks for the sentence nearest to the very turn that is to be written: it sees the answer.
-Bots in conversations ask for the one nearest to what was said last.
+The paper's oracle asks for the sentence nearest to the turn that must be written: it sees the answer. Bots in
+conversations ask for the sentence nearest to the newest turns. Texts are cut into sentences here, too.
 
-Term weights are those that scikit-learn's `TfidfVectorizer` has by default: words of two letters and more in
-lower case, idf = ln((1 + n) / (1 + documents with it)) + 1, vectors of length 1. So the cosine of any number
-of texts and their own candidates is a few sparse matrix products.
-
-Texts cut into sentences.
+Term weights are the defaults of scikit-learn's `TfidfVectorizer`: words of two letters and more in lower
+case, idf = ln((1 + n) / (1 + documents with it)) + 1, vectors of length 1. So the cosine of any number of
+texts and their own candidates is a few sparse matrix products.
 """
 
 from __future__ import annotations
@@ -21,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-# Where a sentence may end: a mark, perhaps with closing signs, before blanks and what may begin a sentence.
+# A possible end of a sentence: a mark, perhaps with closing signs, before blanks and a beginning.
 _END = re.compile(r"(?<=[.!?…])[\"')\]\u201d\u2019]*\s+(?=[\"'(\[\u201c\u2018]*[A-Z0-9])|(?<!\s)\s*\n\s*")
 _ABBREVIATION = re.compile(
     r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|St|Jr|Sr|Gen|Sen|Rep|Gov|Lt|Col|Sgt|Capt|No|Vol|vs|etc|e\.g|i\.e|approx|cf|al)"
@@ -30,10 +28,10 @@ _ABBREVIATION = re.compile(
 
 
 def sentences_of(text: str) -> list[str]:
-    """The sentences of a text, without blanks around them; none is empty.
+    """Split a text into sentences, without outer blanks; none is empty.
 
-    A line break ends a sentence. A mark does not after a title, a common abbreviation or a single capital:
-    rather two sentences in one than half a name.
+    A line break ends a sentence. A mark after a title, a common abbreviation or a single capital does not:
+    two joined sentences are better than half a name.
     """
     found: list[str] = []
     start = 0
@@ -48,22 +46,22 @@ def sentences_of(text: str) -> list[str]:
 
 
 NONE = -1
-"""In place of a sentence, where no candidate shares a word with the text."""
+"""Stands for no sentence, if no candidate shares a word with the text."""
 PAIRS_AT_ONCE = 1 << 17
 _WORD = re.compile(r"\b\w\w+\b")
 _DECIMALS = 12
-"""Cosines that agree to so many are equal: sums of the same numbers differ in the last bit by their order."""
+"""Cosines that agree to this many decimals are equal: sums in another order differ in the last bit."""
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
 
 
 class Nearest(NamedTuple):
-    """What is nearest to each of n texts.
+    """The sentences nearest to n texts.
 
     Attributes:
         sentences: numbers of sentences, or `NONE`, (n,).
-        cosines: theirs, 0 of none, (n,).
+        cosines: of these sentences, 0 for `NONE`, (n,).
     """
 
     sentences: IntArray
@@ -74,7 +72,7 @@ class Ranker:
     """Finds the nearest of some sentences.
 
     Args:
-        sentences: all that can be found, each one document; known by their places in this sequence.
+        sentences: all candidates, one document each, numbered by their places here.
     """
 
     def __init__(self, sentences: Sequence[str]) -> None:
@@ -90,7 +88,7 @@ class Ranker:
         self._sentences = self._weighted(counts)
 
     def nearest(self, texts: Sequence[str], candidates: Sequence[Sequence[int] | IntArray]) -> Nearest:
-        """The candidate of the largest cosine for each text; of equal ones the first, of zeros none.
+        """Find each text's candidate of the largest cosine; the first of equal ones; `NONE` for zeros.
 
         Args:
             texts: n of them.
@@ -108,7 +106,7 @@ class Ranker:
         return found
 
     def ranked(self, text: str) -> list[int]:
-        """All sentences that share a word with a text, the nearest first; of equal ones the first."""
+        """All sentences that share a word with a text, the nearest first; equal ones in their order."""
         cosines = np.asarray((self._sentences @ self._vectors([text]).T).todense()).ravel().round(_DECIMALS)
         return [place for place in np.argsort(-cosines, kind="stable").tolist() if cosines[place] > 0]
 
@@ -135,7 +133,7 @@ class Ranker:
         found.sentences[start + asked] = np.where(best > 0, columns[first], NONE)
 
     def _vectors(self, texts: Sequence[str]) -> Any:
-        """TF-IDF of texts; words that no sentence has count for nothing."""
+        """TF-IDF of texts; words that no sentence has are ignored."""
         rows, columns = array("q"), array("q")
         for row, text in enumerate(texts):
             for word in _WORD.findall(text.lower()):
@@ -152,7 +150,7 @@ class Ranker:
         return counts
 
     def _weighted(self, counts: Any) -> Any:
-        """Rows of counts times idf, each of length 1 or 0."""
+        """Multiply rows of counts by idf, and scale each to length 1 (or 0)."""
         counts.data *= self._idf[counts.indices]
         norms = np.sqrt(np.asarray(counts.multiply(counts).sum(axis=1)))
         counts.data /= np.repeat(norms, np.diff(counts.indptr))
@@ -160,11 +158,11 @@ class Ranker:
 
 
 def words_near(words: Sequence[str], last: int, most: int) -> str:
-    """The text that a bot in a conversation asks with: the newest words, the whole last turn at least.
+    """The query of a bot in a conversation: the newest words, at least the whole last turn.
 
     Args:
         words: of all turns, oldest first.
-        last: how many of them are the last turn's.
+        last: number of words in the last turn.
         most: W_H, words of history that are read.
     """
     return " ".join(words[-max(last, most, 1) :])

@@ -1,4 +1,4 @@
-"""From a history and a sentence to a reply."""
+"""Replies to a history, with a sentence of knowledge."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from chatbots.training.vocabulary import Vocabulary
 
 @dataclass(frozen=True, kw_only=True)
 class DecodingSettings:
-    """How a reply is found.
+    """Settings of the search for a reply.
 
     Attributes:
         choose: "best" of the beam, or "sampled" word by word.
-        beam: replies followed at once.
+        beam: width of the beam.
         temperature: of sampling, above 0.
         top_p: of sampling, in (0, 1].
 
@@ -49,18 +49,18 @@ class DecodingSettings:
 def replies(
     model: TopicalChatModel, batch: Batch, seeds: Sequence[int], settings: DecodingSettings
 ) -> list[list[DecodedReply]]:
-    """The replies to each history of a batch, best first.
+    """Find the replies to each history of a batch, best first.
 
     Args:
         model: in evaluation mode.
-        batch: histories and sentences; its targets are not looked at.
+        batch: histories and sentences; its targets are ignored.
         seeds: one for each; the same seed and context give the same reply.
-        settings: how to find them.
+        settings: of the search.
     """
     memory, hidden = model.read(batch.histories, batch.knowledge)
 
     def step(words: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
-        """A state is the number of its context and the words so far."""
+        """Advance states: the number of the context and the words so far."""
         state = torch.cat([state, words.unsqueeze(1)], dim=1)
         of = state[:, 0]
         vectors = model.write(state[:, 1:], memory[of], hidden[of])
@@ -77,13 +77,13 @@ def replies(
 
 @dataclass(frozen=True)
 class Reply:
-    """What is said, and from what.
+    """A reply, with its candidates and its sentence.
 
     Attributes:
         text: the reply; never empty.
-        words: how many were written for it, the end included.
-        candidates: all that were found, with their log-likelihood per word, best first.
-        sentence: what was read for it; empty for none.
+        words: number of generated words, the end included.
+        candidates: all replies found, with their log-likelihood per word, best first.
+        sentence: of knowledge that was read; empty for none.
     """
 
     text: str
@@ -93,12 +93,12 @@ class Reply:
 
 
 class Responder:
-    """Replies with one model and one way of decoding; remembers no conversation.
+    """Replies with one model and one way of decoding; stores no conversation.
 
     Args:
         model: in evaluation mode.
-        vocabulary: the one that it was trained with.
-        settings: how replies are found.
+        vocabulary: of its training.
+        settings: of the search.
     """
 
     def __init__(self, model: TopicalChatModel, vocabulary: Vocabulary, settings: DecodingSettings) -> None:
@@ -114,7 +114,7 @@ class Responder:
 
         Args:
             conversations: turns of each, the oldest first, at least one.
-            material: texts that the one who replies has read, in each conversation; may be empty.
+            material: the replying side's texts in each conversation; may be empty.
             seeds: one per conversation.
         """
         c = self.model.config
@@ -135,10 +135,10 @@ class Responder:
         return [self._reply(each, sentence) for each, sentence in zip(found, chosen, strict=True)]
 
     def sentence_for(self, turns: Sequence[str], texts: Sequence[str]) -> str:
-        """Of what was read, the sentence nearest to what was said last; empty if none shares a word.
+        """Choose the sentence of the material nearest to the newest turns; empty if none shares a word.
 
-        Without the answer to look at, as in a conversation: the newest W_H words are asked with, and the
-        whole last turn. Terms weigh as they are spread over these texts.
+        The answer is unknown here: the query is the newest W_H words, at least the whole last turn. Term
+        weights come from these texts.
         """
         sentences = list(dict.fromkeys(sentence for text in texts for sentence in sentences_of(text)))
         words = [turn.split() for turn in turns]

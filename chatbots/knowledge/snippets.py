@@ -1,9 +1,9 @@
-"""Snippets for people to judge: what was said, the oracle's sentence, and what each system answers.
+"""Snippets for people to judge: a context, the oracle's sentence, and each system's response.
 
-As in section 6 of the paper: each from another conversation, with the same turns, sentence and number of
-responses for all who judge. Configurations have their share of them, as they have of the conversations.
-Written are a set of contexts with the sentence as their material, and a file of responses for every system
-and for the person who answered, as the pages *Contexts* and *Responses* read them.
+As in section 6 of the paper, each snippet comes from another conversation, and all judges see the same turns,
+sentence and number of responses. Configurations are represented in proportion to their conversations. The
+output is a set of contexts with the sentence as material, and a file of responses for every system and for
+the person who answered, in the format of the pages *Contexts* and *Responses*.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from chatbots.training.files import write_atomically, write_json
 
 HUMAN = "Human"
 Responses = Mapping[str, Mapping[int, str]]
-"""By system, by the number of the turn that is answered for."""
+"""Responses by system, then by the number of the answered turn."""
 
 
 @dataclass(frozen=True, slots=True)
 class Snippet:
-    """Something to judge responses to.
+    """A context whose responses are judged.
 
     Attributes:
-        key: the conversation and the place in it of the turn that is answered for, from 0.
+        key: the conversation, and the place in it of the turn to respond with, from 0.
         configuration: of the conversation.
-        turns: what was said before, oldest first.
-        sentence: what the oracle picked for the turn.
-        responses: by system, what people said first.
+        turns: the earlier turns, oldest first.
+        sentence: the oracle's choice for the turn.
+        responses: by system; the person's turn first.
     """
 
     key: str
@@ -48,14 +48,14 @@ class Snippet:
 
 
 def read_responses(paths: Sequence[Path], conversations: Sequence[Conversation]) -> Responses:
-    """What systems said, from files of `evaluate`.
+    """Read systems' responses from files of `evaluate`.
 
     Args:
         paths: JSON Lines with system, turn, response and reference.
         conversations: of the part that they were evaluated on, in its order.
 
     Raises:
-        ConversationsError: a line cannot be used, or answers for other conversations; names it.
+        ConversationsError: a line cannot be used, or belongs to other conversations; the message names it.
     """
     said = [text for each in conversations for _, text in each.turns]
     found: dict[str, dict[int, str]] = {}
@@ -99,9 +99,9 @@ def draw(
 
     Args:
         conversations: of one part.
-        reading_sets: all of them, to which term weights are fitted.
-        responses: every snippet is one that all systems answered for.
-        number: how many.
+        reading_sets: all of them; the term weights are fitted to them.
+        responses: only turns with a response of every system are drawn.
+        number: of snippets.
         seed: the same one draws the same snippets.
 
     Raises:
@@ -148,7 +148,7 @@ def _places(
     number: int,
     rng: np.random.Generator,
 ) -> list[int]:
-    """So many conversations, of each configuration its share: the largest remainders get what is left."""
+    """Draw conversations in proportion to configurations: the largest remainders are rounded up."""
     strata: dict[str, list[int]] = {}
     for place in fit:
         strata.setdefault(conversations[place].configuration, []).append(place)
@@ -162,7 +162,7 @@ def _places(
 
 
 def write(snippets: Sequence[Snippet], output: Path, seed: int) -> dict[str, Any]:
-    """Write the files into a folder, and say which they are.
+    """Write the files into a folder, and return their names.
 
     Args:
         snippets: at least one.

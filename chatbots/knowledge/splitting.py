@@ -1,8 +1,8 @@
-"""Conversations dealt into training, and into validation and test of frequent and of rare entities.
+"""Deals conversations into training, and into validation and test with frequent and rare entities.
 
-The paper says no more than that the frequent sets have entities often seen in training and the rare ones
-entities seldom or never seen. Here a conversation's score is how many conversations its rarest entity is
-in. Of each configuration, the tenth with the lowest scores is rare and the tenth with the highest is
+The paper says only that the frequent sets have entities often seen in training and the rare sets entities
+seldom or never seen. Here a conversation's score is the number of conversations that contain its rarest
+entity. Of each configuration, the tenth with the lowest scores is rare and the tenth with the highest is
 frequent; each is halved at random, and the rest is for training.
 """
 
@@ -24,13 +24,13 @@ SHARE = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Familiarity:
-    """How well training knows the entities of a part.
+    """Statistics of how often training contains the entities of a part.
 
     Attributes:
-        conversations: of the part that have entities.
-        rarest_median: of the conversations' rarest entities, in how many training conversations they are.
-        rarest_quartiles: the same, 25th and 75th percentile.
-        mean: of all three entities.
+        conversations: number of conversations with entities in the part.
+        rarest_median: median number of training conversations with a conversation's rarest entity.
+        rarest_quartiles: 25th and 75th percentile of that number.
+        mean: mean number over all three entities.
         unseen: share of conversations with an entity that training never has.
     """
 
@@ -48,7 +48,7 @@ def split(
 
     Args:
         conversations: each with entities.
-        share: of conversations that are rare, and that are frequent.
+        share: of rare conversations, and of frequent ones.
         seed: of ties and of the halves.
 
     Raises:
@@ -78,12 +78,12 @@ def split(
 
 
 def frequencies(conversations: Sequence[Conversation]) -> Counter[str]:
-    """In how many conversations each entity is."""
+    """Count the conversations that contain each entity."""
     return Counter(entity for each in conversations for entity in set(each.reading.entities))
 
 
 def familiarity(part: Sequence[Conversation], training: Counter[str]) -> Familiarity | None:
-    """How often training has the entities of a part; None if the part has none.
+    """Measure how often training has the entities of a part; None if the part has no entities.
 
     Args:
         part: some conversations.

@@ -1,8 +1,8 @@
-"""The training loop: turns in, checkpoints out.
+"""The training loop: reads turns, writes checkpoints.
 
-As in the paper: stochastic gradient descent, gradients clipped, the rate halved where some epochs bring no
-lower perplexity on the validation conversations, an end where more of them do not. `best` in the run's folder
-is the model of the lowest perplexity.
+As in the paper: stochastic gradient descent, gradients clipped, the rate halved if some epochs bring no lower
+perplexity on the validation conversations, and an end if more epochs do not. `best` in the run's folder is
+the model of the lowest perplexity.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ BEST = "best"
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingSettings:
-    """How a model is trained.
+    """Settings of training.
 
     Attributes:
         epochs: passes over all turns, at most.
         optimizer: "sgd" (the paper's) or "adam".
-        learning_rate: the first; the paper does not tell its own.
+        learning_rate: the initial one; the paper does not give its value.
         patience: epochs without a lower perplexity after which the rate is halved.
         stop: epochs without a lower perplexity after which training ends.
-        clip: most norm of the gradient; 0 for none.
-        seed: of weights, order and what is dropped.
+        clip: largest norm of the gradient; 0 for none.
+        seed: of weights, order and dropout.
         checkpoint_every: steps between checkpoints; one more after each epoch.
         keep: newest checkpoints kept.
 
@@ -66,7 +66,7 @@ class TrainingSettings:
         check_rate(self.learning_rate)
 
     def rate(self, perplexities: Sequence[float]) -> float:
-        """The learning rate after epochs with these perplexities: halved after each `patience` in vain."""
+        """Learning rate after epochs with these perplexities: halved after each `patience` epochs in vain."""
         rate, best, in_vain = self.learning_rate, math.inf, 0
         for value in perplexities:
             in_vain = 0 if value < best else in_vain + 1
@@ -76,7 +76,7 @@ class TrainingSettings:
         return rate
 
     def ended(self, perplexities: Sequence[float]) -> bool:
-        """Whether training is over after epochs with these perplexities."""
+        """True if training is over after epochs with these perplexities."""
         done = len(perplexities)
         since = done - 1 - perplexities.index(min(perplexities)) if done else 0
         return done >= self.epochs or since >= self.stop
@@ -84,7 +84,7 @@ class TrainingSettings:
 
 @dataclass(frozen=True)
 class Initial:
-    """Weights that training begins with, as after pre-training on other conversations.
+    """Weights to begin with, for instance after pre-training on other conversations.
 
     Attributes:
         folder: a checkpoint with the same shape and vocabulary, with or without knowledge.
@@ -93,10 +93,10 @@ class Initial:
     folder: Path
 
     def give_to(self, model: TopicalChatModel, vocabulary: Vocabulary) -> None:
-        """Put the weights into a model.
+        """Copy the weights into a model.
 
         Raises:
-            CheckpointError: they are of another shape or vocabulary, or cannot be read.
+            CheckpointError: the weights have another shape or vocabulary, or cannot be read.
         """
         read_config(self.folder)
         if (self.folder / VOCABULARY).read_bytes() != vocabulary.to_json():
@@ -114,18 +114,18 @@ class Trainer(WordRun[TopicalChatConfig, TopicalChatModel]):
     """One run, new or resumed.
 
     Args:
-        run: folder of its logs and checkpoints; training goes on from the latest of them.
+        run: folder of its logs and checkpoints; training continues from the latest one.
         config: shape of the model.
         vocabulary: of the corpus.
-        settings: how to train.
+        settings: of training.
         train: batches to learn from.
         validation: batches that decide on the rate and the end.
-        device: where to compute.
+        device: to compute on.
         initial: weights to begin with, instead of random ones.
 
     Raises:
         CheckpointError: the run was begun with another configuration, vocabulary, data or settings.
-        ValueError: there is nothing to learn from, or nothing to validate on.
+        ValueError: there are no turns for training, or none for validation.
     """
 
     settings: TrainingSettings
@@ -164,14 +164,14 @@ class Trainer(WordRun[TopicalChatConfig, TopicalChatModel]):
 
     @property
     def epoch(self) -> int:
-        """Epochs that are done."""
+        """Number of finished epochs."""
         return len(self.perplexities)
 
     def train(self) -> None:
-        """Train until the last epoch, or until perplexity falls no more.
+        """Train until the last epoch, or until perplexity stops falling.
 
         Raises:
-            TrainingDivergedError: a loss or a gradient is no number; nothing of that step is stored.
+            TrainingDivergedError: a loss or a gradient is not finite; nothing of that step is stored.
         """
         while not self.settings.ended(self.perplexities):
             self.model.train()
@@ -195,7 +195,7 @@ class Trainer(WordRun[TopicalChatConfig, TopicalChatModel]):
             self._end_epoch()
 
     def update(self, batch: Batch) -> float:
-        """One step of the optimiser; nats per word."""
+        """Take one step of the optimiser; return nats per word."""
         loss = nats(self.model, batch).sum() / batch.words
         self.descend(loss, self.settings.rate(self.perplexities))
         self.batch_in_epoch += 1

@@ -1,17 +1,14 @@
-"""Packed weights in huge pages of memory, 2 MB each, where the system has them.
+"""Faster decoding: packed weights and huge pages on the CPU, recorded steps on a GPU.
+
+oneDNN multiplies weights in blocks that fit the chip's registers and caches. Bringing a plain matrix into
+that layout at every product costs a third of the time for the few rows of decoding, so the layout is made
+once, in bf16 if the processor multiplies that.
 
 Every token needs all weights. In pages of 4 kB, scattered over the memory of a machine that has been running
-for a while, the processor spends up to a seventh of a reply on finding them.
+for a while, the processor spends up to a seventh of a reply on finding them. Huge pages of 2 MB avoid that.
 
-Steps that a GPU repeats by itself.
-
-One token of a large model takes a thousand kernels of a few microseconds each: calling them one by one takes
-several times as long as running them. A CUDA graph calls all of them at once.
-
-Faster products on the CPU: weights laid out for its kernels once, and in bf16 where it multiplies that.
-
-oneDNN multiplies weights in blocks that fit the chip's registers and caches. A plain matrix has to be brought
-into that layout at every product, which costs a third of the time for the few rows of decoding.
+One token of a large model takes a thousand GPU kernels of a few microseconds each: calling them one by one
+takes several times as long as running them. A CUDA graph calls all of them at once.
 """
 
 from __future__ import annotations
@@ -43,7 +40,7 @@ def gather(weights: Iterable[Tensor]) -> int:
         weights: in oneDNN's layout.
 
     Returns:
-        The number of huge pages that hold a part of them now.
+        Number of huge pages that now hold parts of the weights.
     """
     if not sys.platform.startswith("linux"):
         return 0
@@ -55,11 +52,11 @@ def gather(weights: Iterable[Tensor]) -> int:
 
 
 MOST = 16
-"""Graphs that are kept at once."""
+"""Largest number of graphs kept at once."""
 
 
 class Recorded:
-    """Runs a piece of work; on a GPU, records it the first time and replays that from then on.
+    """Runs a piece of work; on a GPU, records it the first time and replays it afterwards.
 
     Args:
         device: where the work computes.
@@ -74,7 +71,7 @@ class Recorded:
 
         Args:
             shapes: as long as these are the same, the work calls the same kernels on the same memory.
-            work: never waits for the device; done twice, it leaves what it leaves done once.
+            work: idempotent; never waits for the device.
         """
         if graph := self._graphs.get(shapes):
             graph.replay()
@@ -88,14 +85,14 @@ class Recorded:
 
 
 def record(work: Callable[[], None]) -> torch.cuda.CUDAGraph:
-    """A graph of the work; libraries set themselves up in another round, before they are recorded."""
+    """Record the work as a graph, after a first run in which libraries initialise."""
     beside: torch.cuda.Stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]
     beside.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(beside):
         work()
     torch.cuda.current_stream().wait_stream(beside)
     graph = torch.cuda.CUDAGraph()
-    # Other threads may go on with bots of their own.
+    # Other threads may run their bots meanwhile.
     with torch.cuda.graph(graph, capture_error_mode="thread_local"):
         work()
     return graph
@@ -103,7 +100,7 @@ def record(work: Callable[[], None]) -> torch.cuda.CUDAGraph:
 
 Precision = Literal["fp32", "bf16"]
 ROWS = 32
-"""Rows for which the layout is chosen; it serves any number."""
+"""Number of rows for which the layout is optimised; it works for any number."""
 
 
 class PackedLinear(nn.Module):
@@ -129,7 +126,7 @@ class PackedLinear(nn.Module):
         return self.product(x).to(x.dtype)
 
     def product(self, x: Tensor) -> Tensor:
-        """What `forward` returns, in the type of the product."""
+        """Compute the result of `forward` in the type of the product."""
         product: Tensor = ONEDNN._linear_pointwise.default(
             x.to(self.dtype), self.weight, self.bias, "none", [], ""
         )
@@ -140,7 +137,7 @@ class PackedEmbedding(nn.Module):
     """A shared embedding whose scores come from a packed product.
 
     Args:
-        embedding: the one to stand in for.
+        embedding: to replace.
         dtype: of the product and of the scores.
     """
 
@@ -159,7 +156,7 @@ class PackedEmbedding(nn.Module):
 
 
 def pack(model: Meena, dtype: torch.dtype | None = None) -> Meena:
-    """Exchange the dense layers of a model in float32 on the CPU for packed ones, in place.
+    """Replace the dense layers of a model in float32 on the CPU by packed ones, in place.
 
     In bf16 on a chip with instructions for it, else in float32, which oneDNN still multiplies faster than
     PyTorch's default library. Everything between the products stays in float32. A model on a GPU, or on a CPU
@@ -179,7 +176,7 @@ def pack(model: Meena, dtype: torch.dtype | None = None) -> Meena:
 
 
 def can_pack() -> bool:
-    """Whether this processor and this PyTorch can multiply packed weights."""
+    """True if this processor and this PyTorch can multiply packed weights."""
     return torch.backends.cpu.get_cpu_capability().startswith("AVX") and bool(torch._C._has_mkldnn)
 
 
@@ -189,18 +186,18 @@ def product_type() -> torch.dtype:
 
 
 def has_bf16() -> bool:
-    """Whether this processor multiplies bf16 matrices itself and oneDNN may use that.
+    """True if this processor multiplies bf16 matrices in hardware and oneDNN may use that.
 
-    The environment variable ONEDNN_MAX_CPU_ISA takes instructions from oneDNN; PyTorch does not know of it.
+    The environment variable ONEDNN_MAX_CPU_ISA restricts oneDNN's instructions; PyTorch ignores it.
     """
     native = torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
     return bool(native and torch._C._has_mkldnn and ONEDNN._is_mkldnn_bf16_supported())
 
 
 def training_precision(device: torch.device) -> Precision:
-    """The precision in which a device trains fastest: bf16 where it multiplies that itself, else fp32.
+    """The precision in which a device trains fastest: bf16 if its hardware multiplies that, else fp32.
 
-    A GPU is fastest in it with everything else, too.
+    On a GPU bf16 is also fastest for everything else.
     """
     if device.type == "cuda":
         return "bf16" if torch.cuda.is_bf16_supported(including_emulation=False) else "fp32"

@@ -1,6 +1,6 @@
 """Multi-head attention, of a sequence to itself and of the decoder to the encoder.
 
-Shapes: n sequences (or rows of a decoding batch), c contexts, t positions that ask, s positions that answer,
+Shapes: n sequences (or rows of a decoding batch), c contexts, t query positions, s key positions,
 d hidden size, h heads, e = d / h.
 """
 
@@ -33,9 +33,9 @@ def attend(
         query: (n, h, t, e).
         key: (n, h, s, e).
         value: (n, h, s, e).
-        mask: True where attention may go, or -inf where not and else 0, broadcast to (n, h, t, s); None for
-            everywhere.
-        causal: whether position i sees only positions up to i.
+        mask: True where attention is allowed, or 0 there and -inf elsewhere, broadcast to (n, h, t, s); None
+            for everywhere.
+        causal: True if position i sees only positions up to i.
         dropout: share of attention weights dropped.
 
     Returns:
@@ -53,12 +53,13 @@ def attend(
 
 
 def attend_from_one(query: Tensor, past: Tensor, *, mask: Tensor) -> Tensor:
-    """What `attend` computes, for a single position that asks, without dropout and gradients.
+    """Compute `attend` for a single query position, without dropout and gradients.
 
     Args:
         query: (n, h, 1, e).
-        past: keys and values as of `memory.new_past`, (spans, 2, n, h, span, e), in so many spans as s needs.
-        mask: -inf where attention may not go, else 0, broadcast to (n, h, 1, s).
+        past: keys and values as from `decoding_state.new_past`, (spans, 2, n, h, span, e), with as many spans
+            as s needs.
+        mask: -inf where attention is forbidden, else 0, broadcast to (n, h, 1, s).
 
     Returns:
         The heads' results side by side, (n, 1, d).
@@ -85,7 +86,7 @@ class SelfAttention(nn.Module):
         hidden_size: d.
         heads: h, a divisor of d.
         dropout: share of attention weights dropped in training.
-        causal: whether a position sees only itself and earlier ones.
+        causal: True if a position sees only itself and earlier ones.
     """
 
     def __init__(self, hidden_size: int, heads: int, *, dropout: float, causal: bool) -> None:
@@ -121,8 +122,9 @@ class SelfAttention(nn.Module):
 
         Args:
             x: normed input of the new position, (n, d).
-            past: keys and values of earlier positions as of `memory.new_past`; the new are written into it.
-            rows: which positions are new, and which earlier ones each row has.
+            past: keys and values of earlier positions as from `decoding_state.new_past`; the new ones are
+                added.
+            rows: the new positions, and the earlier ones of each row.
 
         Returns:
             (n, d).
@@ -168,7 +170,7 @@ class EncoderAttention(nn.Module):
 
         Args:
             x: normed input, (c, t, d).
-            memory: what `memory` returned, (c, s, 2, h, e).
+            memory: from `memory`, (c, s, 2, h, e).
             is_real: False at the padding of the contexts, (c, s).
 
         Returns:
@@ -181,12 +183,13 @@ class EncoderAttention(nn.Module):
     def step(self, x: Tensor, memory: Tensor, rows: Rows) -> Tensor:
         """Attend from one new position per row to the row's context.
 
-        The samples of one context are the positions that ask: they share its keys and values without a copy.
+        The samples of one context are the query positions: they share its keys and values without a copy.
 
         Args:
             x: normed input of the new position, (n, d).
-            memory: of all contexts in the batch as of `memory.new_memory`, (2, ≥ c, h, capacity, e).
-            rows: which context each row answers.
+            memory: of all contexts in the batch as from `decoding_state.new_memory`, (2, ≥ c, h, capacity,
+                e).
+            rows: with the context of each row.
 
         Returns:
             (n, d).

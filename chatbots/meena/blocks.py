@@ -1,8 +1,7 @@
-"""The encoder block of the Evolved Transformer: four sub-blocks, each x + dropout(f(LayerNorm(x))).
+"""The encoder and decoder blocks of the Evolved Transformer, and those of the Transformer of 2017.
 
-The decoder block of the Evolved Transformer: five sub-blocks, each x + dropout(f(LayerNorm(x))).
-
-The blocks of the Transformer of 2017, pre-norm: what the Evolved Transformer is compared with.
+Each sub-block is x + dropout(f(LayerNorm(x))): four in the Evolved Transformer's encoder block, five in its
+decoder block. The Transformer of 2017, pre-norm, is there for comparison.
 """
 
 from __future__ import annotations
@@ -63,15 +62,16 @@ class EvolvedEncoderBlock(nn.Module):
 
 @dataclass(frozen=True)
 class EvolvedState:
-    """What an `EvolvedDecoderBlock` remembers between tokens.
+    """The state of an `EvolvedDecoderBlock` between tokens.
 
     Attributes:
-        wide: keys and values of the first self-attention as of `memory.new_past`, of twice the heads.
+        wide: keys and values of the first self-attention as from `decoding_state.new_past`, of twice the
+            heads.
         deep: keys and values of the second.
         past: inputs of the two convolutions side by side, behind 10 zeros, (10 + t, rows, d).
         past_both: inputs of the third convolution, behind 6 zeros, (6 + t, rows, 2d).
-        first_memory: keys and values of the contexts for the first encoder attention as of
-            `memory.new_memory`.
+        first_memory: keys and values of the contexts for the first encoder attention as from
+            `decoding_state.new_memory`.
         second_memory: the same for the second.
     """
 
@@ -83,7 +83,7 @@ class EvolvedState:
     second_memory: Tensor
 
     def tensors(self) -> Sequence[Tensor]:
-        """All of it."""
+        """All tensors of the state."""
         return self.wide, self.deep, self.past, self.past_both, self.first_memory, self.second_memory
 
     def row_tensors(self, shortest: int, longest: int) -> Sequence[Tensor]:
@@ -149,7 +149,7 @@ class EvolvedDecoderBlock(nn.Module):
         return self.first_encoder_attention.memory(encoded), self.second_encoder_attention.memory(encoded)
 
     def new_state(self, room: Room) -> EvolvedState:
-        """An empty memory for a decoding batch, on the block's device and of its type."""
+        """Allocate an empty state for a decoding batch, on the block's device and in its type."""
         d, h, like = self.config.hidden_size, self.config.heads, self.first_norm.weight
         rows, t = room.rows, room.positions
         wide, deep = (
@@ -164,8 +164,8 @@ class EvolvedDecoderBlock(nn.Module):
 
         Args:
             x: (n, d).
-            state: of this block; moved on by one position.
-            rows: where the rows stand.
+            state: of this block; advanced by one position.
+            rows: positions and contexts of the rows.
 
         Returns:
             (n, d).
@@ -206,18 +206,18 @@ class VanillaEncoderBlock(nn.Module):
 
 @dataclass(frozen=True)
 class VanillaState:
-    """What a `VanillaDecoderBlock` remembers between tokens.
+    """The state of a `VanillaDecoderBlock` between tokens.
 
     Attributes:
-        past: keys and values of the self-attention as of `memory.new_past`.
-        memory: keys and values of the contexts as of `memory.new_memory`.
+        past: keys and values of the self-attention as from `decoding_state.new_past`.
+        memory: keys and values of the contexts as from `decoding_state.new_memory`.
     """
 
     past: Tensor
     memory: Tensor
 
     def tensors(self) -> Sequence[Tensor]:
-        """All of it."""
+        """All tensors of the state."""
         return self.past, self.memory
 
     def row_tensors(self, shortest: int, longest: int) -> Sequence[Tensor]:
@@ -262,7 +262,7 @@ class VanillaDecoderBlock(nn.Module):
         return (self.encoder_attention.memory(encoded),)
 
     def new_state(self, room: Room) -> VanillaState:
-        """An empty memory for a decoding batch, on the block's device and of its type."""
+        """Allocate an empty state for a decoding batch, on the block's device and in its type."""
         d, h, like = self.config.hidden_size, self.config.heads, self.attention_norm.weight
         past = new_past(like, rows=room.rows, heads=h, positions=room.positions, channels=d // h)
         return VanillaState(past, new_memory(like, room, h, d // h))

@@ -1,8 +1,8 @@
-"""What decoding remembers between two tokens.
+"""The state of decoding between two tokens.
 
 A decoding batch has rows and contexts. A row is one sample of a response, one token further at every step; a
-context is what it answers. Live rows and live contexts are always the first ones of their tensors, so that a
-step works on plain slices; whoever leaves is replaced by the last.
+context is the dialogue that it answers. Live rows and live contexts are always the first ones of their
+tensors, so that a step works on plain slices; the last one takes the place of one that leaves.
 
 Shapes: n live rows, c live contexts, s context positions, d hidden size.
 """
@@ -21,48 +21,48 @@ from torch.profiler import record_function
 from chatbots.meena.decoding_state import BlockState, Room, Rows, mask_beyond, whole_spans
 
 TO_DEVICE, TO_HOST = "meena: to the device", "meena: to the host"
-"""What a profile calls the transfers, each of which waits for a GPU."""
+"""Names of the transfers in profiles; each of them waits for a GPU."""
 
 
 def to_device(values: NDArray[Any], device: torch.device) -> Tensor:
-    """The same numbers on the device that computes."""
+    """Copy numbers to the computing device."""
     with record_function(TO_DEVICE):
         return torch.from_numpy(values).to(device, copy=True)
 
 
 def to_host(values: Tensor) -> NDArray[Any]:
-    """The same numbers where Python reads them, once the device has them."""
+    """Copy numbers to the CPU; waits until the device has computed them."""
     with record_function(TO_HOST):
         found: NDArray[Any] = values.cpu().numpy()
     return found
 
 
 class DecoderBlock(Protocol):
-    """What a decoder block does one token at a time; `forward` is for whole responses."""
+    """A decoder block that works one token at a time; `forward` is for whole responses."""
 
     def memory(self, encoded: Tensor) -> Sequence[Tensor]:
-        """What its encoder attentions need of contexts, (c, s, d) → (c, s, …) each."""
+        """Keys and values of contexts for its encoder attentions, (c, s, d) → (c, s, …) each."""
         ...
 
     def new_state(self, room: Room) -> BlockState:
-        """An empty memory for a decoding batch."""
+        """Allocate an empty state for a decoding batch."""
         ...
 
     def step(self, x: Tensor, state: Any, rows: Rows) -> Tensor:
-        """One new position per row, (n, d) → (n, d)."""
+        """Transform one new position per row, (n, d) → (n, d)."""
         ...
 
 
 class DecoderState:
-    """The memory of one decoding batch, which grows with what it has to hold.
+    """The state of one decoding batch, which grows as needed.
 
     Args:
         blocks: the decoder blocks that are stepped through.
         contexts: most contexts at once.
         samples: rows of each context when it enters.
-        like: of the blocks' states' type, on their device.
-        steady: whether a step has the shapes and the memory of the one before it as long as nobody joins or
-            leaves and no more room is needed, so that it can be recorded; rows then leave with their context.
+        like: a tensor with the type and device of the blocks' states.
+        steady: True to keep shapes and memory from step to step while no row joins or leaves and no growth is
+            needed, so that a step can be recorded; rows then leave with their context.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class DecoderState:
         self.sample_of: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
         self.positions: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
         self._like, self._device = like, like.device
-        self._placed: tuple[Tensor, ...] | None = None  # of who is there now
+        self._placed: tuple[Tensor, ...] | None = None  # tensors of the current rows
         self._kept: dict[tuple[int, tuple[int, ...]], Tensor] = {}
         self._times_grown = 0
 
@@ -101,7 +101,7 @@ class DecoderState:
             The context's index, valid until the next `release`.
 
         Raises:
-            RuntimeError: no room is left.
+            RuntimeError: the batch is full.
         """
         if self.contexts == self.room:
             raise RuntimeError(f"All {self.room} places for contexts are taken. Step until one is released.")
@@ -123,10 +123,10 @@ class DecoderState:
         return context
 
     def prepare(self) -> tuple[int, ...]:
-        """Have on the device what the next step needs.
+        """Copy the next step's inputs to the device.
 
         Returns:
-            Numbers that stay the same while a steady batch's steps have the same shapes and memory.
+            Numbers that do not change while a steady batch's steps have the same shapes and memory.
         """
         self._grow(positions=whole_spans(int(self.positions.max()) + 1))
         if self._placed is None:
@@ -145,7 +145,7 @@ class DecoderState:
         return self._times_grown, len(self.positions), self.contexts, self._context_length
 
     def rows(self) -> Rows:
-        """The rows as the next step needs them."""
+        """The rows in the form that the next step needs."""
         self.prepare()
         assert self._placed is not None
         indices, positions, context_mask, *slots = self._placed
@@ -167,16 +167,16 @@ class DecoderState:
         return whole_spans(int(self.context_lengths[: self.contexts].max()))
 
     def _keep(self, number: int, value: Tensor) -> Tensor:
-        """The value where one of its shape was before, if batches are steady."""
+        """If batches are steady, store the value in the tensor of the same shape as before."""
         if not self.steady:
             return value
         held = self._kept.setdefault((number, tuple(value.shape)), value)
         return held if held is value else held.copy_(value)
 
     def _grow(self, **needed: int) -> None:
-        """Have room for at least so much; of what there is too little of, twice as much as before.
+        """Double the memory of every dimension that is too small.
 
-        One block after another, so that only one is there twice.
+        Blocks grow one after another, so that only one is in memory twice.
         """
         short = {name: size for name, size in needed.items() if size > getattr(self._memory, name)}
         if not short:
@@ -194,19 +194,19 @@ class DecoderState:
             self.blocks[number] = larger
 
     def advance(self) -> None:
-        """Every row has been given one more token."""
+        """Record that every row has got one more token."""
         self.positions = self.positions + 1
         if self._placed is not None:
             self._placed[1].add_(1)
 
     def release_rows(self, finished: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """Let finished rows leave, and contexts without rows with them.
+        """Remove finished rows, and contexts without rows.
 
         Args:
-            finished: True for the rows that leave, (n,).
+            finished: True for rows to remove, (n,).
 
         Returns:
-            For each row that stays, in its new order, the row it was before.
+            For each remaining row, in the new order, its former row.
         """
         order = fill_holes(~finished)
         self._placed = None
@@ -251,7 +251,7 @@ class DecoderState:
 
 
 def fill_holes(stays: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """The order that keeps whoever stays at the front, moving as few as possible: the last fill the holes.
+    """Compute the order that keeps remaining rows at the front with few moves: the last fill the holes.
 
     >>> fill_holes(np.array([True, False, True, False, True]))
     array([0, 4, 2])

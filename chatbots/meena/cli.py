@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from chatbots.meena.corpus.building import Corpus
     from chatbots.meena.training.settings import TrainingSettings
 
-# CPU kernels are compiled per shape of a batch; the default of 1,024 forgets some before they come again.
+# CPU kernels are compiled per shape of a batch; the default of 1,024 drops some before they are used again.
 os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "16384")
 
 
@@ -61,7 +61,7 @@ def _add_everyday(parser: argparse.ArgumentParser) -> None:
 
 
 def write_everyday(options: argparse.Namespace) -> None:
-    """Write conversations and print how much there is."""
+    """Write conversations and print their numbers."""
     from chatbots.meena.everyday import dialogues, listening_dialogues, threads
 
     check_range("conversations", options.conversations, least=1)
@@ -206,7 +206,7 @@ def train(options: argparse.Namespace) -> None:
 
 
 def _training_settings(options: argparse.Namespace, device: torch.device) -> TrainingSettings:
-    """The settings that the options give, by default in the device's fastest precision; prints which."""
+    """Create the settings from the options, by default in the device's fastest precision; prints it."""
     from chatbots.meena.acceleration import training_precision
     from chatbots.meena.training.distillation import identity_of
     from chatbots.meena.training.settings import TrainingSettings
@@ -263,7 +263,7 @@ def _add_sweep(parser: argparse.ArgumentParser) -> None:
 
 
 def run_sweep(options: argparse.Namespace) -> None:
-    """Answer, print a point of the curve a line, and draw it."""
+    """Answer the contexts, print one point of the curve per line, and draw it."""
     from chatbots.meena.model import load_checkpoint
     from chatbots.meena.responder import Responder
     from chatbots.meena.sampling import SamplingSettings
@@ -319,4 +319,4 @@ COMMANDS = (
 
 
 main = partial(run_command, "meena", __doc__, COMMANDS)
-"""Run the command in what follows `python -m chatbots meena`; see `run_command`."""
+"""Run the command given after `python -m chatbots meena`; see `run_command`."""

@@ -1,4 +1,4 @@
-"""The hyperparameters of a Meena, and the named sets of them."""
+"""The hyperparameters of a Meena, and the named presets."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Architecture = Literal["evolved", "vanilla"]
 
 @dataclass(frozen=True, kw_only=True)
 class MeenaConfig(ModelConfig):
-    """Everything that fixes the shape of a model; letters as in the other modules' comments.
+    """The shape of a model; letters as in the other modules' comments.
 
     Attributes:
         architecture: "evolved" for Evolved Transformer blocks, "vanilla" for the Transformer of 2017.
@@ -75,7 +75,7 @@ PRESETS: dict[str, MeenaConfig] = {
 
 
 def preset(name: str) -> MeenaConfig:
-    """The preset of that name.
+    """Return the preset of that name.
 
     Raises:
         ValueError: no such preset; the message lists them.

@@ -1,6 +1,4 @@
-"""The tensors that a decoding batch remembers in, and for how much they have room.
-
-Where the rows of a decoding batch stand at one step.
+"""The tensors of a decoding batch: their memory, and the rows' positions and contexts at one step.
 
 Shapes: n live rows, c live contexts, d hidden size.
 """
@@ -16,7 +14,9 @@ import torch
 from torch import Tensor
 
 SPAN = 16
-"""Attention goes over a multiple of so many positions, the last ones masked.
+"""Attention covers a multiple of this many positions, the last ones masked. The CPU's kernels then sum a row
+in the same order however many positions its neighbours have, so not even its last digit depends on them. They
+also take longer for odd numbers than for the next round one.
 
 The CPU's kernels then sum a row in the same order however many positions its neighbours have: not even its
 last digit depends on them. They also take longer for odd numbers than for the next round one.
@@ -24,19 +24,19 @@ last digit depends on them. They also take longer for odd numbers than for the n
 
 
 def whole_spans(positions: int) -> int:
-    """The next multiple of `SPAN`."""
+    """Round up to a multiple of `SPAN`."""
     return -(-positions // SPAN) * SPAN
 
 
 def new_past(like: Tensor, *, rows: int, heads: int, positions: int, channels: int) -> Tensor:
-    """Room for the keys and values of a self-attention.
+    """Allocate memory for the keys and values of a self-attention.
 
-    On the CPU every span has memory of its own: if a part of each head's positions is skipped, the processor
-    no longer reads ahead, and reading a half takes longer than reading all. On a GPU there is one long span,
+    On the CPU every span has separate memory: if a part of each head's positions is skipped, the processor
+    stops reading ahead, and reading a half takes longer than reading all. On a GPU there is one long span,
     for one fused kernel.
 
     Args:
-        like: of their type, on their device.
+        like: a tensor with their type and device.
         rows: most rows at once.
         heads: h.
         positions: most positions of a row.
@@ -50,12 +50,12 @@ def new_past(like: Tensor, *, rows: int, heads: int, positions: int, channels: i
 
 
 def by_row(past: Tensor, positions: int) -> Tensor:
-    """The first positions of that room, rows first: (spans, 2, rows, …) → (rows, spans, 2, …)."""
+    """View the first positions of that memory, rows first: (spans, 2, rows, …) → (rows, spans, 2, …)."""
     return past[: -(-positions // past.size(-2))].movedim(2, 0)
 
 
 class Room(NamedTuple):
-    """For how much a decoding batch has memory.
+    """The allocated size of a decoding batch's memory.
 
     Attributes:
         rows: most rows.
@@ -71,7 +71,7 @@ class Room(NamedTuple):
 
 
 def new_memory(like: Tensor, room: Room, heads: int, channels: int) -> Tensor:
-    """Room for the keys and values of contexts; those of a head lie side by side, as kernels read them.
+    """Allocate keys and values of contexts; those of a head are adjacent, as kernels read them.
 
     Returns:
         Zeros, (2, contexts, heads, context positions, channels).
@@ -80,19 +80,19 @@ def new_memory(like: Tensor, room: Room, heads: int, channels: int) -> Tensor:
 
 
 def by_context(memory: Tensor) -> Tensor:
-    """That memory with its contexts and positions first: (2, c, h, s, e) → (c, s, 2, h, e)."""
+    """View that memory with contexts and positions first: (2, c, h, s, e) → (c, s, 2, h, e)."""
     return memory.permute(1, 3, 0, 2, 4)
 
 
 class BlockState(Protocol):
-    """What one decoder block remembers."""
+    """The state of one decoder block."""
 
     def tensors(self) -> Sequence[Tensor]:
-        """All of it, in a fixed order; one for more room has the same tensors, none of whose axes is less."""
+        """All tensors, in a fixed order; a state with more memory has the same tensors, none smaller."""
         ...
 
     def row_tensors(self, shortest: int, longest: int) -> Sequence[Tensor]:
-        """Tensors whose first axis is the row: what is still needed of rows with so many positions."""
+        """Tensors whose first axis is the row, as far as rows with these positions still need them."""
         ...
 
     def context_tensors(self) -> Sequence[Tensor]:
@@ -102,17 +102,17 @@ class BlockState(Protocol):
 
 @dataclass(frozen=True)
 class Rows:
-    """Where the rows of one decoding step stand.
+    """Positions and contexts of the rows of one decoding step.
 
     Attributes:
         indices: 0 … n - 1, (n,).
-        positions: the position that each row is about to fill, (n,).
+        positions: the position that each row fills next, (n,).
         common: that position, if it is the same for all.
         longest: 1 + the largest of them, in whole spans, or more.
-        slots: context · samples + sample of each row, (n,); None if all samples of all contexts are there in
-            this order.
+        slots: context · samples + sample of each row, (n,); None if all samples of all contexts are present
+            in this order.
         contexts: c.
-        samples: most rows that a context has.
+        samples: largest number of rows of a context.
         context_length: positions of the longest context, in whole spans.
         context_mask: -inf at the padding of contexts, else 0, (c, 1, 1, context_length).
     """
@@ -129,7 +129,7 @@ class Rows:
 
     @property
     def count(self) -> int:
-        """Live rows n."""
+        """Number of live rows n."""
         return len(self.indices)
 
     @cached_property
@@ -140,7 +140,7 @@ class Rows:
 
     @property
     def new(self) -> tuple[slice, int] | tuple[Tensor, Tensor]:
-        """Index of the new position of every row in a tensor of rows and positions."""
+        """Index of each row's new position in a tensor of rows and positions."""
         if self.common is not None:
             return slice(self.count), self.common
         return self.indices, self.positions
@@ -159,7 +159,7 @@ class Rows:
         return rows if self.slots is None else rows[self.slots]
 
     def window(self, past: Tensor, x: Tensor, *, width: int) -> Tensor:
-        """Write the inputs of a causal convolution at the new position; the last ones up to it.
+        """Write the inputs of a causal convolution at the new position; return the last `width` inputs.
 
         Args:
             past: inputs at earlier positions behind width - 1 zeros, (width - 1 + capacity, ≥ n, channels).
@@ -177,6 +177,6 @@ class Rows:
 
 
 def mask_beyond(size: int, lengths: Tensor, like: Tensor) -> Tensor:
-    """What to add to attention scores of a type: -inf from each length on, (k,) → (k, 1, 1, size)."""
+    """The mask to add to attention scores: -inf from each length on, (k,) → (k, 1, 1, size)."""
     beyond = torch.arange(size, device=like.device) >= lengths[:, None, None, None]
     return like.new_zeros(beyond.shape).masked_fill_(beyond, -torch.inf)

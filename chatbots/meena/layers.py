@@ -1,8 +1,6 @@
-"""The layers that see one position at a time. Shapes: d hidden size, … any leading axes.
+"""Layers of single positions, and the convolution branches of the Evolved Transformer.
 
-The convolution branches of the Evolved Transformer.
-
-Shapes: n sequences, t positions, d hidden size, w width of a convolution.
+Shapes: d hidden size, … any leading axes; for convolutions n sequences, t positions, w width.
 """
 
 from __future__ import annotations
@@ -103,9 +101,8 @@ def convolve_channels(padded: Tensor, weight: Tensor) -> Tensor:
     Returns:
         (n, t, channels).
     """
-    # Seen as an image of height 1 whose channels come last, the input needs no copy. Autocast is off because
-    # the CPU's backward pass takes twice as long in bf16 as in float32, and no matrix product gains from bf16
-    # here.
+    # As an image of height 1 with channels last, the input needs no copy. Autocast is off because the CPU's
+    # backward pass takes twice as long in bf16 as in float32, and no matrix product gains from bf16 here.
     with torch.autocast(padded.device.type, enabled=False):
         image = padded.to(weight.dtype).transpose(1, 2).unsqueeze(2)
         kernel = weight.t()[:, None, None, :]
@@ -115,7 +112,7 @@ def convolve_channels(padded: Tensor, weight: Tensor) -> Tensor:
 class SeparableConvolution(nn.Module):
     """A convolution per channel without bias, then a dense layer across channels with one.
 
-    Takes its input already padded by w - 1 positions: on the left alone it is causal, evenly it keeps
+    Its input must be padded by w - 1 positions: on the left for a causal convolution, evenly to keep
     positions.
 
     Args:
@@ -221,6 +218,6 @@ class DecoderBranches(nn.Module):
         window = rows.window(past, x, width=11)  # (11, n, d)
         left = relu(self.left.step(window))  # (n, 2d)
         right = self.right.step(window[-7:])  # (n, d / 2)
-        left[:, : right.size(-1)].add_(right)  # what `forward` adds, without zeros
+        left[:, : right.size(-1)].add_(right)  # the sum of `forward`, without zeros
         both = self.norm(left)
         return self.last.step(rows.window(past_both, both, width=7))

@@ -1,8 +1,8 @@
-"""Meena: a sequence-to-sequence model of responses given contexts.
+"""Meena: a sequence-to-sequence model of responses given contexts, and its files on disk.
+
+A checkpoint has the files of `chatbots.training.checkpoint`, with `tokenizer.model`.
 
 Shapes: n sequences, c contexts, s context positions, t response positions, d hidden size, v vocabulary.
-
-A Meena on disk: the files of `chatbots.training.checkpoint`, with `tokenizer.model`.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ from chatbots.training.checkpoint import (
 )
 
 PADDING = 0
-"""Fills contexts and responses up to the longest of their batch; the tokenizer keeps it free."""
+"""Fills contexts and responses to the longest of their batch; the tokenizer reserves it."""
 
 
 class Encoded(NamedTuple):
-    """What the decoder sees of the contexts.
+    """The encoded contexts that the decoder reads.
 
     Attributes:
         states: the encoder's output, (c, s, d).
@@ -82,10 +82,11 @@ class Meena(nn.Module):
     """Encoder and decoder around one embedding, which is also the softmax's weight.
 
     Args:
-        config: which blocks, how many, how wide.
+        config: type, number and width of the blocks.
 
     Attributes:
-        recompute: whether training remembers blocks' inputs alone, and computes the rest again going back.
+        recompute: True if training stores only the blocks' inputs and recomputes the rest in the backward
+            pass.
 
     Source: Adiwardana et al. 2020, arXiv:2001.09977, section 3.2.
     """
@@ -134,7 +135,7 @@ class Meena(nn.Module):
         return Encoded(self.encoder_norm(x), is_real)
 
     def decode(self, encoded: Encoded, inputs: Tensor) -> Tensor:
-        """Hidden states of whole responses: the contexts' states and inputs (n, t) → (n, t, d)."""
+        """Hidden states of whole responses from the contexts' states and inputs: (n, t) → (n, t, d)."""
         x = self._embed(inputs, self.positions[: inputs.size(1)])
         for block in self.decoder:
             x = self._through(block, x, encoded.states, encoded.is_real)
@@ -146,7 +147,7 @@ class Meena(nn.Module):
         return self.embedding.scores(states)
 
     def new_state(self, *, contexts: int, samples: int, steady: bool = False) -> DecoderState:
-        """An empty decoding batch for at most `contexts` contexts of `samples` rows each."""
+        """Create an empty decoding batch for at most `contexts` contexts of `samples` rows each."""
         return DecoderState(
             self._steppable(),
             contexts=contexts,
@@ -158,10 +159,10 @@ class Meena(nn.Module):
     def admit(self, state: DecoderState, contexts: Sequence[Sequence[int]]) -> None:
         """Encode contexts and let each join the decoding batch.
 
-        Each is encoded by itself, so that what becomes of it does not depend on the others' lengths.
+        Each context is encoded alone, so that its result does not depend on the others' lengths.
 
         Args:
-            state: the decoding batch, with room for them.
+            state: the decoding batch, with capacity for them.
             contexts: tokens of each, 1 to `context_length` of them.
         """
         for context in contexts:
@@ -175,7 +176,7 @@ class Meena(nn.Module):
 
         Args:
             tokens: the last token of each row (the start token at position 0), (n,).
-            state: the decoding batch; moved on by one position.
+            state: the decoding batch; advanced by one position.
 
         Returns:
             Scores before softmax, (n, v).
@@ -185,7 +186,7 @@ class Meena(nn.Module):
         return scores
 
     def score_next(self, tokens: Tensor, state: DecoderState) -> Tensor:
-        """What `step` returns, without moving the batch on: called again, it does the same again."""
+        """Compute the result of `step` without advancing the batch; repeated calls give the same result."""
         rows = state.rows()
         x = self._embed(tokens, self.positions[rows.positions])
         for block, block_state in zip(self._steppable(), state.blocks, strict=True):
@@ -214,7 +215,7 @@ def pad_tokens(sequences: Sequence[Sequence[int]], length: int = 0) -> Tensor:
 
 
 def initialise(module: nn.Module) -> None:
-    """Set one layer's first weights: dense ones uniform by fan-in and fan-out, embeddings of variance 1/d."""
+    """Initialise one layer: dense weights uniform by fan-in and fan-out, embeddings of variance 1/d."""
     if isinstance(module, nn.Linear | nn.Conv1d):
         nn.init.xavier_uniform_(module.weight)
         if module.bias is not None:
@@ -242,7 +243,7 @@ def count_parameters(config: MeenaConfig) -> dict[str, int]:
 
 
 def decoding_bytes(config: MeenaConfig, *, contexts: int, samples: int) -> int:
-    """Memory of a decoding batch in float32 when all its contexts and responses are as long as can be.
+    """Estimate a decoding batch's memory in float32 with contexts and responses of full length.
 
     Args:
         config: the model's shape; weights are not counted.
@@ -250,7 +251,7 @@ def decoding_bytes(config: MeenaConfig, *, contexts: int, samples: int) -> int:
         samples: of each context, N.
 
     Returns:
-        Bytes, worked out without allocating them.
+        Bytes, computed without allocating them.
     """
     positions, context_positions = whole_spans(config.response_length), whole_spans(config.context_length)
     with torch.device("meta"):
@@ -274,14 +275,14 @@ def save_checkpoint(
     """Write a checkpoint so that it is complete or absent; an older one of that name stays until then.
 
     Args:
-        folder: the checkpoint to be.
+        folder: of the new checkpoint.
         config: shape of the model.
         weights: its parameters by name.
-        tokenizer: the one it was trained with.
-        training: tensors and plain values needed to go on.
+        tokenizer: of its training.
+        training: tensors and plain values needed to resume.
 
     Raises:
-        OSError: no space is left, for instance; nothing is left behind.
+        OSError: for instance, the disk is full; no partial files remain.
     """
     words = {"tokenizer.model": tokenizer.model}
     write_checkpoint(folder, config=config, weights=weights, words=words, training=training)
@@ -293,8 +294,8 @@ def load_checkpoint(
     """Read a model for use: in evaluation mode, with its tokenizer.
 
     Args:
-        folder: what `save_checkpoint` wrote.
-        device: where to put it; the CPU if not told.
+        folder: written by `save_checkpoint`.
+        device: of the model; default: the CPU.
         dtype: type of the weights in memory.
 
     Raises:
@@ -310,19 +311,20 @@ def load_checkpoint(
 
 
 def read_config(folder: Path) -> MeenaConfig:
-    """The shape of the model in that folder.
+    """Read the shape of the model in that folder.
 
     Raises:
-        CheckpointError: there is none, or its configuration cannot be read.
+        CheckpointError: there is no model, or its configuration cannot be read.
     """
     return read_config_of(MeenaConfig, folder, "Meena")
 
 
 def read_tokenizer(folder: Path, config: MeenaConfig) -> Tokenizer:
-    """The tokenizer in that folder.
+    """Read the tokenizer in that folder.
 
     Raises:
-        CheckpointError: there is none, it cannot be read, or it has another number of tokens than the model.
+        CheckpointError: there is no tokenizer, it cannot be read, or it has another number of tokens than the
+            model.
     """
     try:
         tokenizer = Tokenizer.load(folder / "tokenizer.model")

@@ -1,10 +1,10 @@
-"""From a conversation to a reply: sample (or search with a beam), judge, rank, choose.
+"""Replies to conversations: sample (or search with a beam), judge, rank, choose.
 
-A candidate is removed if it is empty, if the safety classifier objects, or if it repeats an earlier turn. The
-best of the rest is the reply. If none is left, the fallback is, in this order: the best candidate that is
-only repetitive (repeating is a blemish, harm is not); else a fixed sentence. Which one was used is recorded.
+A candidate is removed if it is empty, if the safety classifier rejects it, or if it repeats an earlier turn.
+The best of the rest is the reply. If none is left, the fallback is the best candidate that is only repetitive
+(a repetition is a blemish, not a harm), else a fixed sentence. The reply records which fallback was used.
 
-Beam search, to compare sample-and-rank with: the paper's table 3.
+Beam search is for comparison with sample-and-rank: the paper's table 3.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from evaluation.texts.repetition import repeats
 
 @torch.inference_mode()
 def beam_search(model: Meena, context: Sequence[int], *, width: int = 20) -> list[Sample]:
-    """The likeliest responses that a beam of that width finds.
+    """Find the likeliest responses by a beam of that width.
 
-    A response that ends leaves the beam, and the beam shrinks with it; all that are open at the last position
+    A finished response leaves the beam, which shrinks with it; responses still open at the last position
     count as they are.
 
     Args:
         model: in evaluation mode.
         context: tokens, 1 to the model's `context_length`.
-        width: responses followed at once, at least 1.
+        width: of the beam, at least 1.
 
     Returns:
         `width` different responses (fewer if the vocabulary is smaller), by log P / tokens, best first.
@@ -62,12 +62,12 @@ def beam_search(model: Meena, context: Sequence[int], *, width: int = 20) -> lis
 
 
 def extend(beam: Sequence[Sample], scores: Tensor, width: int) -> tuple[list[Sample], list[int]]:
-    """The likeliest continuations by one token.
+    """Find the likeliest continuations by one token.
 
     Args:
         beam: b open responses.
         scores: of their next tokens, before softmax, (b, v).
-        width: how many to keep.
+        width: number to keep.
 
     Returns:
         The continuations, likeliest first, and the index in the beam that each continues.
@@ -91,14 +91,14 @@ Removal = Literal["empty", "unsafe", "repetition"]
 
 
 class Candidate(NamedTuple):
-    """One sampled response and what became of it.
+    """One sampled response, and whether it was removed.
 
     Attributes:
         text: decoded.
         log_likelihood: log P under the model, in nats.
         per_token: log P / tokens.
-        tokens: how many, the end token included.
-        removed: why it may not be said; None if it may.
+        tokens: their number, the end token included.
+        removed: the reason for removal; None if it is allowed.
     """
 
     text: str
@@ -109,7 +109,7 @@ class Candidate(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """What is said, and what it was chosen from.
+    """A reply, and the candidates it was chosen from.
 
     Attributes:
         text: the reply; never empty.
@@ -127,17 +127,17 @@ class Reply(NamedTuple):
 
 
 class Responder:
-    """Replies with one model and one way of decoding; remembers no conversation.
+    """Replies with one model and one way of decoding; stores no conversation.
 
     Args:
         model: in evaluation mode.
-        tokenizer: the one that it was trained with.
-        settings: how to draw and rank.
-        avoid_repetition: whether candidates that repeat an earlier turn are removed.
+        tokenizer: of its training.
+        settings: of drawing and ranking.
+        avoid_repetition: True to remove candidates that repeat an earlier turn.
         safety: judges candidates.
         room: most conversations that are decoded at once.
-        beam: whether candidates are the `settings.samples` likeliest that a beam of that width finds, instead
-            of draws; seeds, temperature and top_k then change nothing, and conversations go one by one.
+        beam: True to search for candidates with a beam of width `settings.samples` instead of drawing them;
+            seeds, temperature and top_k then have no effect, and conversations are answered one by one.
     """
 
     def __init__(
@@ -179,9 +179,9 @@ class Responder:
         ]
 
     def drawing(self, samples: int, temperature: float) -> Responder:
-        """The same model with another N, from 1, and T, above 0.
+        """Create a responder with the same model and another N, from 1, and T, above 0.
 
-        It decodes no more samples at once than this one does, or those of one conversation if they are more.
+        It decodes at most as many samples at once as this one, but at least those of one conversation.
         """
         settings = replace(self.settings, samples=samples, temperature=temperature)
         room = min(self.room, max(1, self.room * self.settings.samples // samples))
@@ -191,15 +191,15 @@ class Responder:
         )  # fmt: skip
 
     def searched(self, context: Sequence[int]) -> list[Sample]:
-        """What a beam finds for the tokens of one context."""
+        """Search for candidates with a beam, for the tokens of one context."""
         return beam_search(self.model, context, width=self.settings.samples)
 
     def stream(self) -> ReplyStream | BeamStream:
-        """Replies to conversations that join while others are being replied to."""
+        """Create a stream of replies that conversations can join at any time."""
         return BeamStream(self) if self.beam else ReplyStream(self)
 
     def judged(self, samples: Sequence[Sample], turns: Sequence[str], dropped: int) -> Reply:
-        """The reply from what was drawn for a conversation, of which that many turns did not fit."""
+        """Choose the reply from a conversation's samples; `dropped` turns did not fit."""
         return choose(self._judge(samples, turns), dropped_turns=dropped)
 
     def _judge(self, samples: Sequence[Sample], turns: Sequence[str]) -> list[Candidate]:
@@ -226,10 +226,10 @@ class Responder:
 
 
 class ReplyStream:
-    """Conversations that are being replied to, each as far as its samples have come.
+    """Conversations whose replies are being sampled.
 
     Args:
-        responder: whose model, decoding and `room` apply.
+        responder: with the model, the decoding and `room`.
     """
 
     def __init__(self, responder: Responder) -> None:
@@ -239,14 +239,14 @@ class ReplyStream:
 
     @property
     def room(self) -> int:
-        """Conversations that can join now."""
+        """Number of conversations that can join now."""
         return self._samples.room
 
     def admit(self, conversations: Sequence[Sequence[str]], seeds: Sequence[int]) -> list[int]:
-        """Let conversations join, at most `room`; arguments as of `Responder.reply`.
+        """Let conversations join, at most `room`; arguments as for `Responder.reply`.
 
         Returns:
-            A key for each, by which `step` returns its reply.
+            A key for each, under which `step` returns its reply.
         """
         tokenizer, length = self._responder.tokenizer, self._responder.model.config.context_length
         fits = [tokenizer.context(turns, length=length) for turns in conversations]
@@ -256,22 +256,22 @@ class ReplyStream:
         return keys
 
     def step(self) -> dict[int, Reply]:
-        """Draw one more token of every sample; the replies that are done now, by key."""
+        """Draw one more token of every sample; return finished replies by key."""
         done = self._samples.step()
         return {key: self._responder.judged(drawn, *self._open.pop(key)) for key, drawn in done.items()}
 
     def cancel(self, keys: Collection[int]) -> None:
-        """Stop replying to conversations that are under way."""
+        """Stop replying to conversations that are in progress."""
         self._samples.cancel(keys)
         for key in keys:
             del self._open[key]
 
 
 class BeamStream:
-    """The same, one conversation after the other: a beam is searched for whole.
+    """A stream that searches with a beam, one conversation after the other.
 
     Args:
-        responder: whose model, decoding and `room` apply.
+        responder: with the model, the decoding and `room`.
     """
 
     def __init__(self, responder: Responder) -> None:
@@ -281,11 +281,11 @@ class BeamStream:
 
     @property
     def room(self) -> int:
-        """Conversations that can join now."""
+        """Number of conversations that can join now."""
         return self._responder.room - len(self._waiting)
 
     def admit(self, conversations: Sequence[Sequence[str]], seeds: Sequence[int]) -> list[int]:
-        """As `ReplyStream.admit`."""
+        """See `ReplyStream.admit`."""
         del seeds
         keys = [self._keys + place for place in range(len(conversations))]
         self._keys += len(conversations)
@@ -293,7 +293,7 @@ class BeamStream:
         return keys
 
     def step(self) -> dict[int, Reply]:
-        """Search for one reply, by its key."""
+        """Search for one reply; return it by its key."""
         if not self._waiting:
             return {}
         key = next(iter(self._waiting))
@@ -301,13 +301,13 @@ class BeamStream:
         return {key: reply}
 
     def cancel(self, keys: Collection[int]) -> None:
-        """Search for no reply to these conversations."""
+        """Drop these conversations."""
         for key in keys:
             del self._waiting[key]
 
 
 def choose(candidates: Sequence[Candidate], *, dropped_turns: int = 0) -> Reply:
-    """The reply from ranked candidates, or the fallback if all are removed.
+    """Choose the reply from ranked candidates, or the fallback if all are removed.
 
     Args:
         candidates: best first.

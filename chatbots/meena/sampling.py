@@ -30,17 +30,17 @@ from chatbots.meena.model import Meena
 from chatbots.meena.tokenizer import NEVER_WRITTEN, Tokenizer
 
 BLOCK = 64
-"""Tokens that are searched together."""
+"""Number of tokens in a block of the search."""
 ROWS = 40
-"""Rows whose tokens are drawn together on the CPU, so that their probabilities stay in a core's cache."""
+"""Number of rows drawn together on the CPU, so that their probabilities stay in a core's cache."""
 LOOKING = 4
-"""Tokens after which Python waits for a GPU, to see whose samples have ended."""
+"""Tokens after which Python waits for a GPU to see which samples have ended."""
 RankBy = Literal["per_token", "total"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class SamplingSettings:
-    """How responses are drawn and ranked.
+    """Settings of drawing and ranking responses.
 
     Attributes:
         samples: N, at least 1.
@@ -70,7 +70,7 @@ MEENA_FULL = SamplingSettings(samples=20, temperature=1.0, top_k=40)
 
 
 class Sample(NamedTuple):
-    """One response as drawn.
+    """One drawn response.
 
     Attributes:
         tokens: the end token included, if it was reached.
@@ -82,17 +82,17 @@ class Sample(NamedTuple):
 
     @property
     def per_token(self) -> float:
-        """The mean over tokens: log P / number of tokens."""
+        """Mean over tokens: log P / number of tokens."""
         return self.log_likelihood / len(self.tokens)
 
     @property
     def finished(self) -> bool:
-        """Whether the model ended the response itself."""
+        """True if the model ended the response itself."""
         return self.tokens[-1] == Tokenizer.end
 
 
 def rank(samples: Sequence[Sample], by: RankBy) -> list[Sample]:
-    """The samples in the order of their score, best first; equal ones in the order given."""
+    """Sort the samples by score, best first; equal ones keep their order."""
     return sorted(
         samples, key=lambda sample: -(sample.per_token if by == "per_token" else sample.log_likelihood)
     )
@@ -129,13 +129,13 @@ def draw(scores: Tensor, uniforms: Tensor, *, temperature: float, top_k: int | N
 
 @cache
 def never_written(device: torch.device) -> Tensor:
-    """Tokens that are not drawn, on that device: copied to it once."""
+    """Tokens that are never drawn, on that device: copied to it once."""
     with torch.inference_mode(False):
         return torch.tensor(NEVER_WRITTEN, device=device)
 
 
 def invert(weights: Tensor, uniforms: Tensor) -> Tensor:
-    """First place where the share of the weights so far exceeds the random number: (n, v), (n,) → (n,).
+    """Find the first place where the cumulative weight exceeds the random number: (n, v), (n,) → (n,).
 
     Finds a block of tokens by the blocks' sums first, then a token inside it: a running sum over all tokens
     takes eight times as long.
@@ -148,7 +148,7 @@ def invert(weights: Tensor, uniforms: Tensor) -> Tensor:
     before, after = upto.gather(1, block), upto.gather(1, block + 1)
     inside = blocks.gather(1, block.unsqueeze(2).expand(-1, 1, BLOCK)).squeeze(1)
     inside = inside.cumsum(dim=-1, dtype=torch.float64)  # (n, BLOCK)
-    # in shares of the block: its sum in float32 is not to the last digit that of its running sum
+    # in shares of the block: its float32 sum may differ from its running sum in the last digit
     target = (target - before) / (after - before) * inside[:, -1:]
     place = torch.searchsorted(inside, target, right=True).clamp(max=BLOCK - 1)
     return (block * BLOCK + place).squeeze(1).clamp(max=weights.size(1) - 1)
@@ -165,17 +165,18 @@ class _Open:
 class SampleStream:
     """Draws the samples of many contexts together, one token of each at every step.
 
-    Contexts join whenever there is room, also while others are half-way; samples leave the batch when they
-    end, and contexts when all their samples have. The random numbers of a context come from its own seed, so
-    what it gets does not depend on its neighbours, up to the rounding of matrix products of different sizes,
-    of which those in bf16 have none (`chatbots.meena.acceleration`).
+    Contexts join whenever there is capacity, also while others are in progress; samples leave the batch when
+    they end, and contexts when all their samples have ended. The random numbers of a context come from its
+    own seed, so its samples do not depend on its neighbours, except for the rounding of matrix products of
+    different sizes; those in bf16 have no such rounding (`chatbots.meena.acceleration`).
 
     Args:
         model: in evaluation mode.
-        settings: how to draw.
+        settings: of drawing.
         room: most contexts at once.
-        steady: whether to draw as a GPU does best: samples stay until all of their context have ended, and
-            Python looks who has only every `LOOKING` tokens. The samples are the same. None: on a GPU.
+        steady: True to draw in the way best for a GPU: samples stay until all of their context have ended,
+            and Python checks for that only every `LOOKING` tokens. The samples are the same. None: True on a
+            GPU.
     """
 
     def __init__(
@@ -195,7 +196,7 @@ class SampleStream:
 
     @property
     def room(self) -> int:
-        """Contexts that can join now."""
+        """Number of contexts that can join now."""
         return self.state.room - self.state.contexts
 
     @torch.inference_mode()
@@ -207,7 +208,7 @@ class SampleStream:
             seeds: one per context; any integer.
 
         Returns:
-            A key for each, by which `step` returns its samples.
+            A key for each, under which `step` returns its samples.
         """
         keys = [next(self._keys) for _ in contexts]
         if not keys:
@@ -225,7 +226,7 @@ class SampleStream:
         """Draw one more token of every sample.
 
         Returns:
-            The samples of the contexts that are known to be done now, by key, in the order of drawing.
+            Samples of finished contexts, by key, in the order of drawing.
         """
         if not len(self._owner):
             return {}
@@ -245,13 +246,13 @@ class SampleStream:
 
     @torch.inference_mode()
     def cancel(self, keys: Collection[int]) -> None:
-        """Draw no more samples of these contexts, which are under way."""
+        """Stop drawing samples of these contexts, which are in progress."""
         for key in keys:
             del self._open[key]
         self._release(np.isin(self._owner, list(keys)))
 
     def _draw(self) -> None:
-        """Draw and store a token of each row; done again, it changes nothing."""
+        """Draw and store a token of each row; idempotent."""
         rows, drawn = self.state.rows(), self._drawn
         n, at = rows.count, rows.positions.unsqueeze(1)
         last = drawn.tokens[:n].gather(1, at).squeeze(1)
@@ -295,13 +296,13 @@ class SampleStream:
 
 
 class Drawn(NamedTuple):
-    """What has been drawn, on the device that draws; rows beyond the live ones are spare.
+    """The drawn tokens, on the device that draws; rows beyond the live ones are spare.
 
     Attributes:
         tokens: of each row behind the start token, (rows, 1 + L).
         log_probabilities: the model's own, of each token, (rows, L).
         uniforms: the random number of each token, (rows, L).
-        ended: whether the end has been drawn, (rows,); what follows it counts for nothing.
+        ended: True once the end has been drawn, (rows,); later tokens are ignored.
     """
 
     tokens: Tensor
@@ -311,7 +312,7 @@ class Drawn(NamedTuple):
 
     @classmethod
     def nothing(cls, device: torch.device, longest: int, rows: int = 0) -> Drawn:
-        """Room for so many rows."""
+        """Allocate memory for this many rows."""
         return cls(
             torch.full((rows, 1 + longest), Tokenizer.start, device=device),
             torch.zeros(rows, longest, device=device),
@@ -320,7 +321,7 @@ class Drawn(NamedTuple):
         )
 
     def joined(self, count: int, uniforms: Tensor) -> Drawn:
-        """With rows of these random numbers behind the first `count`, in memory twice as large if need be."""
+        """Add rows with these random numbers after the first `count`; doubles the memory if needed."""
         needed, there, drawn = count + len(uniforms), len(self.ended), self
         if needed > there:
             drawn = Drawn.nothing(uniforms.device, uniforms.size(1), max(needed, 2 * there))
@@ -332,7 +333,7 @@ class Drawn(NamedTuple):
         return drawn
 
     def keep(self, order: NDArray[np.int64]) -> None:
-        """Have row i continue as the row `order[i]`."""
+        """Make row i continue the row `order[i]`."""
         moved = np.flatnonzero(order != np.arange(len(order)))
         if len(moved):
             source, target = (to_device(rows, self.ended.device) for rows in (order[moved], moved))
@@ -341,7 +342,7 @@ class Drawn(NamedTuple):
 
 
 def uniform_numbers(seed: int, samples: int, longest: int) -> NDArray[np.float64]:
-    """The random numbers of one context, one for each token of each sample, in [0, 1): (N, L)."""
+    """Random numbers of one context in [0, 1), one for each token of each sample: (N, L)."""
     return np.random.Generator(np.random.Philox(seed % 2**64)).random((samples, longest))
 
 
@@ -356,7 +357,7 @@ def sample_all(
     """Draw samples for any number of contexts, `room` at a time, the next joining as soon as one is done.
 
     Returns:
-        For each context, its samples in the order of drawing.
+        Samples of each context in the order of drawing.
     """
     stream = SampleStream(model, settings, room=min(room, len(contexts)) or 1)
     waiting: Iterator[int] = iter(range(len(contexts)))

@@ -1,7 +1,7 @@
-"""How replies change with the number of samples N and the temperature T: the paper's figures 6 to 8.
+"""A sweep over the number of samples N and the temperature T: the paper's figures 6 to 8.
 
-For each N and T one file of responses to the same contexts, to be uploaded and judged, and the likelihood of
-what was said; with the scores that people gave, a chart of both.
+For each N and T it writes one file of responses to the same contexts, to upload and judge, and their
+likelihood; with people's scores it draws a chart of both.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ MOST_AT_ONCE = 32
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """What was said with one N and one T.
+    """Results for one N and one T.
 
     Attributes:
         samples: N.
         temperature: T.
-        contexts: how many were answered.
-        per_token: mean over contexts of log P / tokens of what was said, in nats; 0 contexts: none is made.
-        tokens: mean length of what was said.
+        contexts: number of answered contexts; without any there is no point.
+        per_token: mean over contexts of log P / tokens of the responses, in nats.
+        tokens: mean length of the responses.
     """
 
     samples: int
@@ -42,15 +42,15 @@ class Point:
 
     @property
     def system(self) -> str:
-        """What the system is called that a file of responses is uploaded as."""
+        """Name of the system under which its file of responses is uploaded."""
         return f"N={self.samples}, T={self.temperature:g}"
 
 
 def read_contexts(path: Path) -> dict[str, list[str]]:
-    """Turns by id, of JSON Lines with `id` and `turns`, as the platform exports contexts.
+    """Read turns by id from JSON Lines with `id` and `turns`, as the platform exports contexts.
 
     Raises:
-        ValueError: a line is something else, or an id occurs twice; names the line.
+        ValueError: a line has another form, or an id occurs twice; the message names the line.
     """
     found: dict[str, list[str]] = {}
     for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
@@ -76,10 +76,10 @@ def sweep(
     temperatures: Sequence[float],
     output: Path,
 ) -> Iterator[Point]:
-    """Answer all contexts with each N and T; what is in `output` already is not answered again.
+    """Answer all contexts with each N and T; existing files in `output` are kept.
 
     Args:
-        responder: the model and everything else of its decoding.
+        responder: with the model and all other decoding settings.
         contexts: turns by id.
         samples: numbers N, each from 1 on.
         temperatures: T, each above 0.
@@ -120,7 +120,7 @@ def _answered(responder: Responder, contexts: dict[str, list[str]]) -> Iterator[
 
 
 def _write(path: Path, rows: Iterator[dict[str, Any]]) -> None:
-    """Under its name only when complete."""
+    """Write a file that appears under its name only when complete."""
     unfinished = path.with_suffix(".part")
     with unfinished.open("w", encoding="utf-8") as file:
         file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
@@ -136,12 +136,12 @@ def _point(path: Path, samples: int, temperature: float) -> Point:
 
 
 def read_scores(path: Path) -> dict[str, dict[str, float]]:
-    """By system, its scores by title, of the CSV of *Studies side by side*.
+    """Read each system's scores by title from the CSV of *Studies side by side*.
 
-    Where two question sets have a score of one title, the second has the set's key behind it.
+    If two question sets have a score of the same title, the key of the second set is appended to its title.
 
     Raises:
-        ValueError: the file lacks a column; names it.
+        ValueError: the file lacks a column; the message names it.
     """
     with path.open(newline="", encoding="utf-8-sig") as file:
         table = csv.DictReader(file)
@@ -164,14 +164,14 @@ MARKERS = "osD^v*PX"
 
 @dataclass(frozen=True, slots=True)
 class Panels:
-    """How many panels stand beside each other (0: all), and inches across and down of each."""
+    """Layout of a chart: panels side by side (0: all), and inches across and down of each."""
 
     beside: int = 0
     width: float = 3.4
     height: float = 3.2
 
     def of(self, number: int) -> tuple[int, int]:
-        """How many of so many panels stand beside each other, and how many rows of them there are."""
+        """Numbers of columns and rows for this many panels."""
         beside = min(number, self.beside or number)
         return beside, -(-number // beside)
 
@@ -181,14 +181,14 @@ EACH_BESIDE = Panels()
 
 
 def chart_size(number: int, panels: Panels = EACH_BESIDE) -> tuple[float, float]:
-    """Inches across and down of a chart with so many panels."""
+    """Inches across and down of a chart with this many panels."""
     beside, below = panels.of(number)
     return panels.width * beside, panels.height * below + _LEGEND
 
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """How a score stands on its axis: what that says, and its ends."""
+    """The axis of a score: its label, and its ends."""
 
     says: str
     low: float
@@ -203,14 +203,14 @@ def chart(
     panels: Panels = EACH_BESIDE,
     colours: Sequence[str] = ("C0", "C1", "C2"),
 ) -> Figure:
-    """A panel for each score that people gave and one for the likelihood, against N, a line for each T.
+    """Draw a panel for each score and one for the likelihood, against N, with a line for each T.
 
     Args:
-        points: as `sweep` gives them; one without a likelihood has NaN there.
-        scores: as `read_scores` gives them; of other systems they are left out.
-        scales: the panels of scores with their axes; None: one for each score, as far as its values reach.
-        panels: how they are laid out.
-        colours: of the lines in turn; each has a mark of its own besides.
+        points: from `sweep`; NaN for a missing likelihood.
+        scores: from `read_scores`; other systems are left out.
+        scales: the panels of scores with their axes; None: one for each score, over the range of its values.
+        panels: their layout.
+        colours: of the lines in turn; each line also has its own mark.
     """
     from matplotlib.figure import Figure
 

@@ -19,8 +19,8 @@ class Fit(NamedTuple):
     """A context cut to length.
 
     Attributes:
-        tokens: what the encoder reads.
-        dropped: how many of the oldest turns were left out.
+        tokens: for the encoder.
+        dropped: number of oldest turns left out.
     """
 
     tokens: list[int]
@@ -34,7 +34,7 @@ class Tokenizer:
         model: the serialised model.
 
     Raises:
-        ValueError: the bytes are no sentencepiece model, or one that was not trained by `train`.
+        ValueError: the bytes are no sentencepiece model, or it was not trained by `train`.
     """
 
     padding, unknown, start, end, turn = range(5)
@@ -60,8 +60,8 @@ class Tokenizer:
         """Read a tokenizer from its file.
 
         Raises:
-            FileNotFoundError: nothing is there.
-            ValueError: the file is no tokenizer of ours.
+            FileNotFoundError: the file is missing.
+            ValueError: the file is no tokenizer of this package.
         """
         return cls(path.read_bytes())
 
@@ -100,7 +100,7 @@ class Tokenizer:
         return cls(written.getvalue())
 
     def __len__(self) -> int:
-        """Tokens in the vocabulary."""
+        """Number of tokens in the vocabulary."""
         return int(self._pieces.get_piece_size())
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
@@ -116,7 +116,7 @@ class Tokenizer:
         return text.strip()
 
     def context(self, turns: Sequence[str], *, length: int, most_turns: int = 7) -> Fit:
-        """What the encoder reads of a conversation.
+        """Build the encoder's input for a conversation.
 
         Args:
             turns: earlier turns, the oldest first; may be empty.
@@ -129,7 +129,8 @@ class Tokenizer:
 def fit_context(turns: Sequence[Sequence[int]], *, length: int) -> Fit:
     """Join turns, each ended by the turn token, and drop the oldest ones whole until they fit.
 
-    If not even the last turn fits alone, its beginning is cut. No turns at all give one turn token.
+    If even the last turn does not fit alone, its beginning is cut. Without turns the result is one turn
+    token.
 
     Args:
         turns: subwords of each turn, the oldest first.

@@ -1,1 +1,1 @@
-"""Bots that run elsewhere: one careful way to talk HTTP to addresses that people typed into a form."""
+"""Bots that run elsewhere: safe HTTP to addresses that users typed into a form."""

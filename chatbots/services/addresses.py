@@ -1,10 +1,10 @@
-"""Which addresses a service may have: public ones, and the networks that an admin allows.
+"""Allowed addresses of services (public ones, and an admin's networks), and API keys.
 
-Whoever registers a bot makes this machine send requests. Without a rule they could reach what only this
-machine may reach: databases, other people's services, a cloud's metadata. So an address is judged after its
-name has been resolved, in its binary form, whatever notation it was written in.
+Anyone who registers a bot makes this machine send requests. Without a rule they could reach what only this
+machine may reach: databases, other people's services, a cloud's metadata. So an address is checked after its
+name has been resolved, in binary form, whatever its notation.
 
-API keys: written into a field that nothing shows again, or kept in the environment of the host.
+API keys are written into a field that is never shown again, or kept in the environment of the host.
 """
 
 import os
@@ -29,10 +29,10 @@ _NAT64_LOCAL = ip_network("64:ff9b:1::/48")
 
 
 def allowed_networks() -> list[Network]:
-    """The networks of TURNWISE_ALLOWED_NETWORKS, as in `127.0.0.0/8,10.1.0.0/16,::1/128`.
+    """Parse TURNWISE_ALLOWED_NETWORKS, as in `127.0.0.0/8,10.1.0.0/16,::1/128`.
 
     Raises:
-        ForbiddenAddressError: one is not a network, so that a slip allows nothing.
+        ForbiddenAddressError: an entry is not a network; a typing error thus allows nothing.
     """
     value = os.environ.get("TURNWISE_ALLOWED_NETWORKS", "")
     try:
@@ -48,10 +48,10 @@ def check_address(host: str, address: str) -> None:
 
     Args:
         host: as in the URL, for the message.
-        address: what it stands for, as the system's resolver writes it.
+        address: of the host, as the system's resolver writes it.
 
     Raises:
-        ForbiddenAddressError: it is neither.
+        ForbiddenAddressError: the address is neither.
     """
     inner = _innermost(ip_address(address.partition("%")[0]))
     if is_public(inner) or any(inner in network for network in allowed_networks()):
@@ -64,7 +64,7 @@ def check_address(host: str, address: str) -> None:
 
 
 def is_public(address: Address) -> bool:
-    """Whether any machine of the internet could have this address."""
+    """True if any machine of the internet could have this address."""
     special = address.is_multicast or address.is_reserved or address.is_unspecified
     if isinstance(address, IPv6Address) and (address.is_site_local or address in _NAT64_LOCAL):
         return False
@@ -72,7 +72,7 @@ def is_public(address: Address) -> bool:
 
 
 def _innermost(address: Address) -> Address:
-    """The IPv4 address that an IPv6 one carries inside, if it does: that is where packets end up."""
+    """Return the IPv4 address inside an IPv6 one, if any: packets end up there."""
     if isinstance(address, IPv4Address):
         return address
     if address in _NAT64:
@@ -82,7 +82,7 @@ def _innermost(address: Address) -> Address:
 
 
 def check_url(url: str) -> str:
-    """Refuse a URL that cannot be a service's, as far as can be told without resolving its name.
+    """Refuse a URL that cannot be a service's, as far as can be checked without resolving its name.
 
     Returns:
         The URL, unchanged.
@@ -114,7 +114,7 @@ def _check_literal(host: str) -> None:
 
 
 def _literal(host: str) -> str | None:
-    """The address that a host is, in any notation the system takes (127.1, 0x7f.1, 2130706433); or None."""
+    """Parse a host that is an address in any notation of the system (127.1, 0x7f.1, 2130706433); or None."""
     try:
         return str(ip_address(host.partition("%")[0]))
     except ValueError:
@@ -126,10 +126,10 @@ def _literal(host: str) -> str | None:
 
 
 PREFIX = "TURNWISE_BOT_"
-"""How the names of variables begin that a configuration may refer to: other people's secrets do not."""
+"""Required prefix of variables that a configuration may name, so that other secrets stay out of reach."""
 
 OURS = frozenset({"TURNWISE_BOT_PATH", "TURNWISE_BOT_DEADLINE", "TURNWISE_BOT_MEMORY_GB"})
-"""Settings of Turnwise that begin so too, and are no keys."""
+"""Settings of Turnwise with that prefix, which are no keys."""
 
 
 class MissingKeyError(ChatbotError):
@@ -137,17 +137,17 @@ class MissingKeyError(ChatbotError):
 
 
 def key_of_environment(variable: str, url: str) -> str:
-    """The key in a variable of this process's environment.
+    """Return the key in a variable of this process's environment.
 
-    The variable holds the address that alone may get it, and the key: `https://api.example.org sk-123`. So
-    nobody can have an admin's key sent to a server of their own.
+    The variable holds the only address that may get the key, and the key: `https://api.example.org sk-123`.
+    So no user can send an admin's key to a server of their own.
 
     Args:
         variable: a name that begins with `TURNWISE_BOT_`.
         url: of the service.
 
     Raises:
-        MissingKeyError: it is not set here, holds no key, or is kept for another address.
+        MissingKeyError: the variable is not set here, holds no key, or is for another address.
     """
     *origin, key = os.environ.get(variable, "").split() or [""]
     if not key:
@@ -175,7 +175,7 @@ def check_variable(variable: str) -> str:
         The variable, unchanged.
 
     Raises:
-        ValueError: it is one.
+        ValueError: the variable is such a setting.
     """
     if variable in OURS:
         raise ValueError("is a setting of Turnwise, not a key. Keep the key in a variable of its own")
@@ -183,13 +183,13 @@ def check_variable(variable: str) -> str:
 
 
 def check_key(key: str) -> str:
-    """Refuse what cannot be a key: it could not be sent, and the error of the attempt would show it.
+    """Refuse text that cannot be a key: sending it would fail with an error that shows it.
 
     Returns:
         The key, unchanged.
 
     Raises:
-        ValueError: it has a space, a line break or another character outside of visible ASCII.
+        ValueError: the key has a space, a line break or another character outside of visible ASCII.
     """
     if not all("!" <= character <= "~" for character in key):
         raise ValueError("has a space, a line break or a letter that no key has. Copy it again")
@@ -197,6 +197,6 @@ def check_key(key: str) -> str:
 
 
 def origin_of(url: str) -> tuple[str, str, int | None]:
-    """Scheme, host and port of a URL."""
+    """Return scheme, host and port of a URL."""
     parts = urlsplit(url)
     return parts.scheme, parts.hostname or "", parts.port or {"http": 80, "https": 443}.get(parts.scheme)

@@ -1,6 +1,6 @@
-"""What all bots that are services elsewhere have in common.
+"""The base of all bots that are services elsewhere, and the sessions of dialogues at a service.
 
-What a service remembers of a dialogue, kept from turn to turn: a bounded number, for a bounded time.
+Sessions are kept from turn to turn: a bounded number, for a bounded time.
 """
 
 import asyncio
@@ -39,12 +39,12 @@ from chatbots.services.client import Client, Request
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """How far a service has come in a dialogue.
+    """A dialogue's progress at a service.
 
     Attributes:
         state: the session's name or token at the service.
-        seen: the turns that it has been told or has said.
-        used: when, on the clock of `Sessions`.
+        seen: the turns that the service knows.
+        used: time of the last use, on the clock of `Sessions`.
     """
 
     state: str
@@ -53,12 +53,12 @@ class Session:
 
 
 class Sessions:
-    """Sessions by dialogue. Losing one is harmless: the service is then told the turns again.
+    """Sessions by dialogue. Losing one is harmless: the service then gets all turns again.
 
     Args:
-        most: sessions kept; the one unused for longest goes first.
-        seconds: after which an unused one is over.
-        clock: seconds that only grow.
+        most: largest number of sessions; the one unused for longest is dropped first.
+        seconds: until an unused session is over.
+        clock: monotonic seconds.
     """
 
     def __init__(self, *, most: int, seconds: float, clock: Callable[[], float] = monotonic) -> None:
@@ -67,10 +67,10 @@ class Sessions:
         self._lost: list[str] = []
 
     def take(self, context: Context) -> str | None:
-        """The state of the session that knows exactly the turns before the last one; None if none does.
+        """Take out the session that knows exactly the turns before the last one; return its state, or None.
 
-        It is taken out: put it back with `keep` when the exchange has succeeded, so that a failed one, of
-        which nobody knows how far it came, is not built upon.
+        Put it back with `keep` after a successful exchange. A failed exchange leaves the session in an
+        unknown state, so it must not be used again.
         """
         session = self._open.pop(context.dialogue or "", None)
         if session is None:
@@ -81,17 +81,17 @@ class Sessions:
         return None
 
     def keep(self, context: Context, reply: str, state: str) -> None:
-        """Remember that the session with this state has heard the context and said the reply."""
+        """Store that the session with this state knows the context and the reply."""
         if context.dialogue is not None:
-            said = Turn(Speaker.BOT, clean_text(reply))  # as it will stand in the next context
+            said = Turn(Speaker.BOT, clean_text(reply))  # in the form of the next context
             self._open[context.dialogue] = Session(state, (*context.turns, said), self._clock())
 
     def lose(self, state: str) -> None:
-        """Have this session among those that are over: it failed, or nobody will come back to it."""
+        """Mark this session as over: it failed, or its dialogue will not continue."""
         self._lost.append(state)
 
     def drop_over(self) -> list[str]:
-        """Forget sessions that are unused for too long, too many, or overtaken; returns their states."""
+        """Drop sessions that are unused for too long, too many, or replaced; return their states."""
         over = [
             dialogue
             for place, (dialogue, session) in enumerate(self._open.items())
@@ -101,7 +101,7 @@ class Sessions:
         return lost + [self._open.pop(dialogue).state for dialogue in over]
 
     def drop_all(self) -> list[str]:
-        """Forget every session; returns their states."""
+        """Drop every session; return their states."""
         states = self._lost + [session.state for session in self._open.values()]
         self._open.clear()
         self._lost = []
@@ -115,7 +115,7 @@ ServiceURL = Annotated[str, AfterValidator(check_url), StringConstraints(max_len
 
 
 class ServiceConfiguration(BotConfiguration):
-    """How a service is reached."""
+    """The connection to a service."""
 
     first = frozenset({"api_key", "api_key_variable"})
 
@@ -164,10 +164,10 @@ class ServiceConfiguration(BotConfiguration):
         return self
 
     def key_for(self, url: str) -> str:
-        """The API key for a service; empty if none is configured.
+        """Return the API key for a service; empty if none is configured.
 
         Raises:
-            MissingKeyError: the variable holds none for this address.
+            MissingKeyError: the variable holds no key for this address.
         """
         if self.api_key_variable:
             return key_of_environment(self.api_key_variable, url)
@@ -175,9 +175,9 @@ class ServiceConfiguration(BotConfiguration):
 
 
 class ServiceBot(Bot):
-    """A bot that is a service elsewhere: one exchange per context, those of a batch at the same time.
+    """A bot that is a service elsewhere: one exchange per context, in parallel within a batch.
 
-    A context that fails does so alone. Subclasses say in `reply` what is sent and what comes back.
+    A context that fails does so alone. Subclasses implement the exchange in `reply`.
     """
 
     listed_as = Kind.SERVICE
@@ -188,7 +188,7 @@ class ServiceBot(Bot):
         """Prepare; sends nothing.
 
         Raises:
-            ConfigurationError: the variable of the API key holds none for this service.
+            ConfigurationError: the variable of the API key holds no key for this service.
         """
         super().__init__(configuration)
         try:
@@ -202,17 +202,17 @@ class ServiceBot(Bot):
             connections=configuration.parallel,
             hidden=[self.key],
         )
-        # Its own loop, used by the bot's thread alone: connections stay open from batch to batch.
+        # A separate loop for the bot's thread alone: connections stay open from batch to batch.
         self._runner = asyncio.Runner()
 
     @property
     @abstractmethod
     def url(self) -> str:
-        """Where the service is."""
+        """Address of the service."""
 
     @property
     def max_batch(self) -> int:
-        """As configured."""
+        """The configured number of parallel dialogues."""
         return self.configuration.parallel
 
     @abstractmethod
@@ -224,27 +224,27 @@ class ServiceBot(Bot):
         """
 
     def respond(self, contexts: Sequence[Context]) -> list[Response | Failure]:
-        """Ask for all contexts at once."""
+        """Answer all contexts in parallel."""
         return self.run(self.replies(contexts))
 
     def run(self, steps: Coroutine[Any, Any, Result]) -> Result:
-        """Carry out a coroutine on the bot's own loop."""
+        """Run a coroutine on the bot's loop."""
         return self._runner.run(steps)
 
     async def replies(self, contexts: Sequence[Context]) -> list[Response | Failure]:
-        """Of all contexts at once."""
+        """Answer all contexts in parallel."""
         outcomes = await asyncio.gather(*map(self.reply, contexts), return_exceptions=True)
         return [_outcome(outcome) for outcome in outcomes]
 
     def fingerprint(self) -> Mapping[str, object]:
-        """As of every bot, and the hash of the code that services share: how turns become messages, say."""
+        """Return the fingerprint of every bot, with the hash of the code that services share."""
         return {**super().fingerprint(), "service_code": hash_of([*sorted(CODE.glob("*.py")), MESSAGES])}
 
     async def finish(self) -> None:
-        """Whatever the service should hear before the connections close."""
+        """Send final messages to the service before the connections close."""
 
     def close(self) -> None:
-        """Say goodbye and close the connections."""
+        """End the sessions and close the connections."""
         try:
             self.run(self._close())
         finally:
@@ -272,15 +272,15 @@ _KINDS = {type(None): "nothing", bool: "a truth value", int: "a number", float: 
 
 
 def text_of(value: Any, request: Request, place: str) -> str:
-    """The reply in what a service answered.
+    """Return the reply in a service's answer.
 
     Args:
-        value: what stands in the place of the reply.
+        value: found at the place of the reply.
         request: for the message.
-        place: what the place is called, for the message.
+        place: its name, for the message.
 
     Raises:
-        ServiceError: it is not text.
+        ServiceError: the value is not text.
     """
     if isinstance(value, str):
         return value
@@ -291,10 +291,10 @@ def text_of(value: Any, request: Request, place: str) -> str:
 
 
 def object_of(value: Any, request: Request) -> Mapping[str, Any]:
-    """The JSON object that a service answered.
+    """Return the JSON object that a service answered.
 
     Raises:
-        ServiceError: it is something else.
+        ServiceError: the answer is no object.
     """
     if isinstance(value, dict):
         return value

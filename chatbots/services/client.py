@@ -1,7 +1,7 @@
-"""One HTTP exchange with a service: bounded in time and bytes, to the address that was checked.
+"""One HTTP exchange with a service: bounded in time and bytes, to the checked address.
 
-No redirect is followed, no proxy of the environment is used, no compressed answer is taken (its size could
-not be bounded), and the certificate of an https address is verified.
+It follows no redirect, uses no proxy of the environment, accepts no compressed answer (its size could not be
+bounded), and verifies the certificate of an https address.
 """
 
 import asyncio
@@ -23,17 +23,17 @@ from chatbots.errors import ServiceError
 from chatbots.services.addresses import check_address
 
 MOST_BYTES = 1_000_000
-"""Longest answer that is read, in bytes."""
+"""Longest accepted answer, in bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a service sent.
+    """The answer of a service.
 
     Attributes:
         status: of HTTP.
         headers: names in lower case.
-        body: whole, at most `MOST_BYTES`.
+        body: complete, at most `MOST_BYTES`.
     """
 
     status: int
@@ -43,14 +43,14 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is sent to a service.
+    """A request to a service.
 
     Attributes:
         url: without a query that holds a secret; it may appear in messages.
         method: of HTTP.
         query: parameters added to the URL; never shown.
         headers: never shown.
-        content: JSON of the body; nothing is sent if it is None.
+        content: JSON of the body; None for no body.
     """
 
     url: str
@@ -61,7 +61,7 @@ class Request:
 
 
 class CheckedNetwork(httpcore.AsyncNetworkBackend):
-    """Connects to the very addresses that it has checked: a name is resolved once and cannot change then."""
+    """Connects only to addresses that it has checked: a name is resolved once and cannot change then."""
 
     def __init__(self, plain: httpcore.AsyncNetworkBackend | None = None) -> None:
         self._plain = plain or httpcore.AnyIOBackend()
@@ -89,7 +89,7 @@ class CheckedNetwork(httpcore.AsyncNetworkBackend):
         raise error
 
     async def sleep(self, seconds: float) -> None:
-        """As the plain one."""
+        """Sleep as the wrapped backend does."""
         await self._plain.sleep(seconds)
 
     async def _addresses(self, host: str, port: int) -> list[str]:
@@ -105,14 +105,14 @@ class CheckedNetwork(httpcore.AsyncNetworkBackend):
 
 
 class Client:
-    """Talks to one service. Belongs to the event loop that it is used in.
+    """Exchanges JSON with one service. Belongs to the event loop in which it is used.
 
     Args:
         timeout: seconds for one exchange, all its attempts and pauses included.
         retries: further attempts after status 429 or 5xx.
-        connections: most at once.
+        connections: largest number at once.
         hidden: texts that must not appear in messages, such as keys.
-        verify: how certificates are verified; the system's and certifi's authorities if not told.
+        verify: how certificates are verified; default: by the system's and certifi's authorities.
     """
 
     def __init__(
@@ -234,12 +234,12 @@ class Client:
 def pause_before_retry(answer: Answer, attempt: int, draw: Callable[[], float] = random.random) -> float:
     """Seconds to wait before the next attempt.
 
-    What the service asks for in Retry-After, else 0.5 s doubled with each attempt; a little more at random,
-    so that many callers do not return together.
+    The service's Retry-After, else 0.5 s doubled with each attempt; plus a random part, so that many callers
+    do not return together.
 
     Args:
         answer: with its headers.
-        attempt: how many failed before this one.
+        attempt: number of failed attempts before.
         draw: a random number in [0, 1).
     """
     asked = _retry_after(answer.headers.get("retry-after", ""))
@@ -248,7 +248,7 @@ def pause_before_retry(answer: Answer, attempt: int, draw: Callable[[], float] =
 
 
 def _retry_after(value: str) -> float | None:
-    """Seconds, from a number of them or from a date; None if the header says neither."""
+    """Parse Retry-After, a number of seconds or a date; None if it is neither."""
     if value.strip().isdecimal():
         return float(value)
     try:
@@ -258,7 +258,7 @@ def _retry_after(value: str) -> float | None:
 
 
 def _is_passing(status: int) -> bool:
-    """Whether the same request may succeed a little later."""
+    """True if the same request may succeed a little later."""
     return status == HTTPStatus.TOO_MANY_REQUESTS or status >= 500
 
 

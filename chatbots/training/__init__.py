@@ -1,1 +1,1 @@
-"""What every model that is trained here shares: its command line, configuration, checkpoints and logs."""
+"""Code shared by all models trained with this package: command line, configuration, checkpoints, logs."""

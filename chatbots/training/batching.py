@@ -1,4 +1,4 @@
-"""The order in which the batches of an epoch come."""
+"""The order of an epoch's batches."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Batch = TypeVar("Batch")
 
 
 class EpochBatches(ABC, Generic[Batch]):
-    """Batches of a fixed number of examples: shuffled anew for each epoch, or in order.
+    """Batches of a fixed number of examples: shuffled for each epoch, or in order.
 
     Attributes:
         size: examples of a batch, at least 1.
@@ -31,25 +31,25 @@ class EpochBatches(ABC, Generic[Batch]):
     @property
     @abstractmethod
     def examples(self) -> NDArray[np.int64]:
-        """The numbers of all examples, in order."""
+        """Numbers of all examples, in order."""
 
     @abstractmethod
     def of(self, numbers: NDArray[np.int64]) -> Batch:
-        """The batch of these examples."""
+        """Build the batch of these examples."""
 
     def epoch(self, number: int, *, skip: int = 0) -> Iterator[Batch]:
-        """The batches of one pass over all examples.
+        """Yield the batches of one pass over all examples.
 
         Args:
-            number: of the epoch; each has an order of its own.
-            skip: leave out this many of the first batches.
+            number: of the epoch; each has its own order.
+            skip: number of first batches to leave out.
         """
         order = np.random.default_rng((self.seed, number)).permutation(self.examples)
         for start in range(skip * self.size, len(order), self.size):
             yield self.of(order[start : start + self.size])
 
     def in_order(self) -> Iterator[Batch]:
-        """The batches of all examples in order: for measuring."""
+        """Yield the batches of all examples in order, for measuring."""
         examples = self.examples
         for start in range(0, len(examples), self.size):
             yield self.of(examples[start : start + self.size])

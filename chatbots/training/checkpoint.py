@@ -1,7 +1,7 @@
 """Weights on disk: safetensors and JSON, never pickles.
 
-A checkpoint is a folder: `model.safetensors`, `config.json`, what the model's words are, and for going on
-with training `training.safetensors` and `training.json`. It is written under another name and renamed when
+A checkpoint is a folder: `model.safetensors`, `config.json`, the vocabulary or tokenizer, and, to resume
+training, `training.safetensors` and `training.json`. It is written under another name and renamed when
 complete.
 """
 
@@ -30,7 +30,7 @@ Model = TypeVar("Model", bound=torch.nn.Module)
 WordConfig = TypeVar("WordConfig", bound="WordModelConfig")
 WordModel = TypeVar("WordModel", bound=torch.nn.Module)
 Training = tuple[Mapping[str, Tensor], Mapping[str, Any]]
-"""Tensors and plain values needed to go on with a run."""
+"""Tensors and plain values needed to resume a run."""
 VOCABULARY = "vocabulary.json"
 
 
@@ -49,14 +49,14 @@ def write_checkpoint(
     """Write a checkpoint so that it is complete or absent; an older one of that name stays until then.
 
     Args:
-        folder: the checkpoint to be.
+        folder: of the new checkpoint.
         config: shape of the model.
         weights: its parameters by name.
-        words: the file with its vocabulary or tokenizer, by its name.
-        training: tensors and plain values needed to go on.
+        words: file name and content of its vocabulary or tokenizer.
+        training: tensors and plain values needed to resume.
 
     Raises:
-        OSError: no space is left, for instance; nothing is left behind.
+        OSError: for instance, the disk is full; no partial files remain.
     """
     tensors = {"model.safetensors": weights}
     files = {"config.json": json.dumps(config.to_dict(), indent=1).encode(), **words}
@@ -74,18 +74,18 @@ def save_with_vocabulary(
     vocabulary: Vocabulary,
     training: Training | None = None,
 ) -> None:
-    """`write_checkpoint` of a model of words: its words are a vocabulary."""
+    """Call `write_checkpoint` for a word-level model, with its vocabulary."""
     words = {VOCABULARY: vocabulary.to_json()}
     write_checkpoint(folder, config=config, weights=weights, words=words, training=training)
 
 
 def for_use(make: Callable[[], Model], folder: Path, *, device: torch.device | None = None) -> Model:
-    """A model with the weights in that folder: in evaluation mode and float32, without gradients.
+    """Load a model with the weights of a folder: in evaluation mode and float32, without gradients.
 
     Args:
-        make: makes it, of any weights: it is called where tensors have no memory.
+        make: creates the model with any weights; called on the meta device, without memory.
         folder: a checkpoint.
-        device: where to put it; the CPU if not told.
+        device: of the model; default: the CPU.
 
     Raises:
         CheckpointError: the weights are missing, cannot be read, or do not fit the model.
@@ -102,12 +102,12 @@ def write_folder(
     """Write a folder so that it is complete or absent; an older one of that name stays until then.
 
     Args:
-        folder: the folder to be.
+        folder: the new folder.
         tensors: of each safetensors file, by its name.
-        files: contents of the others.
+        files: contents of the other files.
 
     Raises:
-        OSError: no space is left, for instance; nothing is left behind.
+        OSError: for instance, the disk is full; no partial files remain.
     """
     with complete_or_absent(folder) as unfinished:
         fill_folder(unfinished, tensors=tensors, files=files)
@@ -116,7 +116,7 @@ def write_folder(
 def fill_folder(
     folder: Path, *, tensors: Mapping[str, Mapping[str, Tensor]], files: Mapping[str, bytes]
 ) -> None:
-    """Write files into a folder; arguments as of `write_folder`."""
+    """Write files into a folder; arguments as for `write_folder`."""
     for name, values in tensors.items():
         save_file({key: value.contiguous() for key, value in values.items()}, folder / name)
     for name, content in files.items():
@@ -124,16 +124,16 @@ def fill_folder(
 
 
 def unfinished_of(folder: Path) -> Path:
-    """The name of a folder until it is complete."""
+    """Name of a folder until it is complete."""
     return folder.with_name(folder.name + ".part")
 
 
 @contextmanager
 def complete_or_absent(folder: Path) -> Iterator[Path]:
-    """A new folder to write into, which takes its name when all is written.
+    """Context of a new folder to write into, which gets its name when complete.
 
     Raises:
-        OSError: no space is left, for instance; nothing is left behind.
+        OSError: for instance, the disk is full; no partial files remain.
     """
     unfinished = unfinished_of(folder)
     shutil.rmtree(unfinished, ignore_errors=True)
@@ -150,10 +150,10 @@ def complete_or_absent(folder: Path) -> Iterator[Path]:
 
 
 def load_weights(model: torch.nn.Module, folder: Path, dtype: torch.dtype = torch.float32) -> None:
-    """Give a model, made without any, the weights in that folder, in this type.
+    """Load the weights of a folder, in this type, into a model created without any.
 
     Raises:
-        CheckpointError: they are missing, cannot be read, or do not fit the model.
+        CheckpointError: the weights are missing, cannot be read, or do not fit the model.
     """
     weights = {name: weight.to(dtype) for name, weight in read_weights(folder).items()}
     try:
@@ -163,15 +163,15 @@ def load_weights(model: torch.nn.Module, folder: Path, dtype: torch.dtype = torc
 
 
 def read_config_of(kind: type[Config], folder: Path, name: str) -> Config:
-    """The shape of the model in that folder.
+    """Read the shape of the model in a folder.
 
     Args:
         kind: of the configuration.
         folder: a checkpoint.
-        name: of such a model, for the error.
+        name: of the kind of model, for the error.
 
     Raises:
-        CheckpointError: there is none, or it is of another kind of model.
+        CheckpointError: there is no model, or it is of another kind.
     """
     path = folder / "config.json"
     if not path.exists():
@@ -184,12 +184,12 @@ def read_config_of(kind: type[Config], folder: Path, name: str) -> Config:
 
 @dataclass(frozen=True)
 class WordModelFiles(Generic[WordConfig, WordModel]):
-    """How the checkpoints of one kind of model of words are read.
+    """Reads the checkpoints of one kind of word-level model.
 
     Attributes:
         config_type: class of its configurations.
-        make_model: makes a model of a configuration, with any weights.
-        title: of such a model, for errors.
+        make_model: creates a model of a configuration, with any weights.
+        title: name of the kind of model, for errors.
     """
 
     config_type: type[WordConfig]
@@ -197,10 +197,10 @@ class WordModelFiles(Generic[WordConfig, WordModel]):
     title: str
 
     def read_config(self, folder: Path) -> WordConfig:
-        """The shape of the model in that folder.
+        """Read the shape of the model in that folder.
 
         Raises:
-            CheckpointError: there is none, or its configuration cannot be read.
+            CheckpointError: there is no model, or its configuration cannot be read.
         """
         return read_config_of(self.config_type, folder, self.title)
 
@@ -208,8 +208,8 @@ class WordModelFiles(Generic[WordConfig, WordModel]):
         """Read a model for use: in evaluation mode and float32, with its vocabulary.
 
         Args:
-            folder: what `save_with_vocabulary` wrote.
-            device: where to put it; the CPU if not told.
+            folder: written by `save_with_vocabulary`.
+            device: of the model; default: the CPU.
 
         Raises:
             CheckpointError: files are missing, or configuration, weights and vocabulary do not fit together.
@@ -220,7 +220,7 @@ class WordModelFiles(Generic[WordConfig, WordModel]):
 
 
 def read_vocabulary(folder: Path, size: int) -> Vocabulary:
-    """The vocabulary in that folder, checked against the number of words in its configuration."""
+    """Read the vocabulary in that folder, checked against the number of words in its configuration."""
     try:
         vocabulary = Vocabulary.from_json((folder / VOCABULARY).read_bytes())
     except (OSError, ValueError) as error:
@@ -234,7 +234,7 @@ def read_vocabulary(folder: Path, size: int) -> Vocabulary:
 
 
 def read_weights(folder: Path, name: str = "model.safetensors") -> dict[str, Tensor]:
-    """The tensors of one of a checkpoint's files, on the CPU."""
+    """Read the tensors of one of a checkpoint's files, to the CPU."""
     try:
         return load_file(folder / name)
     except (OSError, SafetensorError) as error:
@@ -242,7 +242,7 @@ def read_weights(folder: Path, name: str = "model.safetensors") -> dict[str, Ten
 
 
 def read_training(folder: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """The tensors and plain values that training goes on with.
+    """Read the tensors and plain values needed to resume training.
 
     Raises:
         CheckpointError: the checkpoint was published for use only.
@@ -252,7 +252,7 @@ def read_training(folder: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
 
 
 def read_progress(folder: Path) -> dict[str, Any]:
-    """The plain values that training goes on with.
+    """Read the plain values needed to resume training.
 
     Raises:
         CheckpointError: the checkpoint was published for use only.
@@ -267,7 +267,7 @@ def read_progress(folder: Path) -> dict[str, Any]:
 
 
 def latest_checkpoint(run: Path) -> Path | None:
-    """The complete checkpoint of the highest step in a run's folder, if there is one."""
+    """Find the complete checkpoint of the highest step in a run's folder, if there is one."""
     return max(
         (path for path in run.glob("step-*") if path.suffix != ".part"), default=None, key=lambda p: p.name
     )

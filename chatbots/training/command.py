@@ -1,6 +1,6 @@
 """The command line of a package with trained models: `python -m chatbots meena …` and its like.
 
-A package declares its commands as a sequence of `Command`; what they have in common stands here.
+A package declares its commands as a sequence of `Command`; their common parts are here.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Command:
         name: as typed.
         summary: its line in the list of commands.
         add_options: declares its options.
-        run: carries it out, and prints what it found.
+        run: executes it, and prints its result.
     """
 
     name: str
@@ -46,12 +46,12 @@ def run_command(
     Args:
         package: its name, as typed.
         description: shown by --help.
-        commands: all that the package has.
-        arguments: what follows the package's name.
+        commands: all commands of the package.
+        arguments: after the package's name.
 
     Returns:
         The exit status: 0, 2 after one line of error on the standard error stream, or 130 if interrupted or
-        if nobody reads the output any more.
+        if the reader of the output is gone.
     """
     parser = argparse.ArgumentParser(prog=f"python -m chatbots {package}", description=description)
     parsers = parser.add_subparsers(required=True, metavar="COMMAND")
@@ -73,7 +73,7 @@ def run_command(
 
 
 def preset_option(presets: Iterable[str], default: str) -> Callable[[argparse.ArgumentParser], None]:
-    """The option of `describe`: which preset."""
+    """Declare the option of `describe` for the preset."""
 
     def add(parser: argparse.ArgumentParser) -> None:
         parser.add_argument("--preset", choices=presets, default=default)
@@ -89,7 +89,7 @@ def add_export_options(parser: argparse.ArgumentParser) -> None:
 
 
 def weights_to_export(options: argparse.Namespace) -> dict[str, torch.Tensor]:
-    """The weights of the checkpoint, in the precision that the options name."""
+    """Load the checkpoint's weights in the precision that the options name."""
     import torch
 
     from chatbots.training.checkpoint import read_weights
@@ -99,13 +99,13 @@ def weights_to_export(options: argparse.Namespace) -> dict[str, torch.Tensor]:
 
 
 def settings_from(options: argparse.Namespace, kind: type[Settings], **changed: Any) -> Settings:
-    """Settings whose fields are options of the same names, but for those in `changed`."""
+    """Create settings from options of the same names, except for fields in `changed`."""
     names = {field.name for field in fields(kind)} - changed.keys()  # type: ignore[arg-type]
     return kind(**{name: getattr(options, name) for name in names}, **changed)
 
 
 def provided_options(options: argparse.Namespace, *names: str) -> dict[str, Any]:
-    """Those of these options that were given, by name."""
+    """Return those of these options that have a value, by name."""
     return {name: value for name in names if (value := getattr(options, name)) is not None}
 
 
@@ -114,7 +114,7 @@ def print_preset(name: str, parts: Mapping[str, int], config: ModelConfig, **mor
 
     Args:
         name: of the configuration.
-        parts: how many parameters each part has; "total" is that of all.
+        parts: number of parameters by part, with "total".
         config: the configuration.
         **more: printed before the configuration.
     """
@@ -124,7 +124,7 @@ def print_preset(name: str, parts: Mapping[str, int], config: ModelConfig, **mor
 
 
 def _model_errors() -> tuple[type[Exception], ...]:
-    """Errors of models; without PyTorch none of them can have been raised."""
+    """Errors of models; without PyTorch none can be raised."""
     if "torch" not in sys.modules:
         return ()
     from chatbots.training.checkpoint import CheckpointError

@@ -1,8 +1,8 @@
-"""From a state to words: beam search, or word by word.
+"""Decoding of word-level models: beam search, or sampling word by word.
 
 Padding, the unknown word and the start are never written, and no reply is empty. A model is a function of one
 step: from the last words and a state to scores of the next words and the next state. A state is a tensor with
-a row for each reply that is followed, so that rows can be chosen.
+a row for each open reply, so that rows can be selected.
 
 Shapes: n contexts, b width of the beam, v vocabulary.
 """
@@ -23,10 +23,10 @@ Step = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
 
 
 class DecodedReply(NamedTuple):
-    """One reply that was found.
+    """One decoded reply.
 
     Attributes:
-        words: their numbers, the end included if it was reached.
+        words: numbers of its words, the end included if it was reached.
         log_likelihood: in nats.
     """
 
@@ -35,12 +35,12 @@ class DecodedReply(NamedTuple):
 
     @property
     def per_word(self) -> float:
-        """The mean over words."""
+        """Mean log-likelihood of a word."""
         return self.log_likelihood / len(self.words)
 
 
 def log_probabilities(step: Step, words: Tensor, state: Tensor, position: int) -> tuple[Tensor, Tensor]:
-    """Of every next word that may be written, (n, v), and the next state."""
+    """Log-probabilities of every next word that may be written, (n, v), and the next state."""
     scores, state = step(words, state)
     found = scores.log_softmax(dim=-1)
     found[:, [*NEVER_WRITTEN, END] if position == 0 else list(NEVER_WRITTEN)] = -torch.inf
@@ -48,9 +48,9 @@ def log_probabilities(step: Step, words: Tensor, state: Tensor, position: int) -
 
 
 def beam_search(step: Step, first: Tensor, width: int, length: int) -> list[list[DecodedReply]]:
-    """The likeliest replies that a beam finds, for each first state, by log-likelihood per word, best first.
+    """Find the likeliest replies for each first state, by log-likelihood per word, best first.
 
-    A reply that ends leaves the beam, and the beam shrinks with it; those open at the longest length count as
+    A finished reply leaves the beam, which shrinks with it; replies still open at the longest length count as
     they are.
 
     Args:
@@ -93,7 +93,7 @@ def beam_search(step: Step, first: Tensor, width: int, length: int) -> list[list
 def _grown(
     beam: Sequence[DecodedReply], values: Sequence[float], places: Sequence[int], vocabulary: int, room: int
 ) -> list[tuple[DecodedReply, int]]:
-    """The likeliest continuations of a beam by one word, as many as fit, and what each continues."""
+    """The likeliest continuations of a beam by one word that fit, each with its origin."""
     grown = []
     for value, place in list(zip(values, places, strict=True))[:room]:
         source, word = divmod(place, vocabulary)
@@ -111,16 +111,16 @@ def sample(
     temperature: float,
     top_p: float = 1.0,
 ) -> list[DecodedReply]:
-    """One reply for each first state, word by word from softmax(scores / temperature).
+    """Sample a reply for each first state, word by word from softmax(scores / temperature).
 
     Args:
         step: of the model.
         first: states before the first word, (n, …).
-        randoms: one for each; a reply depends on its own alone.
+        randoms: one generator for each; a reply depends only on its own.
         length: most words, the end included.
         temperature: above 0.
-        top_p: of the probability, what the likeliest words hold that are drawn from (Holtzman et al. 2020,
-            arXiv:1904.09751); 1 for all words.
+        top_p: probability of the likeliest words to draw from (Holtzman et al. 2020, arXiv:1904.09751); 1 for
+            all words.
     """
     device = first.device
     uniforms = torch.from_numpy(np.stack([random.random(length) for random in randoms])).to(device)
@@ -148,7 +148,7 @@ def sample(
 
 
 def nucleus(probabilities: Tensor, top_p: float) -> Tensor:
-    """The probabilities of the fewest likeliest words that hold `top_p` together; 0 of all others.
+    """Keep the probabilities of the fewest likeliest words that reach `top_p` together; 0 for the others.
 
     Args:
         probabilities: (n, v), rows sum to 1.

@@ -1,8 +1,6 @@
-"""Files that appear whole or not at all.
+"""Files of training: written completely or not at all, arrays of corpora, and logs of steps.
 
-The files of a corpus of words that all models of words share: arrays, and the vocabulary.
-
-What a run notes of its steps: CSV files that a resumed run continues as if it had not stopped.
+A log is a CSV file that a resumed run continues as if it had not stopped.
 """
 
 from __future__ import annotations
@@ -37,22 +35,22 @@ SPLITS = ("train", "validation", "test")
 
 
 class CorpusError(ValueError):
-    """The input cannot become a corpus, or a file is none; the message says why and what to do."""
+    """The input cannot become a corpus, or a file is not part of one; the message says why and what to do."""
 
     @classmethod
     def unreadable(cls, path: Path, error: Exception, package: str) -> CorpusError:
-        """The error for a file of a corpus that is missing or holds something else.
+        """Create the error for a corpus file that is missing or holds something else.
 
         Args:
             path: of the file.
-            error: why it cannot be read.
-            package: whose command builds it.
+            error: raised by reading it.
+            package: with the command that builds it.
         """
         return cls(f"{path} cannot be read ({error}). Build it with 'python -m chatbots {package} corpus'.")
 
 
 def save_arrays(path: Path, **arrays: Any) -> None:
-    """Write arrays to a file, whole or not at all."""
+    """Write arrays to a file, completely or not at all."""
     content = io.BytesIO()
     np.savez(content, **arrays)
     write_atomically(path, content.getvalue())
@@ -64,7 +62,7 @@ def load_arrays(path: Path, names: Sequence[str], package: str) -> dict[str, Any
     Args:
         path: of the file.
         names: of the arrays.
-        package: whose command builds the file, for the error.
+        package: with the command that builds the file, for the error.
 
     Raises:
         CorpusError: the file is missing, or holds something else.
@@ -82,10 +80,10 @@ def save_vocabulary(corpus: Path, vocabulary: Vocabulary) -> None:
 
 
 def load_corpus_vocabulary(corpus: Path, package: str) -> Vocabulary:
-    """The vocabulary of a corpus.
+    """Load the vocabulary of a corpus.
 
     Raises:
-        CorpusError: it is not there.
+        CorpusError: the file is missing.
     """
     path = corpus / "vocabulary.json"
     try:
@@ -95,7 +93,7 @@ def load_corpus_vocabulary(corpus: Path, package: str) -> Vocabulary:
 
 
 def append_row(path: Path, values: Mapping[str, float]) -> None:
-    """Add a row to a log, which gets a header of these names with its first one."""
+    """Add a row to a log; the first row adds a header of these names."""
     path.parent.mkdir(parents=True, exist_ok=True)
     is_new = not path.exists()
     with path.open("a", newline="") as file:
@@ -106,7 +104,7 @@ def append_row(path: Path, values: Mapping[str, float]) -> None:
 
 
 def forget_later(path: Path, step: int) -> None:
-    """Take the rows after a step from a log, and a row that was cut off: they are made again."""
+    """Remove a log's rows after a step, and an incomplete row: the run writes them again."""
     if path.exists():
         header, *rows = path.read_text().splitlines(keepends=True) or [""]
         kept = [row for row in rows if row.endswith("\n") and int(row.partition(",")[0]) <= step]

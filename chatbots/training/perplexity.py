@@ -17,12 +17,12 @@ def perplexity_of(nats: float, count: int, *, unit: str, if_none: str) -> float:
 
     Args:
         nats: negative log-likelihood of all words or tokens.
-        count: how many there are.
+        count: their number.
         unit: "word" or "token", for the error.
-        if_none: the error if there are none.
+        if_none: text of the error without any.
 
     Raises:
-        ValueError: there is nothing to measure, or the model gives no likelihoods.
+        ValueError: there is nothing to measure, or the likelihoods are not finite.
     """
     if not count:
         raise ValueError(if_none)
@@ -36,7 +36,7 @@ def perplexity_of(nats: float, count: int, *, unit: str, if_none: str) -> float:
 
 @contextmanager
 def evaluating(model: nn.Module) -> Iterator[None]:
-    """Evaluation mode, in which nothing is dropped; afterwards the model is in the mode that it was in."""
+    """Context of evaluation mode, without dropout; restores the model's former mode."""
     was_training = model.training
     model.eval()
     try:

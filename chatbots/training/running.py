@@ -1,8 +1,6 @@
-"""What a run of training needs beside its model: where it stood, and whether its numbers are still any.
+"""Helpers of training runs: devices, learning rates, checks for finite numbers, state and checkpoints.
 
-Where a model computes.
-
-How a learning rate runs. Steps are counted from 0.
+Steps are counted from 0.
 """
 
 from __future__ import annotations
@@ -24,11 +22,11 @@ from chatbots.training.settings import ModelConfig
 
 
 class DeviceError(ChatbotError, ValueError):
-    """A device that this machine, or its PyTorch, does not have; the message says what to use."""
+    """A device that this machine or its PyTorch lacks; the message says what to use."""
 
 
 def pick_device(name: str) -> torch.device:
-    """The device of that name for training; of several GPUs, this process's own.
+    """Return the device of that name for training; with several GPUs, this process's own.
 
     Raises:
         DeviceError: this machine or this PyTorch does not have it.
@@ -38,7 +36,7 @@ def pick_device(name: str) -> torch.device:
         if device.type == "cuda":
             index = int(os.environ.get("LOCAL_RANK", "0")) if device.index is None else device.index
             device = torch.device("cuda", index)
-            torch.cuda.set_device(device)  # first of all, or every process takes memory of the first GPU
+            torch.cuda.set_device(device)  # must come first, or every process takes memory of the first GPU
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError) as error:
         raise _refused(name, error, "Use cpu, cuda or cuda:1.") from None
@@ -46,7 +44,7 @@ def pick_device(name: str) -> torch.device:
 
 
 def device_of_bot(name: str) -> torch.device:
-    """The device of that name for a bot that is being loaded.
+    """Return the device of that name for a bot that is being loaded.
 
     Raises:
         DeviceError: this machine or this PyTorch does not have it.
@@ -67,12 +65,12 @@ Schedule = Callable[[int], float]
 
 
 def cosine(peak: float, warmup: int, steps: int) -> Schedule:
-    """Up in a line, then down along a cosine to 0 (Loshchilov & Hutter 2017, arXiv:1608.03983, one period).
+    """Schedule that rises linearly, then falls to 0 along a cosine (arXiv:1608.03983, one period).
 
     Args:
         peak: the largest rate, above 0.
-        warmup: steps until then, from 0.
-        steps: at which it is 0, and stays so.
+        warmup: steps until the peak, from 0.
+        steps: after which the rate stays 0.
     """
 
     def rate(step: int) -> float:
@@ -85,7 +83,7 @@ def cosine(peak: float, warmup: int, steps: int) -> Schedule:
 
 
 class TrainingDivergedError(Exception):
-    """Loss, gradient or weights are no numbers any more; says at which step, and which checkpoint is good."""
+    """Loss, gradient or weights are not finite; names the step and the last good checkpoint."""
 
 
 def set_rate(optimizer: Optimizer, rate: float) -> None:
@@ -95,7 +93,7 @@ def set_rate(optimizer: Optimizer, rate: float) -> None:
 
 
 def refuse_other_config(checkpoint: Path, before: ModelConfig, now: ModelConfig) -> None:
-    """Refuse to go on with a run of another model.
+    """Refuse to resume a run of another model.
 
     Raises:
         CheckpointError: the configurations differ.
@@ -107,13 +105,13 @@ def refuse_other_config(checkpoint: Path, before: ModelConfig, now: ModelConfig)
 def refuse_other_settings(
     checkpoint: Path, before: Mapping[str, Any], now: Mapping[str, Any], fixed: Iterable[str]
 ) -> None:
-    """Refuse to go on with a run under other settings.
+    """Refuse to resume a run under other settings.
 
     Args:
-        checkpoint: that training goes on from.
+        checkpoint: to resume from.
         before: settings of the run.
-        now: settings to go on with.
-        fixed: names of those that must be the same.
+        now: settings to resume with.
+        fixed: names of settings that must be the same.
 
     Raises:
         CheckpointError: names each setting that differs, with both values.
@@ -124,7 +122,7 @@ def refuse_other_settings(
 
 
 def check_finite(run: Path, what: str, value: float, step: int) -> None:
-    """Stop a run whose loss or gradient is infinite or no number.
+    """Stop a run whose loss or gradient is not finite.
 
     Raises:
         TrainingDivergedError: names the step and the last good checkpoint.
@@ -139,7 +137,7 @@ def check_finite(run: Path, what: str, value: float, step: int) -> None:
 def state_of_training(
     parameters: Mapping[str, nn.Parameter], optimizer: Optimizer, device: torch.device
 ) -> dict[str, Tensor]:
-    """The optimiser's tensors and the states of the random generators, of a run in one process."""
+    """Collect the state of the optimiser and of the random generators, of a run in one process."""
     tensors = {
         f"{name}|{key}": value.detach().cpu()
         for name, parameter in parameters.items()
@@ -157,7 +155,7 @@ def restore_training(
     optimizer: Optimizer,
     device: torch.device,
 ) -> None:
-    """Give optimiser and random generators what `state_of_training` found."""
+    """Restore optimiser and random generators from `state_of_training`."""
     for name, state in tensors.items():
         owner, _, key = name.partition("|")
         if owner in parameters:

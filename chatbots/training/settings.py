@@ -1,4 +1,4 @@
-"""What configurations of models and settings of training have in common."""
+"""Common parts of models' configurations and training settings."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 Preset = TypeVar("Preset")
 LARGEST = 2**62
-"""Most of any whole number among settings."""
+"""Largest whole number among settings."""
 
 
 def check_range(name: str, value: float, *, least: float, most: float = math.inf) -> None:
-    """Refuse a setting below `least` or above `most`, or that is infinite or no number.
+    """Refuse a setting below `least`, above `most`, or not finite.
 
     Raises:
         ValueError: names the setting, its value and its range.
@@ -24,7 +24,7 @@ def check_range(name: str, value: float, *, least: float, most: float = math.inf
 
 
 def check_rate(learning_rate: float) -> None:
-    """Refuse a learning rate that is not above 0, or is infinite or no number.
+    """Refuse a learning rate that is not above 0 and finite.
 
     Raises:
         ValueError: names the rate.
@@ -49,7 +49,7 @@ def check_least(settings: object, least: Mapping[str, float]) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class ModelConfig:
-    """The shape of a model, which its checkpoints keep as JSON."""
+    """The shape of a model; its checkpoints store it as JSON."""
 
     def to_dict(self) -> dict[str, Any]:
         """The fields as plain values, for JSON; `from_dict` reads them back."""
@@ -57,10 +57,10 @@ class ModelConfig:
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Self:
-        """Read what `to_dict` wrote.
+        """Create from the result of `to_dict`.
 
         Raises:
-            ValueError: a key that is no field (a checkpoint of another version), or a value out of range.
+            ValueError: an unknown key (a checkpoint of another version), or a value out of range.
         """
         unknown = values.keys() - {field.name for field in fields(cls)}
         if unknown:
@@ -72,17 +72,17 @@ class ModelConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class WordModelConfig(ModelConfig):
-    """The shape of a model of words, whose configuration has the field `vocabulary_size`."""
+    """The shape of a word-level model, whose configuration has the field `vocabulary_size`."""
 
     if TYPE_CHECKING:
-        # Declared as a field, it would come before all others in the files of every model.
+        # As a field it would come first in the files of every model.
         @property
         def vocabulary_size(self) -> int:
             """Words, the special ones included."""
 
 
 def named(presets: Mapping[str, Preset], name: str) -> Preset:
-    """The preset of that name.
+    """Return the preset of that name.
 
     Raises:
         ValueError: no such preset; the message lists them.

@@ -1,7 +1,7 @@
-"""Words to numbers and back.
+"""Vocabularies: words to numbers and back.
 
-As in the paper, a vocabulary is the most frequent words of a corpus, and all others are one unknown word.
-Case is folded; a word keeps its apostrophe, as in "don't"; punctuation marks are words.
+As in the paper, a vocabulary is the most frequent words of a corpus; all others are one unknown word. Case is
+folded; a word keeps its apostrophe, as in "don't"; punctuation marks are words.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ _FIRST_PERSON = re.compile(r"\bi\b")
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a text, in lower case; marks that nobody sees are none."""
+    """Split a text into lower-case words; invisible characters are dropped."""
     return [word for word in _WORD.findall(text.lower().replace("\u2019", "'")) if word.isprintable()]
 
 
 def text_of(words: Iterable[str]) -> str:
-    """A text from its words: blanks as in English, capitals where a sentence begins and for "I"."""
+    """Join words to a text: English spacing, capitals for "I" and the beginnings of sentences."""
     text = _OPENING.sub("", _CLOSING.sub("", " ".join(words)))
     text = _FIRST_PERSON.sub("I", text)
     return _BEGINNING.sub(lambda found: found[0].upper(), text)
@@ -62,12 +62,12 @@ class Vocabulary:
     def of(
         cls, texts: Iterable[str], *, most: int = 20_000, least_occurrences: int = LEAST_OCCURRENCES
     ) -> Vocabulary:
-        """The most frequent words of some texts.
+        """Create the vocabulary of the most frequent words of some texts.
 
         Args:
             texts: any number.
-            most: words, the four special ones included.
-            least_occurrences: of a word that is known.
+            most: largest number of words, the four special ones included.
+            least_occurrences: least number of occurrences of a word in the vocabulary.
 
         Raises:
             VocabularyError: no word is frequent enough.
@@ -83,7 +83,7 @@ class Vocabulary:
 
     @classmethod
     def from_json(cls, content: bytes) -> Vocabulary:
-        """Read what `to_json` wrote.
+        """Create from the result of `to_json`.
 
         Raises:
             VocabularyError: the content is something else.
@@ -101,18 +101,18 @@ class Vocabulary:
         return json.dumps(self.words[len(SPECIAL) :], ensure_ascii=False, indent=0).encode()
 
     def __len__(self) -> int:
-        """Words, the special ones included."""
+        """Number of words, the special ones included."""
         return len(self.words)
 
     def encode(self, text: str, *, length: int) -> list[int]:
-        """The words of an utterance and its end.
+        """Numbers of the words of an utterance, and its end.
 
         Args:
             text: the utterance; may be empty.
-            length: most words, the end included; what is cut off takes the end with it.
+            length: most words, the end included; a cut utterance has no end.
         """
         return [*(self._number.get(word, UNKNOWN) for word in words_of(text)), END][:length]
 
     def decode(self, numbers: Iterable[int]) -> str:
-        """The text of words; special ones are left out."""
+        """Text of the words; special ones are left out."""
         return text_of(self.words[number] for number in numbers if number >= len(SPECIAL))

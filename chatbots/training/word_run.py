@@ -1,4 +1,4 @@
-"""A training run of a model of words on one device: what hierarchical and Topical-Chat models share."""
+"""A training run of a word-level model on one device, shared by hierarchical and Topical-Chat models."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ LOGS = ("train.csv", "validation.csv")
 
 
 class RunSettings(Protocol):
-    """What every run asks of its settings.
+    """The settings that every run needs.
 
     Attributes:
-        clip: most norm of the gradient; 0 for none.
-        seed: of weights, order, draws and what is dropped.
+        clip: largest norm of the gradient; 0 for none.
+        seed: of weights, order, draws and dropout.
         keep: newest checkpoints kept; 0 keeps all.
     """
 
@@ -59,20 +59,20 @@ class RunSettings(Protocol):
 
 
 class WordRun(ABC, Generic[WordConfig, WordModel]):
-    """One run, new or resumed. Subclasses hold the batches, and must have them before this is initialised.
+    """One run, new or resumed. Subclasses must set their batches before calling `__init__`.
 
     Args:
-        run: folder of its logs and checkpoints; training goes on from the latest of them.
-        files: how its checkpoints are read.
+        run: folder of its logs and checkpoints; training continues from the latest one.
+        files: reader of its checkpoints.
         config: shape of the model.
         vocabulary: of the corpus.
-        settings: how to train.
-        device: where to compute.
-        make_optimizer: makes the optimiser of the model's parameters.
+        settings: of training.
+        device: to compute on.
+        make_optimizer: creates the optimiser of the model's parameters.
 
     Attributes:
-        step: steps that are done.
-        is_resumed: whether the run goes on from a checkpoint.
+        step: number of finished steps.
+        is_resumed: True if the run continues from a checkpoint.
 
     Raises:
         CheckpointError: the run was begun with another configuration, vocabulary, data or settings.
@@ -108,25 +108,25 @@ class WordRun(ABC, Generic[WordConfig, WordModel]):
 
     @abstractmethod
     def progress(self) -> dict[str, Any]:
-        """How far the run is in its data, as JSON; `restore_progress` reads it back."""
+        """The run's position in its data, as JSON; `restore_progress` reads it back."""
 
     @abstractmethod
     def restore_progress(self, stored: Mapping[str, Any]) -> None:
-        """Continue where `progress` was called."""
+        """Continue from the position that `progress` returned."""
 
     @abstractmethod
     def conditions(self) -> dict[str, Any]:
-        """All that the run depends on beside configuration and vocabulary: its settings, and its data."""
+        """Everything the run depends on besides configuration and vocabulary: its settings and its data."""
 
     @abstractmethod
     def fixed_conditions(self) -> Iterable[str]:
-        """The names of those conditions that must be the same when the run is resumed."""
+        """Names of the conditions that must not change when the run is resumed."""
 
     def descend(self, loss: Tensor, rate: float) -> None:
-        """One step of the optimiser.
+        """Take one step of the optimiser.
 
         Raises:
-            TrainingDivergedError: the loss or its gradient is no number; nothing was changed.
+            TrainingDivergedError: the loss or its gradient is not finite; nothing was changed.
         """
         check_finite(self.run, "loss", float(loss.detach()), self.step + 1)
         self.optimizer.zero_grad(set_to_none=True)
@@ -142,7 +142,7 @@ class WordRun(ABC, Generic[WordConfig, WordModel]):
         append_row(self.run / name, {"step": self.step, **values})
 
     def save(self) -> None:
-        """Write a checkpoint from which training goes on as if it had not stopped."""
+        """Write a checkpoint from which training continues as if it had not stopped."""
         plain = {"step": self.step, **self.progress(), "settings": self.conditions()}
         state = state_of_training(dict(self.model.named_parameters()), self.optimizer, self.device)
         self.save_model(f"step-{self.step:07d}", (state, plain))

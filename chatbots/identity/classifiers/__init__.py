@@ -1,4 +1,4 @@
-"""Classifiers of the question, by kind; each in a file of its own."""
+"""Classifiers of the identity question, by kind, one file each."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,14 +14,14 @@ KINDS: Mapping[str, type[TrainableClassifier]] = {
 }
 
 SHIPPED = Path(__file__).parents[1] / "pretrained"
-"""The folder of the classifier of this repository."""
+"""The folder of this repository's classifier."""
 
 
 def load_classifier(folder: Path = SHIPPED) -> TrainableClassifier:
-    """The classifier of a folder, whatever its kind.
+    """Load the classifier of a folder, of any kind.
 
     Raises:
-        ClassifierError: there is none, or its files cannot be used.
+        ClassifierError: the folder holds none, or its files cannot be used.
     """
     description = read_description(folder)
     if description["kind"] not in KINDS:
@@ -36,6 +36,6 @@ def load_classifier(folder: Path = SHIPPED) -> TrainableClassifier:
 
 
 def noted_threshold(folder: Path = SHIPPED) -> float | None:
-    """The probability of the positive label from which the classifier of a folder is right nearly always."""
+    """Positive probability from which a folder's classifier is nearly always right; None if not stored."""
     threshold: Any = read_description(folder).get("threshold")
     return float(threshold) if isinstance(threshold, int | float) else None

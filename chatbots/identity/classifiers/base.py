@@ -1,4 +1,4 @@
-"""What every classifier of the question is: texts in, probabilities of the three labels out."""
+"""The interface of classifiers: texts in, probabilities of the three labels out."""
 
 import json
 from abc import ABC, abstractmethod
@@ -21,7 +21,7 @@ class ClassifierError(ChatbotError, ValueError):
 
 
 class IntentClassifier(Protocol):
-    """Anything with this method will do where texts are to be classified."""
+    """The protocol of classifiers; any class with this method can be used."""
 
     def probabilities(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """(n, 3): of each text, the probabilities of `LABELS`; each row sums to 1."""
@@ -29,23 +29,23 @@ class IntentClassifier(Protocol):
 
 
 class TrainableClassifier(ABC):
-    """A classifier that is trained from labelled texts and kept in a folder, without pickles."""
+    """A classifier trained from labelled texts and stored in a folder, without pickles."""
 
     kind: ClassVar[str]
-    """What it is called on the command line and in its folder."""
+    """Its name on the command line and in its folder."""
 
     @classmethod
     @abstractmethod
     def trained(
         cls, texts: Sequence[str], labels: Sequence[Label], *, seed: int = 0, **settings: Any
     ) -> Self:
-        """Train one.
+        """Train a classifier.
 
         Args:
             texts: at least one.
             labels: one for each text.
             seed: makes training repeatable.
-            settings: the kind's own.
+            settings: specific to the kind.
 
         Raises:
             ClassifierError: the texts or the settings cannot be used.
@@ -57,12 +57,12 @@ class TrainableClassifier(ABC):
 
     @abstractmethod
     def _save(self, folder: Path) -> Mapping[str, Any]:
-        """Write what was learned into the folder; what is returned comes back to `_load`."""
+        """Write the learnt values into the folder; `_load` gets the returned description."""
 
     @classmethod
     @abstractmethod
     def _load(cls, folder: Path, settings: Mapping[str, Any]) -> Self:
-        """The inverse of `_save`."""
+        """Load what `_save` wrote."""
 
     def save(self, folder: Path, **notes: Any) -> None:
         """Write the classifier into a folder, with notes such as the guard's `threshold`."""
@@ -72,10 +72,10 @@ class TrainableClassifier(ABC):
 
 
 def read_description(folder: Path) -> dict[str, Any]:
-    """What a folder says of its classifier.
+    """Read the description of a folder's classifier.
 
     Raises:
-        ClassifierError: there is none, or it cannot be read.
+        ClassifierError: the description is missing, or cannot be read.
     """
     path = folder / DESCRIPTION
     try:
@@ -90,7 +90,7 @@ def read_description(folder: Path) -> dict[str, Any]:
 
 
 def checked(probabilities: object, texts: int) -> NDArray[np.float64]:
-    """The probabilities that a classifier returned, once they are known to be some.
+    """Return a classifier's probabilities if they are valid.
 
     Raises:
         ClassifierError: wrong shape, a number outside [0, 1], or a row that does not sum to one.
@@ -112,5 +112,5 @@ def checked(probabilities: object, texts: int) -> NDArray[np.float64]:
 
 
 def numbers_of(labels: Sequence[Label]) -> NDArray[np.int64]:
-    """(n,) the columns of labels."""
+    """(n,) columns of the labels."""
     return np.array([LABELS.index(label) for label in labels], dtype=np.int64)

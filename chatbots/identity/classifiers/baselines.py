@@ -1,9 +1,4 @@
-"""Guessing: what any classifier must beat.
-
-The label of the nearest training texts.
-
-The grammar as a classifier.
-"""
+"""Baselines: guessing, the nearest training texts, and the grammar as a classifier."""
 
 import hashlib
 import json
@@ -36,7 +31,7 @@ class Guess(TrainableClassifier):
         return cls([sum(each is label for each in labels) / len(labels) for label in LABELS], seed)
 
     def probabilities(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        """1 for the label drawn, 0 for the others; a text has the same one in any company."""
+        """1 for the drawn label, 0 for the others; independent of the other texts."""
         ends = np.cumsum(self.shares)
         drawn = np.array([self._uniform(text) for text in texts])
         columns = np.minimum(np.searchsorted(ends, drawn, side="right"), len(LABELS) - 1)
@@ -63,7 +58,7 @@ _ROWS_AT_ONCE = 512
 class Nearest(TrainableClassifier):
     """The labels of the two nearest training texts, weighted by 1 / distance; Euclidean on l2 TF-IDF.
 
-    Its folder holds the training texts themselves: one trained on others' texts is theirs as well.
+    Its folder holds the training texts, so their owners' rights apply to it.
     """
 
     kind = "nearest"
@@ -77,11 +72,11 @@ class Nearest(TrainableClassifier):
     def trained(
         cls, texts: Sequence[str], labels: Sequence[Label], *, seed: int = 0, **settings: Any
     ) -> Self:
-        """Keep them."""
+        """Store the texts."""
         return cls(texts, numbers_of(labels))
 
     def probabilities(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        """Shares of the neighbours' weights; a text at distance 0 of training texts has their labels."""
+        """Shares of the neighbours' weights; a text equal to training texts has their labels."""
         found = np.zeros((len(texts), len(LABELS)))
         for start in range(0, len(texts), _ROWS_AT_ONCE):
             some = slice(start, start + _ROWS_AT_ONCE)
@@ -118,10 +113,11 @@ MOST_SENTENCES = 5
 
 
 class ByGrammar(TrainableClassifier):
-    """Says the label whose part of the grammar derives a text, for certain; needs no training.
+    """Classifies by the part of the grammar that derives a text, with certainty; needs no training.
 
-    In this order: the whole text is positive, negative or ambiguous; its last sentence, what follows its last
-    full stop or comma, or one of the questions among its two to five sentences is positive; else negative.
+    Checked in this order: the whole text is positive, negative or ambiguous; its last sentence, the part
+    after its last full stop or comma, or one of the questions among its two to five sentences is positive;
+    else negative.
     """
 
     kind = "grammar"
@@ -133,17 +129,17 @@ class ByGrammar(TrainableClassifier):
     def trained(
         cls, texts: Sequence[str], labels: Sequence[Label], *, seed: int = 0, **settings: Any
     ) -> Self:
-        """The grammar that ships."""
+        """Return the shipped grammar."""
         return cls()
 
     def probabilities(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        """1 for the label said, 0 for the others."""
+        """1 for the label of the text, 0 for the others."""
         columns = [LABELS.index(self.label(text)) for text in texts]
         rows: NDArray[np.float64] = np.eye(len(LABELS))[columns]
         return rows
 
     def label(self, text: str) -> Label:
-        """The label of one text."""
+        """Label one text."""
         found = self._recogniser.categories(text)
         for label in (Label.POSITIVE, Label.NEGATIVE, Label.AMBIGUOUS):
             if label in found:
@@ -160,7 +156,7 @@ class ByGrammar(TrainableClassifier):
 
 
 def _parts(text: str) -> Iterator[str]:
-    """What of a text may be the question although the whole is not."""
+    """Yield the parts of a text that may be the question although the whole text is not."""
     sentences = list(last_sentences(text))
     if sentences:
         yield sentences[-1]

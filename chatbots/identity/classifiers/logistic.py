@@ -1,8 +1,6 @@
 """Multinomial logistic regression with an l2 penalty, by L-BFGS.
 
-Logistic regression on bags of words.
-
-Logistic regression on hashed n-grams of words and letters: in the place of fastText.
+Used on bags of words, and on hashed n-grams of words and letters in place of fastText.
 """
 
 import json
@@ -24,26 +22,28 @@ from chatbots.identity.labels import LABELS, Label
 def fit(
     rows: csr_matrix, labels: NDArray[np.int64], classes: int, *, strength: float = 1.0
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Weights that minimise strength * sum of the losses -ln p(label | row) + half the squared weights.
+    """Minimise strength * sum of the losses -ln p(label | row) + half the squared weights.
 
-    The same problem as scikit-learn's LogisticRegression(C=strength) solves; intercepts are not penalised.
+    This is the problem of scikit-learn's LogisticRegression(C=strength); intercepts are not penalised.
 
     Args:
         rows: (n, v).
         labels: (n,) from 0 to classes - 1.
-        classes: how many labels there are.
+        classes: number of labels.
         strength: of the data against the penalty, above 0.
 
     Returns:
         Weights (v, classes) and intercepts (classes,).
 
     Raises:
-        ValueError: the search did not end.
+        ValueError: the search did not converge.
     """
     width = rows.shape[1]
     onehot, columns = np.eye(classes)[labels], rows.T.tocsr()
 
-    share = 1 / (strength * len(labels))  # of one text's loss, so that the tolerance fits any number of texts
+    share = 1 / (
+        strength * len(labels)
+    )  # scaled to one text's loss, so that the tolerance fits any number of texts
 
     def loss(flat: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         weights, bias = flat[: width * classes].reshape(width, classes), flat[width * classes :]
@@ -87,7 +87,7 @@ class BagOfWords(TrainableClassifier):
     def trained(
         cls, texts: Sequence[str], labels: Sequence[Label], *, seed: int = 0, **settings: Any
     ) -> Self:
-        """The one minimum of a convex loss: the seed changes nothing."""
+        """Find the only minimum of a convex loss: the seed has no effect."""
         features = TfIdf.fitted(texts)
         return cls(features, *fit(features(texts), numbers_of(labels), len(LABELS)))
 
@@ -116,7 +116,7 @@ STRENGTH = 30.0
 
 
 class Ngrams(TrainableClassifier):
-    """Linear softmax on the average of a text's n-grams, as fastText has it, without its hidden layer.
+    """Linear softmax on the average of a text's n-grams, like fastText without its hidden layer.
 
     fastText trains an embedding of each n-gram and a softmax on their average: a linear model of limited
     rank, which three labels do not use. Without the limit the loss is convex and has one minimum.
@@ -142,7 +142,7 @@ class Ngrams(TrainableClassifier):
         buckets: int = BUCKETS,
         **settings: Any,
     ) -> Self:
-        """The one minimum of a convex loss: the seed changes nothing.
+        """Find the only minimum of a convex loss: the seed has no effect.
 
         Args:
             texts: n of them.

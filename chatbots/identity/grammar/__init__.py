@@ -1,1 +1,1 @@
-"""A probabilistic grammar of the question whether one talks to a machine, and of what only looks like it."""
+"""A probabilistic grammar of the question "are you a robot?", and of texts that only resemble it."""

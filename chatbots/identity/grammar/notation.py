@@ -8,8 +8,7 @@
     plain (1):                            what this rule derives is of category 1
     greeting, whole:                      not divided among train, validation and test
 
-A grammar may not be recursive: its strings are finite in number and in length, which bounds all that is done
-with it.
+A grammar may not be recursive: its strings are finite in number and length, which bounds all work with it.
 
 A grammar as EBNF that Lark reads, for use elsewhere.
 """
@@ -37,7 +36,7 @@ _PIECE = re.compile(r"\{(?P<name>\w+)\}|(?P<text>[^{}]+)")
 _TOKEN = re.compile(r"[?!.,]+_?|[^\s?!.,]+")
 _NOTHING = "~"
 _LEFT_OUT = 2.0
-"""How many times likelier an optional part is left out than said."""
+"""Odds of leaving an optional part out."""
 
 
 class GrammarError(ValueError):
@@ -53,7 +52,7 @@ class Phrase:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """Whatever another rule derives."""
+    """All strings that another rule derives."""
 
     name: str
 
@@ -79,10 +78,10 @@ class Rule:
     """A rule of a grammar.
 
     Attributes:
-        name: what others call it by.
+        name: by which other rules refer to it.
         choices: at least one.
-        category: what its strings are of, one of `CATEGORIES`; None if it says nothing of it.
-        whole: whether all choices go into each split.
+        category: of its strings, one of `CATEGORIES`; None if it sets none.
+        whole: True if all choices go into each split.
     """
 
     name: str
@@ -113,7 +112,7 @@ class Grammar:
 
     @cached_property
     def order(self) -> tuple[str, ...]:
-        """The names of the rules, each after those that it refers to."""
+        """Names of the rules, each after those that it refers to."""
         done: dict[str, None] = {}
         for name in self.rules:
             self._visit(name, done, [])
@@ -129,7 +128,7 @@ class Grammar:
             done[name] = None
 
     def reachable(self, root: str) -> "Grammar":
-        """The part of the grammar that `root` needs."""
+        """Return the part of the grammar that `root` needs."""
         found = {root}
         for name in reversed(self.order):
             if name in found:
@@ -137,21 +136,21 @@ class Grammar:
         return Grammar({name: rule for name, rule in self.rules.items() if name in found})
 
     def symbols(self) -> set[Symbol]:
-        """Every different phrase, and every rule."""
+        """Collect every different phrase, and every rule."""
         used = {
             symbol for rule in self.rules.values() for choice in rule.choices for symbol in choice.symbols
         }
         return used | {Reference(name) for name in self.rules}
 
     def derivations(self, root: str) -> int:
-        """How many ways there are to derive a string from `root`; a string may have several."""
+        """Count the ways to derive a string from `root`; a string may have several."""
         counts: dict[str, int] = {}
         for name in self.order:
             counts[name] = sum(_product(choice, counts) for choice in self.rules[name].choices)
         return counts[root]
 
     def strings(self, root: str) -> Iterator[str]:
-        """Every string of `root`, some of them several times."""
+        """Yield every string of `root`, some of them several times."""
         for words in self._expanded(Reference(root)):
             yield joined(words)
 
@@ -167,10 +166,10 @@ class Grammar:
 
 
 def load(folder: Path = RULES) -> Grammar:
-    """The grammar of a folder: all its files `*.grammar` together.
+    """Load the grammar of a folder: all its files `*.grammar` together.
 
     Raises:
-        GrammarError: there is none, or a file cannot be used.
+        GrammarError: the folder has none, or a file cannot be used.
     """
     paths = sorted(folder.glob("*.grammar"))
     if not paths:
@@ -185,11 +184,11 @@ def load(folder: Path = RULES) -> Grammar:
 
 
 def parse(text: str, origin: str = "grammar") -> list[Rule]:
-    """The rules of one file.
+    """Parse the rules of one file.
 
     Args:
-        text: as the module describes.
-        origin: what errors call the file.
+        text: in the notation of this module.
+        origin: name of the file in errors.
 
     Raises:
         GrammarError: with the line.
@@ -210,12 +209,12 @@ def parse(text: str, origin: str = "grammar") -> list[Rule]:
 
 
 def tokens(text: str) -> list[str]:
-    """A text as lower-case words and runs of punctuation marks, as grammars see it."""
+    """Split a text into lower-case words and runs of punctuation marks, as in grammars."""
     return _TOKEN.findall(text.lower().replace("\u2019", "'"))
 
 
 def joined(words: Iterable[str]) -> str:
-    """Words as text: no space before a mark, and none after one that ends in an underscore."""
+    """Join words to text: no space before a mark, and none after one that ends in an underscore."""
     return re.sub(r" ([?!.,]+)", r"\1", " ".join(words)).replace("_ ", "").removesuffix("_").strip()
 
 
@@ -240,7 +239,7 @@ def _choices_into(blocks: Sequence[tuple[object, list[Choice]]], content: str) -
 
 
 def _expanded(weight: float, text: str) -> Iterator[Choice]:
-    """A choice, and it again without its first optional part, and so on."""
+    """Yield a choice, then without its first optional part, and so on."""
     before, bracket, rest = text.partition("[")
     if not bracket:
         yield Choice(weight, _symbols(text))
@@ -287,7 +286,7 @@ def _product(choice: Choice, counts: Mapping[str, int]) -> int:
 
 
 def ebnf(grammar: Grammar, root: str) -> str:
-    """The part of a grammar below a root, in Lark's notation; words are apart by spaces."""
+    """Write the part of a grammar below a root in Lark's notation; words are separated by spaces."""
     rules = grammar.reachable(root).rules.values()
     lines = [f"start: {root}"]
     for rule in rules:

@@ -1,9 +1,10 @@
-"""Whether a text is a string of a grammar, by Lark's Earley parser.
+"""Recognise strings of a grammar by Lark's Earley parser.
 
-An Earley parser considers all choices that could begin at a word, of which a grammar of thousands has too
-many. So for each text it is told those alone that can have a part in it: whose phrases all stand in the text
-and whose rules keep a choice. A derivation of the text uses no others, so nothing is lost.
-What no string of the grammar is as long as is refused unparsed, which bounds the time for any text.
+An Earley parser considers all choices that could begin at a word, too many for a grammar of thousands. So for
+each text it gets only choices that can take part: their phrases all occur in the text, and their rules keep a
+choice. A derivation of the text uses no others, so nothing is lost.
+
+A text longer than any string of the grammar is refused without parsing, which bounds the time.
 """
 
 from collections import Counter, defaultdict
@@ -23,7 +24,7 @@ from chatbots.identity.grammar.notation import ROOTS, Grammar, Phrase, Reference
 from chatbots.identity.labels import Label
 
 MOST_CHARACTERS = 4_000
-"""A longer text is of no grammar; it is not read."""
+"""Longer texts belong to no grammar and are not read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,7 @@ class _Production:
 
 
 class _Tokens:
-    """What the parser takes for its lexer."""
+    """Passes words to the parser in place of its lexer."""
 
     def __init__(self, words: Sequence[str]) -> None:
         self._words = words
@@ -45,10 +46,10 @@ class _Tokens:
 
 
 class Recogniser:
-    """Tells which roots of a grammar derive a text. Safe for threads; keeps nothing of a text.
+    """Finds the roots of a grammar that derive a text. Thread-safe; stores no text.
 
     Args:
-        grammar: without variants of words; the one that ships if None.
+        grammar: without variants of words; None: the shipped one.
     """
 
     def __init__(self, grammar: Grammar | None = None) -> None:
@@ -65,7 +66,7 @@ class Recogniser:
         self._empty = [n for n, production in enumerate(self._productions) if not production.needs]
 
     def categories(self, text: str) -> dict[Label, str]:
-        """The labels whose root derives a text, each with the category of one derivation ("" if it has none).
+        """Map the labels whose root derives a text to the category of one derivation ("" without one).
 
         Args:
             text: any; case, outer spaces and spaces before marks do not matter.
@@ -83,7 +84,7 @@ class Recogniser:
         }
 
     def _phrases_of(self, words: Sequence[str]) -> set[Symbol]:
-        """What stands in the text in a row and is as long as phrases of the grammar are at most."""
+        """Collect the runs of words in the text, up to the length of the grammar's longest phrase."""
         return {
             Phrase(tuple(words[start:end]))
             for start in range(len(words))
@@ -91,7 +92,7 @@ class Recogniser:
         }
 
     def _possible(self, words: Sequence[str]) -> defaultdict[NonTerminal, list[Rule]]:
-        """By rule, the choices all of whose parts can be had from the words."""
+        """By rule, the choices whose parts can all be derived from the words."""
         missing = self._open.copy()
         known: set[Symbol] = self._phrases_of(words)
         waiting = list(known)
@@ -125,7 +126,7 @@ def _productions(grammar: Grammar) -> Iterator[_Production]:
 
 
 def _longest(grammar: Grammar) -> dict[str, int]:
-    """The most words that a string of each rule has."""
+    """Largest number of words in a string of each rule."""
     found: dict[str, int] = {}
     for name in grammar.order:
         found[name] = max(
@@ -140,12 +141,12 @@ def _parser(productions: Sequence[_Production]) -> Parser:
         each.rule: _category_of(each.category) for each in productions
     }
     configuration = ParserConf([each.rule for each in productions], callbacks, list(ROOTS.values()))
-    lexer = LexerConf([], None)  # type: ignore[arg-type]  # words come as they are
+    lexer = LexerConf([], None)  # type: ignore[arg-type]  # words need no lexing
     return Parser(lexer, configuration, lambda terminal, token: terminal.name == token.type)
 
 
 def _parsed(parser: Parser, root: str, words: Sequence[str]) -> str | None:
-    """The category of one derivation of the words from the root; None if there is no derivation."""
+    """Category of one derivation of the words from the root; None without a derivation."""
     try:
         return str(parser.parse(_Tokens(words), root))  # type: ignore[no-untyped-call]
     except UnexpectedInput:
@@ -160,5 +161,5 @@ def _category_of(own: str | None) -> Callable[[Sequence[Any]], str]:
 
 
 def conflicts(found: Iterable[Mapping[Label, str]]) -> Counter[tuple[Label, ...]]:
-    """How many texts several roots derive: which labels → texts."""
+    """Count texts that several roots derive: labels → texts."""
     return Counter(tuple(labels) for labels in found if len(labels) > 1)

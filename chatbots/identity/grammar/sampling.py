@@ -1,8 +1,7 @@
-"""Drawing strings from a grammar.
+"""Draws strings from a grammar, with variants of words, and divides a grammar into splits.
 
-Variants of words: how people spell, shorten and drop them.
-
-A file of modifiers has one line per word or pair of words:
+Variants of words are how people spell, shorten and drop them. A file of modifiers has one line per word or
+pair of words:
 
     you 20 : u | ya         "you" is kept 20 times as often as each variant is written
     human 150 : humna       a slip of the keyboard
@@ -10,10 +9,9 @@ A file of modifiers has one line per word or pair of words:
 
 A mark that ends in an underscore has no space after it: "hi,are you".
 
-Dividing a grammar within its rules, so that a split has phrasings that no other has.
-
-Source: Gros et al. 2021, appendix A. Of each rule the likeliest choices, up to a quarter of the probability,
-go into every split; each of the others into one alone.
+A grammar is divided within its rules, so that each split has phrasings that no other has. Source: Gros et al.
+2021, appendix A. Of each rule the likeliest choices, up to a quarter of the probability, go into every split;
+each other choice goes into one.
 """
 
 import hashlib
@@ -40,11 +38,11 @@ from chatbots.identity.grammar.notation import (
 )
 from chatbots.identity.labels import Label
 
-_MARK = "~"  # cannot begin the name of a rule that somebody wrote
+_MARK = "~"  # no written rule's name can begin with it
 
 
 def load_modifiers(path: Path = RULES / "modifiers.txt") -> dict[tuple[str, ...], Rule]:
-    """The modifiers of a file: words as the grammar writes them → the rule that takes their place.
+    """Read a file of modifiers: words as the grammar writes them → the rule that replaces them.
 
     Raises:
         GrammarError: a line cannot be used.
@@ -65,7 +63,7 @@ def load_modifiers(path: Path = RULES / "modifiers.txt") -> dict[tuple[str, ...]
 def _add(
     found: dict[tuple[str, ...], Rule], words: tuple[str, ...], weight: float, variants: list[tuple[str, ...]]
 ) -> None:
-    """Lines for the same words: each variant keeps its chance against the original."""
+    """Add a line for words that may have one: each variant keeps its odds against the original."""
     name = _MARK + " ".join(words)
     old = found[words].choices[1:] if words in found else ()
     new = [Choice(1 / weight, (Phrase(text),) if text != (_MARK,) else ()) for text in variants]
@@ -73,7 +71,7 @@ def _add(
 
 
 def modified(grammar: Grammar, modifiers: Mapping[tuple[str, ...], Rule]) -> Grammar:
-    """The grammar with each word that has variants replaced by a rule for them; pairs before single words."""
+    """Replace each word that has variants by a rule for them; pairs before single words."""
     rules = {
         rule.name: Rule(
             rule.name,
@@ -109,7 +107,7 @@ def _pieces(words: tuple[str, ...], modifiers: Mapping[tuple[str, ...], Rule]) -
 SHARED_MASS = 0.25
 SHARES = {"train": 0.70, "validation": 0.15, "test": 0.15}
 FEWEST = len(SHARES)
-"""A rule with fewer choices than this to divide stays whole."""
+"""A rule with fewer choices to divide stays whole."""
 
 
 class Split(StrEnum):
@@ -121,10 +119,10 @@ class Split(StrEnum):
 
 
 def partitioned(grammar: Grammar, seed: int = 0) -> dict[Split, Grammar]:
-    """A grammar for each split.
+    """Divide a grammar into one for each split.
 
     Args:
-        grammar: whole.
+        grammar: undivided.
         seed: of the keyed hash that orders a rule's choices; the same seed gives the same division.
     """
     divided = {rule.name: _divided(rule, seed) for rule in grammar.rules.values()}
@@ -150,7 +148,7 @@ def _divided(rule: Rule, seed: int) -> dict[Split, tuple[Choice, ...]]:
 
 
 def _leading(rule: Rule, seed: int) -> tuple[list[Choice], list[Choice]]:
-    """The likeliest choices, as many as reach `SHARED_MASS` together, and the others."""
+    """The likeliest choices that together reach `SHARED_MASS`, and the others."""
     ranked = sorted(rule.choices, key=lambda choice: (-choice.weight, _hash(rule, choice, seed)))
     total = sum(choice.weight for choice in ranked)
     mass, count = 0.0, 0
@@ -161,7 +159,7 @@ def _leading(rule: Rule, seed: int) -> tuple[list[Choice], list[Choice]]:
 
 
 def _ends(count: int) -> Sequence[int]:
-    """Where the choices of each split end: at least one each, the rest by `SHARES`."""
+    """End of each split's choices: at least one each, the rest by `SHARES`."""
     validation = max(1, round(SHARES["validation"] * count))
     test = max(1, round(SHARES["test"] * count))
     return count - validation - test, count - test, count
@@ -177,7 +175,7 @@ def _hash(rule: Rule, choice: Choice, seed: int) -> bytes:
 
 
 TRIES = 10
-"""How often a string is drawn at most for each that is wanted."""
+"""Largest number of draws for each wanted string."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +185,7 @@ class Sample:
     Attributes:
         text: lower case, without outer spaces, not empty.
         label: of the root it was drawn from.
-        category: of the guide; of the first rule on the way down that has one.
+        category: of the guide, from the first rule in the derivation that has one.
         split: the split whose grammar it was drawn from.
     """
 
@@ -214,7 +212,7 @@ class Sampler:
         }
 
     def draw(self, root: str) -> tuple[str, str]:
-        """One string and its category ("" if no rule on the way has one)."""
+        """Draw one string and its category ("" if no rule in the derivation has one)."""
         words: list[str] = []
         category = self._draw(Reference(root), words)
         return joined(words).lower(), category
@@ -236,13 +234,13 @@ def sample(
     grammar: Grammar | None = None,
     with_variants: bool = True,
 ) -> list[Sample]:
-    """Strings from the splits in turn, none twice.
+    """Draw strings from the splits in turn, none twice.
 
     Args:
-        counts: how many are wanted of each label and split.
+        counts: wanted number for each label and split.
         seed: of the drawing; the division into splits does not depend on it.
-        grammar: the one that ships if None.
-        with_variants: whether words are varied by the modifiers.
+        grammar: None: the shipped one.
+        with_variants: True to vary words by the modifiers.
 
     Returns:
         Label by label; fewer than wanted of a split for which `TRIES` times as many draws did not suffice.
@@ -279,7 +277,7 @@ def _round_robin(
 
 
 def by_shares(count: int, shares: Mapping[str, float]) -> dict[Split, int]:
-    """A count divided among splits by their shares; the first takes what rounding leaves.
+    """Divide a count among splits by their shares; the first gets the rounding remainder.
 
     Args:
         count: at least 0.
@@ -292,5 +290,5 @@ def by_shares(count: int, shares: Mapping[str, float]) -> dict[Split, int]:
 
 
 def texts_of(samples: Sequence[Sample]) -> list[str]:
-    """The strings alone."""
+    """The texts of the samples."""
     return [each.text for each in samples]

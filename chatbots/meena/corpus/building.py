@@ -5,8 +5,8 @@
     encode     per part: filter, tokenise, write shards
     merge      once:     add the reports up
 
-A finished part is skipped when a stage runs again, so an interrupted build goes on where it stopped. Stages
-meet only through files in the output folder, so parts can be given to many machines that share it.
+A repeated stage skips finished parts, so an interrupted build resumes where it stopped. Stages communicate
+only through files in the output folder, so many machines that share it can work on the parts.
 """
 
 from __future__ import annotations
@@ -48,14 +48,15 @@ BELOW = "below a removed one"
 
 @dataclass(frozen=True)
 class CorpusSettings:
-    """What a corpus is made with.
+    """Settings for building a corpus.
 
     Attributes:
         vocabulary_size: tokens of the tokenizer.
         heldout: share of trees that go to `heldout` instead of `train`, in [0, 0.99].
         safety: name of the classifier that filters messages.
-        most_malformed: share of malformed lines in a part from which it is refused, in [0, 1].
-        most_repeats: occurrences of one text in the whole corpus from which on it is removed, less one.
+        most_malformed: largest accepted share of malformed lines in a part, in [0, 1].
+        most_repeats: largest number of occurrences of one text in the whole corpus; more frequent texts are
+            removed.
         tokenizer_texts: texts that the tokenizer learns from.
 
     Raises:
@@ -82,10 +83,10 @@ class Corpus:
     Args:
         folder: where it is built.
         parts: its input files; their names, without folders, must differ.
-        settings: what it is made with.
+        settings: of the build.
 
     Raises:
-        CorpusError: two parts of one name, or a folder begun with other settings.
+        CorpusError: two parts have the same name, or the folder was begun with other settings.
     """
 
     def __init__(self, folder: Path, parts: Sequence[Path], settings: CorpusSettings) -> None:
@@ -130,7 +131,7 @@ class Corpus:
             )
 
     def learn_tokenizer(self, given: Path | None = None) -> None:
-        """Add the parts' counts up, then learn the tokenizer, or take the given one."""
+        """Add up the parts' counts, then learn the tokenizer, or use the given one."""
         counts = CountSketch()
         for part in self.parts:
             counts.merge(CountSketch.load(self._scanned(part, ".npz")))
@@ -185,7 +186,7 @@ class Corpus:
         )
 
     def merge(self) -> dict[str, Any]:
-        """Add the parts' reports up into `report.json`.
+        """Add up the parts' reports into `report.json`.
 
         Raises:
             CorpusError: a part is missing, or no pair is left; the message says which filter removed what.
@@ -206,12 +207,12 @@ class Corpus:
 
 
 class FilteredTree(NamedTuple):
-    """What the filters leave of a tree.
+    """The part of a tree that the filters keep.
 
     Attributes:
         turns: subwords of each turn.
-        parents: index among them of what each turn answers; -1 at a root.
-        context_only: of each turn, whether nobody is to learn to say it.
+        parents: index among them of the turn that each answers; -1 at a root.
+        context_only: for each turn, True if it must not be learnt as a response.
     """
 
     turns: list[list[int]]
@@ -220,7 +221,7 @@ class FilteredTree(NamedTuple):
 
 
 class PartEncoder:
-    """Turns trees into turns of tokens, counting what it removes.
+    """Converts trees to turns of tokens, and counts what it removes.
 
     Args:
         tokenizer: splits texts into subwords.
@@ -242,7 +243,7 @@ class PartEncoder:
         self.tokenizer_seconds = 0.0
 
     def encode(self, trees: Sequence[Tree]) -> list[FilteredTree]:
-        """For each tree, the turns that stay."""
+        """For each tree, return the turns to keep."""
         texts = [text_without_quotes(tree, message) for tree in trees for message in tree.messages]
         started = process_time()
         encoded = iter(self.tokenizer.encode(texts))
@@ -256,9 +257,9 @@ class PartEncoder:
         ]
 
     def _prune(self, tree: Tree, judged: Sequence[tuple[str, list[int], bool]]) -> FilteredTree:
-        """Drop what a filter removes, and all below it."""
+        """Drop messages that a filter removes, and all below them."""
         kept = FilteredTree([], [], [])
-        place: list[int | None] = []  # of each message among those that stay
+        place: list[int | None] = []  # for each message, its index among the kept ones
         for message, (text, tokens, unsafe) in zip(tree.messages, judged, strict=True):
             above = place[message.parent] if message.parent >= 0 else -1
             reason = BELOW if above is None else self._reason(tree, message, text, tokens, unsafe)
@@ -312,28 +313,28 @@ class Reservoir:
 
 
 def text_without_quotes(tree: Tree, message: Message) -> str:
-    """The message without what it quotes of its parent."""
+    """Return the message without its quotes of the parent."""
     return without_quotes(message.text, tree.messages[message.parent].text if message.parent >= 0 else "")
 
 
 def part_name(part: Path) -> str:
-    """The file's name without its endings."""
+    """The file's name without its extensions."""
     return part.name.split(".")[0]
 
 
 def is_heldout(key: str, share: float) -> bool:
-    """Whether the tree of that key is held out: the same answer on every machine."""
+    """True if the tree of that key is held out: the same on every machine."""
     digest = hashlib.blake2b(key.encode(), digest_size=8).digest()
     return int.from_bytes(digest, "big") < share * 2**64
 
 
 def counts_of(writer: ShardWriter) -> dict[str, int]:
-    """Turns, pairs and tokens of a shard."""
+    """Numbers of turns, pairs and tokens of a shard."""
     return {"turns": writer.turns, "pairs": writer.pairs, "tokens": writer.tokens}
 
 
 def add_up(total: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
-    """Add reports of the same shape: numbers are summed, lists joined."""
+    """Merge reports of the same shape: numbers are summed, lists joined."""
     merged = dict(total)
     for key, value in more.items():
         before = merged.get(key, type(value)())
@@ -353,7 +354,7 @@ def over_parts(stage: Callable[[Path], None], parts: Sequence[Path], workers: in
 
 
 def batches(trees: Iterable[Tree], size: int) -> Iterator[list[Tree]]:
-    """Lists of `size` trees; the last may be shorter."""
+    """Yield lists of `size` trees; the last may be shorter."""
     stream = iter(trees)
     while batch := list(islice(stream, size)):
         yield batch

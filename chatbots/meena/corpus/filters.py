@@ -1,9 +1,8 @@
-"""The paper's filters: which messages teach nothing good.
+"""The paper's filters, which remove messages that teach nothing good, and counts of repeated texts.
 
-Each filter is a pure function of one message; `reason_to_remove` names the first that strikes. The paper
-gives no numbers for overlap; ours are stated here. Source: arXiv:2001.09977, section 3.1.
-
-How often each text occurs, in memory of fixed size.
+Each filter is a pure function of one message; `reason_to_remove` names the first that matches. The paper
+gives no numbers for overlap; this project's are stated here. Texts are counted in memory of fixed size.
+Source: arXiv:2001.09977, section 3.1.
 """
 
 from __future__ import annotations
@@ -25,9 +24,9 @@ LEAST_ALPHABETIC = 0.70
 MOST_REPEATS = 100
 OVERLAP_WORDS = 3
 MOST_OVERLAP = 0.6
-"""Share of a message's word trigrams that its parent has too."""
+"""Largest share of a message's word trigrams that its parent may also have."""
 
-# Without a path, only ends that are no words of English: "yesterday.no surprise" lacks a space.
+# Without a path, only top-level domains that are no English words: "yesterday.no surprise" lacks a space.
 _ENDS = (
     "com|org|net|edu|gov|mil|info|biz|io|co|ai|app|dev|xyz|tv|gg|fm|ly|eu|uk|ie|de|ch|fr|es|nl|se|dk|fi|pl"
     "|cz|sk|hu|ro|gr|pt|ru|ua|tr|il|jp|cn|kr|tw|au|nz|ca|mx|br|cl|za"
@@ -37,16 +36,16 @@ _WORD = re.compile(r"\w+(?:'\w+)?")
 
 
 class Candidate(NamedTuple):
-    """A message with all that the filters ask about it.
+    """A message with all values that the filters need.
 
     Attributes:
         text: without quotes of the parent.
-        author: user name; empty if not told.
+        author: user name; empty if unknown.
         parent: the parent's text; empty at a root.
         subwords: tokens of the text.
         occurrences: how often the text occurs in the corpus.
-        unsafe: what the safety classifier says.
-        context_only: whether nobody is to learn to say it.
+        unsafe: result of the safety classifier.
+        context_only: True if it must not be learnt as a response.
     """
 
     text: str
@@ -59,40 +58,40 @@ class Candidate(NamedTuple):
 
 
 def wrong_length(message: Candidate) -> bool:
-    """Fewer than 2 or more than 128 subwords."""
+    """True for fewer than 2 or more than 128 subwords."""
     return not SHORTEST <= message.subwords <= LONGEST
 
 
 def not_alphabetic(message: Candidate) -> bool:
-    """Under 70 % letters; spaces do not count."""
+    """True for less than 70 % letters, spaces not counted."""
     characters = "".join(message.text.split())
     return sum(map(str.isalpha, characters)) < LEAST_ALPHABETIC * len(characters)
 
 
 def has_url(message: Candidate) -> bool:
-    """A web address, with or without its scheme."""
+    """True if it has a web address, with or without its scheme."""
     return _URL.search(message.text) is not None
 
 
 def by_bot(message: Candidate) -> bool:
-    """The author's name contains "bot"."""
+    """True if the author's name contains "bot"."""
     return "bot" in message.author.lower()
 
 
 def repeated(message: Candidate, most: int = MOST_REPEATS) -> bool:
-    """The same text more than 100 times, unless another number is given."""
+    """True if the text occurs more often than `most`, 100 by default."""
     return message.occurrences > most
 
 
 def overlaps_parent(message: Candidate) -> bool:
-    """More than 60 % of its word trigrams are the parent's; fewer than three words cannot be told."""
+    """True if over 60 % of its word trigrams are the parent's; False for fewer than three words."""
     own = word_ngrams(message.text, OVERLAP_WORDS)
     shared = own & word_ngrams(message.parent, OVERLAP_WORDS)
     return len(shared) > MOST_OVERLAP * len(own)
 
 
 def unsafe(message: Candidate) -> bool:
-    """The safety classifier objects."""
+    """True if the safety classifier rejects it."""
     return message.unsafe
 
 
@@ -108,10 +107,10 @@ FILTERS: dict[str, Callable[[Candidate], bool]] = {
 
 
 def reason_to_remove(message: Candidate, most_repeats: int = MOST_REPEATS) -> str | None:
-    """Name of the first filter, in the paper's order, that strikes; None if the message stays.
+    """Name of the first filter, in the paper's order, that matches; None if the message stays.
 
-    What nobody is to learn to say stays unless it is empty or too long: a bot has to have read how people
-    talk, "Yes" and insults included.
+    A context-only message stays unless it is empty or too long: a bot must know how people talk, "Yes" and
+    insults included.
     """
     if message.context_only:
         return None if message.text and message.subwords <= LONGEST else "length"
@@ -120,7 +119,7 @@ def reason_to_remove(message: Candidate, most_repeats: int = MOST_REPEATS) -> st
 
 
 def word_ngrams(text: str, n: int) -> set[tuple[str, ...]]:
-    """All runs of n words, in lower case, without punctuation."""
+    """Collect all runs of n words, in lower case, without punctuation."""
     words = _WORD.findall(text.lower())
     return {tuple(words[start : start + n]) for start in range(len(words) - n + 1)}
 
@@ -128,8 +127,8 @@ def word_ngrams(text: str, n: int) -> set[tuple[str, ...]]:
 def without_quotes(text: str, parent: str) -> str:
     r"""Cut out copies of the parent's text.
 
-    A copy is a line that begins with ">" and whose rest the parent contains, or the parent's whole text if it
-    has at least three words.
+    A copy is a line that begins with ">" and continues with words of the parent, or the parent's whole text
+    if it has at least three words.
 
     >>> without_quotes("> I love cheese\nWhich one?", "Well, I love cheese a lot")
     'Which one?'
@@ -152,7 +151,7 @@ class CountSketch:
 
     A text is overcounted by about (different texts / columns) at most: with the default, 64 MiB, by 24 in a
     corpus of 100 million different texts. Give a larger corpus more columns. Sketches of parts of a corpus
-    add up.
+    can be added.
 
     Args:
         rows: independent tables.
@@ -170,7 +169,7 @@ class CountSketch:
         self.counts[self._rows, self._cells(text)] += 1
 
     def count(self, text: str) -> int:
-        """Occurrences so far; an upper bound."""
+        """Number of occurrences so far; an upper bound."""
         return int(self.counts[self._rows, self._cells(text)].min())
 
     def merge(self, other: CountSketch) -> None:
@@ -192,7 +191,7 @@ class CountSketch:
 
     @classmethod
     def load(cls, path: Path) -> CountSketch:
-        """Read what `save` wrote."""
+        """Read a sketch that `save` wrote."""
         with np.load(path, allow_pickle=False) as archive:
             counts = archive["counts"]
         sketch = cls(rows=counts.shape[0], columns=1)

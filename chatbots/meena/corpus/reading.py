@@ -1,9 +1,9 @@
-"""JSON Lines in, message trees out, one at a time.
+"""Reads JSON Lines into message trees, one at a time.
 
 A line is a message (`id`, `parent`, `author`, `text`) or a whole conversation (`turns`: texts, or objects
-with `text`). `"context": true` marks what is answered but never learnt to be said, such as a person's lines
-in a conversation with a bot. Messages may come in any order: they wait in a temporary database on disk, so
-memory does not grow with the file.
+with `text`). `"context": true` marks messages that are answered but never learnt as responses, such as a
+person's lines in a conversation with a bot. Messages may come in any order: they wait in a temporary database
+on disk, so memory does not grow with the file.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ class Message(NamedTuple):
     """One node of a tree.
 
     Attributes:
-        text: what was written.
-        author: who wrote it; empty if not told.
+        text: of the message.
+        author: its writer; empty if unknown.
         parent: index in the tree of the message it answers; -1 at the root.
-        context_only: whether nobody is to learn to say it.
+        context_only: True if it must not be learnt as a response.
     """
 
     text: str
@@ -38,7 +38,7 @@ class Message(NamedTuple):
 
 
 class Tree(NamedTuple):
-    """A root and all that answers it, every parent before its children.
+    """A root and all its answers, every parent before its children.
 
     Attributes:
         key: identifies the tree in its file.
@@ -51,10 +51,10 @@ class Tree(NamedTuple):
 
 @dataclass
 class ReadingReport:
-    """What was wrong with the input.
+    """Problems of the input.
 
     Attributes:
-        lines: lines read, blank ones not counted.
+        lines: number of lines read, without blank ones.
         malformed: lines that are neither a message nor a conversation.
         malformed_lines: file, number and reason of the first few.
         problems: orphans (kept, as roots), messages in cycles (dropped), repeated ids (the first is kept).
@@ -97,9 +97,9 @@ def read_trees(path: Path, report: ReadingReport) -> Iterator[Tree]:
 
 
 def open_text(path: Path) -> TextIO:
-    """Open a text file, compressed if the name ends in .gz, perhaps with a byte order mark before its text.
+    """Open a text file, compressed if the name ends in .gz, perhaps with a byte order mark.
 
-    What is no UTF-8 becomes replacement marks.
+    Invalid UTF-8 becomes replacement marks.
     """
     if path.suffix == ".gz":
         return gzip.open(path, "rt", encoding="utf-8-sig", errors="replace")
@@ -107,7 +107,7 @@ def open_text(path: Path) -> TextIO:
 
 
 def _lines(path: Path, report: ReadingReport) -> Iterator[tuple[int, str]]:
-    """Numbered lines; a compressed file that breaks off has one malformed line there."""
+    """Yield numbered lines; a compressed file that breaks off has one malformed line there."""
     number = 0
     with open_text(path) as lines:
         try:
@@ -165,10 +165,10 @@ def _text(record: dict[str, Any]) -> str:
 
 
 def _storable(value: object) -> str:
-    """The text of an author, an id or a message.
+    """Check the text of an author, an id or a message.
 
     Raises:
-        UnicodeEncodeError: it has half a surrogate pair, which no file can hold.
+        UnicodeEncodeError: the text has half a surrogate pair, which no file can hold.
     """
     text = "" if value is None else str(value)
     text.encode()
@@ -195,13 +195,13 @@ def _trees_of_messages(waiting: sqlite3.Connection, report: ReadingReport) -> It
         tree = Tree(identity, _descend(waiting, identity, Message(text, author, -1, bool(context))))
         total -= len(tree.messages)
         yield tree
-    # Whatever no root leads to hangs on a cycle.
+    # Messages that no root leads to belong to a cycle.
     report.problems["in a cycle"] += total
 
 
 def _descend(waiting: sqlite3.Connection, root: str, message: Message) -> list[Message]:
     identities, messages = [root], [message]
-    for index, identity in enumerate(identities):  # grows while we walk: breadth first
+    for index, identity in enumerate(identities):  # grows during the loop: breadth first
         answers = waiting.execute(
             "SELECT id, author, text, context FROM message WHERE parent = ?", (identity,)
         )

@@ -1,10 +1,10 @@
-"""Token files: every turn once, with a pointer to the turn it answers.
+"""Token files (shards): every turn once, with a pointer to the turn it answers.
 
 A shard is a folder of three raw little-endian arrays, memory-mapped by training: `tokens.u16`, the turns'
-subwords one after another; `offsets.i64`, where each turn begins, and the end; `parents.i64`, the index of
-the turn that each turn answers, -1 at a root, and -2 - index for a turn that is context only. A pair is a
-turn that has a parent and is not context only; its context is the chain of its ancestors, so nothing is
-stored twice, however many branches a tree has.
+subwords, concatenated; `offsets.i64`, the start of each turn, and the end; `parents.i64`, the index of the
+turn that each turn answers, -1 at a root, and -2 - index for a turn that is context only. A pair is a turn
+that has a parent and is not context only; its context is the chain of its ancestors, so nothing is stored
+twice, however many branches a tree has.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Pair(NamedTuple):
     """One training example.
 
     Attributes:
-        context: what the encoder reads, turn tokens included.
+        context: tokens for the encoder, turn tokens included.
         response: subwords of the response, without start and end.
     """
 
@@ -39,7 +39,7 @@ class ShardWriter:
     """Writes one shard; it appears under its name only when complete.
 
     Args:
-        folder: the shard to be; one that exists is replaced.
+        folder: of the new shard; an existing one is replaced.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -67,7 +67,7 @@ class ShardWriter:
         Args:
             turns: subwords of each turn.
             parents: of each turn, within the tree; -1 at a root.
-            context_only: of each turn, whether nobody is to learn to say it; by default none.
+            context_only: for each turn, True if it must not be learnt as a response; by default none.
         """
         lengths = [len(turn) for turn in turns]
         flat = np.array([token for turn in turns for token in turn], dtype="<u2")
@@ -84,7 +84,7 @@ class ShardWriter:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Close the files and, if all went well, give the shard its name."""
+        """Close the files; without an error, give the shard its name."""
         for file in (self._tokens, self._offsets, self._parents):
             file.close()
         if error is None:
@@ -99,7 +99,7 @@ class Shard:
     """One memory-mapped shard.
 
     Args:
-        folder: what a `ShardWriter` wrote.
+        folder: written by a `ShardWriter`.
 
     Raises:
         ValueError: the files do not belong together.
@@ -117,11 +117,11 @@ class Shard:
             )
 
     def pairs(self) -> NDArray[np.int64]:
-        """Indices of the turns that answer another one and are to be learnt."""
+        """Indices of the turns that answer another one and must be learnt."""
         return np.flatnonzero(self.parents >= 0)
 
     def pair(self, turn: int, *, context_length: int) -> Pair:
-        """The training example whose response is that turn."""
+        """Build the training example whose response is that turn."""
         ancestors: list[list[int]] = []
         ancestor = int(_above(self.parents[turn]))
         while ancestor >= 0 and len(ancestors) < MOST_TURNS:
@@ -132,7 +132,7 @@ class Shard:
     def lengths(
         self, turns: NDArray[np.int64], *, context_length: int
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Tokens of context and response of many pairs, without building them.
+        """Count tokens of context and response of many pairs, without building them.
 
         Args:
             turns: responses, (n,).
@@ -160,10 +160,10 @@ class Shard:
 
 
 def open_shards(folder: Path) -> list[Shard]:
-    """All shards of one part (`train` or `heldout`) of a corpus, by name.
+    """Open all shards of one part (`train` or `heldout`) of a corpus, in order of name.
 
     Raises:
-        ValueError: there are none.
+        ValueError: the part has no shards.
     """
     shards = [
         Shard(path.parent) for path in sorted(folder.glob("*/parents.i64")) if path.parent.suffix != ".part"
@@ -174,11 +174,11 @@ def open_shards(folder: Path) -> list[Shard]:
 
 
 def _above(parents: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Indices of the turns above, -1 for none, whether or not a turn is context only."""
+    """Indices of the parents, -1 for none, whether or not a turn is context only."""
     return np.where(parents < -1, -2 - parents, parents)
 
 
 def _map(path: Path, dtype: str) -> NDArray[np.int64]:
-    if path.stat().st_size == 0:  # which cannot be mapped
+    if path.stat().st_size == 0:  # an empty file cannot be mapped
         return np.zeros(0, dtype=dtype)
     return np.memmap(path, dtype=dtype, mode="r")

@@ -1,9 +1,8 @@
-"""Conversations made of the templates' blocks, and what people's typing does to them.
+"""Conversations made from the templates' blocks, with the errors of typing people.
 
-The conversations of the package `chitchat-dataset` (PyPI, MIT) as lines that a corpus is built from.
-
-Its `dataset.json` maps an id to a conversation, whose `messages` are turns: lists of what one person wrote in
-a row, each with `text` and `sender`. It is read out of the wheel, which need not be installed.
+Also converts the conversations of the package `chitchat-dataset` (PyPI, MIT) to lines for a corpus. Its
+`dataset.json` maps an id to a conversation, whose `messages` are turns: lists of messages that one person
+wrote in a row, each with `text` and `sender`. It is read from the wheel, which need not be installed.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from chatbots.training.files import write_atomically
 BLOCKS = (2, 6)
 """Fewest and most subjects of a conversation."""
 FOLLOWS, JOINS, ALSO_SAYS, BOT_BEGINS = 0.8, 0.25, 0.08, 0.15
-"""Chances: that a subject goes on, that a new one is led over to, that something else is said before it, that
+"""Chances that a subject goes on, that a new one gets a lead-in, that another remark comes first, and that
 the bot greets first."""
 LEADS = (
     *("By the way, ", "Anyway, ", "So ", "Hmm, ", "Ok. ", "I see. ", "Cool. ", "Nice. ", "Haha. ", "Oh. "),
@@ -51,10 +50,10 @@ _WORDS = re.compile(r"[A-Za-z]{5,}")
 
 
 def conversations(count: int, seed: int) -> Iterator[dict[str, Any]]:
-    """Conversations in the form that a corpus is built from; the person's lines are context only.
+    """Yield conversations in the form of a corpus's input; the person's lines are context only.
 
     Args:
-        count: how many.
+        count: their number.
         seed: the same one gives the same conversations.
     """
     blocks, slots = shipped()
@@ -91,7 +90,7 @@ def write_conversations(path: Path, talks: Iterable[dict[str, Any]]) -> dict[str
 
 
 def conversation(blocks: Sequence[Block], slots: Slots, chance: random.Random) -> list[dict[str, Any]]:
-    """Turns of one conversation."""
+    """Create the turns of one conversation."""
     turns: list[dict[str, Any]] = []
     if chance.random() < BOT_BEGINS:
         turns.append({"text": chance.choice(GREETINGS)})
@@ -111,7 +110,7 @@ def conversation(blocks: Sequence[Block], slots: Slots, chance: random.Random) -
 
 
 def walk(exchange: Exchange, slots: Slots, chance: random.Random) -> Iterator[tuple[str, str]]:
-    """One way through a subject: what is said and answered, until nothing follows."""
+    """Follow one path through a subject; yields the person's line and the answer until nothing follows."""
     filled: Filled = {}
     while True:
         said = _phrased(exchange, slots, filled, chance)
@@ -126,7 +125,7 @@ def _phrased(exchange: Exchange, slots: Slots, filled: Filled, chance: random.Ra
 
 
 def _answer(exchange: Exchange, slots: Slots, filled: Filled, chance: random.Random) -> str:
-    """An answer whose names the person has given, if there is one; more likely one that takes them up."""
+    """Choose an answer whose names the person has used, if there is one; prefer one that repeats them."""
     fitting = [answer for answer in exchange.answers if all(key in filled for _, key in names(answer))]
     weights = [3 if "{" in answer else 1 for answer in fitting]
     answer = chance.choices(fitting, weights)[0] if fitting else chance.choice(exchange.answers)
@@ -134,7 +133,7 @@ def _answer(exchange: Exchange, slots: Slots, filled: Filled, chance: random.Ran
 
 
 def typed(text: str, chance: random.Random) -> str:
-    """The text as somebody might type it: short or long forms, small letters, no marks, slips."""
+    """Vary a text as people type it: short or long forms, small letters, no marks, slips."""
     text = " ".join(text.split())
     for forms, share in ((LONG_FORMS, 0.15), (CHAT_FORMS, 0.04)):
         if chance.random() < share:
@@ -151,7 +150,7 @@ def typed(text: str, chance: random.Random) -> str:
 
 
 def _slip(text: str, chance: random.Random) -> str:
-    """Two neighboring letters of a longer word exchanged."""
+    """Exchange two neighbouring letters of a longer word."""
     words = list(_WORDS.finditer(text))
     if not words:
         return text
@@ -160,12 +159,12 @@ def _slip(text: str, chance: random.Random) -> str:
 
 
 def _capital(text: str) -> str:
-    """Every sentence begins with a capital letter."""
+    """Begin every sentence with a capital letter."""
     return re.sub(r"(^|[.!?] )([a-z])", lambda found: found[1] + found[2].upper(), text)
 
 
 INSIDE = "chitchat_dataset/dataset.json"
-"""Where the wheel has it."""
+"""Path of the data in the wheel."""
 
 
 class ChitchatError(ValueError):
@@ -173,13 +172,13 @@ class ChitchatError(ValueError):
 
 
 def chitchat_conversations(path: Path) -> Iterator[dict[str, Any]]:
-    """The conversations, in the order of the file; what one person wrote in a row is one turn.
+    """Yield the conversations in the order of the file; consecutive messages of one person are one turn.
 
     Args:
         path: the wheel, or its `dataset.json`.
 
     Raises:
-        ChitchatError: neither of them.
+        ChitchatError: the path is neither.
     """
     try:
         for identity, talk in json.loads(_read(path)).items():

@@ -1,7 +1,7 @@
 """Conversations in which the bot listens: lines of templates and of people, answered by rules and remarks.
 
-Real lines come from files in the form that a corpus is built from, and stay in their order. They are context
-only; nothing of them is learnt as something to say, beyond the few words that a reply takes up.
+Real lines come from files in the form of a corpus's input, and stay in their order. They are context only; a
+model does not learn them as responses, except for the few words that a reply repeats.
 """
 
 from __future__ import annotations
@@ -23,27 +23,26 @@ from evaluation.texts.repetition import repeats
 EXCHANGES = (2, 6)
 """Fewest and most exchanges of a conversation."""
 ANSWERS, PAIRS, REAL, JOINS, CORRECTS = 0.5, 0.45, 0.8, 0.12, 0.06
-"""Chances: that the bot's question is answered from a template; else, that a line comes with its reply; that
-a conversation follows a real one; that a line is led over to; that it corrects what the bot has said."""
+"""Chances that the bot's question is answered from a template; else, that a line comes with its reply; that a
+conversation follows a real one; that a line gets a lead-in; that it corrects the bot."""
 TOPIC, TOPIC_WORDS = 0.4, 14
-"""Chance that a rule for a subject counts, and most words of a line that it may count for."""
+"""Chance that a rule for a subject is tried, and the longest line in words for it."""
 WORDS = (1, 24)
 """Fewest and most words of a real line."""
 TRIES = 8
-"""Replies that are tried until one repeats nothing."""
+"""Number of replies tried until one repeats nothing."""
 KEPT = 0.3
-"""Share of the lines kept to which the reply takes up nothing; the others teach little and would be said to
-everything."""
+"""Share of lines kept whose reply is general; those lines teach little."""
 _OWN = re.compile(r"\b(?:i|i'm|im|i've|i'll|my|we|our|we're)\b", re.IGNORECASE)
 _WORD = re.compile(r"\b[a-z]{4,}\b")
 _REFUSALS = ("No, ", "", "", "What do you mean? ", "No. ", "I didn't say that. ")
 
 Lines = Sequence[str]
-"""What was said in one real conversation, in order."""
+"""The lines of one real conversation, in order."""
 
 
 def overheard(paths: Sequence[Path]) -> list[Lines]:
-    """The usable lines of conversations; those that have none are left out."""
+    """Read the usable lines of conversations; conversations without any are left out."""
     return [lines for path in paths for lines in _conversations(path) if lines]
 
 
@@ -57,12 +56,12 @@ def _conversations(path: Path) -> Iterator[list[str]]:
 
 
 def conversations(count: int, seed: int, real: Sequence[Lines]) -> Iterator[dict[str, Any]]:
-    """Conversations in the form that a corpus is built from; the person's lines are context only.
+    """Yield conversations in the form of a corpus's input; the person's lines are context only.
 
     Args:
-        count: how many.
+        count: their number.
         seed: the same one gives the same conversations.
-        real: lines as of `overheard`; may be empty.
+        real: lines from `overheard`; may be empty.
     """
     for number in range(count):
         chance = random.Random(f"{seed}/overheard/{number}")
@@ -73,20 +72,20 @@ def conversations(count: int, seed: int, real: Sequence[Lines]) -> Iterator[dict
 
 
 class Reply(NamedTuple):
-    """What is said to a line, and whether it would be said to nearly any line."""
+    """A reply to a line; `general` if it would fit nearly any line."""
 
     text: str
     general: bool
 
 
 def replied(line: str, earlier: Sequence[str], chance: random.Random) -> Reply:
-    """What is said to a line after these turns: by a rule if one fits, else a remark; no repetition."""
+    """Reply to a line after these turns: by a rule if one fits, else a remark; without repetition."""
     before = earlier[-1] if earlier else ""
     fits = len(line.split()) <= TOPIC_WORDS and _OWN.search(line) is not None
     topics = fits and chance.random() < TOPIC
     heard = None if corrects(line) else listener().hear(line, before, topics=topics)
     for number in range(TRIES):
-        if heard and number < TRIES // 2:  # later: all of its replies may have been given
+        if heard and number < TRIES // 2:  # later tries: all of the rule's replies may be used up
             reply = Reply(listener().reply(heard, chance), listener().is_general(heard))
         else:
             said = remark(line, chance)
@@ -97,12 +96,12 @@ def replied(line: str, earlier: Sequence[str], chance: random.Random) -> Reply:
 
 
 def should_use(reply: Reply, chance: random.Random) -> bool:
-    """Whether it is worth learning, as `KEPT` says."""
+    """Decide whether a reply is worth learning, by `KEPT`."""
     return not reply.general or chance.random() < KEPT
 
 
 def _following(lines: Lines, chance: random.Random) -> list[dict[str, Any]]:
-    """A conversation in which somebody says what was said in a real one."""
+    """Create a conversation in which a person says the lines of a real one."""
     count = chance.randint(*EXCHANGES)
     first = chance.randint(0, max(0, len(lines) - count))
     turns: list[dict[str, Any]] = []
@@ -116,7 +115,7 @@ def _following(lines: Lines, chance: random.Random) -> list[dict[str, Any]]:
 
 
 def _corrected(line: str, before: str, chance: random.Random) -> str:
-    """The line of somebody who did not understand what was said before."""
+    """Vary the line as a correction by a person who did not understand the turn before."""
     words = _WORD.findall(before)
     if not words or "?" in line:
         return line
@@ -125,7 +124,7 @@ def _corrected(line: str, before: str, chance: random.Random) -> str:
 
 
 def conversation(chance: random.Random) -> list[dict[str, Any]]:
-    """Turns of one conversation of templates."""
+    """Create the turns of one conversation from templates."""
     slots, turns = shipped()[1], list[dict[str, Any]]()
     filled: Filled = {}
     for _ in range(chance.randint(*EXCHANGES)):
@@ -140,7 +139,7 @@ def conversation(chance: random.Random) -> list[dict[str, Any]]:
 
 
 def _pair(slots: Slots, chance: random.Random, goes_on: bool) -> list[dict[str, Any]]:
-    """A line with its reply."""
+    """Create a line with its reply."""
     said, replies = chance.choice(pairs())
     filled: Filled = {}
     lead = chance.choice(LEADS) if goes_on and chance.random() < JOINS else ""
@@ -151,7 +150,7 @@ def _pair(slots: Slots, chance: random.Random, goes_on: bool) -> list[dict[str, 
 
 
 def _phrased(asked: str, slots: Slots, filled: Filled, chance: random.Random) -> str:
-    """What the person says: an answer to the bot's question, or something else."""
+    """Choose the person's line: an answer to the bot's question, or something else."""
     if asked and chance.random() < ANSWERS:
         for question, said in answering():
             if question.search(asked):

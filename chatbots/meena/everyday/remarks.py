@@ -1,11 +1,8 @@
-"""Remarks on lines that no rule knows: what was said is said back, or what is true of almost anything.
+"""Remarks on lines that no rule knows: an echo of the line, or a remark true of almost anything.
 
-They are written in `listening/remarks.txt`, by what they are said to.
-
-What somebody said, said back: "My father taught me in his shop" becomes "your father taught you".
-
-Only clauses whose grammar is plain are taken up: a person or a thing, a verb, and little more. Whatever is
-said about somebody's own words is true of them; that is all that a small model can know of most lines.
+Remarks are in `listening/remarks.txt`, by the kind of line. An echo says a clause back: "My father taught me
+in his shop" becomes "your father taught you". Only clauses of plain grammar are used: a person or a thing, a
+verb, and little more. An echo is always true, and a small model cannot know more of most lines.
 """
 
 from __future__ import annotations
@@ -21,9 +18,9 @@ from chatbots.meena.everyday.reply_rules import is_question
 from chatbots.meena.everyday.templates import alternatives
 
 MOST_WORDS = 6
-"""Most words of a clause that is said back; more would be a repetition of the line, or copied with slips."""
+"""Longest clause in words for an echo; a longer one would repeat the line, or be copied with slips."""
 MOST_OF_A_PART, MOST_BEFORE_A_THING = 24, 14
-"""Most words of a part of a sentence that is looked at, for a clause and for a thing at its end."""
+"""Longest part of a sentence, in words, that is searched for a clause, and for a thing at its end."""
 _OTHERS = {
     "i": "you", "me": "you", "my": "your", "mine": "yours", "myself": "yourself", "we": "you", "us": "you",
     "our": "your", "ours": "yours", "i'm": "you're", "i've": "you've", "i'll": "you'll", "i'd": "you'd",
@@ -59,11 +56,11 @@ _FUTURE = re.compile(
 
 
 class Echo(NamedTuple):
-    """What is said back.
+    """A clause or thing to say back.
 
     Attributes:
         text: begins in small letters, but for names.
-        when: of a clause, "past", "future" or "now"; "thing" if it is none.
+        when: of a clause, "past", "future" or "now"; "thing" if it is no clause.
     """
 
     text: str
@@ -81,7 +78,7 @@ _UNFINISHED = _KNOWN["ends"] - _KNOWN["closed"] | _KNOWN["open"]
 
 
 def echoes(sentence: str) -> Iterator[Echo]:
-    """What of a sentence may be said back, the best first."""
+    """Yield the possible echoes of a sentence, the best first."""
     for part in _CUT.split(sentence.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")):
         words = _SKIPPED.sub("", part.strip(" .!")).strip(" .!").split()
         text = " ".join(words)
@@ -95,7 +92,7 @@ def echoes(sentence: str) -> Iterator[Echo]:
 
 
 def _shortened(words: list[str]) -> list[str] | None:
-    """The longest beginning that is short enough and may end where it ends."""
+    """Find the longest beginning that is short enough and ends at a possible place."""
     for end in range(min(len(words), MOST_WORDS), 2, -1):
         ends_here = end == len(words) or words[end].lower() in _KNOWN["ends"]
         if ends_here and words[end - 1].lower() not in _UNFINISHED:
@@ -104,7 +101,7 @@ def _shortened(words: list[str]) -> list[str] | None:
 
 
 def _thing(text: str) -> list[str] | None:
-    """What is named at the end, with its article."""
+    """Find the thing named at the end, with its article."""
     if not (found := _THING.search(_WHEN.sub("", text))):
         return None
     words = found[1].split()
@@ -113,7 +110,7 @@ def _thing(text: str) -> list[str] | None:
 
 
 def _turned(words: list[str]) -> str:
-    """As the other one says it."""
+    """Turn the words to the other speaker's view."""
     said: list[str] = []
     for word in words:
         other = _OTHERS.get(word.lower(), word)
@@ -132,10 +129,10 @@ def _when(clause: str) -> str:
 
 
 SAID_BACK, GOES_ON, MORE, TAKES_UP = 0.8, 0.7, 0.3, 0.5
-"""Chances: that something is said back if it can be; that a remark follows what is said back; that it is one
-that asks for more; that an apology says back what was meant."""
+"""Chances that a possible echo is used; that a remark follows it; that the remark asks for more; that an
+apology echoes the correction."""
 GENERAL = ("bad", "good", "opinion", "any", "yes", "no", "question")
-"""Kinds of remarks that take up nothing."""
+"""Kinds of remarks that repeat nothing of the line."""
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 _CORRECTS = re.compile(
     r"^(?:what|which|who|huh|(?:an?|my|the|your|no|not|in|on|at|so|but|oh,?) )?[\w' -]{2,40}\? "
@@ -189,7 +186,7 @@ _TURNED = {"my": "your", "me": "you", "our": "your", "us": "you", "i": "you"}
 
 @cache
 def remarks() -> dict[str, list[str]]:
-    """The remarks of this package, by what they are said to."""
+    """Read the remarks of this package, by the kind of line."""
     file = resources.files("chatbots.meena.everyday") / "listening" / "remarks.txt"
     lines = (line for line in file.read_text("utf-8").splitlines() if line and not line.startswith("#"))
     parted = (line.partition(" => ") for line in lines)
@@ -197,17 +194,17 @@ def remarks() -> dict[str, list[str]]:
 
 
 def is_general(text: str) -> bool:
-    """Whether a remark takes up nothing of what was said."""
+    """True if a remark repeats nothing of the line."""
     return any(text in remarks()[kind] for kind in GENERAL)
 
 
 def corrects(line: str) -> bool:
-    """Whether somebody says that they were misunderstood."""
+    """True if the line says that its speaker was misunderstood."""
     return _CORRECTS.search(line.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")) is not None
 
 
 def remark(line: str, chance: random.Random) -> str:
-    """Something that may be said to a line, whatever it is about."""
+    """Choose a remark that fits a line of any subject."""
     text = line.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'").strip()
     sentences = _SENTENCE_END.split(text)
     heard = next((found for each in reversed(sentences) if (found := _find_echo(each))), None)
@@ -251,7 +248,7 @@ def _render_echo(heard: Echo, text: str, chance: random.Random) -> str:
 
 
 def _kind(text: str) -> str:
-    """What a statement is like, as far as its words tell."""
+    """Classify a statement by its words."""
     if _BAD.search(text):
         return "bad" if not _NOT.search(text) else "any"
     if _YES.match(text):

@@ -1,11 +1,12 @@
-"""Replies that take up what was said, by rules written for this project (`listening/*.txt`).
+"""Rules for replies that repeat parts of a line (`listening/*.txt`), written for this project.
 
-A rule is `pattern => replies`, or `what the bot had asked >> pattern => replies`; the first that fits counts,
-in the order of the files. Replies are separated by `|`, and `<1>` in one stands for what the first group
-of the pattern caught. A slot of the templates in a pattern, `{food}`, stands for any of its words.
+A rule is `pattern => replies`, or `pattern of the bot's question >> pattern => replies`; the first rule that
+fits counts, in the order of the files. Replies are separated by `|`, and `<1>` in one stands for the words
+that the first group of the pattern matched. A slot of the templates in a pattern, `{food}`, stands for any of
+its words.
 
-What no rule knows is answered by a remark (`remarks.py`). Real lines, of which no template knows the wording,
-thus become training examples in which a model learns to listen.
+A line without a rule gets a remark (`remarks.py`). So real lines, whose wording no template knows, become
+training examples in which a model learns to listen.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from typing import NamedTuple
 from chatbots.meena.everyday.templates import Slots, alternatives, expand, shipped
 
 YES_OR_NO = r"^(?:and |so |but )?(?:do|does|did|are|is|was|were|have|has|can|could|will|would|shall|should)\b"
-"""How a question begins that is answered by yes or no; in rules, {question_yes}."""
+"""Beginnings of questions answered by yes or no; in rules, {question_yes}."""
 MOST_ANSWER_WORDS, MOST_CAUGHT_WORDS = 8, 4
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 _SLOT = re.compile(r"\{([a-z_]+)\}")
@@ -51,12 +52,12 @@ class ListeningError(ValueError):
 
 @dataclass(frozen=True)
 class Rule:
-    """What is answered to lines of a form.
+    """Replies to lines of a form.
 
     Attributes:
         number: among all rules, in their order.
-        asked: must be found in the question that the bot asked before; None if it does not matter.
-        pattern: must be found in the line.
+        asked: must match in the bot's question before the line; None: any turn.
+        pattern: must match in the line.
         replies: may contain `<1>`.
     """
 
@@ -67,7 +68,7 @@ class Rule:
 
 
 class RuleMatch(NamedTuple):
-    """A rule that fits, and what its groups caught, in the form in which a reply says it."""
+    """A rule that fits, and the words of its groups in the form in which a reply repeats them."""
 
     rule: Rule
     caught: tuple[str, ...]
@@ -75,15 +76,15 @@ class RuleMatch(NamedTuple):
 
 @dataclass(frozen=True)
 class Listener:
-    """All rules.
+    """All rules, by kind of line.
 
     Attributes:
         answers: to answers of the bot's own question.
-        topics: to what is told.
+        topics: to other statements, by subject.
         questions: to questions.
         statements: by their form, before the topics.
-        others: to questions that none of those know.
-        names: how words of the slots are written, by their lower case.
+        others: to all other questions.
+        names: spelling of the slots' words, by their lower case.
     """
 
     answers: Sequence[Rule]
@@ -94,12 +95,12 @@ class Listener:
     names: dict[str, str]
 
     def hear(self, line: str, before: str = "", *, topics: bool = True) -> RuleMatch | None:
-        """The first rule that fits a line and the turn of the bot before it; None if none does.
+        """Find the first rule that fits a line and the bot's turn before it; None without one.
 
         Args:
-            line: what was said.
+            line: of the person.
             before: the bot's last turn; "" if there is none.
-            topics: whether rules count that only know a word of the line.
+            topics: True to try rules that know only a word of the line.
         """
         text, asked = line.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'").strip(), question_in(before)
         sentences = _SENTENCE_END.split(text)
@@ -114,7 +115,7 @@ class Listener:
         return self._first(self.topics, [*reversed(sentences), text])
 
     def is_general(self, heard: RuleMatch) -> bool:
-        """Whether the rule would answer nearly any question the same."""
+        """True if the rule gives the same answer to nearly any question."""
         return heard.rule.number >= self.others[0].number
 
     def _first(self, rules: Sequence[Rule], texts: Sequence[str], asked: str = "") -> RuleMatch | None:
@@ -129,14 +130,14 @@ class Listener:
         return None
 
     def reply(self, heard: RuleMatch, chance: random.Random) -> str:
-        """One of the rule's replies; likelier one that takes up what was said."""
+        """Choose one of the rule's replies; prefer one that repeats words of the line."""
         fitting = [reply for reply in heard.rule.replies if _says(reply, heard.caught)]
         (chosen,) = chance.choices(fitting, [2 if "<" in reply else 1 for reply in fitting])
         text = _CAUGHT.sub(lambda found: heard.caught[int(found[1]) - 1], expand(chosen, chance))
         return re.sub(r"(^|[.!?] )([a-z])", lambda found: found[1] + found[2].upper(), text)
 
     def _turned(self, caught: str) -> str:
-        """The words as the other one says them."""
+        """Turn the words to the other speaker's view."""
         text = " ".join(caught.split()).strip(" ,.'")
         if text.lower() in self.names:
             return self.names[text.lower()]
@@ -147,18 +148,18 @@ class Listener:
 
 
 def is_question(sentence: str) -> bool:
-    """Whether a sentence asks, with or without its mark."""
+    """True if a sentence asks, with or without its mark."""
     return sentence.rstrip().endswith("?") or _ASKS.match(sentence) is not None
 
 
 def question_in(turn: str) -> str:
-    """The question that a turn ends with, in small letters; "" if there is none."""
+    """The question at the end of a turn, in small letters; "" without one."""
     last = _SENTENCE_END.split(turn.strip())[-1]
     return last.lower() if last.endswith("?") else ""
 
 
 def _says(reply: str, caught: Sequence[str]) -> bool:
-    """Whether everything that a reply takes up was caught and is a thing to be named."""
+    """True if the groups matched everything that a reply repeats, and it names something."""
     for number in _CAUGHT.findall(reply):
         words = caught[int(number) - 1].lower().split()
         if not words or len(words) > MOST_CAUGHT_WORDS or words[0] in _UNCLEAR or words[-1] in _UNCLEAR:
@@ -167,7 +168,7 @@ def _says(reply: str, caught: Sequence[str]) -> bool:
 
 
 def read_rules(text: str, source: str, slots: Slots, first: int = 0) -> list[Rule]:
-    """The rules of one file, numbered from `first`.
+    """Parse the rules of one file, numbered from `first`.
 
     Raises:
         ListeningError: a line that is no rule.
@@ -192,7 +193,7 @@ def read_rules(text: str, source: str, slots: Slots, first: int = 0) -> list[Rul
 
 
 def read_lines(text: str, source: str, slots: Slots) -> list[tuple[re.Pattern[str], list[str]]]:
-    """Templates of what may be said, each line with the question that it answers (any, if it names none)."""
+    """Parse templates of the person's lines, each with the question that it answers (or any question)."""
     return [
         (_compiled(asked, slots, where), alternatives(said))
         for where, line in _lines(text, source)
@@ -202,7 +203,7 @@ def read_lines(text: str, source: str, slots: Slots) -> list[tuple[re.Pattern[st
 
 @cache
 def listener() -> Listener:
-    """The rules of this package."""
+    """Load the rules of this package."""
     _, slots = shipped()
     kinds: list[list[Rule]] = []
     for names in (
@@ -218,20 +219,20 @@ def listener() -> Listener:
             rules += read_rules(_file(name), name, slots, first)
         kinds.append(rules)
     written = {entry.text.lower(): entry.text for entries in slots.values() for entry in entries}
-    del written["friends"]  # seldom the show
+    del written["friends"]  # rarely means the show
     answers, topics, questions, statements, others = kinds
     return Listener(answers, topics, questions, statements, others, written)
 
 
 @cache
 def openings() -> list[str]:
-    """Templates of what people may say."""
+    """Templates of the person's lines."""
     return [one for _, said in read_lines(_file("lines"), "lines", shipped()[1]) for one in said]
 
 
 @cache
 def pairs() -> list[tuple[list[str], list[str]]]:
-    """Templates of what people may say, with those of replies that fit."""
+    """Templates of the person's lines, with those of fitting replies."""
     return [
         (alternatives(said), alternatives(replies))
         for _, line in _lines(_file("pairs"), "pairs")
@@ -241,7 +242,7 @@ def pairs() -> list[tuple[list[str], list[str]]]:
 
 @cache
 def answering() -> list[tuple[re.Pattern[str], list[str]]]:
-    """Templates of what people may answer, by the question."""
+    """Templates of the person's answers, by the question."""
     return read_lines(_file("answers"), "answers", shipped()[1])
 
 

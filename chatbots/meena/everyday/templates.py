@@ -1,6 +1,6 @@
 """Templates of exchanges, and the words that fill them.
 
-A file in `talk/` holds blocks, each a way to open a subject and what may follow:
+A file in `talk/` holds blocks, each with openings of a subject and the following turns:
 
     ## drinks *2
     u [I love|I like] {drink} | {drink} is great
@@ -8,11 +8,10 @@ A file in `talk/` holds blocks, each a way to open a subject and what may follow
       u [every day|now and then]
       b A good habit.
 
-Lines with `u` are what a person may say, lines with `b` what the bot may answer, `|` separates
-alternatives, brackets enclose shorter ones, and what is indented may follow. `*2` makes a block twice as
-likely. A name in braces stands for an entry of `slots.txt`, the same one all through a block; `{drink2}` is
-another one, `{Drink}` begins with a capital letter, `{a:drink}` has its article, and `{drink.note}` is what
-is known of it.
+Lines with `u` are the person's, lines with `b` the bot's answers, `|` separates alternatives, brackets
+enclose shorter ones, and indented lines may follow. `*2` makes a block twice as likely. A name in braces
+stands for an entry of `slots.txt`, the same one throughout a block; `{drink2}` is another one, `{Drink}`
+begins with a capital letter, `{a:drink}` has its article, and `{drink.note}` is the entry's note.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ class TemplateError(ValueError):
 
 
 class Entry(NamedTuple):
-    """A word that fills a slot, and what is known of it ("" if nothing)."""
+    """A word that fills a slot, and its note ("" without one)."""
 
     text: str
     note: str
@@ -43,7 +42,7 @@ class Entry(NamedTuple):
 
 @dataclass
 class Exchange:
-    """What a person may say, what the bot may answer, and what may follow."""
+    """The person's possible lines, the bot's possible answers, and the exchanges that may follow."""
 
     said: list[str] = field(default_factory=list)
     answers: list[str] = field(default_factory=list)
@@ -52,11 +51,11 @@ class Exchange:
 
 @dataclass
 class Block:
-    """The ways into one subject.
+    """The openings of one subject.
 
     Attributes:
         name: the subject.
-        weight: how likely it comes up.
+        weight: its relative frequency.
         openings: exchanges that may begin it.
     """
 
@@ -67,11 +66,11 @@ class Block:
 
 Slots = dict[str, list[Entry]]
 Filled = dict[str, Entry]
-"""Slots, by name and number, that have been given a value."""
+"""Values of slots, by name and number."""
 
 
 def read_slots(text: str) -> Slots:
-    """Entries by slot: lines `name: entry; entry = what is known of it`."""
+    """Parse entries by slot: lines `name: entry; entry = note`."""
     slots: Slots = {}
     for number, line in enumerate(text.splitlines(), start=1):
         if not line.strip() or line.startswith("#"):
@@ -85,13 +84,13 @@ def read_slots(text: str) -> Slots:
 
 
 def read_blocks(text: str, source: str, slots: Slots) -> list[Block]:
-    """The blocks of one file.
+    """Parse the blocks of one file.
 
     Raises:
         TemplateError: a line that is no template, an answer to nothing, or a slot that does not exist.
     """
     blocks: list[Block] = []
-    levels: list[list[Exchange]] = []  # the exchanges of each depth that lines may still be added to
+    levels: list[list[Exchange]] = []  # at each depth, the exchanges that still take lines
     for number, line in enumerate(text.splitlines(), start=1):
         where = f"{source}, line {number}"
         if not line.strip():
@@ -132,7 +131,7 @@ def _check_names(text: str, slots: Slots, where: str) -> None:
 
 
 def alternatives(text: str) -> list[str]:
-    """Cut at the bars that stand outside brackets."""
+    """Split at the bars outside brackets."""
     depth, parts = 0, [""]
     for character in text:
         depth += (character == "[") - (character == "]")
@@ -145,7 +144,7 @@ def alternatives(text: str) -> list[str]:
 
 @cache
 def shipped() -> tuple[list[Block], Slots]:
-    """The templates of this package."""
+    """Load the templates of this package."""
     folder = resources.files("chatbots.meena.everyday") / "talk"
     files = {file.name: file.read_text(encoding="utf-8") for file in folder.iterdir()}
     slots = read_slots(files.pop("slots.txt"))
@@ -160,13 +159,13 @@ def expand(template: str, chance: random.Random) -> str:
 
 
 def names(template: str) -> Iterator[tuple[str, str]]:
-    """Slots that a template needs: (slot, key under which it is filled)."""
+    """Yield the slots that a template needs: (slot, key under which it is filled)."""
     for _, name, number, _ in _NAME.findall(template):
         yield name.lower(), name.lower() + number
 
 
 def fill(template: str, slots: Slots, filled: Filled, chance: random.Random) -> str:
-    """Put words in place of names; slots that have none yet are given one, none twice."""
+    """Replace names by words; empty slots get different values."""
     for slot, key in names(template):
         if key not in filled:
             taken = {entry.text for other, entry in filled.items() if other.rstrip("0123456789") == slot}

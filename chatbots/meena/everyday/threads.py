@@ -1,4 +1,4 @@
-"""Conversations that stay with a subject: what the bot asks, what may be answered, and what it asks then.
+"""Conversations that stay with a subject: the bot asks, the person answers, and the bot asks on.
 
 A file in `threads/` holds nodes, each a question of the bot:
 
@@ -8,13 +8,15 @@ A file in `threads/` holds nodes, each a question of the bot:
     u {petname} | her name is {petname}
     b {petname} is a good name for {a:pet}. -> petage, petdoes
 
-`q` asks, `m` is what the bot says if it is asked the same ("And you?"), `u` may be answered, and `b` is
-replied, to which a question of one of the nodes after the arrow is added. `o` is what a person may say
-without having been asked, `e` either. `*3` in a heading makes a subject three times as likely as `*1`; one
-without is only come to by an arrow. The bot raises only subjects whose question needs no earlier answer.
-After "=" stands what is talked about, for `{topic}` in the replies of the node `anytime`, whose lines may
-interrupt every subject. Two targets are no nodes: `back` asks the question that is open once more, `new`
-raises another subject. Slots and brackets are those of `templates.py`.
+`q` is the question, `m` the bot's answer to the same question ("And you?"), `u` an answer of the person, and
+`b` the reply to it, followed by a question of one of the nodes after the arrow. `o` is a line that a person
+may say without a question, `e` is both. `*3` in a heading makes a subject three times as likely as `*1`; a
+node without a number is reached only by an arrow. The bot raises only subjects whose question needs no
+earlier answer.
+
+After "=" comes the topic, for `{topic}` in the replies of the node `anytime`, whose lines may interrupt every
+subject. Two targets are no nodes: `back` asks the open question again, `new` raises another subject. Slots
+and brackets are those of `templates.py`.
 """
 
 from __future__ import annotations
@@ -34,17 +36,17 @@ from chatbots.meena.everyday.templates import Filled, Slots, alternatives, expan
 EXCHANGES = (4, 10)
 """Fewest and most exchanges of a conversation."""
 REMEMBERED = 3
-"""Exchanges after which the bot no longer names what was named: a small model has forgotten it, too."""
+"""Exchanges after which the bot no longer mentions a name: a small model has forgotten it, too."""
 ASKED_BACK, ALSO_ASKED, INTERRUPTED, LEFT = 0.06, 0.05, 0.1, 0.1
-"""Chances that the person asks the bot its own question, instead of answering it or afterwards; interrupts;
-turns to another subject."""
+"""Chances that the person asks the bot the same question, instead of answering it or afterwards; interrupts;
+changes the subject."""
 BOT_RAISES, LED_OVER, BEGUN, ADDED = 0.8, 0.2, 0.08, 0.12
-"""Chances that the bot raises a subject when the last is exhausted; that a person's new one is led over to;
-that an answer begins with a word of hesitation; that something is added to it that changes nothing."""
+"""Chances that the bot raises a subject after the last one; that a person's new one gets a lead-in; that an
+answer begins with a hesitation; that it gets an addition without meaning."""
 GREETED, GOES_ON = 0.3, 0.1
 """Chances that the first line begins with a greeting; that an answer goes on with another subject."""
 OVERHEARD = 0.3
-"""Chance that the person says a line of a real conversation, if there are any, whatever the bot has asked."""
+"""Chance that the person says a line of a real conversation, if there are any, whatever the bot asked."""
 GREETINGS = ("Hi! ", "Hello! ", "Hey, ", "Hi, ", "Hello. ", "Good morning. ", "Good evening! ", "Hi there. ")
 AND_YOU = (
     *("and you?", "what about you?", "how about you?", "you?", "and what about you?", "how about yourself?"),
@@ -88,7 +90,7 @@ class ThreadError(ValueError):
 
 @dataclass(frozen=True)
 class Answer:
-    """A reply, and the nodes of which one is asked with it."""
+    """A reply, and the nodes of which one is asked after it."""
 
     text: str
     targets: tuple[str, ...]
@@ -96,11 +98,11 @@ class Answer:
 
 @dataclass
 class NodeUse:
-    """What a person may say, and what is replied.
+    """The person's possible lines, and the replies.
 
     Attributes:
-        opens: whether it may be said without having been asked.
-        answers: whether it may be answered to the node's question.
+        opens: True if the lines may be said without a question.
+        answers: True if the lines may answer the node's question.
     """
 
     opens: bool
@@ -111,7 +113,7 @@ class NodeUse:
 
 @dataclass
 class Node:
-    """A question of the bot, and what may come of it; see the module."""
+    """A question of the bot, and its possible continuations; see the module."""
 
     name: str
     weight: int
@@ -121,11 +123,11 @@ class Node:
     said: list[NodeUse] = field(default_factory=list)
 
     def answered(self) -> list[NodeUse]:
-        """What may be said to its question."""
+        """Uses that answer its question."""
         return [said for said in self.said if said.answers]
 
     def opened(self) -> list[NodeUse]:
-        """What may be said unasked."""
+        """Uses that need no question."""
         return [said for said in self.said if said.opens]
 
 
@@ -133,10 +135,10 @@ Nodes = dict[str, Node]
 
 
 def read_nodes(text: str, source: str, slots: Slots) -> Nodes:
-    """The nodes of one file, by name.
+    """Parse the nodes of one file, by name.
 
     Raises:
-        ThreadError: a line that is none of the kinds, a reply to nothing, or a slot that does not exist.
+        ThreadError: a line of an unknown kind, a reply to nothing, or a slot that does not exist.
     """
     nodes: Nodes = {}
     node: Node | None = None
@@ -176,7 +178,7 @@ def _answer(told: str) -> Answer:
 
 @cache
 def threads() -> Nodes:
-    """The nodes of this package.
+    """Load the nodes of this package.
 
     Raises:
         ThreadError: two nodes of one name, or an arrow to none.
@@ -196,12 +198,12 @@ def threads() -> Nodes:
 
 
 def conversations(count: int, seed: int, real: Sequence[Lines] = ()) -> Iterator[dict[str, Any]]:
-    """Conversations in the form that a corpus is built from; the person's lines are context only.
+    """Yield conversations in the form of a corpus's input; the person's lines are context only.
 
     Args:
-        count: how many.
+        count: their number.
         seed: the same one gives the same conversations.
-        real: lines as of `overheard`, with which the person interrupts.
+        real: lines from `overheard`, with which the person interrupts.
     """
     for number in range(count):
         chance = random.Random(f"{seed}/threads/{number}")
@@ -209,25 +211,25 @@ def conversations(count: int, seed: int, real: Sequence[Lines] = ()) -> Iterator
 
 
 class Conversation:
-    """One conversation while it is made.
+    """One conversation under construction.
 
     Args:
-        chance: everything is drawn from it.
-        real: lines as of `overheard`.
+        chance: random generator.
+        real: lines from `overheard`.
     """
 
     def __init__(self, chance: random.Random, real: Sequence[Lines] = ()) -> None:
         self.chance, self.nodes, self.slots, self.real = chance, threads(), shipped()[1], real
-        self.open: Node | None = None  # the node whose question was asked last
+        self.open: Node | None = None  # the node of the last question
         self.asked: list[str] = []  # names of nodes that were asked
         self.filled: Filled = {}
-        self.named: dict[str, int] = {}  # in which exchange a slot was given its value
+        self.named: dict[str, int] = {}  # the exchange in which a slot got its value
         self.exchanges = 0
-        self.said_last = ""  # the template of the question
+        self.said_last = ""  # the template of the last question
         self.over = False
 
     def turns(self) -> list[dict[str, Any]]:
-        """What was said, in turns."""
+        """Create the turns."""
         turns: list[dict[str, Any]] = []
         for _ in range(self.chance.randint(*EXCHANGES)):
             if self.real and self.chance.random() < OVERHEARD:
@@ -240,7 +242,7 @@ class Conversation:
         return turns
 
     def _overheard(self, earlier: Sequence[str]) -> list[dict[str, Any]]:
-        """A line that no node expects, and what the bot says to it; the open question is forgotten."""
+        """Say a line that no node expects, with the bot's reply; the open question is dropped."""
         line = self.chance.choice(self.chance.choice(self.real))
         reply = replied(line, earlier, self.chance)
         if not should_use(reply, self.chance):
@@ -249,7 +251,7 @@ class Conversation:
         return [{"text": line, "context": True}, {"text": reply.text}]
 
     def _exchange(self) -> tuple[str, str]:
-        """What the person says next, and the reply."""
+        """Create the person's next line and the reply."""
         drawn = self.chance.random()
         self.exchanges += 1
         if self.asked and drawn < INTERRUPTED:
@@ -269,7 +271,7 @@ class Conversation:
         return self._answer(self.open)
 
     def _subject(self) -> tuple[str, str]:
-        """A person's new subject."""
+        """Start a new subject of the person."""
         nodes = [node for node in self.nodes.values() if node.opened() and node.name != ANYTIME]
         (node,) = self.chance.choices(nodes, [node.weight for node in nodes])
         led = self.open is None and self.asked and self.chance.random() < LED_OVER
@@ -300,7 +302,7 @@ class Conversation:
         return self._line(said), self._reply(said.replies)
 
     def _usable(self, replies: Sequence[Answer]) -> list[Answer]:
-        """Those that need no open question, unless there is one; what it is about is put into their text."""
+        """Replies that need no open question, unless there is one, with the topic filled in."""
         topic = expand(self.open.topic, self.chance) if self.open else ""
         return [
             Answer(reply.text.replace("{topic}", topic), reply.targets)
@@ -309,14 +311,14 @@ class Conversation:
         ]
 
     def _line(self, said: NodeUse) -> str:
-        """One of the lines; what it names is new, and nothing else that the others name counts as said."""
+        """Choose one of the lines; its slots get new values, and those of the other lines are dropped."""
         for _, key in (name for line in said.lines for name in names(line)):
             self.filled.pop(key, None)
             self.named.pop(key, None)
         return self._fill(self.chance.choice(said.lines)).strip()
 
     def _reply(self, replies: Sequence[Answer]) -> str:
-        """A reply with the question that comes with it, if there is one."""
+        """Choose a reply, with the question that follows it, if any."""
         told = self._usable(replies)
         fitting = [reply for reply in told if self._fits(reply.text)] or told
         (reply,) = self.chance.choices(fitting, [_weight(reply.text) for reply in fitting])
@@ -342,7 +344,7 @@ class Conversation:
         return self._text([self.said_last])
 
     def _raise(self, *, sure: bool = False) -> str:
-        """Another subject; or nothing, unless it is sure, so that the person has to find one."""
+        """Raise another subject; or nothing, unless `sure`, so that the person must find one."""
         self.open = None
         nodes = [
             node
@@ -359,11 +361,11 @@ class Conversation:
         )
 
     def _fits(self, text: str) -> bool:
-        """Whether all that a text names was named not long ago."""
+        """True if all slots in a text got their values recently."""
         return all(self.exchanges - self.named.get(key, -REMEMBERED) < REMEMBERED for _, key in names(text))
 
     def _newest(self, asks: Sequence[str]) -> list[str]:
-        """Of the questions that name something, those that name what was said last."""
+        """Of the questions with slots, those with the newest slot values."""
         said = [min((self.named[key] for _, key in names(ask)), default=-1) for ask in asks]
         return [ask for ask, when in zip(asks, said, strict=True) if when in (-1, max(said))]
 
@@ -380,5 +382,5 @@ class Conversation:
 
 
 def _weight(text: str) -> int:
-    """What takes up a word of the person is likelier."""
+    """Weight of a reply: one that repeats a word of the person is likelier."""
     return 3 if "{" in text else 1

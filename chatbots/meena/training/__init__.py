@@ -1,1 +1,1 @@
-"""From a corpus to weights: `batching`, `optimizing`, `loop`, and `parallel` for several processes."""
+"""Training of a Meena: `settings`, `batching`, `loop`, `distillation`, `parallel` and `perplexity`."""

@@ -1,4 +1,4 @@
-"""Batches of pairs of like length, in an order fixed by a seed.
+"""Batches of pairs of similar length, in an order fixed by a seed.
 
 Shapes: n pairs, s context positions, t response positions.
 """
@@ -21,18 +21,19 @@ from chatbots.meena.model import PADDING, pad_tokens
 from chatbots.meena.tokenizer import Tokenizer
 
 ROUNDING = np.array([8, 4])
-"""Contexts and targets are padded to multiples of these, so that few different shapes occur: CPU libraries
-compile a kernel for each shape, which takes longer than running it once."""
+"""Contexts and targets are padded to multiples of these. CPU libraries compile a kernel for each shape, which
+takes longer than running it once, so only few different shapes should occur.
+"""
 GROUP = 1 << 22
-"""Pairs whose order is held in memory at once; shards are shuffled into groups of about that many."""
+"""Number of pairs whose order is in memory at once; shards are shuffled into groups of about that many."""
 
 
 Members = tuple[NDArray[np.int64], tuple[int, int]]
-"""What a batch is made of: (shard in the group, turn) of each pair, and the padded lengths."""
+"""The members of a batch: (shard in the group, turn) of each pair, and the padded lengths."""
 
 
 class Batch(NamedTuple):
-    """Pairs as the model takes them.
+    """A batch of pairs for the model.
 
     Attributes:
         contexts: padded on the right, (n, s).
@@ -47,7 +48,7 @@ class Batch(NamedTuple):
     tokens: int
 
     def to(self, device: torch.device) -> Batch:
-        """The same on another device; from pinned memory without waiting until it is there."""
+        """Copy to another device; from pinned memory without waiting for the copy."""
         contexts, inputs, targets = (part.to(device, non_blocking=True) for part in self[:3])
         return Batch(contexts, inputs, targets, self.tokens)
 
@@ -74,14 +75,14 @@ class Batches:
     """All pairs of some shards, batched.
 
     Attributes:
-        shards: where the pairs are.
+        shards: with the pairs.
         config: lengths that pairs are cut to.
         positions: most positions of a batch, padding and contexts included: n · (s + t).
         seed: fixes the order of every epoch.
         ranks: processes that share each epoch.
-        rank: which of them this is.
-        workers: processes that prepare batches of `epoch` in advance; 0: prepared when they are asked for.
-        pinned: whether they prepare them in memory from which a GPU copies by itself.
+        rank: of this process among them.
+        workers: processes that prepare batches of `epoch` in advance; 0: prepared on demand.
+        pinned: True to prepare them in memory from which a GPU copies without the CPU.
     """
 
     shards: Sequence[Shard]
@@ -94,11 +95,11 @@ class Batches:
     pinned: bool = False
 
     def epoch(self, number: int, *, skip: int = 0) -> Iterator[Batch]:
-        """The batches of one pass over all pairs; every rank gets as many.
+        """Yield the batches of one pass over all pairs; every rank gets as many.
 
         Args:
-            number: of the epoch; each has an order of its own.
-            skip: leave out this many of the first batches, without building them.
+            number: of the epoch; each has its own order.
+            skip: number of first batches to leave out, without building them.
         """
         random = np.random.default_rng((self.seed, number))
         for group in self._groups(random):
@@ -109,12 +110,12 @@ class Batches:
                 batch_size=None,
                 num_workers=self.workers,
                 pin_memory=self.pinned,
-                generator=torch.Generator(),  # or it would draw from the one that dropout draws from
+                generator=torch.Generator(),  # else it would draw from the generator of dropout
             )
             skip = max(0, skip - len(mine))
 
     def in_order(self) -> Iterator[Batch]:
-        """Every pair once, shortest first: for evaluation."""
+        """Yield every pair once, shortest first: for evaluation."""
         for shard in self.shards:
             pairs, lengths = self._measure([shard])
             for members, shape in self._cut(pairs, lengths):
@@ -165,7 +166,7 @@ class Batches:
         return plan
 
     def build(self, group: Sequence[Shard], members: NDArray[np.int64], shape: tuple[int, int]) -> Batch:
-        """The batch of these members."""
+        """Build the batch of these members."""
         length = self.config.context_length
         pairs = [group[shard].pair(turn, context_length=length) for shard, turn in members.tolist()]
         return collate(pairs, response_length=self.config.response_length, shape=shape)

@@ -1,4 +1,4 @@
-"""Distillation: a model learns from what another one holds likely, too, and not from the corpus alone.
+"""Distillation: a model learns from another model's probabilities, and not from the corpus alone.
 
 Source: Hinton, Vinyals & Dean 2015, arXiv:1503.02531, section 2.
 """
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from chatbots.meena.training.batching import Batch
 
 MOST_ROWS = 1024
-"""Positions whose distributions over the vocabulary are compared at once, so that few are in memory."""
+"""Number of positions whose distributions are compared at once, to limit memory."""
 
 
 def soft_loss(scores: Tensor, taught: Tensor, targets: Tensor, temperature: float) -> Tensor:
@@ -32,7 +32,7 @@ def soft_loss(scores: Tensor, taught: Tensor, targets: Tensor, temperature: floa
     Args:
         scores: of the student, before softmax, (n, t, v).
         taught: of the teacher, (n, t, v); no gradient flows into it.
-        targets: tokens, (n, t); at padding nothing is compared.
+        targets: tokens, (n, t); padding is not compared.
         temperature: T, above 0; the larger, the more the unlikely tokens count.
 
     Returns:
@@ -49,17 +49,17 @@ def soft_loss(scores: Tensor, taught: Tensor, targets: Tensor, temperature: floa
 
 
 class Teacher:
-    """A trained model that tells what it holds likely.
+    """A trained model whose probabilities the student learns.
 
     Args:
         folder: of the model.
         config: shape of the student.
         tokenizer: of the student's corpus.
-        device: where to compute.
+        device: to compute on.
 
     Raises:
-        CheckpointError: there is no whole model in the folder, it has another tokenizer, or it takes shorter
-            contexts or responses than the student.
+        CheckpointError: the folder has no complete model, or the model has another tokenizer or accepts only
+            shorter contexts or responses than the student.
     """
 
     def __init__(self, folder: Path, config: MeenaConfig, tokenizer: Tokenizer, device: torch.device) -> None:
@@ -81,13 +81,13 @@ class Teacher:
 
     @torch.no_grad()
     def scores(self, batch: Batch) -> Tensor:
-        """Of the next tokens, before softmax, (n, t, v); without dropout and without a gradient."""
+        """Scores of the next tokens, before softmax, (n, t, v); without dropout and gradients."""
         scores: Tensor = self.model(batch.contexts, batch.inputs)
         return scores
 
 
 def identity_of(folder: Path) -> str:
-    """A hash of the teacher's weights: a run goes on with the teacher that it began with.
+    """Hash the teacher's weights: a run must be resumed with the same teacher.
 
     Raises:
         CheckpointError: there is no model in the folder.

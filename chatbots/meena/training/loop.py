@@ -1,4 +1,4 @@
-"""The training loop: pairs in, checkpoints out."""
+"""The training loop: reads pairs, writes checkpoints."""
 
 from __future__ import annotations
 
@@ -61,19 +61,19 @@ class Trainer:
     """One run, new or resumed.
 
     Args:
-        run: folder of its log and checkpoints; training goes on from the latest of them.
+        run: folder of its log and checkpoints; training continues from the latest one.
         config: shape of the model.
         tokenizer: of the corpus.
-        settings: how to train.
+        settings: of training.
         train: batches to learn from.
         heldout: batches to measure on.
-        device: where this process computes.
-        teacher: the model that is learnt from, too, as the settings say; None: the pairs alone.
-        begin_with: a checkpoint whose weights a new run begins with; a run that is resumed has its own.
+        device: of this process.
+        teacher: a further model to learn from, as the settings say; None: the pairs alone.
+        begin_with: a checkpoint with the first weights of a new run; ignored by a resumed run.
 
     Raises:
-        CheckpointError: the run, or what it begins with, has another configuration, other settings or another
-            tokenizer.
+        CheckpointError: the run, or the checkpoint that it begins with, has another configuration, other
+            settings or another tokenizer.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class Trainer:
         self.train_batches, self.heldout, self.device = train, heldout, device
         self.step = self.epoch = self.batch_in_epoch = 0
         torch.manual_seed(settings.seed)
-        with device:  # not by way of the CPU, whose memory all processes of a machine share
+        with device:  # not through the CPU, whose memory all processes of a machine share
             self.model = Meena(config)
         self.model.recompute = settings.recompute
         shard_over_processes(self.model, train.ranks, settings.precision)
@@ -105,7 +105,7 @@ class Trainer:
             warmup=settings.warmup,
             steps=settings.steps,
         )
-        # Each process drops other activations.
+        # Dropout must differ between processes.
         torch.manual_seed(settings.seed + 1 + train.rank)
         if checkpoint := latest_checkpoint(run):
             self._resume(checkpoint)
@@ -120,7 +120,7 @@ class Trainer:
         """Train to the last step.
 
         Raises:
-            TrainingDivergedError: the loss, the gradient or a weight became infinite or no number.
+            TrainingDivergedError: the loss, the gradient or a weight is not finite.
             OSError: a checkpoint could not be written; older ones are intact.
         """
         with tqdm(total=self.settings.steps, initial=self.step, unit=" steps", disable=self._quiet) as bar:
@@ -152,7 +152,7 @@ class Trainer:
         return True if self.train_batches.rank else None  # None: only on a terminal
 
     def _stream(self) -> Iterator[Batch]:
-        """Batches without end, from where the run stands; keeps `epoch` and `batch_in_epoch`."""
+        """Yield batches without end from the run's position; maintains `epoch` and `batch_in_epoch`."""
         while True:
             found = False
             for batch in self.train_batches.epoch(self.epoch, skip=self.batch_in_epoch):
@@ -166,7 +166,7 @@ class Trainer:
             self.epoch, self.batch_in_epoch = self.epoch + 1, 0
 
     def update(self, batches: Sequence[Batch]) -> tuple[float, int]:
-        """One step of the optimiser: mean loss per token in nats, and tokens, over all processes."""
+        """Take one optimiser step; return mean nats per token, and tokens, over all processes."""
         ranks = self.train_batches.ranks
         tokens = sum_over_processes(
             torch.tensor(sum(batch.tokens for batch in batches), device=self.device), ranks
@@ -176,7 +176,7 @@ class Trainer:
         for index, batch in enumerate(batches):
             exchange_gradients(self.model, now=index + 1 == len(batches))
             share = self._loss(batch) / tokens
-            # FSDP averages gradients over processes; we want their sum.
+            # FSDP averages gradients over processes; training needs their sum.
             torch.autograd.backward(share * ranks)
             loss += share.detach()
         mean = float(sum_over_processes(loss, ranks))
@@ -210,7 +210,7 @@ class Trainer:
             self.save()
 
     def _forget_later_steps(self) -> None:
-        """Take from the logs what an earlier process did after the checkpoint: it is done again."""
+        """Remove log rows of steps after the checkpoint, which are repeated."""
         for path in (self.run / "train.csv", self.run / "heldout.csv"):
             forget_later(path, self.step)
 
@@ -220,7 +220,7 @@ class Trainer:
         append_row(self.run / name, values)
 
     def save(self) -> None:
-        """Write a checkpoint from which training goes on as if it had not stopped."""
+        """Write a checkpoint from which training continues as if it had not stopped."""
         weights = {name: parameter.detach() for name, parameter in self.model.named_parameters()}
         for name, weight in weights.items():
             check_finite(self.run, f"sum of the weights {name}", float(whole(weight.sum())), self.step)
@@ -242,10 +242,10 @@ class Trainer:
     def _save_together(
         self, folder: Path, weights: dict[str, Tensor], states: dict[str, Tensor], random: dict[str, Tensor]
     ) -> None:
-        """Each process writes its own part; the first one puts the weights together, on disk, for use."""
+        """Write each process's part; the first process joins the weights, on disk, for use."""
         ranks, first = self.train_batches.ranks, not self.train_batches.rank
         with complete_or_absent(folder) if first else nullcontext(unfinished_of(folder)) as part:
-            wait_for_all(ranks)  # until the folder is there
+            wait_for_all(ranks)  # wait until the folder exists
             write_shards(part / SHARDS, {name: state for name, state in states.items() if state.dim()})
             whole_weights = write_whole(part / "parts", weights)
             if first:
@@ -267,7 +267,7 @@ class Trainer:
         }
 
     def _states(self) -> dict[str, Tensor]:
-        """What the optimiser remembers, this process's part of it."""
+        """This process's part of the optimiser's state."""
         return {
             f"{name}|{key}": value
             for name, parameter in self.model.named_parameters()
@@ -275,7 +275,7 @@ class Trainer:
         }
 
     def _random_states(self) -> dict[str, Tensor]:
-        """The random generators' states of every process."""
+        """States of the random generators of every process."""
         states = {"cpu": torch.get_rng_state()}
         if self.device.type == "cuda":
             states["cuda"] = torch.cuda.get_rng_state(self.device)
@@ -299,7 +299,7 @@ class Trainer:
         self._restore_states(checkpoint)
 
     def _begin_with(self, checkpoint: Path) -> None:
-        """Take the weights of another run; no weight depends on dropout or on the most lengths."""
+        """Copy the weights of another run; dropout and the longest lengths may differ."""
         found, own = read_config(checkpoint), self.config
         alike = replace(
             found,
@@ -323,7 +323,7 @@ class Trainer:
         read_shards(checkpoint, {name: weight.detach() for name, weight in self.model.named_parameters()})
 
     def _restore_states(self, checkpoint: Path) -> None:
-        """Give the optimiser what it remembered, and the random generators where they stood."""
+        """Restore the optimiser and the random generators."""
         parameters = dict(self.model.named_parameters())
         for folder in filter(Path.is_dir, (checkpoint, checkpoint / SHARDS)):
             states = {
@@ -345,15 +345,15 @@ class Trainer:
             self.optimizer.state[parameters[owner]][key] = state
 
     def _check_settings(self, checkpoint: Path, before: dict[str, Any], processes: int) -> None:
-        """Refuse what would change the order of the data or the meaning of the step.
+        """Refuse settings that would change the order of the data or the meaning of a step.
 
-        Another number of processes is borne if an update has as many batches as before. More steps are borne:
-        by Adafactor at any time, by AdamW, whose rate ends at zero, after the last one.
+        Another number of processes is accepted if an update has as many batches as before. More steps are
+        accepted: with Adafactor at any time; with AdamW, whose rate ends at zero, after the last one.
         """
         now = asdict(self.settings)
         ended = self.step == before["steps"] or now["optimizer"] == "adafactor"
         fixed = MUST_STAY if ended and now["steps"] >= self.step else (*MUST_STAY, "steps")
-        before = asdict(TrainingSettings(steps=self.step)) | before  # runs begun before a setting was there
+        before = asdict(TrainingSettings(steps=self.step)) | before  # runs begun before a setting existed
         ranks = self.train_batches.ranks
         batches = before["accumulation"] * processes
         if batches != now["accumulation"] * ranks:
@@ -369,7 +369,7 @@ class Trainer:
     def _restore_random(self, tensors: dict[str, Tensor]) -> None:
         rank = self.train_batches.rank
         if f"random|cpu|{rank}" not in tensors:
-            return  # it began with fewer processes: this one starts its own sequence
+            return  # the run began with fewer processes: this one starts a new sequence
         torch.set_rng_state(tensors[f"random|cpu|{rank}"])
         if self.device.type == "cuda" and f"random|cuda|{rank}" in tensors:
             torch.cuda.set_rng_state(tensors[f"random|cuda|{rank}"], self.device)

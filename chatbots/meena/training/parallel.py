@@ -1,12 +1,10 @@
 """Training in several processes, on one machine or many, started by torchrun.
 
 Parameters, gradients and optimiser states are sharded over the processes (FSDP). In a single process every
-function here does the obvious thing.
+function here is trivial.
 
-Weights and states of training on disk, each process its own part (PyTorch's distributed checkpoints).
-
-The files are safetensors. A tensor may be spread over several of them, and is put together, or cut otherwise,
-when other processes read it.
+On disk, each process writes its own part of weights and states (PyTorch's distributed checkpoints, as
+safetensors). A tensor may be spread over several files; other processes join or divide it when they read it.
 """
 
 from __future__ import annotations
@@ -36,29 +34,29 @@ from chatbots.training.checkpoint import CheckpointError
 
 @contextmanager
 def process_group(device: torch.device) -> Iterator[tuple[int, int]]:
-    """Join the processes that torchrun started.
+    """Join the processes that torchrun started, or none.
 
     Yields:
-        This process's rank, and how many there are; (0, 1) without torchrun.
+        This process's rank, and the number of processes; (0, 1) without torchrun.
     """
     ranks = int(os.environ.get("WORLD_SIZE", "1"))
     if ranks == 1:
         yield 0, 1
         return
     if device.type == "cuda":
-        # Checkpoints are agreed on by way of the CPU.
+        # Checkpoints are coordinated through the CPU.
         distributed.init_process_group("cpu:gloo,cuda:nccl", device_id=device)
     else:
         distributed.init_process_group("gloo")
     try:
         yield distributed.get_rank(), ranks
-        distributed.barrier()  # whoever leaves first would cut the others' connections while they still talk
+        distributed.barrier()  # the first process to leave would cut connections that others still use
     finally:
         distributed.destroy_process_group()
 
 
 def shard_over_processes(model: Meena, ranks: int, precision: Precision) -> None:
-    """Shard a model in place, block by block; leave it alone in a single process.
+    """Shard a model in place, block by block; does nothing in a single process.
 
     In bf16 the processes send each other the blocks' weights in bf16, half as much; what is sharded, and sums
     of gradients, stay in float32, and so do embedding and softmax.
@@ -79,22 +77,22 @@ def shard_over_processes(model: Meena, ranks: int, precision: Precision) -> None
 
 
 def exchange_gradients(model: nn.Module, *, now: bool) -> None:
-    """Whether the next backward pass sums gradients over processes; until then they add up in each."""
+    """Choose if the next backward pass sums gradients over processes; else each adds up its own."""
     if isinstance(model, FSDPModule):
         model.set_requires_gradient_sync(now)
 
 
 def whole(value: Tensor) -> Tensor:
-    """A tensor put together from all processes' shards, on the CPU; all processes must call it together."""
+    """Join a tensor from all processes' shards, on the CPU; all processes must call it together."""
     full: Tensor = value.full_tensor() if isinstance(value, DTensor) else value
     return full.detach().cpu()
 
 
 def empty_state(parameter: Tensor, size: torch.Size, dtype: torch.dtype) -> Tensor:
-    """Memory for this process's share of a state of the optimiser.
+    """Allocate this process's share of a state of the optimiser.
 
     Args:
-        parameter: whose state it is, sharded or not.
+        parameter: of the state, sharded or not.
         size: of the whole state, which may have fewer axes; sharded if its first one is the parameter's.
         dtype: of the state.
     """
@@ -107,19 +105,19 @@ def empty_state(parameter: Tensor, size: torch.Size, dtype: torch.dtype) -> Tens
 
 
 def sum_over_processes(value: Tensor, ranks: int) -> Tensor:
-    """The sum of every process's value."""
+    """Sum the values of all processes."""
     if ranks > 1:
         distributed.all_reduce(value)
     return value
 
 
 def gather_over_processes(value: Tensor, device: torch.device, ranks: int) -> list[Tensor]:
-    """Every process's value, in order of rank, on the CPU.
+    """Collect every process's value, in order of rank, on the CPU.
 
     Args:
         value: of the same shape everywhere.
-        device: where the processes exchange tensors.
-        ranks: how many processes.
+        device: on which the processes exchange tensors.
+        ranks: number of processes.
     """
     if ranks == 1:
         return [value]
@@ -135,7 +133,7 @@ def clip_gradients(model: nn.Module, most: float) -> Tensor:
 
 
 def wait_for_all(ranks: int) -> None:
-    """Go on when every process has come here."""
+    """Wait until every process has arrived here."""
     if ranks > 1:
         distributed.barrier()
 
@@ -159,14 +157,14 @@ def write_shards(folder: Path, tensors: Mapping[str, Tensor]) -> None:
     """Write this process's part of tensors; all processes must call it together.
 
     Raises:
-        OSError: one of them could not.
+        OSError: a process could not write.
     """
     with _plain_errors(folder, OSError):
         save(dict(tensors), storage_writer=HuggingFaceStorageWriter(str(folder), save_distributed=True))
 
 
 def write_whole(folder: Path, tensors: Mapping[str, Tensor]) -> Path:
-    """The same in one file in a folder of its own, which the first process puts together on disk."""
+    """Write tensors to one file in a separate folder; the first process joins them on disk."""
     writer = HuggingFaceStorageWriter(str(folder), save_distributed=True, enable_consolidation=True)
     with _plain_errors(folder, OSError):
         save(dict(tensors), storage_writer=writer)
@@ -177,7 +175,7 @@ def read_shards(folder: Path, tensors: Mapping[str, Tensor]) -> None:
     """Fill this process's part of tensors from the files in a folder.
 
     Raises:
-        CheckpointError: they are not there, cannot be read, or have other shapes.
+        CheckpointError: the files are missing, cannot be read, or have other shapes.
     """
     with _plain_errors(folder, CheckpointError):
         alone = not distributed.is_initialized()
@@ -196,7 +194,7 @@ def shapes_in(folder: Path) -> dict[str, tuple[torch.Size, torch.dtype]]:
 
 
 def read_plain(path: Path) -> dict[str, Tensor]:
-    """Counters and states of random generators, which are whole in one file."""
+    """Read counters and states of random generators, which are whole in one file."""
     with _plain_errors(path, CheckpointError), safe_open(path, framework="pt") as file:
         names = [name for name in file.keys() if name.startswith("random|")]  # noqa: SIM118 -- no mapping
         names += [name for name in file.keys() if not file.get_slice(name).get_shape()]  # noqa: SIM118

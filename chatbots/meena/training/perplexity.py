@@ -25,7 +25,7 @@ class Perplexity(NamedTuple):
 
     Attributes:
         value: exp of the mean negative log-likelihood per token, at least 1.
-        tokens: how many it averages over.
+        tokens: number of tokens.
     """
 
     value: float
@@ -45,15 +45,15 @@ def negative_log_likelihood(scores: Tensor, targets: Tensor) -> Tensor:
 
 @torch.no_grad()
 def perplexity(model: nn.Module, batches: Iterable[Batch], device: torch.device) -> Perplexity:
-    """Per-token perplexity of responses given their contexts, the end token counted, dropout off.
+    """Measure per-token perplexity of responses given their contexts, end token included, no dropout.
 
     Args:
         model: a `Meena`; it is set back to training if it was.
         batches: held-out pairs.
-        device: where the model is.
+        device: of the model.
 
     Raises:
-        ValueError: there is no token to measure, or the model gives no likelihoods.
+        ValueError: there is no token to measure, or the likelihoods are not finite.
     """
     total, tokens = 0.0, 0
     with evaluating(model):
@@ -66,15 +66,14 @@ def perplexity(model: nn.Module, batches: Iterable[Batch], device: torch.device)
 
 @contextmanager
 def shards_for(data: Path, tokenizer: Tokenizer) -> Iterator[list[Shard]]:
-    """Held-out pairs as shards.
+    """Open held-out pairs as shards.
 
     Args:
-        data: a part of a corpus (`…/heldout`), or a file of JSON Lines, which is taken whole, without
-            filters.
-        tokenizer: of the model that is to be measured.
+        data: a part of a corpus (`…/heldout`), or a file of JSON Lines, which is used without filters.
+        tokenizer: of the measured model.
 
     Raises:
-        ValueError: the corpus has another tokenizer, or the data holds nothing.
+        ValueError: the corpus has another tokenizer, or the data holds no pair.
     """
     if data.is_dir():
         beside = data.parent / "tokenizer.model"

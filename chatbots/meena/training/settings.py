@@ -1,8 +1,7 @@
-"""How a model is trained: every number with its range.
+"""Settings of training with their ranges, the optimisers, and their learning rates.
 
-Adafactor: second moments kept as one row and one column per matrix instead of one number per weight.
-
-Optimisers and how their learning rate runs. Steps are counted from 0.
+Adafactor stores second moments as one row and one column per matrix instead of one number per weight. Steps
+are counted from 0.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ class Adafactor(Optimizer):
     too, but it cannot update weights that are sharded over processes.
 
     Args:
-        parameters: what is trained.
+        parameters: to train.
         rate: relative step size.
 
     Source: Shazeer and Stern 2018, arXiv:1804.04235, algorithms 4 and 5.
@@ -66,8 +65,8 @@ def running_variance(gradient: Tensor, state: dict[str, Any], *, decay: float) -
 
     Args:
         gradient: of one parameter.
-        state: where the means are remembered.
-        decay: weight of what is remembered, in [0, 1).
+        state: stores the means.
+        decay: weight of the stored mean, in [0, 1).
     """
     squared = gradient.square() + FLOOR
     if squared.dim() < 2:
@@ -86,12 +85,12 @@ def remember(state: dict[str, Any], name: str, new: Tensor, decay: float) -> Ten
 
 
 def unsharded(x: Tensor) -> Tensor:
-    """The same on every process, if weights are sharded over several."""
+    """Return the tensor whole on every process if weights are sharded over several."""
     return x.redistribute(placements=[Replicate()] * x.device_mesh.ndim) if isinstance(x, DTensor) else x
 
 
 def root_mean_square(x: Tensor) -> Tensor:
-    """Of all elements, a tensor without axes."""
+    """Root mean square of all elements, a tensor without axes."""
     return x.square().mean().sqrt()
 
 
@@ -102,14 +101,14 @@ CONSTANT_STEPS = 10_000
 def make_optimizer(
     name: OptimizerName, parameters: Iterable[nn.Parameter], *, learning_rate: float, warmup: int, steps: int
 ) -> tuple[Optimizer, Schedule]:
-    """An optimiser and its schedule.
+    """Create an optimiser and its schedule.
 
     Args:
         name: "adafactor" or "adamw".
-        parameters: what is trained.
+        parameters: to train.
         learning_rate: Adafactor's relative step size (the paper: 0.01), or AdamW's peak.
         warmup: steps over which AdamW's rate rises.
-        steps: where AdamW's rate reaches zero.
+        steps: after which AdamW's rate is zero.
     """
     if name == "adafactor":
         return Adafactor(parameters, rate=learning_rate), inverse_square_root(learning_rate)
@@ -137,7 +136,7 @@ LEAST |= {"validate_every": 1, "checkpoint_every": 1, "keep": 0}
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingSettings:
-    """How a model is trained.
+    """Settings of training.
 
     Attributes:
         steps: updates in all.
@@ -147,16 +146,16 @@ class TrainingSettings:
         positions: most positions, padding included, of one batch of one process.
         accumulation: batches per update and process.
         precision: type of activations and matrix products; weights stay float32.
-        clip: most norm of the gradient; 0 for none.
+        clip: largest norm of the gradient; 0 for none.
         seed: of weights, order and dropout.
         validate_every: steps between measurements on held-out pairs.
         checkpoint_every: steps between checkpoints.
         keep: newest checkpoints kept; 0 keeps all.
-        compile: whether to compile the model first.
-        recompute: whether to remember the inputs of blocks alone and compute the rest again on the way back:
-            less memory, a third more time, the same numbers.
-        teacher: hash of the weights of the model that is learnt from, too; "": none.
-        teacher_temperature: T by which both models' scores are divided where they are compared.
+        compile: True to compile the model first.
+        recompute: True to store only the inputs of blocks and recompute the rest in the backward pass: less
+            memory, a third more time, the same numbers.
+        teacher: hash of the weights of a further model to learn from; "" for none.
+        teacher_temperature: T by which both models' scores are divided for the comparison.
         teacher_weight: share of that comparison in the loss, in [0, 1]; the rest is the likelihood.
 
     Raises:
