@@ -79,11 +79,11 @@ class WorkPreview(ABC):
 
     pages: ClassVar[Mapping[str, str | Promise]] = {"work": gettext_lazy("The work")}
 
-    def __init__(self, study: Study, page: str, wishes: PreviewOptions, *, then: str) -> None:
+    def __init__(self, study: Study, page: str, options: PreviewOptions, *, then: str) -> None:
         self.study = study
         self.key = page
-        self.wishes = wishes
-        self.language = wishes.language
+        self.options = options
+        self.language = options.language
         self.then = then
 
     @classmethod
@@ -94,7 +94,7 @@ class WorkPreview(ABC):
     @property
     def socket(self) -> str:
         """Address of the preview's socket."""
-        query = {"page": self.key, "shown_in": self.language, **self.wishes.query}
+        query = {"page": self.key, "shown_in": self.language, **self.options.query}
         return f"/ws/previews/{self.study.pk}/?{urlencode(query)}"
 
     @property

@@ -67,24 +67,23 @@ def consent(
     address: str = "",
     key: EntryKey | None = None,
 ) -> Participation:
-    """Record that someone agreed to take part, creating the worker at their first study.
+    """Record a consent, creating the worker if needed.
 
-    Safe to repeat: the second call returns the first participation. So is it for somebody whom a panel
-    names and who has sent nothing so far, yet whose browser never got the answer (a second click on the
-    button, a broken line), or whose id somebody else used before: they begin anew, and the browser of the
-    first time is no longer known.
+    Idempotent: a second call with the same session or key returns the first participation. Without them
+    (another person used the panel ID before), a participation without any work is replaced by a new one, and
+    the earlier browser loses access.
 
     Args:
-        study: what they take part in.
-        version: the consent text that they were shown.
-        known: the session of their browser, if it has one.
-        arrival: how they came; None: by the plain link.
-        address: of the network that they came from.
-        key: of the request, by which a second try finds what the first one stored.
+        study: the study.
+        version: the consent text that was shown.
+        known: the browser's session, if any.
+        arrival: the worker's arrival; None for the plain link.
+        address: network address of the browser.
+        key: idempotency key of the request; a repeated request returns the stored participation.
 
     Raises:
-        EntryRefusedError: the study is not open or not for this worker, they began or ended the work in
-            another browser, or somebody else is paid for what their link names.
+        EntryRefusedError: the study is not open, the worker is not eligible, the work was started or ended
+            in another browser, or another worker has used the submission that the link names.
     """
     key = key or EntryKey()
     if key.is_used and (stored := Participation.objects.filter(study=study, resume_code=key.code).first()):

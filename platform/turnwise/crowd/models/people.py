@@ -33,7 +33,7 @@ def completion_code() -> str:
 
 
 class Worker(models.Model):
-    """Person who takes part in studies, without an account: a signed cookie or resume code identifies them."""
+    """Person who takes part in studies, without an account: a signed cookie or a code identifies them."""
 
     pseudonym = models.CharField(max_length=20, unique=True, default=pseudonym, editable=False)
     panel = models.CharField(

@@ -1,4 +1,4 @@
-"""Where people come from: the panels, a file each, and which of them a study takes.
+"""Panels (recruiting services and link types), one module each, and their use in a study.
 
 `arrival_from_link` reads a link, `return_path` leads out again; nothing else knows how panels name people.
 """
@@ -32,49 +32,49 @@ _PANELS: dict[str, Panel] = {
     each.key: each for each in (OpenLink(), Prolific(), MTurk(), AnyAddress(), Invited())
 }
 _SALT = "crowd.arrival"
-# How long somebody may read the first page before they agree.
+# Time that a worker has on the first page before consent.
 CARRIED_FOR = 24 * 3600
 
 
 def panels() -> list[Panel]:
-    """All panels in their order."""
+    """All panels, in the order of the page."""
     return sorted(_PANELS.values(), key=lambda panel: panel.order)
 
 
-def panel_of(taken: StudyPanel) -> Panel:
-    return _PANELS[taken.panel]
+def panel_of(setup: StudyPanel) -> Panel:
+    return _PANELS[setup.panel]
 
 
-def check_settings(taken: StudyPanel) -> None:
-    """Refuse settings that the panel cannot have.
+def check_settings(setup: StudyPanel) -> None:
+    """Check a study's settings with a panel.
 
     Raises:
-        ValidationError: says by field what is wrong.
+        ValidationError: names the problems by field.
     """
-    problems = panel_of(taken).problems(taken)
-    if any(taken.parameter in panel.parameters for panel in _PANELS.values()):
+    problems = panel_of(setup).problems(setup)
+    if any(setup.parameter in panel.parameters for panel in _PANELS.values()):
         problems["parameter"] = _("“%(name)s” is a parameter of another panel. Use another name.") % {
-            "name": taken.parameter
+            "name": setup.parameter
         }
     if problems:
         raise ValidationError({name: [says] for name, says in problems.items()})
 
 
 def panels_of(study: Study) -> list[StudyPanel]:
-    """The panels that a study takes; whoever has the link, if it names none."""
+    """Panels of a study; an unsaved open link if it has none."""
     return list(study.panels.select_related("study")) or [StudyPanel(study=study, panel=OpenLink.key)]
 
 
 def arrival_from_link(query: QueryDict, study: Study) -> Arrival | None:
-    """Who comes by a link; None: its query names nobody.
+    """Read the arrival from a link's query; None if it names no worker.
 
     Raises:
-        EntryRefusedError: the study takes nobody from that panel, or the link is not as it makes them.
+        EntryRefusedError: the study does not use that panel, or the link is malformed.
     """
-    for taken in panels_of(study):
-        panel = panel_of(taken)
-        if panel.parameter(taken) in query or any(name in query for name in panel.parameters):
-            return panel.arrival(query, taken)
+    for setup in panels_of(study):
+        panel = panel_of(setup)
+        if panel.parameter(setup) in query or any(name in query for name in panel.parameters):
+            return panel.arrival(query, setup)
     for panel in panels():
         if any(name in query for name in panel.parameters):
             raise panel.refusal_of_arrivals()
@@ -82,33 +82,33 @@ def arrival_from_link(query: QueryDict, study: Study) -> Arrival | None:
 
 
 def is_preview(query: QueryDict, study: Study) -> bool:
-    """Whether a panel only shows the page to somebody who has not taken the work yet."""
-    return any(panel_of(taken).is_preview(query) for taken in panels_of(study))
+    """True if a panel shows the page as a preview, before the worker has accepted the work."""
+    return any(panel_of(setup).is_preview(query) for setup in panels_of(study))
 
 
 def plain_link_arrival(study: Study) -> Arrival:
-    """Who comes by a link that names nobody.
+    """Arrival by the plain link, which names no worker.
 
     Raises:
-        EntryRefusedError: the study takes nobody so.
+        EntryRefusedError: the study does not admit workers by the plain link.
     """
-    for taken in panels_of(study):
-        if taken.panel == OpenLink.key:
-            return Arrival("", "", entered_by=taken.pk)
-    raise refusals.needs_panel([panel_of(taken).for_workers(taken) for taken in panels_of(study)])
+    for setup in panels_of(study):
+        if setup.panel == OpenLink.key:
+            return Arrival("", "", entered_by=setup.pk)
+    raise refusals.needs_panel([panel_of(setup).for_workers(setup) for setup in panels_of(study)])
 
 
 def sign_arrival(arrival: Arrival, study: Study) -> str:
-    """An arrival as a form carries it along, which nobody can alter."""
-    named = [arrival.panel, arrival.worker, arrival.submission, dict(arrival.way_back), arrival.entered_by]
-    return signing.dumps(named, salt=f"{_SALT}.{study.code}", compress=True)
+    """Sign an arrival for a hidden form field."""
+    values = [arrival.panel, arrival.worker, arrival.submission, dict(arrival.way_back), arrival.entered_by]
+    return signing.dumps(values, salt=f"{_SALT}.{study.code}", compress=True)
 
 
 def load_signed_arrival(text: str, study: Study) -> Arrival:
-    """The arrival that a form carried.
+    """Load a signed arrival from a form.
 
     Raises:
-        EntryRefusedError: it was altered, is of another study, or waited for too long.
+        EntryRefusedError: it was altered, belongs to another study, or has expired.
     """
     try:
         panel, worker, submission, back, entered_by = signing.loads(
@@ -122,14 +122,14 @@ def load_signed_arrival(text: str, study: Study) -> Arrival:
 
 
 def return_path(arrival: Arrival, study: Study, outcome: Outcome, own_code: str = "") -> ReturnPath:
-    """How somebody goes back to where they came from."""
-    taken = study.panels.filter(pk=arrival.entered_by).first() if arrival.entered_by else None
-    taken = taken or StudyPanel(study=study, panel=OpenLink.key)
-    return panel_of(taken).return_path(arrival, taken, outcome, own_code)
+    """Return path of a worker to the panel of their arrival."""
+    setup = study.panels.filter(pk=arrival.entered_by).first() if arrival.entered_by else None
+    setup = setup or StudyPanel(study=study, panel=OpenLink.key)
+    return panel_of(setup).return_path(arrival, setup, outcome, own_code)
 
 
 def arrival_of_participation(participation: Participation) -> Arrival:
-    """How somebody who takes part came."""
+    """Arrival stored with a participation."""
     worker = participation.worker
     return Arrival(
         worker.panel,

@@ -1,3 +1,5 @@
+"""Any other panel, set up by an ID parameter, an optional signature and a return address."""
+
 import hashlib
 import hmac
 import re
@@ -30,7 +32,7 @@ _PARAMETER = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,29}")
 
 
 class AnyAddress(Panel):
-    """Any other panel: an id in the link, signed if it can, and an address or a code at the end."""
+    """Any other panel: an ID in the link, optionally signed, and a return address or a code at the end."""
 
     key = "url"
     title = gettext_lazy("Another panel")
@@ -44,81 +46,81 @@ class AnyAddress(Panel):
     outcomes: ClassVar = tuple(Outcome)
 
     @override
-    def parameter(self, taken: StudyPanel) -> str:
-        return taken.parameter
+    def parameter(self, setup: StudyPanel) -> str:
+        return setup.parameter
 
     @override
-    def link(self, entry: str, taken: StudyPanel) -> str:
-        signed = f"&{SIGNATURE}=SIGNATURE" if taken.secret else ""
-        return with_query(entry, f"{taken.parameter}=ID&{SESSION}=SESSION{signed}")
+    def link(self, entry: str, setup: StudyPanel) -> str:
+        signed = f"&{SIGNATURE}=SIGNATURE" if setup.secret else ""
+        return with_query(entry, f"{setup.parameter}=ID&{SESSION}=SESSION{signed}")
 
     @override
-    def for_workers(self, taken: StudyPanel) -> str:
-        return _host_of(taken.return_url) or _("your panel")
+    def for_workers(self, setup: StudyPanel) -> str:
+        return _host_of(setup.return_url) or _("your panel")
 
     @override
-    def arrival(self, query: QueryDict, taken: StudyPanel) -> Arrival:
-        worker, session = id_in(query, taken.parameter), id_in(query, SESSION, needed=False)
-        if taken.secret:
+    def arrival(self, query: QueryDict, setup: StudyPanel) -> Arrival:
+        worker, session = id_in(query, setup.parameter), id_in(query, SESSION, needed=False)
+        if setup.secret:
             given = single_value(query, SIGNATURE)
             if not given:
                 raise refusals.not_signed()
-            expected = signature(taken.secret, taken.study.code, worker, session)
+            expected = signature(setup.secret, setup.study.code, worker, session)
             if not hmac.compare_digest(given.lower().encode(), expected.encode()):
                 raise refusals.wrongly_signed()
-        return Arrival(f"{self.key}:{taken.parameter}", worker, session, {}, taken.pk)
+        return Arrival(f"{self.key}:{setup.parameter}", worker, session, {}, setup.pk)
 
     @override
-    def return_path(self, arrival: Arrival, taken: StudyPanel, outcome: Outcome, own_code: str) -> ReturnPath:
-        code = taken.code_of(outcome) or (own_code if outcome == Outcome.COMPLETE or not taken.codes else "")
-        if not taken.return_url:
+    def return_path(self, arrival: Arrival, setup: StudyPanel, outcome: Outcome, own_code: str) -> ReturnPath:
+        code = setup.code_of(outcome) or (own_code if outcome == Outcome.COMPLETE or not setup.codes else "")
+        if not setup.return_url:
             return ReturnPath(code=code, do="" if code else _("Please return the task to your panel."))
         values = {
             "id": arrival.worker, "session": arrival.submission, "outcome": outcome.value, "code": code,
         }  # fmt: skip
-        return ReturnPath(_host_of(taken.return_url), fill_placeholders(taken.return_url, values), code=code)
+        return ReturnPath(_host_of(setup.return_url), fill_placeholders(setup.return_url, values), code=code)
 
     @override
-    def problems(self, taken: StudyPanel) -> dict[str, str]:
-        found = super().problems(taken)
-        if not _PARAMETER.fullmatch(taken.parameter):
+    def problems(self, setup: StudyPanel) -> dict[str, str]:
+        found = super().problems(setup)
+        if not _PARAMETER.fullmatch(setup.parameter):
             found["parameter"] = _(
                 "“%(value)s” cannot be the name of a parameter. Use letters, digits, _ and -, beginning "
                 "with a letter, such as: pid"
-            ) % {"value": shortened(taken.parameter)}
-        elif taken.parameter in (SIGNATURE, SESSION):
+            ) % {"value": shortened(setup.parameter)}
+        elif setup.parameter in (SIGNATURE, SESSION):
             found["parameter"] = _("“%(value)s” means something else in links. Use another name.") % {
-                "value": taken.parameter
+                "value": setup.parameter
             }
-        if taken.secret and len(taken.secret) < SHORTEST_SECRET:
+        if setup.secret and len(setup.secret) < SHORTEST_SECRET:
             found["secret"] = _(
                 "A secret of %(n)d characters can be guessed. Use at least %(most)d, or leave it empty."
-            ) % {"n": len(taken.secret), "most": SHORTEST_SECRET}
-        if problem := _problem_of(taken.return_url):
+            ) % {"n": len(setup.secret), "most": SHORTEST_SECRET}
+        if problem := _problem_of(setup.return_url):
             found["return_url"] = problem
         return found
 
 
 def signature(secret: str, code: str, worker: str, session: str = "") -> str:
-    """What signs a link.
+    """Compute the signature of a link: HMAC-SHA256 in hexadecimal.
 
     Args:
-        secret: shared with the panel.
-        code: of the study, as its link has it.
-        worker: the panel's id of the worker.
-        session: the panel's id of this visit; empty without one.
+        secret: secret shared with the panel.
+        code: code of the study, as in its link.
+        worker: the panel's ID of the worker.
+        session: the panel's ID of the visit; empty if there is none.
     """
     message = ":".join([code, worker, *([session] if session else [])])
     return hmac.new(secret.encode(), message.encode(), hashlib.sha256).hexdigest()
 
 
 def _host_of(template: str) -> str:
-    """By which people know an address to which they return; empty without one."""
+    """Host name of the return address, shown to workers; empty if there is none."""
     return urlsplit(template).hostname or ""
 
 
 def _problem_of(template: str) -> str:
-    """What is wrong with an address to which people return; empty if nothing is."""
+    """Problem of a return address, as a sentence; empty if it is valid."""
     if not template:
         return ""
     try:

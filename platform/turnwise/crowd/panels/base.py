@@ -1,4 +1,4 @@
-"""What the platform asks of every panel: who comes by a link, and how they get back at the end."""
+"""Base class of panels: read a worker's arrival from a link, and lead back to the panel at the end."""
 
 import re
 import unicodedata
@@ -22,13 +22,13 @@ LONGEST_SHOWN = 40
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """How a panel named somebody in the link by which they came.
+    """Arrival of a worker: the data that the panel's link names.
 
     Attributes:
-        panel: as `Worker.panel` has it.
-        worker: the id.
-        submission: what the panel pays, if it names that.
-        way_back: what else it is to hear again at the end.
+        panel: key of the panel, as in `Worker.panel`.
+        worker: the panel's ID of the worker.
+        submission: the panel's ID of what it pays; empty if it names none.
+        way_back: further values that the panel needs at the end.
         entered_by: key of the `StudyPanel`.
     """
 
@@ -41,14 +41,14 @@ class Arrival:
 
 @dataclass(frozen=True, slots=True)
 class ReturnPath:
-    """How somebody goes back to where they came from.
+    """Return path of a worker to the panel.
 
     Attributes:
-        panel: its name, for people.
-        address: where the button leads; empty: there is none.
-        fields: what is sent there; None: the button is a link.
-        code: what tells the panel how it ended: to copy where there is no button, or where the button fails.
-        do: what to do there where there is neither.
+        panel: name of the panel.
+        address: address of the button; empty if there is no button.
+        fields: form fields to send; None if the button is a link.
+        code: completion code for the panel, to copy if there is no button or the button fails.
+        do: instruction for the worker if there is neither button nor code.
     """
 
     panel: str = ""
@@ -59,17 +59,17 @@ class ReturnPath:
 
 
 class Panel(ABC):
-    """One panel.
+    """Recruiting service or type of link.
 
     Attributes:
-        key: as studies store it, and in the form's field names.
-        title: its name, for people.
-        about: what to know before taking it, in a sentence or two.
-        parameters: names in its links that no other panel uses, the worker's id first.
-        asks_for: settings that a study has with it: fields of `StudyPanel`.
-        outcomes: those for which a study may have codes of its own.
-        needed: those for which it must.
-        order: among the panels of the page, from 1.
+        key: stored key, also used in the form's field names.
+        title: name shown to people.
+        about: description for researchers, in one or two sentences.
+        parameters: names in its links that no other panel uses, the worker's ID first.
+        asks_for: settings of a study with this panel: fields of `StudyPanel`.
+        outcomes: outcomes for which a study may set a code.
+        needed: outcomes for which a study must set a code.
+        order: position on the page, from 1.
     """
 
     key: ClassVar[str]
@@ -82,53 +82,53 @@ class Panel(ABC):
     needed: ClassVar[Sequence[Outcome]] = ()
 
     @abstractmethod
-    def link(self, entry: str, taken: StudyPanel) -> str:
-        """What a researcher gives to the panel; empty if there is no link for all.
+    def link(self, entry: str, setup: StudyPanel) -> str:
+        """Link that the researcher gives to the panel; empty if there is no common link.
 
         Args:
-            entry: the study's own link.
-            taken: what the study agreed with the panel.
+            entry: the study's plain link.
+            setup: the study's settings with the panel.
         """
 
-    def parameter(self, taken: StudyPanel) -> str:
-        """Name of the worker's id in links."""
+    def parameter(self, setup: StudyPanel) -> str:
+        """Name of the link's parameter with the worker's ID."""
         return self.parameters[0] if self.parameters else ""
 
-    def for_workers(self, taken: StudyPanel) -> str:
-        """From where people come, as they know it."""
+    def for_workers(self, setup: StudyPanel) -> str:
+        """Name of the panel as workers know it."""
         return str(self.title)
 
     def refusal_of_arrivals(self) -> refusals.EntryRefusedError:
-        """Why somebody who comes from here to a study that takes nobody from here is turned away."""
+        """Refusal for workers of this panel who come to a study that does not use it."""
         return refusals.other_panel(str(self.title))
 
     @abstractmethod
-    def arrival(self, query: QueryDict, taken: StudyPanel) -> Arrival:
-        """Who comes by a link with the panel's parameter.
+    def arrival(self, query: QueryDict, setup: StudyPanel) -> Arrival:
+        """Read the arrival from a link with the panel's parameter.
 
         Raises:
-            EntryRefusedError: the link is not as the panel makes them.
+            EntryRefusedError: the link is malformed.
         """
 
     def is_preview(self, query: QueryDict) -> bool:
-        """Whether the panel only shows the page to somebody who has not taken the work yet."""
+        """True if the panel shows the page as a preview, before the worker has accepted the work."""
         return False
 
     @abstractmethod
-    def return_path(self, arrival: Arrival, taken: StudyPanel, outcome: Outcome, own_code: str) -> ReturnPath:
-        """How somebody goes back, with what tells the panel how it ended.
+    def return_path(self, arrival: Arrival, setup: StudyPanel, outcome: Outcome, own_code: str) -> ReturnPath:
+        """Return path to the panel, with the data that tells it the outcome.
 
         Args:
-            arrival: how they came.
-            taken: what the study agreed with the panel.
-            outcome: how it ended.
-            own_code: the code of this participation alone; empty for somebody who never took part.
+            arrival: the worker's arrival.
+            setup: the study's settings with the panel.
+            outcome: outcome of the participation.
+            own_code: the participation's completion code; empty for workers who never took part.
         """
 
-    def problems(self, taken: StudyPanel) -> dict[str, str]:
-        """What is wrong with the settings, by field, each with its cure."""
+    def problems(self, setup: StudyPanel) -> dict[str, str]:
+        """Problems of the settings by field, each with what to do."""
         found = {}
-        for outcome, code in taken.codes.items():
+        for outcome, code in setup.codes.items():
             if outcome not in self.outcomes:
                 found[f"code_{outcome}"] = _("%(panel)s has no code for this.") % {"panel": self.title}
             elif code and not CODE.fullmatch(code):
@@ -136,7 +136,7 @@ class Panel(ABC):
                     "“%(code)s” is not a code. Use up to 40 letters, digits, hyphens and underscores."
                 ) % {"code": shortened(code)}
         for outcome in self.needed:
-            if not taken.codes.get(outcome):
+            if not setup.codes.get(outcome):
                 found.setdefault(
                     f"code_{outcome}",
                     _("%(panel)s needs a code for complete work.") % {"panel": self.title},
@@ -145,16 +145,16 @@ class Panel(ABC):
 
 
 def shortened(value: str) -> str:
-    """Something from outside, fit to be shown in a sentence."""
+    """Shorten outside text and remove control characters, to show it in a sentence."""
     plain = "".join(each for each in value if unicodedata.category(each)[0] != "C")
     return plain if len(plain) <= LONGEST_SHOWN else plain[:LONGEST_SHOWN] + "…"
 
 
 def single_value(query: QueryDict, name: str) -> str:
-    """The one value of a parameter; empty without one.
+    """The only value of a parameter; empty if it is missing.
 
     Raises:
-        EntryRefusedError: it is there twice.
+        EntryRefusedError: the parameter appears more than once.
     """
     values = query.getlist(name)
     if len(values) > 1:
@@ -165,10 +165,10 @@ def single_value(query: QueryDict, name: str) -> str:
 
 
 def id_in(query: QueryDict, name: str, *, needed: bool = True) -> str:
-    """The id that a parameter has.
+    """Read an ID from a parameter.
 
     Raises:
-        EntryRefusedError: what it has is no id, or it has none though one is needed.
+        EntryRefusedError: the value is not an ID, or is missing though needed.
     """
     value = single_value(query, name)
     if not value and not needed:
@@ -184,12 +184,12 @@ def id_in(query: QueryDict, name: str, *, needed: bool = True) -> str:
 
 
 def with_query(address: str, query: str) -> str:
-    """The address with one more part of its query."""
+    """Append a part to the query of an address."""
     return f"{address}{'&' if '?' in address else '?'}{query}"
 
 
 def fill_placeholders(template: str, values: Mapping[str, str]) -> str:
-    """An address with its placeholders filled in, each as one value of a query."""
+    """Fill in the placeholders of an address, quoting each value for a query."""
     for name, value in values.items():
         template = template.replace(f"{{{name}}}", quote(value, safe=""))
     return template

@@ -1,3 +1,5 @@
+"""Panels without a service: the open link, and personal invitations."""
+
 from django.http import QueryDict
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -9,7 +11,7 @@ from turnwise.crowd.panels.base import Arrival, Panel, ReturnPath, single_value
 
 
 class OpenLink(Panel):
-    """Whoever has the link; at the end a code of their own."""
+    """Anyone who has the link; each worker gets a completion code at the end."""
 
     key = "open"
     title = gettext_lazy("Open link")
@@ -19,15 +21,15 @@ class OpenLink(Panel):
     order = 1
 
     @override
-    def link(self, entry: str, taken: StudyPanel) -> str:
+    def link(self, entry: str, setup: StudyPanel) -> str:
         return entry
 
     @override
-    def arrival(self, query: QueryDict, taken: StudyPanel) -> Arrival:
-        return Arrival("", "", entered_by=taken.pk)
+    def arrival(self, query: QueryDict, setup: StudyPanel) -> Arrival:
+        return Arrival("", "", entered_by=setup.pk)
 
     @override
-    def return_path(self, arrival: Arrival, taken: StudyPanel, outcome: Outcome, own_code: str) -> ReturnPath:
+    def return_path(self, arrival: Arrival, setup: StudyPanel, outcome: Outcome, own_code: str) -> ReturnPath:
         return ReturnPath(code=own_code)
 
 
@@ -35,7 +37,7 @@ PARAMETER = "invitation"
 
 
 class Invited(Panel):
-    """People whom the researcher lists: each has a link, which lets in one person, once."""
+    """People on the researcher's list: each has a personal link, which admits one person, once."""
 
     key = "invited"
     title = gettext_lazy("Invited people")
@@ -44,11 +46,11 @@ class Invited(Panel):
     parameters = (PARAMETER,)
 
     @override
-    def link(self, entry: str, taken: StudyPanel) -> str:
+    def link(self, entry: str, setup: StudyPanel) -> str:
         return ""
 
     @override
-    def for_workers(self, taken: StudyPanel) -> str:
+    def for_workers(self, setup: StudyPanel) -> str:
         return _("the link in your invitation")
 
     @override
@@ -56,13 +58,13 @@ class Invited(Panel):
         return refusals.not_invited()
 
     @override
-    def arrival(self, query: QueryDict, taken: StudyPanel) -> Arrival:
+    def arrival(self, query: QueryDict, setup: StudyPanel) -> Arrival:
         token = single_value(query, PARAMETER)
-        invitation = Invitation.objects.filter(study=taken.study_id, token=token[:100]).first()
+        invitation = Invitation.objects.filter(study=setup.study_id, token=token[:100]).first()
         if invitation is None:
             raise refusals.not_invited()
-        return Arrival(self.key, invitation.panel_id, entered_by=taken.pk)
+        return Arrival(self.key, invitation.panel_id, entered_by=setup.pk)
 
     @override
-    def return_path(self, arrival: Arrival, taken: StudyPanel, outcome: Outcome, own_code: str) -> ReturnPath:
+    def return_path(self, arrival: Arrival, setup: StudyPanel, outcome: Outcome, own_code: str) -> ReturnPath:
         return ReturnPath(code=own_code)

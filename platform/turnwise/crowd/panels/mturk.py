@@ -1,3 +1,5 @@
+"""Panel Amazon Mechanical Turk."""
+
 from urllib.parse import urlsplit
 
 from django.http import QueryDict
@@ -30,7 +32,7 @@ class MTurk(Panel):
     parameters = ("workerId", "assignmentId", "hitId", "turkSubmitTo")
 
     @override
-    def link(self, entry: str, taken: StudyPanel) -> str:
+    def link(self, entry: str, setup: StudyPanel) -> str:
         return entry
 
     @override
@@ -38,12 +40,12 @@ class MTurk(Panel):
         return query.get("assignmentId") == NOT_ACCEPTED
 
     @override
-    def arrival(self, query: QueryDict, taken: StudyPanel) -> Arrival:
+    def arrival(self, query: QueryDict, setup: StudyPanel) -> Arrival:
         back = {"submit_to": _submit_to(single_value(query, "turkSubmitTo")), "hit": id_in(query, "hitId")}
-        return Arrival(self.key, id_in(query, "workerId"), id_in(query, "assignmentId"), back, taken.pk)
+        return Arrival(self.key, id_in(query, "workerId"), id_in(query, "assignmentId"), back, setup.pk)
 
     @override
-    def return_path(self, arrival: Arrival, taken: StudyPanel, outcome: Outcome, own_code: str) -> ReturnPath:
+    def return_path(self, arrival: Arrival, setup: StudyPanel, outcome: Outcome, own_code: str) -> ReturnPath:
         if outcome not in SUBMITTED or not own_code:
             return ReturnPath(self.title, do=_("Please return the HIT on Mechanical Turk."))
         fields = {"assignmentId": arrival.submission, "outcome": outcome.value, "completionCode": own_code}
@@ -51,10 +53,10 @@ class MTurk(Panel):
 
 
 def _submit_to(address: str) -> str:
-    """Amazon's own server that a link names, and none but those.
+    """Check that the address named in a link is one of Amazon's servers, and return its origin.
 
     Raises:
-        EntryRefusedError: it is another one.
+        EntryRefusedError: the address is missing or belongs to another server.
     """
     if not address:
         raise refusals.malformed_link(_("Its “%(name)s” is empty.") % {"name": "turkSubmitTo"})
@@ -71,4 +73,4 @@ def _submit_to(address: str) -> str:
 
 
 FRAMED_BY = "https://*.mturk.com"
-"""Amazon shows the first page within its own."""
+"""Sites of Amazon that may frame the first page."""

@@ -1,7 +1,4 @@
-"""The page on which a study says which panels it takes.
-
-The page *Panels* of a study: where its people come from, and what each panel is told at the end.
-"""
+"""Page *Panels* of a study: its panels with their settings, eligibility, and invitations."""
 
 from collections.abc import Generator, Sequence
 from typing import Any
@@ -29,7 +26,7 @@ from turnwise.studies.form_fields import list_newest
 from turnwise.studies.models import Study
 from turnwise.studies.queries import real_studies_of, studies_of
 
-# How the page names each end.
+# Name of each outcome on the page.
 OUTCOMES = {
     Outcome.COMPLETE: _("Complete"),
     Outcome.SCREENED_OUT: _("Screened out"),
@@ -52,7 +49,7 @@ LARGEST_LIST = 1_000_000
 
 
 class PanelForm(forms.Form):
-    """One panel: taken or not, and what the study agreed with it."""
+    """Form of one panel: whether the study uses it, its settings and codes."""
 
     taken = forms.BooleanField(required=False)
 
@@ -83,7 +80,7 @@ class PanelForm(forms.Form):
             )
 
     def _code(self, outcome: Outcome) -> str:
-        """The stored code; for a panel that is new here, or lacks one that it needs, one to set up there."""
+        """Stored code of an outcome, or a new one if a panel that requires codes has none yet."""
         if self.stored and (self.stored.codes or outcome not in self.panel.needed):
             return str(self.stored.codes.get(outcome, ""))
         return completion_code() if self.panel.needed else ""
@@ -97,7 +94,7 @@ class PanelForm(forms.Form):
         return [self[f"code_{outcome}"] for outcome in self.panel.outcomes]
 
     def row(self) -> StudyPanel:
-        """Of a valid form: the panel as it is to be stored."""
+        """Row to store; the form must be valid."""
         values = {name: self.cleaned_data[name].strip() for name in self.panel.asks_for}
         codes = {
             str(outcome): code
@@ -108,7 +105,7 @@ class PanelForm(forms.Form):
 
 
 def panel_forms(study: Study, data: Any = None) -> list[PanelForm]:
-    """A form for each panel, as the study has it."""
+    """Forms of all panels, with the study's settings."""
     stored = {taken.panel: taken for taken in study.panels.all()}
     return [
         PanelForm(panel, stored.get(panel.key), is_default=not stored and panel.key == "open", data=data)
@@ -117,12 +114,12 @@ def panel_forms(study: Study, data: Any = None) -> list[PanelForm]:
 
 
 def rows_of(filled: Sequence[PanelForm]) -> list[StudyPanel]:
-    """Of valid forms: the panels that are taken."""
+    """Rows of the selected panels; the forms must be valid."""
     return [form.row() for form in filled if form.cleaned_data["taken"]]
 
 
 class EligibilityForm(forms.Form):
-    """Who may take part."""
+    """Form for eligibility: the studies whose participants are excluded."""
 
     closed_to_workers_of = forms.ModelMultipleChoiceField(
         queryset=Study.objects.none(),
@@ -133,16 +130,16 @@ class EligibilityForm(forms.Form):
 
     def __init__(self, user: User, study: Study, data: Any = None) -> None:
         super().__init__(data)
-        own = real_studies_of(user).exclude(pk=study.pk).exclude(state=Study.State.DRAFT)
+        others = real_studies_of(user).exclude(pk=study.pk).exclude(state=Study.State.DRAFT)
         field = self.fields["closed_to_workers_of"]
         assert isinstance(field, forms.ModelMultipleChoiceField)
-        field.queryset = own
+        field.queryset = others
         field.initial = closed = list(study.closed_to_workers_of.values_list("pk", flat=True))
         self.unlisted = list_newest(field, closed)
 
 
 class InviteForm(forms.Form):
-    """A list of people: as text, or a file."""
+    """Form for a list of people to invite, as text or as a file."""
 
     people = forms.CharField(
         required=False,
@@ -198,7 +195,7 @@ def panels(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 def _show_errors(error: ValidationError, filled: list[PanelForm]) -> None:
-    """Put each problem beside its field."""
+    """Show each problem at its field."""
     by_key = {form.panel.key: form for form in filled}
     for where, says in error.message_dict.items():
         key, _dash, name = where.partition("-")

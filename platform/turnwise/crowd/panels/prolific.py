@@ -1,3 +1,5 @@
+"""Panel Prolific."""
+
 from typing import ClassVar
 
 from django.http import QueryDict
@@ -23,7 +25,7 @@ PLACEHOLDERS = "PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_
 
 
 class Prolific(Panel):
-    """Prolific: ids in the link, and at the end its completion address with a code for each outcome."""
+    """Prolific: IDs in the link, and at the end its completion address with a code for each outcome."""
 
     key = "prolific"
     title = "Prolific"
@@ -38,42 +40,42 @@ class Prolific(Panel):
     asks_for: ClassVar = ("token", "their_study")
 
     @override
-    def link(self, entry: str, taken: StudyPanel) -> str:
+    def link(self, entry: str, setup: StudyPanel) -> str:
         return with_query(entry, PLACEHOLDERS)
 
     @override
-    def arrival(self, query: QueryDict, taken: StudyPanel) -> Arrival:
+    def arrival(self, query: QueryDict, setup: StudyPanel) -> Arrival:
         return Arrival(
             self.key,
             id_in(query, "PROLIFIC_PID"),
             id_in(query, "SESSION_ID", needed=False),
             {"study": id_in(query, "STUDY_ID", needed=False)},
-            taken.pk,
+            setup.pk,
         )
 
     @override
-    def return_path(self, arrival: Arrival, taken: StudyPanel, outcome: Outcome, own_code: str) -> ReturnPath:
-        if code := taken.code_of(outcome):
+    def return_path(self, arrival: Arrival, setup: StudyPanel, outcome: Outcome, own_code: str) -> ReturnPath:
+        if code := setup.code_of(outcome):
             return ReturnPath(self.title, fill_placeholders(COMPLETIONS, {"code": code}), code=code)
         return ReturnPath(self.title, do=_("Please return your submission on Prolific."))
 
     @override
-    def problems(self, taken: StudyPanel) -> dict[str, str]:
-        found = super().problems(taken)
-        if taken.their_study and not ID.fullmatch(taken.their_study):
+    def problems(self, setup: StudyPanel) -> dict[str, str]:
+        found = super().problems(setup)
+        if setup.their_study and not ID.fullmatch(setup.their_study):
             found["their_study"] = _("“%(value)s” is not an id. Copy it from the study's address there.") % {
-                "value": shortened(taken.their_study)
+                "value": shortened(setup.their_study)
             }
-        if taken.token:
-            if not taken.their_study:
+        if setup.token:
+            if not setup.their_study:
                 found["their_study"] = _("The API needs it. Copy it from the study's address at Prolific.")
-            if not VARIABLE.fullmatch(taken.token):
+            if not VARIABLE.fullmatch(setup.token):
                 found["token"] = _(
                     "Write the name of a variable that begins with %(prefix)s, never the token itself."
                 ) % {"prefix": PREFIX}
             else:
                 try:
-                    api_account(taken.token, taken.study.owner.get_username())
+                    api_account(setup.token, setup.study.owner.get_username())
                 except NoTokenError as error:
                     found["token"] = str(error)
         return found

@@ -1,7 +1,7 @@
-"""Prolific's API: https://docs.prolific.com/api-reference. One call each; what it means is decided elsewhere.
+"""Client of Prolific's API (https://docs.prolific.com/api-reference), one method per call.
 
-The token stands in a variable of the environment, behind the address that alone may get it and the names of
-those whose studies may use it (all, if it names nobody):
+The token is in an environment variable, after the only address that may receive it and the names of the
+people whose studies may use it (all studies if there are no names):
 
     TURNWISE_PROLIFIC_LAB="https://api.prolific.com rex,ada THE-TOKEN"
 """
@@ -27,33 +27,33 @@ VARIABLE = re.compile(rf"{PREFIX}[A-Z0-9_]{{1,40}}")
 TIMEOUT = 20.0
 RETRIES = 2
 SHORTEST_REASON = 100
-"""Prolific takes no rejection whose message is shorter."""
+"""Minimum length of a rejection's message at Prolific."""
 MOST_PAGES = 200
 
 CATEGORIES = (
     "TOO_QUICKLY", "TOO_SLOWLY", "FAILED_INSTRUCTIONS", "INCOMP_LONGITUDINAL", "FAILED_CHECK", "LOW_EFFORT",
     "MALINGERING", "NO_CODE", "BAD_CODE", "NO_DATA", "UNSUPP_DEVICE", "OTHER",
 )  # fmt: skip
-"""What a rejection needs beside its message:
+"""Categories of a rejection, which it needs besides its message:
 https://docs.prolific.com/api-reference/submissions/transition-submission; the same twelve in Prolific's own
 https://github.com/prolific-oss/cli (`rejectionCategories`)."""
 
 
 class NoTokenError(Exception):
-    """The variable holds no token that this study may use; says why, and never the token."""
+    """The environment variable has no token for this study; the message never contains the token."""
 
 
 class RefusedByPanelError(Exception):
-    """Prolific answered that it will not do it; the same request is not tried again."""
+    """Prolific refused the request; it is not retried."""
 
 
 class OutcomeUnknownError(Exception):
-    """Nobody knows whether Prolific carried it out; it may be tried again where that does no harm."""
+    """It is unknown whether Prolific carried out the request; idempotent requests may be retried."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProlificStudy:
-    """A study as Prolific has it."""
+    """State of the study at Prolific."""
 
     name: str
     status: str
@@ -63,7 +63,7 @@ class ProlificStudy:
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """One person's submission as Prolific has it."""
+    """A participant's submission at Prolific."""
 
     key: str
     participant: str
@@ -71,10 +71,10 @@ class Submission:
 
 
 def api_account(variable: str, owner: str) -> tuple[str, str]:
-    """The address of the API and the token that a variable holds for the studies of this owner.
+    """Read the API's address and token for this owner's studies from an environment variable.
 
     Raises:
-        NoTokenError: it is not set, is not written as it should be, or is not for this owner.
+        NoTokenError: the variable is not set, is malformed, or is not for this owner.
     """
     parts = os.environ.get(variable, "").split() if VARIABLE.fullmatch(variable) else []
     if not parts:
@@ -99,16 +99,16 @@ def api_account(variable: str, owner: str) -> tuple[str, str]:
 
 
 class ProlificApi:
-    """Prolific for one study."""
+    """Client of Prolific's API for one study."""
 
-    def __init__(self, taken: StudyPanel) -> None:
-        """Find the token.
+    def __init__(self, setup: StudyPanel) -> None:
+        """Read the token from the environment.
 
         Raises:
-            NoTokenError: there is none that this study may use.
+            NoTokenError: there is no token for this study.
         """
-        self._address, self._token = api_account(taken.token, taken.study.owner.get_username())
-        self._study = taken.their_study
+        self._address, self._token = api_account(setup.token, setup.study.owner.get_username())
+        self._study = setup.their_study
 
     # --- the study -----------------------------------------------------------------------------------
 
@@ -122,7 +122,7 @@ class ProlificApi:
         )
 
     def transition(self, action: str) -> None:
-        """Take PUBLISH, PAUSE, START or STOP."""
+        """Change the study's state at Prolific: PUBLISH, PAUSE, START or STOP."""
         self._call("POST", f"studies/{quote(self._study, safe='')}/transition/", {"action": action})
 
     def set_places(self, places: int) -> None:
@@ -130,7 +130,7 @@ class ProlificApi:
         self._call("PATCH", f"studies/{quote(self._study, safe='')}/", changed)
 
     def submissions(self) -> list[Submission]:
-        """All of the study's."""
+        """List all submissions of the study."""
         found: list[Submission] = []
         for page in range(1, MOST_PAGES + 1):
             query = {"study": self._study, "page": str(page), "page_size": "100"}
@@ -147,15 +147,15 @@ class ProlificApi:
     # --- one person ----------------------------------------------------------------------------------
 
     def status_of(self, submission: str) -> str:
-        """APPROVED, REJECTED, AWAITING REVIEW and so on."""
+        """Get a submission's status: APPROVED, REJECTED, AWAITING REVIEW and so on."""
         return str(self._call("GET", f"submissions/{quote(submission, safe='')}/").get("status", ""))
 
     def approve(self, submission: str) -> None:
-        """Safe to repeat, as Prolific's reference says."""
+        """Approve a submission. Idempotent, as Prolific's reference says."""
         self._decide(submission, {"action": "APPROVE"})
 
     def reject(self, submission: str, *, reason: str, category: str) -> None:
-        """Safe to repeat, likewise."""
+        """Reject a submission. Idempotent, as Prolific's reference says."""
         self._decide(
             submission, {"action": "REJECT", "message": reason, "rejection_category": category or "OTHER"}
         )
@@ -164,12 +164,12 @@ class ProlificApi:
         self._call("POST", f"submissions/{quote(submission, safe='')}/transition/", body)
 
     def prepare_bonus(self, submission: str, amount: Decimal) -> str:
-        """Set up a bonus, which pays nothing yet; returns its key."""
+        """Set up a bonus without paying it; returns its key."""
         body = {"study_id": self._study, "csv_bonuses": f"{submission},{amount:.2f}"}
         return str(self._call("POST", "submissions/bonus-payments/", body)["id"])
 
     def pay_bonus(self, key: str) -> None:
-        """Pay what was set up. Each call pays once more, so it is sent once and never again."""
+        """Pay a bonus that was set up. Each call pays again, so it is never retried."""
         self._call("POST", f"bulk-bonus-payments/{quote(key, safe='')}/pay/", {}, retries=0)
 
     def message(self, participant: str, text: str) -> None:
@@ -202,11 +202,11 @@ async def _exchange(request: Request, token: str, retries: int) -> Any:
     except ForbiddenAddressError as error:
         raise RefusedByPanelError(str(error)) from None
     except ServiceError as error:
-        said = str(error)
-        if " did not answer with JSON: " in said:  # it did as told, and has nothing to say
+        problem = str(error)
+        if " did not answer with JSON: " in problem:  # carried out, with an empty answer
             return {}
-        # As the client words an answer's status; 408 and 429 say to try again, which was done.
-        refused = re.search(r" answered 4(?!08|29)\d\d", said)
-        raise (RefusedByPanelError if refused else OutcomeUnknownError)(said) from None
+        # The status in the client's message; after 408 and 429 the client has retried already.
+        refused = re.search(r" answered 4(?!08|29)\d\d", problem)
+        raise (RefusedByPanelError if refused else OutcomeUnknownError)(problem) from None
     finally:
         await client.close()

@@ -1,4 +1,4 @@
-"""What may happen to the panels of a study, and to its list of invited people."""
+"""Save and copy the panels of a study, and manage its invitations."""
 
 import csv
 import io
@@ -18,34 +18,34 @@ from turnwise.studies.models import Study
 
 MOST_INVITED_AT_ONCE = 5000
 LONGEST_NAME = 254
-# What identifies people, and who vouches for that: another id would make others of them.
+# Settings that identify workers: changing them would turn known workers into new ones.
 LOCKED = ("parameter", "secret")
-# From where a word begins, and nowhere inside: else a long word without @ is read from each of its letters.
+# Match only from the beginning of a word: otherwise a long word without @ is scanned from each letter.
 _ADDRESS = re.compile(r"(?<![^\s<>,;:\"()\[\]])[^\s<>,;:\"()\[\]]+@[^\s<>,;:\"()\[\]]+")
 
 
 @transaction.atomic
 def save_panels(study: Study, wanted: Sequence[StudyPanel], *, closed_to: Collection[Study]) -> None:
-    """Store the panels of a study; those that are left out it takes no more.
+    """Store the panels of a study, and delete its panels that are left out.
 
     Args:
-        study: whose.
-        wanted: its panels with their settings, not saved.
-        closed_to: the studies whose workers cannot take part in it.
+        study: the study.
+        wanted: its panels with their settings, unsaved.
+        closed_to: studies whose participants are excluded.
 
     Raises:
-        ValidationError: by panel and field (`prolific-code_complete`), what a panel cannot have, or what
-            people who came by it rely on.
+        ValidationError: by panel and field (`prolific-code_complete`), invalid settings, or changes of
+            settings that earlier participants depend on.
     """
     Study.objects.select_for_update().get(pk=study.pk)
-    stored = {taken.panel: taken for taken in study.panels.all()}
+    stored = {setup.panel: setup for setup in study.panels.all()}
     problems: dict[str, list[str]] = {}
-    for taken in wanted:
-        taken.study = study
-        before = stored.pop(taken.panel, None)
-        taken.pk = before.pk if before else None
-        for name, says in _problems(taken, before).items():
-            problems.setdefault(f"{taken.panel}-{name}", []).extend(says)
+    for setup in wanted:
+        setup.study = study
+        before = stored.pop(setup.panel, None)
+        setup.pk = before.pk if before else None
+        for name, says in _problems(setup, before).items():
+            problems.setdefault(f"{setup.panel}-{name}", []).extend(says)
     for left_out in stored.values():
         if _is_used(left_out):
             problems[f"{left_out.panel}-taken"] = [
@@ -57,18 +57,18 @@ def save_panels(study: Study, wanted: Sequence[StudyPanel], *, closed_to: Collec
     if problems:
         raise ValidationError(problems)
     StudyPanel.objects.filter(pk__in=[each.pk for each in stored.values()]).delete()
-    for taken in wanted:
-        taken.save()
+    for setup in wanted:
+        setup.save()
     study.closed_to_workers_of.set(closed_to)
 
 
-def _problems(taken: StudyPanel, before: StudyPanel | None) -> dict[str, list[str]]:
+def _problems(setup: StudyPanel, before: StudyPanel | None) -> dict[str, list[str]]:
     try:
-        check_settings(taken)
+        check_settings(setup)
     except ValidationError as error:
         return error.message_dict
     if before and _is_used(before):
-        changed = [name for name in LOCKED if getattr(before, name) != getattr(taken, name)]
+        changed = [name for name in LOCKED if getattr(before, name) != getattr(setup, name)]
         says = _("People have come through this panel, so this is fixed: “%(before)s”.")
         return {
             name: [says % {"before": getattr(before, name) if name != "secret" else "…"}] for name in changed
@@ -76,15 +76,15 @@ def _problems(taken: StudyPanel, before: StudyPanel | None) -> dict[str, list[st
     return {}
 
 
-def _is_used(taken: StudyPanel) -> bool:
-    return Participation.objects.filter(entered_by=taken).exists()
+def _is_used(setup: StudyPanel) -> bool:
+    return Participation.objects.filter(entered_by=setup).exists()
 
 
 def copy_panels(study: Study, copy: Study) -> None:
-    """Give a copy of a study its panels, in the caller's transaction, without what was agreed for one study.
+    """Copy a study's panels to its copy, in the caller's transaction, without study-specific settings.
 
-    Codes are left out, which the panel has to be told anew. Where links are signed, those of the copy are,
-    too, with a secret of their own: else anybody could make links into it.
+    Codes are not copied: new ones must be set up at the panel. If links are signed, the copy gets a new
+    secret; otherwise anyone could make links into it.
     """
     StudyPanel.objects.bulk_create(
         StudyPanel(
@@ -100,20 +100,20 @@ def copy_panels(study: Study, copy: Study) -> None:
 
 
 def setup_problems(study: Study) -> str:
-    """What the panels of a study lack before anybody can come by them; empty if nothing."""
+    """Problems of a study's panel settings that prevent arrivals, as text; empty if there are none."""
     by_key = {panel.key: panel for panel in panels()}
-    taken = [each for each in study.panels.all() if each.panel in by_key]
-    says = [problem for each in taken for problem in by_key[each.panel].problems(each).values()]
+    setup = [each for each in study.panels.all() if each.panel in by_key]
+    says = [problem for each in setup for problem in by_key[each.panel].problems(each).values()]
     if not says:
         return ""
     return _("%(problems)s Set it under “Panels and invitations”.") % {"problems": " ".join(says)}
 
 
 def parse_invited_people(text: str) -> list[str]:
-    """Whom a list names: e-mail addresses anywhere in a text, or the first column of a CSV file.
+    """Parse a list of people: e-mail addresses anywhere in a text, or the first column of a CSV file.
 
     Raises:
-        ValidationError: it names nobody, too many, or somebody at too great length.
+        ValidationError: the list is empty or too long, or a name is too long.
     """
     addresses = [each.rstrip(".") for each in _ADDRESS.findall(text)]
     if addresses:
@@ -122,15 +122,15 @@ def parse_invited_people(text: str) -> list[str]:
         names = addresses
     else:
         names = _first_column(text)
-    found = list(dict.fromkeys(names))
-    if not found:
+    people = list(dict.fromkeys(names))
+    if not people:
         raise ValidationError(_("The list is empty. Enter e-mail addresses or names, one on each line."))
-    if len(found) > MOST_INVITED_AT_ONCE:
+    if len(people) > MOST_INVITED_AT_ONCE:
         raise ValidationError(
             _("The list has %(n)d people; at most %(most)d are invited at once. Split it.")
-            % {"n": len(found), "most": MOST_INVITED_AT_ONCE}
+            % {"n": len(people), "most": MOST_INVITED_AT_ONCE}
         )
-    return found
+    return people
 
 
 def _refuse_no_address(text: str) -> None:
@@ -159,12 +159,12 @@ def _first_column(text: str) -> list[str]:
 
 @transaction.atomic
 def invite(study: Study, names: Sequence[str]) -> tuple[int, int]:
-    """Make a link for each of these people who has none yet.
+    """Create a personal link for each of these people who has none yet.
 
     Returns:
-        How many were invited, and how many had been before.
+        Number of new invitations, and of people invited before.
     """
-    if not study.panels.exists():  # whoever has the link, who still may
+    if not study.panels.exists():  # the study was open to anyone with the link, and stays so
         StudyPanel.objects.create(study=study, panel="open")
     StudyPanel.objects.get_or_create(study=study, panel="invited")
     before = set(Invitation.objects.filter(study=study, name__in=names).values_list("name", flat=True))
@@ -174,7 +174,7 @@ def invite(study: Study, names: Sequence[str]) -> tuple[int, int]:
 
 
 def invitations(study: Study) -> list[tuple[Invitation, bool]]:
-    """Everybody who is invited to a study, and whether they have come."""
+    """All invitations to a study, each with whether it was used."""
     come = set(
         Worker.objects.filter(panel="invited", participations__study=study).values_list("panel_id", flat=True)
     )

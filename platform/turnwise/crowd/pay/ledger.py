@@ -1,6 +1,6 @@
-"""What each person was promised, earned and was paid. Entries are added and never changed.
+"""The ledger: amounts promised, earned and paid per participation. Entries are added and never changed.
 
-One entry for each participation and reason, which the database holds: so nobody is paid twice for one.
+A database constraint allows one entry per participation and reason, so no participation is paid twice.
 
 Every writer calls `lock` before it reads what its entry depends on. Participations are locked before the
 study, never after it, as everywhere in this package.
@@ -29,20 +29,20 @@ CENT = Decimal("0.01")
 NOTHING = Decimal("0.00")
 LARGEST_BONUS = Decimal(1000)
 MOST_IN_ALL = Decimal(100_000_000)
-# What a person has a claim to; a reversal takes all of it back.
+# Reasons that add to a person's claim; a reversal cancels the whole claim.
 CLAIMS = (Reason.EARNED, Reason.PARTLY, Reason.BONUS)
 
 
 def lock(study_id: int) -> None:
-    """Lock a study's ledger until the caller's transaction ends: everybody else who adds an entry waits.
+    """Lock a study's ledger until the caller's transaction ends: other writers of entries wait.
 
-    What was read before the lock may be out of date. Inserts that refer to the study, such as labels, go on.
+    Data read before the lock may be out of date. Inserts that refer to the study, such as labels, don't wait.
     """
     Study.objects.select_for_update(no_key=True).values_list("pk").get(pk=study_id)
 
 
 def promise(participation: Participation) -> None:
-    """Note, in the caller's transaction, what somebody who begins is to have when they are done."""
+    """Record the pay promised for complete work, in the caller's transaction, when the work begins."""
     study = participation.study
     if study.pay_amount and study.rehearsal_of_id is None:
         lock(study.pk)
@@ -50,40 +50,42 @@ def promise(participation: Participation) -> None:
 
 
 def settle(assignment: Assignment, outcome: Outcome, now: datetime) -> None:
-    """Note, in the caller's transaction, what somebody has earned whose work has ended.
+    """Record the pay earned by an assignment that has ended, in the caller's transaction.
 
-    All that was promised for work that is done, or that we let them down in; for work that ran out of time,
-    or a wait in which nobody came, its share by that time; nothing for who left by themselves or was
-    screened out.
+    Complete work, and work that ended by the platform's or the partner's fault, earns the promised pay. Work
+    that ran out of time, or a wait without a partner, earns the share for the time spent. Workers who left or
+    were screened out earn nothing.
     """
-    own = PayEntry.objects.filter(participation=assignment.participation_id, reason=Reason.PROMISED).first()
-    if own is None:
+    promised = PayEntry.objects.filter(
+        participation=assignment.participation_id, reason=Reason.PROMISED
+    ).first()
+    if promised is None:
         return
     lock(assignment.study_id)
     if outcome in PAID:
-        _add(assignment.participation, Reason.EARNED, own.amount, currency=own.currency)
+        _add(assignment.participation, Reason.EARNED, promised.amount, currency=promised.currency)
     elif outcome in (Outcome.TIMED_OUT, Outcome.NO_PARTNER):
         seconds = _seconds_waited(assignment)
         if outcome == Outcome.TIMED_OUT:
             seconds = max(seconds, (min(assignment.active_at, now) - assignment.assigned_at).total_seconds())
-        part = partial_pay(own.amount, seconds, assignment.participation.study.expected_minutes)
+        part = partial_pay(promised.amount, seconds, assignment.participation.study.expected_minutes)
         if part:
-            _add(assignment.participation, Reason.PARTLY, part, currency=own.currency)
+            _add(assignment.participation, Reason.PARTLY, part, currency=promised.currency)
 
 
 def _seconds_waited(assignment: Assignment) -> float:
-    """How long they waited for somebody to talk with, and were there."""
-    own = Waiting.objects.filter(assignment=assignment).first()
-    return own.waited.total_seconds() if own else 0.0
+    """Seconds for which the worker was present in the lobby."""
+    waiting = Waiting.objects.filter(assignment=assignment).first()
+    return waiting.waited.total_seconds() if waiting else 0.0
 
 
 def partial_pay(promised: Decimal, seconds: float, expected_minutes: int) -> Decimal:
-    """The share of a pay by the time that somebody was at work, to the cent, at most all of it.
+    """Share of the pay for the time spent, rounded to the cent, at most the whole pay.
 
     Args:
-        promised: for the whole.
-        seconds: at work.
-        expected_minutes: for the whole.
+        promised: pay for complete work.
+        seconds: time spent.
+        expected_minutes: expected time for complete work.
     """
     share = min(Decimal(1), Decimal(max(seconds, 0)) / (60 * expected_minutes))
     return (promised * share).quantize(CENT, ROUND_HALF_UP)
@@ -98,7 +100,7 @@ def _add(
     note: str = "",
     by: str = "",
 ) -> None:
-    """Add an entry, unless there is one of this reason already."""
+    """Add an entry, unless the participation has one with this reason already."""
     entry = PayEntry(
         study=participation.study,
         participation=participation.pk,
@@ -114,7 +116,7 @@ def _add(
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """How one participation stands, in the study's currency."""
+    """Account of one participation: sums of its entries, in the study's currency."""
 
     participation: int
     worker: str
@@ -130,16 +132,16 @@ class Account:
 
 
 def accounts(study: Study, *, only: Iterable[int] | None = None) -> list[Account]:
-    """Everybody's, who was promised anything first.
+    """All accounts of a study, ordered by participation.
 
     Args:
-        study: of which study.
-        only: keys of participations; None: of all.
+        study: the study.
+        only: keys of participations; None for all.
     """
-    entries, there = PayEntry.objects.filter(study=study), Participation.objects.filter(study=study)
+    entries, existing = PayEntry.objects.filter(study=study), Participation.objects.filter(study=study)
     if only is not None:
         keys = list(only)
-        entries, there = entries.filter(participation__in=keys), there.filter(pk__in=keys)
+        entries, existing = entries.filter(participation__in=keys), existing.filter(pk__in=keys)
     by_reason = entries.values("participation", "worker").annotate(
         promised=_sum(Reason.PROMISED),
         earned=_sum(Reason.EARNED, Reason.PARTLY),
@@ -147,24 +149,24 @@ def accounts(study: Study, *, only: Iterable[int] | None = None) -> list[Account
         reversed=_sum(Reason.REVERSED),
         paid=_sum(Reason.PAID),
     )
-    rows = by_reason.filter(_is_one_of(there) | ~Q(earned=None, bonus=None, reversed=None, paid=None))
-    told = rows.values_list("participation", "worker", "promised", "earned", "bonus", "reversed", "paid")
+    relevant = by_reason.filter(_belongs_to(existing) | ~Q(earned=None, bonus=None, reversed=None, paid=None))
+    columns = ("participation", "worker", "promised", "earned", "bonus", "reversed", "paid")
     return [
         Account(key, worker, *(each or NOTHING for each in sums))
-        for key, worker, *sums in told.order_by("participation")
+        for key, worker, *sums in relevant.values_list(*columns).order_by("participation")
     ]
 
 
 def participations_with_account(study: Study) -> QuerySet[PayEntry, int]:
-    """The keys of all who have an account, newest first: sums are for those that a page shows."""
-    there = Participation.objects.filter(study=study)
-    entries = PayEntry.objects.filter(_is_one_of(there) | ~Q(reason=Reason.PROMISED), study=study)
+    """Keys of participations with an account, newest first, for a paginated list."""
+    existing = Participation.objects.filter(study=study)
+    entries = PayEntry.objects.filter(_belongs_to(existing) | ~Q(reason=Reason.PROMISED), study=study)
     return entries.values_list("participation", flat=True).distinct().order_by("-participation")
 
 
-def _is_one_of(there: QuerySet[Participation]) -> Q:
-    """Whoever was promised something and began anew in another browser has the later account only."""
-    return Q(participation__in=there.values("pk"))
+def _belongs_to(existing: QuerySet[Participation]) -> Q:
+    """Entries of existing participations; one replaced by consent in another browser has no account."""
+    return Q(participation__in=existing.values("pk"))
 
 
 def _sum(*reasons: Reason) -> Sum:
@@ -172,12 +174,12 @@ def _sum(*reasons: Reason) -> Sum:
 
 
 def unpaid_accounts(study: Study) -> list[Account]:
-    """Those of them who are to be paid."""
+    """Accounts with an amount due that have not been paid."""
     return [account for account in accounts(study) if account.due > 0 and not account.paid]
 
 
 class AmountDue(NamedTuple):
-    """What is to be paid in all: to how many people, how much, and which panels they came by."""
+    """Total amount due: number of people, sum, and the panels that they came from."""
 
     people: int
     total: Decimal
@@ -193,7 +195,7 @@ SELECT participation,
   FROM crowd_payentry WHERE study_id = %s
  GROUP BY participation HAVING NOT bool_or(reason = 'paid')
 """
-"""What those of a study have a claim to who were not paid, by their keys: an index has it in this order."""
+"""Claims of unpaid participations, by key; an index provides this order."""
 _AMOUNT_DUE = f"""
 SELECT count(*), coalesce(sum(due), 0.00), array_agg(DISTINCT w.panel) FILTER (WHERE w.id IS NOT NULL)
   FROM ({UNPAID}) AS claim
@@ -204,7 +206,7 @@ SELECT count(*), coalesce(sum(due), 0.00), array_agg(DISTINCT w.panel) FILTER (W
 
 
 def amount_due(study: Study) -> AmountDue:
-    """The sum of `unpaid_accounts`, of thousands of people in one statement; kept until an entry is added."""
+    """Sum of `unpaid_accounts`, in one statement; cached until an entry is added."""
 
     def summed() -> AmountDue:
         with connection.cursor() as cursor:
@@ -212,23 +214,23 @@ def amount_due(study: Study) -> AmountDue:
             people, total, panels = cursor.fetchone()
         return AmountDue(people, total, sorted(panels or ()))
 
-    # Entries are added and never changed, so their number tells one ledger from another.
+    # Entries are added and never changed, so their number identifies the ledger's state.
     key = cache_key("owed", study.pk, PayEntry.objects.filter(study=study).count())
     found: AmountDue = cached(key, summed)
     return found
 
 
 def add_bonus(participation_id: int, amount: Decimal, *, note: str, by: User) -> None:
-    """Promise somebody more than their work earned them; see `add_bonuses`."""
+    """Give a bonus to one participation; see `add_bonuses`."""
     add_bonuses([participation_id], amount, note=note, by=by)
 
 
 @transaction.atomic
 def add_bonuses(participation_ids: Iterable[int], amount: Decimal, *, note: str, by: User) -> None:
-    """Promise each of these people of one study a bonus, or none of them.
+    """Give a bonus to each of these participations of one study, or to none of them.
 
     Raises:
-        ValidationError: it is no amount, they are still at work, had a bonus, or were paid already.
+        ValidationError: the amount is invalid, or a participation is still open, has a bonus or was paid.
     """
     if not NOTHING < amount <= LARGEST_BONUS or amount != amount.quantize(CENT):
         raise ValidationError(
@@ -238,7 +240,7 @@ def add_bonuses(participation_ids: Iterable[int], amount: Decimal, *, note: str,
     for participation in _locked(participation_ids):
         _refuse_paid(participation, Reason.BONUS, Reason.REVERSED)
         if not Assignment.objects.filter(participation=participation).exclude(outcome="").exists():
-            # Paid now, they could not be paid for the work itself later.
+            # A participation is paid once: a bonus now could prevent the pay for the work.
             raise ValidationError(
                 _("%(who)s is still at work. Give the bonus when they are done.")
                 % {"who": participation.pseudonym}
@@ -248,10 +250,10 @@ def add_bonuses(participation_ids: Iterable[int], amount: Decimal, *, note: str,
 
 @transaction.atomic
 def reverse(participation_id: int, *, note: str, by: User) -> None:
-    """Take back what somebody has a claim to, for a reason.
+    """Cancel the whole claim of a participation, with a reason.
 
     Raises:
-        ValidationError: there is no reason or no claim, or they were paid already.
+        ValidationError: the reason or the claim is missing, or the claim was paid.
     """
     if not note.strip():
         raise ValidationError(_("Say why: the reason stays in the ledger."))
@@ -266,14 +268,14 @@ def reverse(participation_id: int, *, note: str, by: User) -> None:
 
 
 def _locked(participation_ids: Iterable[int]) -> list[Participation]:
-    """Participations of one study, locked, so that nobody erases their ids meanwhile; then its ledger.
+    """Lock participations of one study, so that their IDs are not erased meanwhile; then its ledger.
 
     Raises:
-        Participation.DoesNotExist: one is gone.
+        Participation.DoesNotExist: one no longer exists.
     """
     keys = set(participation_ids)
     rows = Participation.objects.select_related("study", "worker").filter(pk__in=keys).order_by("pk")
-    # Rows that refer to them, as payments over a panel's API do, are still added.
+    # This lock still allows inserts that refer to them, such as payments over a panel's API.
     locked = list(rows.select_for_update(of=("self",), no_key=True))
     if len(locked) < len(keys):
         raise Participation.DoesNotExist
@@ -283,8 +285,8 @@ def _locked(participation_ids: Iterable[int]) -> list[Participation]:
 
 
 def _refuse_paid(participation: Participation, *also: Reason) -> None:
-    own = PayEntry.objects.filter(participation=participation.pk)
-    for entry in own.filter(reason__in=[Reason.PAID, *also]):
+    entries = PayEntry.objects.filter(participation=participation.pk)
+    for entry in entries.filter(reason__in=[Reason.PAID, *also]):
         raise ValidationError(
             _("No changes were made: %(who)s has an entry “%(reason)s” of %(at)s.")
             % {"who": entry.worker, "reason": entry.get_reason_display(), "at": f"{entry.at:%Y-%m-%d %H:%M}"}
@@ -293,18 +295,18 @@ def _refuse_paid(participation: Participation, *also: Reason) -> None:
 
 @transaction.atomic
 def pay(study: Study, *, total: Decimal, by: User) -> int:
-    """Note that everybody was paid what was due to them.
+    """Record that all amounts due in a study were paid.
 
     Args:
-        study: of which study.
-        total: what was paid in all, as the page showed it.
-        by: who paid.
+        study: the study.
+        total: total amount due, as the page showed it.
+        by: team member who paid.
 
     Returns:
-        How many people were.
+        Number of people paid.
 
     Raises:
-        ValidationError: meanwhile another sum is due.
+        ValidationError: the total amount due has changed since.
     """
     lock(study.pk)
     owed = unpaid_accounts(study)
@@ -337,16 +339,16 @@ def pay(study: Study, *, total: Decimal, by: User) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """What a study costs and pays by the hour.
+    """Costs and hourly pay of a study.
 
     Attributes:
-        cost: claims so far.
-        paid: of these.
-        due: of these.
-        forecast: at the end; None: nobody can tell yet.
-        minutes: the median of finished work, or what is expected before any is.
-        is_measured: whether it is the median.
-        hourly: pay for an hour of it; None without pay.
+        cost: all claims so far.
+        paid: amount of these recorded as paid.
+        due: amount of these not recorded as paid.
+        forecast: cost at completion; None if it cannot be estimated.
+        minutes: median of finished work, or the expected minutes before any is finished.
+        is_measured: True if `minutes` is the median.
+        hourly: pay per hour; None without pay.
     """
 
     cost: Decimal
@@ -359,7 +361,7 @@ class Rates:
 
 
 def rates(study: Study) -> Rates:
-    """How a study stands now."""
+    """Compute the current costs and hourly pay of a study."""
     sums = PayEntry.objects.filter(study=study).aggregate(
         claimed=_sum(*CLAIMS), reversed=_sum(Reason.REVERSED), paid=_sum(Reason.PAID)
     )
@@ -372,7 +374,7 @@ def rates(study: Study) -> Rates:
 
 
 def _forecast(study: Study, cost: Decimal) -> Decimal | None:
-    """The cost of all that is wanted, at that of what is finished; before any is, at the pay for each."""
+    """Estimate the cost at completion from the cost of finished work, or else from the promised pay."""
     finished, wanted = counts_of([study]).get(study.pk, (0, 0))
     if not wanted:
         return None
@@ -382,7 +384,7 @@ def _forecast(study: Study, cost: Decimal) -> Decimal | None:
 
 
 def median_minutes(study: Study) -> float | None:
-    """Of finished work, from its beginning to its end; None before any is."""
+    """Median duration of finished work in minutes; None before any is finished."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT extract(epoch FROM percentile_cont(0.5) WITHIN GROUP"
@@ -390,5 +392,5 @@ def median_minutes(study: Study) -> float | None:
             "  FROM crowd_assignment AS a WHERE a.study_id = %s AND a.outcome = 'complete'",
             [study.pk],
         )
-        found = cursor.fetchone()
-    return float(found[0]) if found and found[0] is not None else None
+        row = cursor.fetchone()
+    return float(row[0]) if row and row[0] is not None else None

@@ -1,7 +1,8 @@
-"""What a panel is told over its API about those who came from it: approved, rejected, a bonus, a message.
+"""Requests to a panel's API about its participants: approve, reject, bonus or message.
 
-Each act is a row, noted in the transaction of the decision and done by the timer's job afterwards. What may
-be repeated (approve, reject) is tried again until the panel answers; a payment or a message is sent once.
+Each request is a row, stored in the transaction of the decision and sent by a background job afterwards.
+Idempotent requests (approve, reject) are retried until the panel answers; payments and messages are sent
+once.
 """
 
 from collections.abc import Iterable
@@ -29,24 +30,24 @@ Kind, State = PanelAct.Kind, PanelAct.State
 
 MOST_TRIES = 12
 FIRST_PAUSE, LONGEST_PAUSE = timedelta(seconds=30), timedelta(hours=2)
-# A job that has not come back by then has died.
+# A job that has not finished by then has died.
 LEASE = timedelta(minutes=5)
 AT_ONCE = 20
 LONGEST_MESSAGE = 2000
 
 
 def api_panel(participation: Participation) -> StudyPanel | None:
-    """The panel that can be told about them over its API; None: they came otherwise, or no token is named."""
-    taken = participation.entered_by
-    is_told = taken is not None and taken.panel == "prolific" and taken.token and participation.submission
-    return taken if is_told else None
+    """Panel of the participation if its API can be used; None without a panel, submission or token."""
+    panel = participation.entered_by
+    has_api = panel is not None and panel.panel == "prolific" and panel.token and participation.submission
+    return panel if has_api else None
 
 
 def refuse_short(participation: Participation, reason: str) -> None:
-    """Refuse a rejection that the panel would not take.
+    """Refuse a reason that the panel's API would refuse.
 
     Raises:
-        ValidationError: its reason is too short for the panel.
+        ValidationError: the reason is too short for the panel.
     """
     if api_panel(participation) and len(reason) < SHORTEST_REASON:
         raise ValidationError(
@@ -64,10 +65,10 @@ def request_act(
     category: str = "",
     amount: Decimal | None = None,
 ) -> PanelAct | None:
-    """Have the panel told, once the caller's transaction is committed. Safe to repeat, but for messages.
+    """Store a request, to be sent once the caller's transaction is committed. Idempotent except for messages.
 
     Returns:
-        None if no API reaches the panel.
+        None if the panel's API cannot be used.
     """
     if api_panel(participation) is None:
         return None
@@ -82,7 +83,7 @@ def request_act(
 
 
 def cancel_act(participation: Participation, kind: PanelAct.Kind) -> None:
-    """Do not tell the panel what it has not been told yet."""
+    """Delete a request that has not been sent."""
     PanelAct.objects.filter(
         participation=participation, kind=kind, state__in=(State.WAITING, State.FAILED)
     ).delete()
@@ -90,38 +91,38 @@ def cancel_act(participation: Participation, kind: PanelAct.Kind) -> None:
 
 @transaction.atomic
 def pay_bonuses(study: Study, *, by: str) -> tuple[int, Decimal]:
-    """Have Prolific pay what is due beyond the approval: bonuses, and shares of work that was not completed.
+    """Request bonuses at Prolific for amounts that approval does not pay: bonuses and partial pay.
 
-    Each act's amount is fixed now. The ledger is noted by hand as for any payment, once all are done.
+    Each amount is fixed now. As with any payment, a person marks them as paid in the ledger afterwards.
 
     Returns:
-        To how many people how much in all is to be paid; who is being paid already is not among them.
+        Number of people and total amount, without requests that exist already.
     """
     ledger.lock(study.pk)
     people = 0
     total = ledger.NOTHING
-    for own, amount in due_beyond_approval(study, panel="prolific"):
-        if api_panel(own) is None or PanelAct.objects.filter(participation=own, kind=Kind.BONUS).exists():
+    for each, amount in due_beyond_approval(study, panel="prolific"):
+        if api_panel(each) is None or PanelAct.objects.filter(participation=each, kind=Kind.BONUS).exists():
             continue
-        request_act(own, Kind.BONUS, by=by, amount=amount)
+        request_act(each, Kind.BONUS, by=by, amount=amount)
         people, total = people + 1, total + amount
     return people, total
 
 
 def due_beyond_approval(study: Study, *, panel: str) -> Iterable[tuple[Participation, Decimal]]:
-    """To whom of a panel something is due that approving their submission does not pay, and how much."""
+    """Participations of a panel with the amount due that approving their submission does not pay."""
     due = {account.participation: account for account in ledger.unpaid_accounts(study)}
     rows = Participation.objects.filter(pk__in=due, worker__panel=panel).exclude(submission="")
     rows = rows.select_related("worker", "assignment", "entered_by__study__owner", "study").order_by("pk")
-    for own in rows:
-        account = due[own.pk]
+    for each in rows:
+        account = due[each.pk]
         approved = account.promised if account.earned == account.promised else ledger.NOTHING
         if (amount := account.due - approved) > 0:
-            yield own, amount
+            yield each, amount
 
 
 def paid_by_approval(study: Study, *, panel: str) -> list[Participation]:
-    """Those of a panel who have earned all that was promised, so that approving them pays it."""
+    """Unpaid participations of a panel that earned the full pay, so that approval pays it."""
     due = {
         account.participation
         for account in ledger.unpaid_accounts(study)
@@ -131,11 +132,11 @@ def paid_by_approval(study: Study, *, panel: str) -> list[Participation]:
     return list(rows.select_related("worker").order_by("pk"))
 
 
-# --- doing them --------------------------------------------------------------------------------------
+# --- sending -----------------------------------------------------------------------------------------
 
 
 def send_due_acts(*, now: datetime | None = None) -> int:
-    """Do what waits; returns how many acts were tried. Several may call it at once."""
+    """Send due requests; returns the number of attempts. Safe to call concurrently."""
     now = now or timezone.now()
     tried = 0
     while tried < AT_ONCE and (act := _claim_act(now)):
@@ -146,7 +147,7 @@ def send_due_acts(*, now: datetime | None = None) -> int:
 
 @transaction.atomic
 def _claim_act(now: datetime) -> PanelAct | None:
-    """One that is due, which nobody else takes meanwhile."""
+    """Claim the next due request, so that no other job sends it."""
     waiting = PanelAct.objects.select_for_update(of=("self",), skip_locked=True).filter(
         state__in=(State.WAITING, State.SENDING), next_at__lte=now
     )
@@ -155,7 +156,7 @@ def _claim_act(now: datetime) -> PanelAct | None:
     if act is None:
         return None
     if act.state == State.SENDING and (act.kind == Kind.MESSAGE or act.their_key):
-        # Whoever sent it died before the answer was noted.
+        # The job died before it stored the panel's answer.
         act.state, act.problem = State.UNSURE, _("The connection ended before the panel answered.")
     else:
         act.state, act.tries, act.next_at = State.SENDING, act.tries + 1, now + LEASE
@@ -185,50 +186,50 @@ def _attempt(act: PanelAct, now: datetime) -> None:
 
 
 def _send(act: PanelAct) -> None:
-    own = act.participation
-    taken = api_panel(own)
-    if taken is None:
+    participation = act.participation
+    panel = api_panel(participation)
+    if panel is None:
         raise RefusedByPanelError(_("No token is set for this panel any more."))
-    api = ProlificApi(taken)
+    api = ProlificApi(panel)
     if act.kind == Kind.APPROVE:
-        if api.status_of(own.submission) != "APPROVED":
-            api.approve(own.submission)
+        if api.status_of(participation.submission) != "APPROVED":
+            api.approve(participation.submission)
     elif act.kind == Kind.REJECT:
-        if api.status_of(own.submission) != "REJECTED":
-            api.reject(own.submission, reason=act.text, category=act.category)
+        if api.status_of(participation.submission) != "REJECTED":
+            api.reject(participation.submission, reason=act.text, category=act.category)
     elif act.kind == Kind.MESSAGE:
-        api.message(own.worker.panel_id, act.text)
+        api.message(participation.worker.panel_id, act.text)
     else:
         assert act.amount is not None
-        key = api.prepare_bonus(own.submission, act.amount)
+        key = api.prepare_bonus(participation.submission, act.amount)
         act.their_key = key
         act.save(update_fields=["their_key"])  # from here on it may have been paid
         api.pay_bonus(key)
 
 
 def settle(act: PanelAct, *, was_done: bool) -> None:
-    """A person has looked at the panel: whether what nobody knew of was carried out there.
+    """Record what a person found at the panel about a request with unknown outcome.
 
     Raises:
-        ValidationError: it is known already, or waits to be sent.
+        ValidationError: the outcome is known, or the request waits to be sent.
     """
     with transaction.atomic():
-        own = PanelAct.objects.select_for_update().get(pk=act.pk)
-        if own.state not in (State.UNSURE, State.FAILED):
-            raise ValidationError(_("That is “%(state)s”.") % {"state": own.get_state_display()})
+        locked = PanelAct.objects.select_for_update().get(pk=act.pk)
+        if locked.state not in (State.UNSURE, State.FAILED):
+            raise ValidationError(_("That is “%(state)s”.") % {"state": locked.get_state_display()})
         if was_done:
-            own.state, own.problem, own.done_at = State.DONE, "", timezone.now()
+            locked.state, locked.problem, locked.done_at = State.DONE, "", timezone.now()
         else:
-            own.state, own.problem, own.their_key = State.WAITING, "", ""
-            own.tries, own.next_at = 0, timezone.now()
-        own.save()
+            locked.state, locked.problem, locked.their_key = State.WAITING, "", ""
+            locked.tries, locked.next_at = 0, timezone.now()
+        locked.save()
 
 
 def send_message(participation: Participation, text: str, *, by: str) -> PanelAct:
-    """Write to somebody over their panel.
+    """Send a message to a worker over their panel's API.
 
     Raises:
-        ValidationError: no API reaches them, or there is no text, or too much.
+        ValidationError: the API cannot be used, or the text is empty or too long.
     """
     text = text.replace("\x00", "").strip()
     if not text or len(text) > LONGEST_MESSAGE:

@@ -1,8 +1,7 @@
-"""The file by which people are paid, written while it is sent.
+"""Pages *Payments* and *Prolific* of a study, and the CSV file of payments due.
 
-The page *Payments* of a study: what it costs, what it pays by the hour, who is to be paid.
-
-The page of a study at Prolific: how it stands there, what is told there, what nobody has heard of.
+*Payments* shows costs, hourly pay and accounts. *Prolific* shows the study's state there and the requests
+sent to Prolific's API. The file is streamed while it is read from the database.
 """
 
 from collections import Counter
@@ -51,7 +50,7 @@ SELECT who.panel, who.panel_id, who.submission, who.pseudonym, claim.due, coales
 
 
 class PaymentRow(NamedTuple):
-    """Somebody to be paid, as the file has them."""
+    """One row of the payment file."""
 
     panel: str
     panel_id: str
@@ -63,9 +62,9 @@ class PaymentRow(NamedTuple):
 
 
 def iter_payments(study: Study, panel: str | None, *, batch: int = 1000) -> Iterator[list[PaymentRow]]:
-    """Those of `ledger.due` who are still there, of one panel or of all, as one moment has them.
+    """Yield the payments due of one panel or of all in chunks, from one database snapshot.
 
-    Each is summed up and looked up when it is their turn, so the first come at once, however many there are.
+    Only existing participations are included. A server-side cursor yields the first rows immediately.
     """
     with transaction.atomic():
         connection.ensure_connection()
@@ -102,7 +101,7 @@ def payments(request: HttpRequest, pk: int) -> HttpResponse:
 @require_GET
 @login_required
 def payment_file(request: HttpRequest, pk: int) -> StreamingHttpResponse:
-    """Who is to be paid what, of one panel or of all."""
+    """Download the payments due, of one panel or of all."""
     study = get_object_or_404(studies_of(request.user), pk=pk)
     panel = request.GET.get("panel")
     name = f"turnwise-{study.code}-payments.csv"
@@ -141,28 +140,29 @@ def pay(request: HttpRequest, pk: int) -> HttpResponse:
 @require_POST
 @login_required
 def change(request: HttpRequest, pk: int, participation: int) -> HttpResponse:
-    """Add a bonus, or take back what somebody has a claim to."""
+    """Add a bonus to a participation, or reverse its claim."""
     study = get_object_or_404(studies_of(request.user), pk=pk)
-    own = get_object_or_404(study.participations.select_related("worker"), pk=participation)
+    changed = get_object_or_404(study.participations.select_related("worker"), pk=participation)
     assert request.user.is_authenticated
     note = request.POST.get("note", "")
     try:
         if request.POST.get("what") == "reverse":
-            ledger.reverse(own.pk, note=note, by=request.user)
+            ledger.reverse(changed.pk, note=note, by=request.user)
         else:
-            ledger.add_bonus(own.pk, _amount(request.POST.get("amount", "")), note=note, by=request.user)
+            amount = _amount(request.POST.get("amount", ""))
+            ledger.add_bonus(changed.pk, amount, note=note, by=request.user)
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))
     else:
-        messages.success(request, _("The ledger has a new entry for %(who)s.") % {"who": own.pseudonym})
+        messages.success(request, _("The ledger has a new entry for %(who)s.") % {"who": changed.pseudonym})
     return redirect("crowd:payments", pk=study.pk)
 
 
 def _amount(text: str) -> Decimal:
-    """An amount as somebody wrote it.
+    """Parse an amount of money.
 
     Raises:
-        ValidationError: it is none.
+        ValidationError: the text is not an amount.
     """
     try:
         amount = Decimal(text.strip())
@@ -185,35 +185,35 @@ _API_ERRORS = (NoTokenError, RefusedByPanelError, OutcomeUnknownError)
 
 def _prolific_panel(request: HttpRequest, pk: int) -> StudyPanel:
     study = get_object_or_404(studies_of(request.user), pk=pk)
-    taken = study.panels.select_related("study__owner").filter(panel="prolific").exclude(token="").first()
-    if taken is None:
+    setup = study.panels.select_related("study__owner").filter(panel="prolific").exclude(token="").first()
+    if setup is None:
         raise Http404("No token for Prolific is set in this study.")
-    return taken
+    return setup
 
 
 @require_GET
 @login_required
 def prolific(request: HttpRequest, pk: int) -> HttpResponse:
-    taken = _prolific_panel(request, pk)
-    acts = taken.study.panel_acts.select_related("participation")
+    setup = _prolific_panel(request, pk)
+    acts = setup.study.panel_acts.select_related("participation")
     shown: dict[str, Any] = {
-        "study": taken.study,
+        "study": setup.study,
         "page": Paginator(acts, PER_PAGE).get_page(request.GET.get("page")),
-        "due": list(panel_acts.due_beyond_approval(taken.study, panel="prolific")),
+        "due": list(panel_acts.due_beyond_approval(setup.study, panel="prolific")),
     }
     try:
-        api = ProlificApi(taken)
+        api = ProlificApi(setup)
         shown["theirs"] = api.study()
         if "compare" in request.GET:
-            shown["compared"] = _compared(taken, api.submissions())
+            shown["compared"] = _compared(setup, api.submissions())
     except _API_ERRORS as error:
         shown["problem"] = str(error)
     return render(request, "crowd/prolific.html", shown)
 
 
-def _compared(taken: StudyPanel, theirs: list[Submission]) -> dict[str, Any]:
-    """Their submissions beside our participations: how many of each state, and who is on one side only."""
-    ours = dict(taken.participations.exclude(submission="").values_list("submission", "pseudonym"))
+def _compared(setup: StudyPanel, theirs: list[Submission]) -> dict[str, Any]:
+    """Compare Prolific's submissions with our participations: counts per state, and those on one side."""
+    ours = dict(setup.participations.exclude(submission="").values_list("submission", "pseudonym"))
     known = {each.key for each in theirs}
     return {
         "states": sorted(Counter(each.status for each in theirs).items()),
@@ -225,15 +225,15 @@ def _compared(taken: StudyPanel, theirs: list[Submission]) -> dict[str, Any]:
 @require_POST
 @login_required
 def steer(request: HttpRequest, pk: int) -> HttpResponse:
-    """Publish, pause, start or stop the study there, or change its places."""
-    taken, action = _prolific_panel(request, pk), request.POST.get("action", "")
+    """Publish, pause, start or stop the study at Prolific, or change its number of places."""
+    setup, action = _prolific_panel(request, pk), request.POST.get("action", "")
     try:
         if action == "places":
             places = _places(request.POST.get("places", ""))
-            ProlificApi(taken).set_places(places)
+            ProlificApi(setup).set_places(places)
             messages.success(request, _("The study has %(n)d places at Prolific.") % {"n": places})
         elif action in TRANSITIONS:
-            ProlificApi(taken).transition(action)
+            ProlificApi(setup).transition(action)
             messages.success(request, str(TRANSITIONS[action]))
         else:
             messages.error(request, _("“%(action)s” cannot be done at Prolific.") % {"action": action[:40]})
@@ -256,7 +256,7 @@ def _places(text: str) -> int:
 @require_POST
 @login_required
 def bonuses(request: HttpRequest, pk: int) -> HttpResponse:
-    """Have Prolific pay what approving does not."""
+    """Request bonuses at Prolific for amounts that approval does not pay."""
     study, name = _prolific_panel(request, pk).study, request.user.get_username()
     people, total = panel_acts.pay_bonuses(study, by=name)
     says = ngettext(
@@ -271,9 +271,9 @@ def bonuses(request: HttpRequest, pk: int) -> HttpResponse:
 @require_POST
 @login_required
 def settle(request: HttpRequest, pk: int, act: int) -> HttpResponse:
-    """Somebody has looked at Prolific: it was carried out there, or it is to be sent once more."""
-    taken = _prolific_panel(request, pk)
-    own: PanelAct = get_object_or_404(taken.study.panel_acts, pk=act)
+    """Record whether a request was carried out at Prolific; if not, it is sent again."""
+    setup = _prolific_panel(request, pk)
+    own: PanelAct = get_object_or_404(setup.study.panel_acts, pk=act)
     try:
         panel_acts.settle(own, was_done=request.POST.get("was_done") == "yes")
         messages.success(request, _("Noted."))
@@ -285,7 +285,7 @@ def settle(request: HttpRequest, pk: int, act: int) -> HttpResponse:
 @require_POST
 @login_required
 def write(request: HttpRequest, pk: int, participation: int) -> HttpResponse:
-    """Write to somebody over their panel."""
+    """Send a message to a worker over their panel's API."""
     study = get_object_or_404(studies_of(request.user), pk=pk)
     own = get_object_or_404(study.participations.select_related("entered_by", "study"), pk=participation)
     try:

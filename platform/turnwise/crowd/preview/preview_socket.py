@@ -1,4 +1,4 @@
-"""The socket of a worker's page in a preview: answers as the work would, and stores nothing."""
+"""Socket of the preview: answers a worker's page like the real work, and stores nothing."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -23,7 +23,7 @@ FRAMES_PER_SECOND = 5.0
 CLOSE_CODES = {"no_session": 4401, "unknown_dialogue": 4404, "too_fast": 4429}
 SIGNED_OUT = "You are signed out. Reload the page to sign in."
 NO_SUCH_STUDY = "You do not work on such a study, or it has no such page."
-# Of a page that only says that it is there.
+# Frames that the preview ignores.
 UNANSWERED = ("here", "typing", "more_time")
 OF_THE_WORK = (
     "turn", "label", "retry", "finish", "give_up", "end_alone", "judge", "write",
@@ -31,18 +31,18 @@ OF_THE_WORK = (
 
 
 class PreviewConsumer(AsyncWebsocketConsumer):
-    """One tab in which somebody tries the work of their study; what they do there ends with it."""
+    """Socket of one tab in which a researcher tries the work; its state ends with the tab."""
 
     previewed: WorkPreview | None = None
     is_open = False
 
     @override
     async def __call__(self, *arguments: Any) -> None:
-        self.under_way: set[asyncio.Task[None]] = set()
+        self.running_tasks: set[asyncio.Task[None]] = set()
         try:
             await super().__call__(*arguments)
-        finally:  # after an error nobody calls disconnect
-            for task in self.under_way:
+        finally:  # Channels does not call disconnect after an error
+            for task in self.running_tasks:
                 task.cancel()
 
     @override
@@ -65,15 +65,15 @@ class PreviewConsumer(AsyncWebsocketConsumer):
         study = studies_of(user).filter(pk=self.scope["url_route"]["kwargs"]["pk"]).first()
         found = None
         if study and isinstance(task_of(study), WorkerTask):
-            # The socket's `language` is that of its page; what is shown there has the one that was asked for.
-            wishes = PreviewOptions.of(query, study, language="shown_in")
-            found = previewed(study, query.get("page", ""), wishes)
+            # `language` is the language of the researcher's page, `shown_in` that of the preview.
+            options = PreviewOptions.of(query, study, language="shown_in")
+            found = previewed(study, query.get("page", ""), options)
         if found is None:
             raise RefusedError("unknown_dialogue", NO_SUCH_STUDY)
         return found
 
     def frame_handlers(self) -> dict[str, FrameAnswers | None]:
-        """What a page may send: the work's own frames, if its page has them; others pass unanswered."""
+        """Handlers by frame type; None for types that are accepted and ignored."""
         answers = self.previewed.answers() if self.previewed else {}
         return {"ping": self.ping, **dict.fromkeys((*UNANSWERED, *OF_THE_WORK)), **answers}
 
@@ -95,18 +95,18 @@ class PreviewConsumer(AsyncWebsocketConsumer):
     async def ping(self, frame: Frame) -> AsyncIterator[Frame]:
         yield {"type": "pong"}
 
-    def _tell(self, frames: AsyncIterator[Frame], asked: Frame) -> None:
-        """Say these as they come; a bot may take its time, and meanwhile the page is heard."""
-        task = asyncio.create_task(self._say_all(frames, asked))
-        self.under_way.add(task)
-        task.add_done_callback(self.under_way.discard)
+    def _tell(self, frames: AsyncIterator[Frame], request: Frame) -> None:
+        """Send frames as they are produced, in a task, so that the page is still heard meanwhile."""
+        task = asyncio.create_task(self._say_all(frames, request))
+        self.running_tasks.add(task)
+        task.add_done_callback(self.running_tasks.discard)
 
-    async def _say_all(self, frames: AsyncIterator[Frame], asked: Frame) -> None:
+    async def _say_all(self, frames: AsyncIterator[Frame], request: Frame) -> None:
         try:
             async for frame in frames:
                 await self.say(frame)
         except RefusedError as refusal:
-            await self.refuse(refusal, asked)
+            await self.refuse(refusal, request)
 
     async def say(self, frame: Frame) -> None:
         if self.is_open:
@@ -114,8 +114,8 @@ class PreviewConsumer(AsyncWebsocketConsumer):
 
     async def refuse(self, refusal: RefusedError, frame: Frame) -> None:
         known = ("key", "position", "ask", "item")
-        given = {name: frame[name] for name in known if isinstance(frame.get(name), str | int)}
-        await self.say({"type": "refused", "reason": refusal.reason, "say": refusal.say, **given})
+        echoed = {name: frame[name] for name in known if isinstance(frame.get(name), str | int)}
+        await self.say({"type": "refused", "reason": refusal.reason, "say": refusal.say, **echoed})
         if refusal.reason in CLOSE_CODES:
             self.is_open = False
             await self.close(code=CLOSE_CODES[refusal.reason])

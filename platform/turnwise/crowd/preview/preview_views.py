@@ -1,7 +1,4 @@
-"""The way of a worker through a study, page after page, as its preview shows it.
-
-The whole way of a study's workers, for who makes it: every page as they get it, in a frame.
-"""
+"""Preview of a study: a researcher sees every page of its workers, in order, in a frame."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -32,19 +29,19 @@ from turnwise.studies.services import record_preview
 from turnwise.studies.tasks import task_of
 
 END = "end-"
-# What a panel's link would tell of somebody who came by it.
+# Example of the values in a panel's link.
 _EXAMPLE_LINK_DATA = {"submit_to": "https://workersandbox.mturk.com", "hit": "example", "study": "example"}
 
 
 @dataclass(frozen=True, slots=True)
 class PreviewPage:
-    """One page of the way.
+    """One page of the preview.
 
     Attributes:
-        key: in the address of the preview.
-        title: for the researcher.
-        address: of the page itself, without wishes.
-        is_end: whether it is one of the ways in which somebody's part can end.
+        key: key in the preview's address.
+        title: title for the researcher.
+        address: address of the page, without options.
+        is_end: True for a last page, of which there is one per outcome.
     """
 
     key: str
@@ -54,7 +51,7 @@ class PreviewPage:
 
 
 def preview_pages(study: Study) -> list[PreviewPage]:
-    """The pages of a study's workers in their order, with every way in which it can end."""
+    """Pages of a study's workers in order, followed by the last pages of all possible outcomes."""
     task = work_of(study)
     asked = {ask.moment for ask in study.questionnaires}
     found = [_page(study, "consent", _("Consent")), _page(study, "instructions", _("Instructions"))]
@@ -70,7 +67,7 @@ def preview_pages(study: Study) -> list[PreviewPage]:
 
 
 def possible_outcomes(*, together: int, talks: bool) -> Sequence[Outcome]:
-    """The ways in which the work of a task can end for somebody, the usual one first."""
+    """Possible outcomes of a task's work, the usual one first."""
     of_two = (Outcome.PARTNER_LEFT, Outcome.NO_PARTNER) if together > 1 else ()
     of_bots = (Outcome.BOT_FAILED,) if talks else ()
     every = (Outcome.TIMED_OUT, Outcome.SCREENED_OUT, Outcome.STUDY_FULL, Outcome.WITHDRAWN)
@@ -85,26 +82,26 @@ def _questionnaire(study: Study, key: str, title: str) -> PreviewPage:
     return PreviewPage(key, title, reverse("questionnaires:preview", args=[study.pk, key]))
 
 
-def next_address(study: Study, key: str, wishes: PreviewOptions) -> str:
-    """Of the page to which somebody comes after this one; after an end, of that end itself."""
-    way = preview_pages(study)
-    at = next((number for number, page in enumerate(way) if page.key == key), 0)
-    following = way[at] if way[at].is_end else way[at + 1]
-    return f"{following.address}?{urlencode(wishes.query)}"
+def next_address(study: Study, key: str, options: PreviewOptions) -> str:
+    """Address of the page after this one; a last page leads to itself."""
+    pages = preview_pages(study)
+    at = next((number for number, page in enumerate(pages) if page.key == key), 0)
+    following = pages[at] if pages[at].is_end else pages[at + 1]
+    return f"{following.address}?{urlencode(options.query)}"
 
 
-def example_return_path(taken: StudyPanel, outcome: Outcome, own_code: str) -> WayBack:
-    """How somebody who came by a panel would go back at this end, with a code that is none."""
-    arrival = Arrival(taken.panel, "example", "example", _EXAMPLE_LINK_DATA, taken.pk)
-    return panel_of(taken).return_path(arrival, taken, outcome, own_code)
+def example_return_path(setup: StudyPanel, outcome: Outcome, own_code: str) -> WayBack:
+    """Return path to a panel after this outcome, with an example arrival and code."""
+    arrival = Arrival(setup.panel, "example", "example", _EXAMPLE_LINK_DATA, setup.pk)
+    return panel_of(setup).return_path(arrival, setup, outcome, own_code)
 
 
-def previewed(study: Study, page: str, wishes: PreviewOptions) -> WorkPreview | None:
-    """A page of the work itself; None if the study has no such page."""
+def previewed(study: Study, page: str, options: PreviewOptions) -> WorkPreview | None:
+    """Preview of a page of the work; None if the study has no such page."""
     of_task = work_of(study).previewed
     if page not in of_task.pages_of(study):
         return None
-    return of_task(study, page, wishes, then=next_address(study, page, wishes))
+    return of_task(study, page, options, then=next_address(study, page, options))
 
 
 View = Callable[..., HttpResponse]
@@ -113,13 +110,13 @@ PHONE, DESKTOP, LIGHT, DARK = "phone", "desktop", "light", "dark"
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One of several things that can be chosen beside the page.
+    """One choice in the preview's controls.
 
     Attributes:
-        title: what it is called.
-        address: of the preview that shows it.
-        is_chosen: whether it is shown now.
-        shows: of a page, its own address, by which the list follows whoever walks within the frame.
+        title: its title.
+        address: address of the preview with this choice.
+        is_chosen: True if it is shown now.
+        shows: address of the page itself, by which the list follows navigation within the frame.
     """
 
     title: str
@@ -129,15 +126,15 @@ class Choice:
 
 
 def framed(view: View) -> View:
-    """A page of workers for who makes the study, whom the preview's own page may frame."""
+    """Decorate a view of a worker page for researchers: sign-in required, and the preview may frame it."""
     page: View = xframe_options_sameorigin(require_GET(login_required(view)))
-    allowed: Any = csp_replace({"frame-ancestors": [SELF]})(page)  # its types know views of one parameter
+    allowed: Any = csp_replace({"frame-ancestors": [SELF]})(page)  # typed for views with one parameter
     framed_page: View = allowed
     return framed_page
 
 
 def study_with_workers(request: HttpRequest, pk: int) -> Study:
-    """The study, if this person works on it and people take part in it."""
+    """Get a study that the user may see and that has workers, or raise Http404."""
     study = get_object_or_404(studies_of(request.user), pk=pk)
     if not isinstance(task_of(study), WorkerTask):
         raise Http404("No workers take part in such a study.")
@@ -147,40 +144,40 @@ def study_with_workers(request: HttpRequest, pk: int) -> Study:
 @require_GET
 @login_required
 def preview(request: HttpRequest, pk: int) -> HttpResponse:
-    """The frame with one of the pages, and what can be chosen above it."""
+    """Show one of the pages in a frame, with the controls above it."""
     study = study_with_workers(request, pk)
-    wishes, way = PreviewOptions.of(request.GET, study), preview_pages(study)
-    page = next((each for each in way if each.key == request.GET.get("page")), way[0])
+    options, pages = PreviewOptions.of(request.GET, study), preview_pages(study)
+    page = next((each for each in pages if each.key == request.GET.get("page")), pages[0])
     size = DESKTOP if request.GET.get("size") == DESKTOP else PHONE
     scheme = DARK if request.GET.get("scheme") == DARK else LIGHT
-    told = {"page": page.key, "size": size, "scheme": scheme, **wishes.query}
-    shown = {
+    query = {"page": page.key, "size": size, "scheme": scheme, **options.query}
+    context = {
         "study": study,
         "page": page,
         "size": size,
         "scheme": scheme,
-        "address": f"{page.address}?{urlencode(wishes.query)}",
-        "way": [_to(each, told, page) for each in way if not each.is_end],
-        "ends": [_to(each, told, page) for each in way if each.is_end],
-        "choices": _choices(study, told, page),
+        "address": f"{page.address}?{urlencode(options.query)}",
+        "way": [_to(each, query, page) for each in pages if not each.is_end],
+        "ends": [_to(each, query, page) for each in pages if each.is_end],
+        "choices": _choices(study, query, page),
         "has_script": page.key in work_of(study).previewed.pages_of(study),
     }
     if study.previewed_at is None:
         record_preview(study.pk)
         study.refresh_from_db(fields=["previewed_at"])  # so that the page names the step after it
-    return render(request, "crowd/preview.html", shown)
+    return render(request, "crowd/preview.html", context)
 
 
-def _to(page: PreviewPage, told: Mapping[str, str], here: PreviewPage) -> Choice:
-    return Choice(page.title, _query(told, page=page.key), page == here, page.address)
+def _to(page: PreviewPage, query: Mapping[str, str], current: PreviewPage) -> Choice:
+    return Choice(page.title, _query(query, page=page.key), page == current, page.address)
 
 
-def _query(told: Mapping[str, str], **changed: str) -> str:
-    return f"?{urlencode({name: value for name, value in {**told, **changed}.items() if value})}"
+def _query(query: Mapping[str, str], **changed: str) -> str:
+    return f"?{urlencode({name: value for name, value in {**query, **changed}.items() if value})}"
 
 
-def _choices(study: Study, told: Mapping[str, str], page: PreviewPage) -> list[tuple[str, list[Choice]]]:
-    """What can be chosen, each with its name; where there is nothing to choose, nothing is offered."""
+def _choices(study: Study, query: Mapping[str, str], page: PreviewPage) -> list[tuple[str, list[Choice]]]:
+    """Groups of choices with their titles; groups with only one choice are left out."""
     languages = [(code, language_name(code)) for code in study.languages]
     offered = [
         (_("Width"), "size", [(PHONE, _("Phone")), (DESKTOP, _("Desktop"))]),
@@ -192,43 +189,43 @@ def _choices(study: Study, told: Mapping[str, str], page: PreviewPage) -> list[t
         offered.append((_("Comes by"), "panel", panels))
     elif page.key == "work" and work_of(study).has_conversations and work_of(study).together == 1:
         offered.append((_("Replies"), "bot", [("", _("Scripted")), *_bots(study)]))
-    return [(title, _among(told, key, values)) for title, key, values in offered if len(values) > 1]
+    return [(title, _among(query, key, values)) for title, key, values in offered if len(values) > 1]
 
 
-def _among(told: Mapping[str, str], key: str, values: Sequence[tuple[str, str]]) -> list[Choice]:
-    chosen = told.get(key, "")
-    if chosen not in dict(values):
-        chosen = values[0][0]
-    return [Choice(name, _query(told, **{key: value}), value == chosen) for value, name in values]
+def _among(query: Mapping[str, str], key: str, values: Sequence[tuple[str, str]]) -> list[Choice]:
+    selected = query.get(key, "")
+    if selected not in dict(values):
+        selected = values[0][0]
+    return [Choice(name, _query(query, **{key: value}), value == selected) for value, name in values]
 
 
 def _bots(study: Study) -> list[tuple[str, str]]:
-    """Those of the study that can be asked: nobody sits in their place."""
-    wanted = study.study_bots.filter(bot__active=True).select_related("bot").order_by("pk")
-    return [(str(each.bot_id), each.bot.title) for each in wanted if not each.bot.is_operated]
+    """Active bots of the study that answer by themselves, without a human operator."""
+    active = study.study_bots.filter(bot__active=True).select_related("bot").order_by("pk")
+    return [(str(each.bot_id), each.bot.title) for each in active if not each.bot.is_operated]
 
 
 @framed
 def preview_page(request: HttpRequest, pk: int, page: str) -> HttpResponse:
-    """One page of the way as a worker gets it, with no way to begin."""
+    """Show one worker page, without storing anything."""
     study = study_with_workers(request, pk)
-    wishes = PreviewOptions.of(request.GET, study)
+    options = PreviewOptions.of(request.GET, study)
     if page not in {each.key for each in preview_pages(study)}:
         raise Http404("The study has no such page.")
-    with override(catalog_of(wishes.language) or ENGLISH):
-        template, shown = _template_and_context(study, page, wishes)
-        return render(request, template, shown | {"study": study, "staged": staged(study, page, wishes)})
+    with override(catalog_of(options.language) or ENGLISH):
+        template, shown = _template_and_context(study, page, options)
+        return render(request, template, shown | {"study": study, "staged": staged(study, page, options)})
 
 
-def staged(study: Study, page: str, wishes: PreviewOptions) -> dict[str, Any]:
-    """Where a previewed page leads, for its template: with all that is wished, and without."""
-    after, left = next_address(study, page, wishes), f"{END}{Outcome.WITHDRAWN.value}"
-    leave = f"{reverse('crowd:preview_page', args=[study.pk, left])}?{urlencode(wishes.query)}"
-    return {"next": after, "address": after.partition("?")[0], "leave": leave, "wishes": wishes.query}
+def staged(study: Study, page: str, options: PreviewOptions) -> dict[str, Any]:
+    """Links of a previewed page, for its template: the next page and the page after leaving."""
+    after, left = next_address(study, page, options), f"{END}{Outcome.WITHDRAWN.value}"
+    leave = f"{reverse('crowd:preview_page', args=[study.pk, left])}?{urlencode(options.query)}"
+    return {"next": after, "address": after.partition("?")[0], "leave": leave, "wishes": options.query}
 
 
-def _template_and_context(study: Study, page: str, wishes: PreviewOptions) -> tuple[str, dict[str, Any]]:
-    task, work = work_of(study), previewed(study, page, wishes)
+def _template_and_context(study: Study, page: str, options: PreviewOptions) -> tuple[str, dict[str, Any]]:
+    task, work = work_of(study), previewed(study, page, options)
     if work:
         return work.template_and_context()
     if page == "practice":
@@ -236,7 +233,7 @@ def _template_and_context(study: Study, page: str, wishes: PreviewOptions) -> tu
     if page == "instructions":
         return task.instructions, instructions_context(study) | {"resume_code": EXAMPLE_CODE}
     if page.startswith(END):
-        return "crowd/thanks.html", _end(study, Outcome(page.removeprefix(END)), wishes)
+        return "crowd/thanks.html", _end(study, Outcome(page.removeprefix(END)), options)
     consent = study.consent_versions.last()
     return "crowd/welcome.html", {
         "task": task,
@@ -244,8 +241,8 @@ def _template_and_context(study: Study, page: str, wishes: PreviewOptions) -> tu
     }
 
 
-def _end(study: Study, outcome: Outcome, wishes: PreviewOptions) -> dict[str, Any]:
+def _end(study: Study, outcome: Outcome, options: PreviewOptions) -> dict[str, Any]:
     every = panels_of(study)
-    taken = next((each for each in every if each.pk == wishes.panel), every[0])
-    back = example_return_path(taken, outcome, EXAMPLE_CODE if outcome in CODED else "")
+    setup = next((each for each in every if each.pk == options.panel), every[0])
+    back = example_return_path(setup, outcome, EXAMPLE_CODE if outcome in CODED else "")
     return end_page_context(study, outcome, back) | {"worker": EXAMPLE_CODE, "own_link": "#main"}

@@ -43,7 +43,7 @@ class TalkPreviewed(WorkPreview):
     @override
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
-        chosen = self.study.study_bots.filter(bot=self.wishes.bot, bot__active=True).select_related("bot")
+        chosen = self.study.study_bots.filter(bot=self.options.bot, bot__active=True).select_related("bot")
         self.bot = next((each.bot for each in chosen if not each.bot.is_operated), None)
         self.materials = parse_pasted(self.study.material) if self.study.material else []
         self.seat = self._seat_context(self.study)
