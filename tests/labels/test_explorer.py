@@ -16,9 +16,9 @@ from turnwise.crowd.models import Participation, Worker
 from turnwise.crowd.places.ending import exclude
 from turnwise.dialogues.models import Dialogue, Fault, Turn
 from turnwise.labels import explorer
-from turnwise.labels.explorer import Wanted, found, neighbours
+from turnwise.labels.explorer import DialogueFilter, find_dialogues, neighbours
 from turnwise.labels.models import Label
-from turnwise.studies.asks import About, Asked, Moment, Party
+from turnwise.studies.asks import About, AskSpec, Moment, Party
 from turnwise.studies.models import Study
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -30,7 +30,7 @@ def pair_of_bots(make_study: MakeStudy) -> Study:
 
 
 def listed(study: Study, **wanted: object) -> list[Dialogue]:
-    return found(study, Wanted(**wanted)).rows  # type: ignore[arg-type]
+    return find_dialogues(study, DialogueFilter(**wanted)).rows  # type: ignore[arg-type]
 
 
 def judged_by_readers(dialogue: Dialogue, queue: Study, *answers: dict[str, Answer]) -> None:
@@ -86,24 +86,24 @@ def test_by_a_score_those_without_it_are_left_out_and_counted(
     start_dialogue(pair_of_bots)
     start_dialogue(pair_of_bots)
 
-    some = found(pair_of_bots, Wanted(score="0.ssa"))
+    some = find_dialogues(pair_of_bots, DialogueFilter(score="0.ssa"))
     assert (some.rows, some.scoreless) == ([by_readers, oldest], 3)
-    assert found(pair_of_bots, Wanted()).scoreless == 0
-    assert found(pair_of_bots, Wanted(lowest=99.0)).scoreless == 3
-    assert neighbours(pair_of_bots, Wanted(score="0.ssa"), by_readers) == (None, oldest.public_id)
+    assert find_dialogues(pair_of_bots, DialogueFilter()).scoreless == 0
+    assert find_dialogues(pair_of_bots, DialogueFilter(lowest=99.0)).scoreless == 3
+    assert neighbours(pair_of_bots, DialogueFilter(score="0.ssa"), by_readers) == (None, oldest.public_id)
     page = sign_in(rex).get(f"/studies/{pair_of_bots.pk}/dialogues/?score=0.ssa").content.decode()
     assert "3 conversations without SSA are left out." in page
     # Only those between the page's first and last conversation are counted.
     monkeypatch.setattr(explorer, "PER_PAGE", 1)
-    first = found(pair_of_bots, Wanted(score="0.ssa"))
-    second = found(pair_of_bots, Wanted(score="0.ssa"), after=first.older)
+    first = find_dialogues(pair_of_bots, DialogueFilter(score="0.ssa"))
+    second = find_dialogues(pair_of_bots, DialogueFilter(score="0.ssa"), after=first.older)
     assert (first.rows, first.scoreless, second.rows, second.scoreless) == ([by_readers], 2, [oldest], 1)
 
 
 def test_a_rating_of_the_whole_conversation_is_its_score(make_study: MakeStudy) -> None:
-    study = make_study(min_turns=2, max_turns=4, asks=[Asked("likert", About.DIALOGUE, Moment.AT_END)])
+    study = make_study(min_turns=2, max_turns=4, asks=[AskSpec("likert", About.DIALOGUE, Moment.AT_END)])
     dialogue = start_dialogue(study)
-    keys = [question.key for question in explorer.Asked(study).questions.questions]
+    keys = [question.key for question in explorer.ScoreQuery(study).questions.questions]
     Label.objects.create(
         dialogue=dialogue, rater=worker_of(dialogue), study=study, party=Party.CHATTER,
         ask=study.asks.get(), question_set="likert", answers=dict.fromkeys(keys, 4),
@@ -168,7 +168,7 @@ def test_the_other_filters(pair_of_bots: Study, ada: User) -> None:
     mine = [each for each in (under_way, plain, other) if each.seats.filter(bot=bot).exists()]
     assert listed(pair_of_bots, bot=bot) == mine
     assert 0 < len(mine) < 3
-    assert found(pair_of_bots, Wanted(text="tea")).rows[0].hit.position == 1
+    assert find_dialogues(pair_of_bots, DialogueFilter(text="tea")).rows[0].hit.position == 1
 
 
 def test_pages_follow_each_other_and_say_how_far_they_looked(
@@ -178,20 +178,23 @@ def test_pages_follow_each_other_and_say_how_far_they_looked(
     monkeypatch.setattr(explorer, "LOOKED_THROUGH", 3)
     oldest = [talked(short, [(True, True)], text=f"Number {n % 2}") for n in range(5)]
     newest = oldest[::-1]
-    first = found(short, Wanted())
+    first = find_dialogues(short, DialogueFilter())
 
-    assert (first.rows, first.total, first.looked_through) == (newest[:2], 5, 0)
-    second = found(short, Wanted(), after=first.older)
-    third = found(short, Wanted(), after=second.older)
+    assert (first.rows, first.total, first.scanned) == (newest[:2], 5, 0)
+    second = find_dialogues(short, DialogueFilter(), after=first.older)
+    third = find_dialogues(short, DialogueFilter(), after=second.older)
     assert (second.rows, third.rows, third.older) == (newest[2:4], newest[4:], None)
 
     # of 4 3 2 the even ones, then of 1 0
-    some = found(short, Wanted(text="Number 0"))
-    assert (some.rows, some.older, some.looked_through) == ([newest[0], newest[2]], newest[2].public_id, 3)
-    rest = found(short, Wanted(text="Number 0"), after=some.older)
+    some = find_dialogues(short, DialogueFilter(text="Number 0"))
+    assert (some.rows, some.older, some.scanned) == ([newest[0], newest[2]], newest[2].public_id, 3)
+    rest = find_dialogues(short, DialogueFilter(text="Number 0"), after=some.older)
     assert (rest.rows, rest.older) == ([newest[4]], None)
-    assert neighbours(short, Wanted(text="Number 0"), newest[2]) == (newest[0].public_id, newest[4].public_id)
-    assert neighbours(short, Wanted(), newest[0]) == (None, newest[1].public_id)
+    assert neighbours(short, DialogueFilter(text="Number 0"), newest[2]) == (
+        newest[0].public_id,
+        newest[4].public_id,
+    )
+    assert neighbours(short, DialogueFilter(), newest[0]) == (None, newest[1].public_id)
 
 
 def test_what_was_found_stays_on_the_way_through_it(short: Study, rex: User, sign_in: SignIn) -> None:

@@ -16,12 +16,12 @@ from turnwise.bots.models import Bot
 from turnwise.bots.services import version_of
 from turnwise.dialogues.models import Dialogue
 from turnwise.dialogues.queries import seat_of
-from turnwise.dialogues.seat_context import Seated
+from turnwise.dialogues.seat_context import SeatContext
 from turnwise.dialogues.services import close_exchange, open_exchange
 from turnwise.labels.models import Label
 from turnwise.labels.services import record
 from turnwise.live.frames import RefusedError
-from turnwise.studies.asks import About, Asked, Moment, Party
+from turnwise.studies.asks import About, AskSpec, Moment, Party
 
 GENERIC = {"sensible": True, "specific": False}
 SPECIFIC = {"sensible": True, "specific": True}
@@ -31,11 +31,11 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
-async def seat(dialogue: Dialogue, bot: Bot) -> Seated:
+async def seat(dialogue: Dialogue, bot: Bot) -> SeatContext:
     """A dialogue of three turns: 0 the opening, 1 the worker's, 2 the bot's."""
 
     @sync_to_async
-    def read() -> tuple[Seated, int]:
+    def read() -> tuple[SeatContext, int]:
         worker = worker_of(dialogue)
         return seat_of(dialogue.public_id, worker.pk), version_of(bot, {"code": "test"}).pk
 
@@ -51,7 +51,7 @@ async def the_label() -> Label:
     return await Label.objects.select_related("turn").aget()
 
 
-async def test_a_label_is_stored_and_its_turn_no_longer_waits(seat: Seated) -> None:
+async def test_a_label_is_stored_and_its_turn_no_longer_waits(seat: SeatContext) -> None:
     answers, progress = await record(seat, position=2, answers=GENERIC)
 
     label = await the_label()
@@ -60,7 +60,7 @@ async def test_a_label_is_stored_and_its_turn_no_longer_waits(seat: Seated) -> N
     assert (progress.unlabelled, progress.labelled, progress.replies) == ((), 1, 1)
 
 
-async def test_a_changed_label_replaces_the_first_and_is_counted(seat: Seated) -> None:
+async def test_a_changed_label_replaces_the_first_and_is_counted(seat: SeatContext) -> None:
     await record(seat, position=2, answers=GENERIC)
     created_at = (await the_label()).created_at
 
@@ -71,7 +71,7 @@ async def test_a_changed_label_replaces_the_first_and_is_counted(seat: Seated) -
     assert label.changed_at > created_at
 
 
-async def test_a_label_sent_again_changes_nothing(seat: Seated) -> None:
+async def test_a_label_sent_again_changes_nothing(seat: SeatContext) -> None:
     await record(seat, position=2, answers=GENERIC)
     changed_at = (await the_label()).changed_at
 
@@ -91,7 +91,9 @@ async def test_a_label_sent_again_changes_nothing(seat: Seated) -> None:
         (10**9, "unknown_turn"),
     ],
 )
-async def test_only_the_bots_counted_turns_are_labelled(seat: Seated, position: int, reason: str) -> None:
+async def test_only_the_bots_counted_turns_are_labelled(
+    seat: SeatContext, position: int, reason: str
+) -> None:
     with pytest.raises(RefusedError, match=reason):
         await record(seat, position=position, answers=GENERIC)
 
@@ -101,7 +103,7 @@ async def test_only_the_bots_counted_turns_are_labelled(seat: Seated, position: 
 
 @pytest.mark.parametrize("wrong", ["of another study", "with other questions", "none", "of an outside rater"])
 async def test_the_database_holds_a_label_to_an_ask_of_its_study(
-    seat: Seated, make_study: MakeStudy, wrong: str
+    seat: SeatContext, make_study: MakeStudy, wrong: str
 ) -> None:
     await record(seat, position=2, answers=GENERIC)
 
@@ -124,7 +126,7 @@ async def test_the_database_holds_a_label_to_an_ask_of_its_study(
 
 
 async def test_the_same_questions_about_own_and_others_turns_are_two_labels_of_a_turn(
-    seat: Seated, make_study: MakeStudy
+    seat: SeatContext, make_study: MakeStudy
 ) -> None:
     """What makes a label another one is its ask, not its questions."""
     await record(seat, position=2, answers=GENERIC)
@@ -152,7 +154,7 @@ async def test_the_same_questions_about_own_and_others_turns_are_two_labels_of_a
     assert await twice() == 2
 
 
-async def test_many_labels_of_one_turn_at_once_leave_one(seat: Seated) -> None:
+async def test_many_labels_of_one_turn_at_once_leave_one(seat: SeatContext) -> None:
     given = [SPECIFIC if number % 2 else GENERIC for number in range(24)]
 
     await asyncio.gather(*(record(seat, position=2, answers=answers) for answers in given))
@@ -163,13 +165,13 @@ async def test_many_labels_of_one_turn_at_once_leave_one(seat: Seated) -> None:
 
 async def test_what_is_asked_is_due_until_it_is_answered(make_study: MakeStudy) -> None:
     asks = [
-        Asked("ssa", About.PARTNER_TURN, Moment.EACH_TURN),
-        Asked("ssa", About.OWN_TURN, Moment.WAITING),
-        Asked("likert", About.DIALOGUE, Moment.AT_END),
+        AskSpec("ssa", About.PARTNER_TURN, Moment.EACH_TURN),
+        AskSpec("ssa", About.OWN_TURN, Moment.WAITING),
+        AskSpec("likert", About.DIALOGUE, Moment.AT_END),
     ]
 
     @sync_to_async
-    def begin() -> tuple[Seated, int]:
+    def begin() -> tuple[SeatContext, int]:
         dialogue = start_dialogue(make_study(asks=asks))
         version = version_of(bot_of(dialogue), {"code": "test"})
         return seat_of(dialogue.public_id, worker_of(dialogue).pk), version.pk

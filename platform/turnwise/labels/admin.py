@@ -6,7 +6,7 @@ from turnwise.labels.models import Label, Pair
 
 @admin.register(Label)
 class LabelAdmin(ViewOnly, admin.ModelAdmin[Label]):
-    """What raters answered stays as they answered it; to leave somebody out is an exclusion with a reason."""
+    """Labels stay as raters gave them. To leave a rater out, exclude them with a reason."""
 
     list_display = ("__str__", "rater", "question_set", "answers", "changed_at")
     list_filter = ("question_set",)
@@ -14,6 +14,6 @@ class LabelAdmin(ViewOnly, admin.ModelAdmin[Label]):
 
 @admin.register(Pair)
 class PairAdmin(ViewOnly, admin.ModelAdmin[Pair]):
-    """What is judged side by side; it is made in the queue of its study."""
+    """Pairs that are judged side by side; they are created in the queue of their study."""
 
     list_display = ("__str__",)

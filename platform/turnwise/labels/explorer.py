@@ -1,7 +1,8 @@
-"""Finding conversations of a study: what a list is narrowed to, and which of them come next.
+"""Searching the conversations of a study, page by page.
 
-Whatever needs labels or texts is looked for in so many conversations at a time, the newest first, so that a
-study of a hundred thousand is as quick as a small one.
+Filters that need labels or texts scan a limited number of conversations at a time, newest first, so that a
+study of a hundred
+thousand conversations is as quick as a small one.
 """
 
 from collections.abc import Sequence
@@ -33,27 +34,28 @@ from turnwise.studies.asks import About
 from turnwise.studies.models import Study
 
 PER_PAGE = 50
-LOOKED_THROUGH = 500
+SCAN_LIMIT = 500
 MOST_COUNTED = 10_000
 NEWEST_FIRST = ("-started_at", "-pk")
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """What a list of conversations is narrowed to; what is empty narrows nothing.
+class DialogueFilter:
+    """Filters of the list of conversations; empty ones filter nothing.
 
     Attributes:
-        text: said in it, in capitals or not.
-        bot: whom they talked with.
-        worker: pseudonym or panel id of who talked.
-        state: an ending, "open", or "excluded": whose worker is excluded.
-        score: which of the study's scores is shown, and must be there, as `score_key` names it; empty: the
-            first ask's main one, there or not.
-        lowest, highest: bounds of its score.
-        faults: only where a reply failed.
-        disputed: only where most readers gave another answer than whoever talked.
-        replies: fewest replies that it has.
-        panel_ids: whether the worker may be named by what a panel calls them.
+        text: text of a turn, case-insensitive.
+        bot: the bot in the conversation.
+        worker: pseudonym or panel id of the worker.
+        state: an ending, "open", or "excluded" for conversations of excluded workers.
+        score: `score_key` of a score that is shown and required; empty: the main score of the first ask is
+        shown
+            and not required.
+        lowest, highest: bounds of the score.
+        faults: only conversations with a failed reply.
+        disputed: only conversations where most readers and the chatter gave different answers.
+        replies: minimum of replies.
+        panel_ids: True if `worker` may be a panel id.
     """
 
     text: str = ""
@@ -69,44 +71,44 @@ class Wanted:
     panel_ids: bool = True
 
     @property
-    def is_slow(self) -> bool:
-        """Whether labels or texts must be read to tell."""
-        return bool(self.text or self.disputed) or self.is_by_score
+    def needs_scan(self) -> bool:
+        """True if labels or texts must be read for the filters."""
+        return bool(self.text or self.disputed) or self.requires_score
 
     @property
-    def is_by_score(self) -> bool:
-        """Whether those that have no such score are left out."""
+    def requires_score(self) -> bool:
+        """True if conversations without the score are left out."""
         return bool(self.score) or (self.lowest, self.highest) != (None, None)
 
 
 @dataclass(slots=True)
-class Found:
+class DialoguePage:
     """A page of conversations.
 
     Attributes:
         rows: the conversations, newest first.
-        older: where the next page begins: after this conversation; None at the end.
-        looked_through: how many had to be read for it; 0: none had to.
-        total: how many there are by what is quick to tell, or one more than MOST_COUNTED.
-        scoreless: how many of those looked through were left out because they have no such score.
+        older: public id after which the next page begins; None at the end.
+        scanned: number of scanned conversations; 0: no scan was needed.
+        total: number of conversations by the filters that need no scan, at most MOST_COUNTED + 1.
+        scoreless: number of scanned conversations left out because they lack the score.
     """
 
     rows: list[Dialogue] = field(default_factory=list)
     older: UUID | None = None
-    looked_through: int = 0
+    scanned: int = 0
     total: int = 0
     scoreless: int = 0
 
 
-# Of a conversation: the answers to its study's first questions, by those who talked or by others.
+# Labels of a conversation's turns, or of the whole conversation, by chatters or by readers.
 _TURNS = (
     "labels_label AS l JOIN dialogues_turn AS t ON t.id = l.turn_id AND t.dialogue_id = dialogues_dialogue.id"
 )
 _WHOLE = "(SELECT * FROM labels_label AS w WHERE w.dialogue_id = dialogues_dialogue.id) AS l"
-_OWN = "l.party <> 'reader' AND l.study_id = dialogues_dialogue.study_id"
-_READ = """l.party = 'reader'
+_BY_CHATTERS = "l.party <> 'reader' AND l.study_id = dialogues_dialogue.study_id"
+_BY_READERS = """l.party = 'reader'
    AND l.study_id NOT IN (SELECT s.id FROM studies_study AS s WHERE s.rehearsal_of_id IS NOT NULL)"""
-_MEAN = "SELECT avg({number}) FROM {labels} WHERE l.question_set = %s AND {whose}"
+_MEAN = "SELECT avg({number}) FROM {labels} WHERE l.question_set = %s AND {by_party}"
 _FAULTS = RawSQL(
     "SELECT count(*) FROM dialogues_fault AS f WHERE f.dialogue_id = dialogues_dialogue.id",
     [],
@@ -119,69 +121,69 @@ SELECT 1 FROM {labels}
    AND r.party = 'reader'
    AND r.study_id NOT IN (SELECT s.id FROM studies_study AS s WHERE s.rehearsal_of_id IS NOT NULL)
  CROSS JOIN unnest(%s::text[]) AS asked (question)
- WHERE l.question_set = %s AND {own} AND l.answers ? asked.question AND r.answers ? asked.question
+ WHERE l.question_set = %s AND {by_chatters} AND l.answers ? asked.question AND r.answers ? asked.question
  GROUP BY l.id, asked.question
 HAVING avg((r.answers->asked.question <> l.answers->asked.question)::integer) > 0.5)
 """
 
 
-# A value, not an EXISTS: the planner would rather read the turns of all studies first.
-_SAID = """
+# A scalar subquery instead of EXISTS, with which the planner would read the turns of all studies first.
+_SAYS_TEXT = """
 (SELECT true FROM dialogues_turn AS t
   WHERE t.dialogue_id = dialogues_dialogue.id AND strpos(upper(t.text), upper(%s)) > 0 LIMIT 1)
 """
 
 
 def score_key(ask: int, score: str) -> str:
-    """How addresses name a score: by the number of its ask, from 0, and its key."""
+    """Name of a score in addresses: the number of its ask, from 0, and its key."""
     return f"{ask}.{score}"
 
 
 def scores_of(study: Study) -> dict[str, tuple[int, Score]]:
-    """By `score_key`, what a study's conversations can be listed by, with the number of the ask."""
+    """Scores of a study by `score_key`, each with the number of its ask."""
     return {
         score_key(number, score.key): (number, score)
-        for number, ask in enumerate(study.asked)
+        for number, ask in enumerate(study.work_asks)
         for score in question_set(ask.question_set).scores
     }
 
 
-class Asked:
-    """One of a study's scores, and how that of a conversation follows from the answers."""
+class ScoreQuery:
+    """SQL for one score of a study, computed from the labels of a conversation."""
 
     def __init__(self, study: Study, score: str = "") -> None:
-        """Of a study that may ask nothing; `score` as in `Wanted`, or what is none of its scores."""
-        number, chosen = scores_of(study).get(score, (0, None))
-        ask = study.asked[number] if study.asked else None
+        """Take the study and a `score_key`; for an unknown one, the main score of the first ask is used."""
+        number, named = scores_of(study).get(score, (0, None))
+        ask = study.work_asks[number] if study.work_asks else None
         self.questions: QuestionSet | None = question_set(ask.question_set) if ask else None
-        self.score: Score | None = chosen or (self.questions.main_score if self.questions else None)
+        self.score: Score | None = named or (self.questions.main_score if self.questions else None)
         self._is_whole = bool(ask) and ask.about == About.DIALOGUE  # type: ignore[union-attr]
 
     def scored(self, dialogues: QuerySet[Dialogue]) -> QuerySet[Dialogue]:
-        """With `own_score` by those who talked and `read_score` by readers."""
-        return dialogues.annotate(own_score=self._mean(_OWN), read_score=self._mean(_READ))
+        """Annotate `own_score` by chatters and `read_score` by readers."""
+        return dialogues.annotate(own_score=self._mean(_BY_CHATTERS), read_score=self._mean(_BY_READERS))
 
-    def within(self, dialogues: QuerySet[Dialogue], wanted: Wanted) -> QuerySet[Dialogue]:
-        """Those with the score, within its bounds: by those who talked, or by readers if nobody did."""
-        if not wanted.is_by_score:
+    def within(self, dialogues: QuerySet[Dialogue], by: DialogueFilter) -> QuerySet[Dialogue]:
+        """Conversations whose score, by chatters or else by readers, is within the bounds."""
+        if not by.requires_score:
             return dialogues
-        bounds = {"score__gte": wanted.lowest, "score__lte": wanted.highest, "score__isnull": False}
-        told = {bound: value for bound, value in bounds.items() if value is not None}
-        return dialogues.alias(score=self._by_anybody).filter(**told)
+        bounds = {"score__gte": by.lowest, "score__lte": by.highest, "score__isnull": False}
+        conditions = {bound: value for bound, value in bounds.items() if value is not None}
+        return dialogues.alias(score=self._by_any_party).filter(**conditions)
 
     def scoreless(self, dialogues: QuerySet[Dialogue]) -> QuerySet[Dialogue]:
-        """Those of which nobody judged what the score is made of."""
-        return dialogues.alias(score=self._by_anybody).filter(score=None)
+        """Conversations without the labels that the score needs."""
+        return dialogues.alias(score=self._by_any_party).filter(score=None)
 
     @property
-    def _by_anybody(self) -> Coalesce:
-        return Coalesce(self._mean(_OWN), self._mean(_READ))
+    def _by_any_party(self) -> Coalesce:
+        return Coalesce(self._mean(_BY_CHATTERS), self._mean(_BY_READERS))
 
     def disputed(self, dialogues: QuerySet[Dialogue]) -> QuerySet[Dialogue]:
         if self.questions is None:
             return dialogues.none()
         subject = "dialogue_id" if self._is_whole else "turn_id"
-        statement = _DISPUTED.format(labels=self._labels, subject=subject, own=_OWN)
+        statement = _DISPUTED.format(labels=self._labels, subject=subject, by_chatters=_BY_CHATTERS)
         keys = [question.key for question in coded_questions(self.questions)]
         return dialogues.filter(RawSQL(statement, [keys, self.questions.key], BooleanField()))
 
@@ -189,82 +191,82 @@ class Asked:
     def _labels(self) -> str:
         return _WHOLE if self._is_whole else _TURNS
 
-    def _mean(self, whose: str) -> RawSQL:
+    def _mean(self, by_party: str) -> RawSQL:
         if self.questions is None or self.score is None:
             return RawSQL("NULL::float8", [], FloatField())
         number, values = score_column(self.score)
-        statement = _MEAN.format(number=number, labels=self._labels, whose=whose)
+        statement = _MEAN.format(number=number, labels=self._labels, by_party=by_party)
         return RawSQL(statement, [*values, self.questions.key], FloatField())
 
 
-def found(study: Study, wanted: Wanted, *, after: UUID | None = None) -> Found:
-    """A page of the conversations that are wanted, from the newest or from one of them on."""
-    asked, quick = Asked(study, wanted.score), _quick(study, wanted)
+def find_dialogues(study: Study, by: DialogueFilter, *, after: UUID | None = None) -> DialoguePage:
+    """A page of the filtered conversations, from the newest or after the given one."""
+    query, quick = ScoreQuery(study, by.score), _filter_by_indexes(study, by)
     total = quick.order_by()[: MOST_COUNTED + 1].count()
     rest = _after(quick, study, after).order_by(*NEWEST_FIRST)
-    looked, end = _looked_through(rest, wanted, asked)
-    shown = asked.scored(asked.within(looked, wanted)).prefetch_related(WHO_TALKED)
+    scanned, end = _scan(rest, by, query)
+    shown = query.scored(query.within(scanned, by)).prefetch_related(SEATS_WITH_OCCUPANTS)
     rows: list[Dialogue] = list(shown.annotate(fault_count=_FAULTS)[: PER_PAGE + 1])
     is_more = len(rows) > PER_PAGE
     rows = rows[:PER_PAGE]
-    if wanted.text:
-        _point_out(rows, wanted.text)
+    if by.text:
+        _note_hits(rows, by.text)
     if is_more:
-        looked, end = looked.filter(_beyond(rows[-1], "gte")), rows[-1].public_id
-    scoreless = asked.scoreless(looked).count() if wanted.is_by_score else 0
-    return Found(rows, end, LOOKED_THROUGH if wanted.is_slow else 0, total, scoreless)
+        scanned, end = scanned.filter(_beyond(rows[-1], "gte")), rows[-1].public_id
+    scoreless = query.scoreless(scanned).count() if by.requires_score else 0
+    return DialoguePage(rows, end, SCAN_LIMIT if by.needs_scan else 0, total, scoreless)
 
 
-WHO_TALKED = Prefetch(
+SEATS_WITH_OCCUPANTS = Prefetch(
     "seats",
     Seat.objects.select_related("bot", "worker", "assignment__participation__worker").order_by("number"),
 )
 
 
-def neighbours(study: Study, wanted: Wanted, of: Dialogue) -> tuple[UUID | None, UUID | None]:
-    """The next newer and the next older conversation that are wanted; None where there is none near."""
-    asked, quick = Asked(study, wanted.score), _quick(study, wanted)
+def neighbours(study: Study, by: DialogueFilter, of: Dialogue) -> tuple[UUID | None, UUID | None]:
+    """Public ids of the next newer and the next older filtered conversation; None if none is near."""
+    query, quick = ScoreQuery(study, by.score), _filter_by_indexes(study, by)
     back = quick.filter(_beyond(of, "gt")).order_by("started_at", "pk")
-    newer, _ = _looked_through(back, wanted, asked, before_end="lte")
-    older, _ = _looked_through(quick.filter(_beyond(of, "lt")).order_by(*NEWEST_FIRST), wanted, asked)
-    return _first(asked.within(newer, wanted)), _first(asked.within(older, wanted))
+    newer, _ = _scan(back, by, query, before_end="lte")
+    older, _ = _scan(quick.filter(_beyond(of, "lt")).order_by(*NEWEST_FIRST), by, query)
+    return _first(query.within(newer, by)), _first(query.within(older, by))
 
 
 def _first(rows: QuerySet[Dialogue]) -> UUID | None:
     return rows.values_list("public_id", flat=True).first()
 
 
-def _quick(study: Study, wanted: Wanted) -> QuerySet[Dialogue]:
-    """Narrowed by what indexes tell."""
+def _filter_by_indexes(study: Study, by: DialogueFilter) -> QuerySet[Dialogue]:
+    """Apply the filters that indexes answer."""
     rows = Dialogue.objects.filter(study=study)
-    if wanted.bot:
-        rows = rows.filter(Exists(Seat.objects.filter(dialogue=OuterRef("pk"), bot=wanted.bot)))
-    if wanted.worker:
-        seats = Seat.objects.filter(worker__in=_named(study, wanted))
+    if by.bot:
+        rows = rows.filter(Exists(Seat.objects.filter(dialogue=OuterRef("pk"), bot=by.bot)))
+    if by.worker:
+        seats = Seat.objects.filter(worker__in=_workers_named(study, by))
         rows = rows.filter(pk__in=seats.values("dialogue"))
-    if wanted.state == "open":
+    if by.state == "open":
         rows = rows.filter(ending="")
-    elif wanted.state == "excluded":
+    elif by.state == "excluded":
         seats = Seat.objects.filter(assignment__participation__excluded_at__isnull=False)
         rows = rows.filter(pk__in=seats.filter(assignment__study=study).values("dialogue"))
-    elif wanted.state:
-        rows = rows.filter(ending=wanted.state)
-    if wanted.replies:
-        # Of two people, each counted turn is a reply, as reports count.
-        of_people = Q(bot_turns=0, turns__gte=F("opening_turns") + wanted.replies)
-        rows = rows.filter(Q(bot_turns__gte=wanted.replies) | of_people)
-    if wanted.faults:
+    elif by.state:
+        rows = rows.filter(ending=by.state)
+    if by.replies:
+        # Between two people, each counted turn is a reply, as in reports.
+        of_people = Q(bot_turns=0, turns__gte=F("opening_turns") + by.replies)
+        rows = rows.filter(Q(bot_turns__gte=by.replies) | of_people)
+    if by.faults:
         rows = rows.filter(Exists(Fault.objects.filter(dialogue=OuterRef("pk"))))
     return rows
 
 
-def _named(study: Study, wanted: Wanted) -> list[int]:
-    """The workers with this pseudonym in the study, else those whom a panel calls so."""
-    by_pseudonym = study.participations.filter(pseudonym=wanted.worker.upper())
+def _workers_named(study: Study, by: DialogueFilter) -> list[int]:
+    """Workers with this pseudonym in the study, else with this panel id."""
+    by_pseudonym = study.participations.filter(pseudonym=by.worker.upper())
     found = list(by_pseudonym.values_list("worker", flat=True))
-    if found or not wanted.panel_ids:
+    if found or not by.panel_ids:
         return found
-    return list(Worker.objects.filter(panel_id=wanted.worker).values_list("pk", flat=True))
+    return list(Worker.objects.filter(panel_id=by.worker).values_list("pk", flat=True))
 
 
 def _after(rows: QuerySet[Dialogue], study: Study, after: UUID | None) -> QuerySet[Dialogue]:
@@ -273,33 +275,33 @@ def _after(rows: QuerySet[Dialogue], study: Study, after: UUID | None) -> QueryS
 
 
 def _beyond(row: Dialogue, how: str) -> Q:
-    """Older ("lt") or newer ("gt") than this one; with it: "lte", "gte".
+    """Condition: older ("lt") or newer ("gt") than this conversation; "lte" and "gte" include it.
 
-    The bound alone lets the index find where to begin.
+    The redundant bound on the time lets PostgreSQL begin at the right place of the index.
     """
     bound = Q(**{f"started_at__{how[:2]}e": row.started_at})
     return bound & (Q(**{f"started_at__{how[:2]}": row.started_at}) | Q(**{f"pk__{how}": row.pk}))
 
 
-def _looked_through(
-    ordered: QuerySet[Dialogue], wanted: Wanted, asked: Asked, *, before_end: str = "gte"
+def _scan(
+    ordered: QuerySet[Dialogue], by: DialogueFilter, query: ScoreQuery, *, before_end: str = "gte"
 ) -> tuple[QuerySet[Dialogue], UUID | None]:
-    """Narrowed by all but the score; and where to go on if not all could be looked through."""
-    if not wanted.is_slow:
+    """Apply the filters by texts and disagreement; also returns where to go on if the scan stopped."""
+    if not by.needs_scan:
         return ordered, None
-    ends = list(ordered[LOOKED_THROUGH - 1 : LOOKED_THROUGH + 1])
-    # Up to the last of them rather than among them: so the database stops once a page is full.
+    ends = list(ordered[SCAN_LIMIT - 1 : SCAN_LIMIT + 1])
+    # A bound instead of a list of keys, so that the database stops once a page is full.
     rows = ordered.filter(_beyond(ends[0], before_end)) if ends else ordered
-    if wanted.text:
-        rows = rows.filter(RawSQL(_SAID, [wanted.text], BooleanField()))
-    if wanted.disputed:
-        rows = asked.disputed(rows)
+    if by.text:
+        rows = rows.filter(RawSQL(_SAYS_TEXT, [by.text], BooleanField()))
+    if by.disputed:
+        rows = query.disputed(rows)
     return rows, ends[0].public_id if len(ends) == 2 else None
 
 
-def _point_out(rows: Sequence[Dialogue], text: str) -> None:
-    """Note with each conversation the first turn in which the text is said."""
-    said = Turn.objects.filter(dialogue__in=rows, text__icontains=text)
-    first = {turn.dialogue_id: turn for turn in said.order_by("dialogue", "-position")}
+def _note_hits(rows: Sequence[Dialogue], text: str) -> None:
+    """Set `hit` of each conversation to its first turn with the text."""
+    hits = Turn.objects.filter(dialogue__in=rows, text__icontains=text)
+    first = {turn.dialogue_id: turn for turn in hits.order_by("dialogue", "-position")}
     for row in rows:
         row.hit = first.get(row.pk)  # type: ignore[attr-defined]

@@ -16,9 +16,9 @@ SUBJECTS = (*JUDGED, "participation")
 
 
 class Pair(models.Model):
-    """Two responses to one context, or two conversations, of different systems: judged side by side.
+    """Two responses to one context, or two conversations, of different systems, judged side by side.
 
-    The first is the one that is older here, and no more; raters see the two in an order of chance.
+    The first is the one with the smaller key; raters see the two in random order.
     """
 
     first_response = models.ForeignKey(
@@ -58,16 +58,16 @@ class Pair(models.Model):
 
 
 class Label(models.Model):
-    """One rater's answers to a question set about one turn, response, dialogue, pair of these, or context.
+    """One rater's answers to a question set about one turn, response, dialogue, pair or context.
 
-    Or about themselves: then its subject is the participation in which they were asked. What they left out
-    as a whole, as they may, has no answers.
+    A label about the rater themselves has their participation as its subject. An optional question set that
+    the rater skipped has no answers.
     """
 
     study = models.ForeignKey(
         Study, on_delete=models.CASCADE, related_name="labels", help_text=_("In which it was given.")
     )
-    # A foreign key of three columns, in the migration, holds it to an ask of its study with its questions.
+    # A foreign key of three columns in the migration ensures that study, ask and question set match.
     ask = models.ForeignKey(
         Ask,
         on_delete=models.DO_NOTHING,
@@ -78,7 +78,7 @@ class Label(models.Model):
         db_index=False,
         help_text=_("What it answers; nothing if it came with a file."),
     )
-    # No indexes of their own: those of the unique constraints begin with them.
+    # Without own indexes: those of the unique constraints begin with these columns.
     turn = models.ForeignKey(
         Turn, on_delete=models.CASCADE, null=True, blank=True, related_name="labels", db_index=False
     )
@@ -122,7 +122,7 @@ class Label(models.Model):
     class Meta:
         constraints = (
             *(
-                # Partial: a label has one subject, so it is in one of these indexes, not in six.
+                # Partial, so that a label is in one of these indexes only, that of its subject.
                 models.UniqueConstraint(
                     fields=(subject, "rater", "ask", "question_set", "occasion"),
                     condition=Q(**{f"{subject}__isnull": False}),
@@ -144,7 +144,7 @@ class Label(models.Model):
             ),
         )
         indexes = (
-            # Few beside the labels of those who talk: what both judged is looked for from here.
+            # Readers' labels are few; the comparison with chatters starts from them.
             models.Index(
                 fields=("turn",),
                 condition=Q(party=Party.READER, turn__isnull=False),

@@ -1,8 +1,6 @@
-"""Every write of a label. One step saves it and takes what it answers off the list of what is due.
+"""Saving labels of chatters and partners, with the times that their page measured.
 
-The step is a function of the database (sql/record_label.sql).
-
-How long a rater looked before answering, as their page measured it.
+One step of the database saves the label and removes it from the list of what is due (sql/record_label.sql).
 """
 
 from collections.abc import Mapping
@@ -12,23 +10,23 @@ from evaluation.questions import Answer, AnswersError, QuestionSet
 from turnwise.dialogues.progress import Progress
 from turnwise.dialogues.queries import progress_of
 from turnwise.dialogues.reading_material import hidden_sections
-from turnwise.dialogues.seat_context import Seated
+from turnwise.dialogues.seat_context import SeatContext
 from turnwise.live.batches import BatchedStep
 from turnwise.live.database import in_database
 from turnwise.live.frames import RefusedError
-from turnwise.questions.question_sets import question_set_soon, why_not_taken
+from turnwise.questions.question_sets import describe_answers_error, question_set_async
 from turnwise.studies.asks import About
 
-# A page that was left open for days says nothing about reading; it must still fit.
+# Longest time stored; a page that was left open for days says nothing about reading.
 LONGEST_MS = 24 * 3600 * 1000
 
 
 class Timing(NamedTuple):
-    """Times in milliseconds; None where the page did not say.
+    """Times in milliseconds; None if the page did not send them.
 
     Attributes:
-        shown_ms: how long the question was on screen before it was answered.
-        answer_ms: from what is judged being shown to the answer.
+        shown_ms: time from showing the question to the answer.
+        answer_ms: time from showing the judged thing to the answer.
     """
 
     shown_ms: int | None = None
@@ -36,11 +34,11 @@ class Timing(NamedTuple):
 
     @classmethod
     def of(cls, frame: dict[str, Any]) -> Self:
-        """What the frame says; anything odd counts as unknown: an answer is worth more than its time."""
-        told = frame.get("timing")
-        if not isinstance(told, dict):
+        """Times of a frame. Odd values count as unknown: an answer is worth more than its time."""
+        timing = frame.get("timing")
+        if not isinstance(timing, dict):
             return cls()
-        return cls(_milliseconds(told.get("shown_ms")), _milliseconds(told.get("answer_ms")))
+        return cls(_milliseconds(timing.get("shown_ms")), _milliseconds(timing.get("answer_ms")))
 
 
 def _milliseconds(value: object) -> int | None:
@@ -62,21 +60,21 @@ RECORD = BatchedStep(
 
 
 async def record(
-    seat: Seated,
+    seat: SeatContext,
     *,
     position: int | None,
     answers: Mapping[str, object],
     ask: int = 0,
     timing: Timing = NO_TIMING,
 ) -> tuple[dict[str, Answer], Progress]:
-    """Save, or change, what somebody who talks says of a turn or of the whole conversation. Safe to repeat.
+    """Save or change the label of a chatter or partner. Safe to repeat.
 
     Args:
-        seat: who says it.
-        position: of the turn; None: the whole conversation.
-        answers: by question key.
+        seat: the rater's seat.
+        position: position of the turn; None: the whole conversation.
+        answers: answers by question key.
         ask: number of the ask in the conversation.
-        timing: how long they looked.
+        timing: times that the page measured.
 
     Raises:
         RefusedError: the conversation has ended, there is no such turn or ask, or the answers do not fit
@@ -85,8 +83,8 @@ async def record(
     asked = seat.ask(ask)
     if asked is None or (position is None) != (asked.about == About.DIALOGUE):
         raise RefusedError("no_such_ask")
-    checked = _checked_answers(await question_set_soon(asked.question_set), answers)
-    _refuse_hidden(checked, hidden_sections(asked.question_set, seat.shown))
+    checked = _checked_answers(await question_set_async(asked.question_set), answers)
+    _refuse_hidden(checked, hidden_sections(asked.question_set, seat.material_keys))
     row = None
     if position is None or 0 <= position <= seat.opening_turns + seat.max_turns:
         row = await RECORD.row(
@@ -96,7 +94,7 @@ async def record(
             ask_number=asked.number,
             is_own=asked.about == About.OWN_TURN,
             rater=seat.worker_id,
-            party=seat.party(asked).value,
+            party=seat.rater_role(asked).value,
             ask=asked.pk,
             question_set=asked.question_set,
             answers=checked,
@@ -112,11 +110,11 @@ def _checked_answers(questions: QuestionSet, answers: Mapping[str, object]) -> d
     try:
         return questions.check(answers)
     except AnswersError as error:
-        raise RefusedError(error.code, why_not_taken(error)) from error
+        raise RefusedError(error.code, describe_answers_error(error)) from error
 
 
 def _refuse_hidden(answers: Mapping[str, Answer], hidden: frozenset[str]) -> None:
-    """Refuse sources that this person was not shown."""
+    """Refuse sources that were not shown to this person."""
     named = [
         each for answer in answers.values() if isinstance(answer, list) for each in answer if each in hidden
     ]
@@ -124,7 +122,7 @@ def _refuse_hidden(answers: Mapping[str, Answer], hidden: frozenset[str]) -> Non
         raise RefusedError("not_shown", f"You were not shown {named[0]}. Choose among the texts beside you.")
 
 
-def _why_not(seat: Seated, position: int | None) -> RefusedError:
+def _why_not(seat: SeatContext, position: int | None) -> RefusedError:
     progress = progress_of(seat)
     if progress.ended or position is None:
         return RefusedError("ended")

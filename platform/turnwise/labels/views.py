@@ -21,7 +21,7 @@ from turnwise.crowd.places import ending
 from turnwise.dialogues import reading_material
 from turnwise.dialogues.models import Dialogue, Seat, Turn
 from turnwise.labels import explorer
-from turnwise.labels.explorer import Asked, Found, Wanted, scores_of
+from turnwise.labels.explorer import DialogueFilter, DialoguePage, ScoreQuery, scores_of
 from turnwise.labels.models import Label
 from turnwise.labels.queries import (
     Vote,
@@ -31,7 +31,7 @@ from turnwise.labels.queries import (
     readable_dialogues_of,
     tally,
     turns_with_labels,
-    withdrawn_with,
+    withdrawal_of,
 )
 from turnwise.live.markdown import as_html
 from turnwise.questions.question_sets import question_set
@@ -42,8 +42,8 @@ from turnwise.studies.queries import may_change, readable_studies_of
 LONGEST_TEXT = 200
 
 
-class WantedForm(forms.Form):
-    """What a list of conversations is narrowed to, as its address says it."""
+class DialogueFilterForm(forms.Form):
+    """Filters of the list of conversations, read from the address."""
 
     text = forms.CharField(
         label=_("Text contains"),
@@ -84,8 +84,8 @@ class WantedForm(forms.Form):
 
     def __init__(self, study: Study, data: Any, *, panel_ids: bool) -> None:
         super().__init__(data)
-        self.asked = Asked(study, data.get("score", ""))
-        score, scores = self.asked.score, scores_of(study)
+        self.query = ScoreQuery(study, data.get("score", ""))
+        score, scores = self.query.score, scores_of(study)
         self._panel_ids = panel_ids
         if not panel_ids:
             self.fields["worker"].label = _("Worker")
@@ -93,10 +93,10 @@ class WantedForm(forms.Form):
         assert isinstance(bots, forms.ModelChoiceField)
         bots.queryset = Bot.objects.filter(study_bots__study=study).order_by("title", "name")
         if scores:
-            chosen = self.fields["score"]
-            assert isinstance(chosen, forms.ChoiceField)
+            score_field = self.fields["score"]
+            assert isinstance(score_field, forms.ChoiceField)
             titled = [(key, each.title) for key, (_number, each) in scores.items()]
-            chosen.choices = [("", _("Any or none")), *titled]
+            score_field.choices = [("", _("Any or none")), *titled]
         else:
             del self.fields["score"]
         if score is None:
@@ -120,9 +120,9 @@ class WantedForm(forms.Form):
             )
 
     @property
-    def wanted(self) -> Wanted:
-        """Of a valid form."""
-        return Wanted(**self.cleaned_data, panel_ids=self._panel_ids)
+    def by(self) -> DialogueFilter:
+        """Filters of a valid form."""
+        return DialogueFilter(**self.cleaned_data, panel_ids=self._panel_ids)
 
 
 @require_GET
@@ -130,14 +130,16 @@ class WantedForm(forms.Form):
 def dialogues(request: HttpRequest, pk: int) -> HttpResponse:
     study = get_object_or_404(readable_studies_of(request.user), pk=pk)
     works_on_it = may_change(request.user, study)
-    form = WantedForm(study, request.GET, panel_ids=works_on_it)
+    form = DialogueFilterForm(study, request.GET, panel_ids=works_on_it)
     is_valid = form.is_valid()
-    found = explorer.found(study, form.wanted, after=_begun(request)) if is_valid else Found()
+    found = (
+        explorer.find_dialogues(study, form.by, after=_page_start(request)) if is_valid else DialoguePage()
+    )
     shown = {
         "study": study,
         "form": form,
         "found": found,
-        "score": form.asked.score,
+        "score": form.query.score,
         "most_counted": explorer.MOST_COUNTED,
         "narrowed_by": _narrowed_by(request.GET),
         "begun": "after" in request.GET,
@@ -147,8 +149,8 @@ def dialogues(request: HttpRequest, pk: int) -> HttpResponse:
     return render(request, "labels/dialogues.html", shown, status=200 if is_valid else 422)
 
 
-def _begun(request: HttpRequest) -> UUID | None:
-    """After which conversation the page begins; what names none begins with the newest."""
+def _page_start(request: HttpRequest) -> UUID | None:
+    """Public id after which the page begins; None: with the newest."""
     try:
         return UUID(request.GET.get("after", ""))
     except ValueError:
@@ -156,33 +158,33 @@ def _begun(request: HttpRequest) -> UUID | None:
 
 
 def _narrowed_by(query: QueryDict) -> str:
-    """What of an address narrows the list, for the links from it and back."""
-    kept = QueryDict(mutable=True)
-    for name in WantedForm.base_fields:
+    """Filters of an address, for the links from the list and back."""
+    filters = QueryDict(mutable=True)
+    for name in DialogueFilterForm.base_fields:
         if value := query.get(name):
-            kept[name] = value
-    return kept.urlencode()
+            filters[name] = value
+    return filters.urlencode()
 
 
 @require_GET
 @login_required
 def transcript(request: HttpRequest, public_id: UUID) -> HttpResponse:
-    if withdrawn := withdrawn_with(request.user, public_id):
+    if withdrawn := withdrawal_of(request.user, public_id):
         shown = {"study": withdrawn.participation.study, "withdrawal": withdrawn}
         return render(request, "labels/withdrawn.html", shown, status=410)
     visible = readable_dialogues_of(request.user).select_related("study", "imported_in", "relayed_by")
     operated = Exists(Dialogue.objects.filter(pk=OuterRef("pk"), operator_replies__isnull=False))
-    rows = visible.prefetch_related(explorer.WHO_TALKED).annotate(was_operated=operated)
+    rows = visible.prefetch_related(explorer.SEATS_WITH_OCCUPANTS).annotate(was_operated=operated)
     dialogue = get_object_or_404(rows, public_id=public_id)
     study = dialogue.study
     works_on_it = may_change(request.user, study)
-    form = WantedForm(study, request.GET, panel_ids=works_on_it)
-    newer, older = explorer.neighbours(study, form.wanted if form.is_valid() else Wanted(), dialogue)
+    form = DialogueFilterForm(study, request.GET, panel_ids=works_on_it)
+    newer, older = explorer.neighbours(study, form.by if form.is_valid() else DialogueFilter(), dialogue)
     seats = {each.number: each for each in dialogue.seats.all()}
     faults: dict[int, list[str]] = {}
     for position, kind in dialogue.faults.values_list("position", "kind"):
         faults.setdefault(position, []).append(kind)
-    wholes, wholes_by_readers = _told(labels_of_whole(dialogue))
+    wholes, wholes_by_readers = _answers_by_party(labels_of_whole(dialogue))
     was_operated: bool = dialogue.was_operated  # type: ignore[attr-defined]  # annotated above
     operators = operators_of(dialogue) if works_on_it and was_operated else {}
     context = {
@@ -194,15 +196,15 @@ def transcript(request: HttpRequest, public_id: UUID) -> HttpResponse:
         "older": older,
         "narrowed_by": _narrowed_by(request.GET),
         "turns": [
-            _shown(dialogue, turn, seats[turn.position % 2], faults.pop(turn.position, []))
+            _turn_row(dialogue, turn, seats[turn.position % 2], faults.pop(turn.position, []))
             | {"operator": operators.get(turn.position, "")}
             for turn in turns_with_labels(dialogue)
         ],
         "wholes": wholes,
         "wholes_by_readers": wholes_by_readers,
         "materials": [
-            {"who": _who(dialogue, seats[number]), "texts": texts}
-            for number, texts in reading_material.read_in(dialogue).items()
+            {"who": _occupant_name(dialogue, seats[number]), "texts": texts}
+            for number, texts in reading_material.material_by_seat(dialogue).items()
         ],
         "unanswered_faults": [kind for kinds in faults.values() for kind in kinds],
     }
@@ -212,7 +214,7 @@ def transcript(request: HttpRequest, public_id: UUID) -> HttpResponse:
 @require_POST
 @login_required
 def exclude(request: HttpRequest, public_id: UUID) -> HttpResponse:
-    """Set the worker of this conversation aside for the reason given; no reason takes it back."""
+    """Exclude the worker of this conversation for the given reason; an empty reason undoes it."""
     dialogue = get_object_or_404(dialogues_of(request.user), public_id=public_id)
     participation = dialogue.participation
     if participation is None:
@@ -224,21 +226,21 @@ def exclude(request: HttpRequest, public_id: UUID) -> HttpResponse:
     return redirect(f"{address}?{query}" if query else address)
 
 
-def _who(dialogue: Dialogue, seat: Seat) -> str:
-    """Who sits there, as the page calls them."""
+def _occupant_name(dialogue: Dialogue, seat: Seat) -> str:
+    """Name of the seat's occupant on the page."""
     if dialogue.participation is None:
         return seat.name or str(seat.bot or seat.worker)
     return gettext("The chatbot") if seat.bot else gettext("The worker")
 
 
-def _shown(dialogue: Dialogue, turn: Turn, speaker: Seat, faults: list[str]) -> dict[str, object]:
+def _turn_row(dialogue: Dialogue, turn: Turn, speaker: Seat, faults: list[str]) -> dict[str, object]:
     is_of_worker = dialogue.participation is not None
     is_self_play = dialogue.origin == Dialogue.Origin.LIVE and not is_of_worker
-    answers, readers = _told(turn.labels.all())
+    answers, readers = _answers_by_party(turn.labels.all())
     return {
         "position": turn.position,
         "speaker": "bot" if speaker.bot else "human",
-        "name": "" if is_of_worker else _who(dialogue, speaker),
+        "name": "" if is_of_worker else _occupant_name(dialogue, speaker),
         "text": turn.text,
         "is_withdrawn": turn.text == WITHDRAWN,
         "html": as_html(turn.text) if speaker.bot and dialogue.study.markdown else "",
@@ -252,18 +254,18 @@ def _shown(dialogue: Dialogue, turn: Turn, speaker: Seat, faults: list[str]) -> 
     }
 
 
-def _told(labels: Iterable[Label]) -> tuple[list[tuple[str, str]], list[tuple[str, list[Vote]]]]:
-    """What whoever talked answered, question by question, and how many readers said what."""
-    own: list[tuple[str, str]] = []
+def _answers_by_party(labels: Iterable[Label]) -> tuple[list[tuple[str, str]], list[tuple[str, list[Vote]]]]:
+    """Answers of the chatter by question, and votes of the readers."""
+    by_chatter: list[tuple[str, str]] = []
     by_set: dict[str, list[dict[str, Answer]]] = {}
     for label in labels:
         if label.party == Party.READER:
             by_set.setdefault(label.question_set, []).append(label.answers)
         else:
-            own += _in_words(label.question_set, label.answers)
-    return own, [row for questions, answers in by_set.items() for row in tally(questions, answers)]
+            by_chatter += _answer_rows(label.question_set, label.answers)
+    return by_chatter, [row for questions, answers in by_set.items() for row in tally(questions, answers)]
 
 
-def _in_words(questions: str, answers: Mapping[str, Answer]) -> list[tuple[str, str]]:
-    asked = question_set(questions).questions
-    return [(each.wording, each.caption_of(answers[each.key])) for each in asked if each.key in answers]
+def _answer_rows(questions: str, answers: Mapping[str, Answer]) -> list[tuple[str, str]]:
+    in_set = question_set(questions).questions
+    return [(each.wording, each.caption_of(answers[each.key])) for each in in_set if each.key in answers]

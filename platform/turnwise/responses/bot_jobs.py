@@ -1,4 +1,4 @@
-"""Jobs that ask a bot for many replies, in slices: response runs, audits, self-play."""
+"""Jobs that ask a bot for many replies in slices: response runs, audits, self-play."""
 
 import time
 from collections.abc import Callable
@@ -11,23 +11,23 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from typing_extensions import override
 
-from turnwise.live.jobs import only_here
+from turnwise.live.jobs import exclusive_lock
 from turnwise.responses.bulk_replies import SLICE_SECONDS, BotChangedError, M, Slice, Work, run_slice
 
 MOST_ATTEMPTS = 3
-"""A reply that failed so often is not asked for again until somebody says so."""
+"""Attempts at a reply; after that, only a retry of the job asks for it again."""
 
 SILENCE_TIMEOUT = timedelta(minutes=15)
-"""A bot may take minutes to load, and be busy with workers; one that is silent for longer is given up."""
+"""Time after which a job gives up a silent bot; loading a bot or serving workers may take minutes."""
 
 QUEUED, RUNNING = "queued", "running"
 AT_WORK = (QUEUED, RUNNING)
 
 
 class BotJob(models.Model):
-    """A response run or an audit: state, progress and reason of its end."""
+    """A job of a bot, with its state, its progress and the reason of its end."""
 
-    state = models.CharField(max_length=10, default=QUEUED)  # each kind has its own words for its choices
+    state = models.CharField(max_length=10, default=QUEUED)  # subclasses define the choices
     reason = models.TextField(blank=True, help_text=_("Why it stopped."))
     created_at = models.DateTimeField(auto_now_add=True)
     active_at = models.DateTimeField(null=True, blank=True, help_text=_("When a job last worked on it."))
@@ -53,7 +53,7 @@ def is_at_work(job: BotJob) -> bool:
 
 
 def resume(model: type[J], pk: int, *, now: datetime) -> None:
-    """Note that a job whose process had died goes on: the bot is not to blame for the gap."""
+    """Record that a job continues after its process died, so that the bot is not blamed for the gap."""
     model._default_manager.filter(pk=pk, state=RUNNING).update(active_at=now)
 
 
@@ -69,15 +69,15 @@ def note_waiting(job: BotJob, why: str, *, silence: str, now: datetime) -> None:
     Args:
         job: the job.
         why: the bot's last message.
-        silence: the reason of the failure, with `{minutes}` and `{why}`.
-        now: the time.
+        silence: reason of the failure, with placeholders `{minutes}` and `{why}`.
+        now: current time.
     """
     if reason := why_give_up(_at_work(job), why, silence=silence, now=now):
         end(job, "failed", reason, now=now)
 
 
 def why_give_up(waiting: models.QuerySet[Row], why: str, *, silence: str, now: datetime) -> str:
-    """Reason to give up the one row that waits for a bot; empty if it goes on waiting, which is stored."""
+    """Reason to give up the row that waits for a bot; empty, and stored as waiting, if it is not time yet."""
     active_at = waiting.values_list("active_at", flat=True).first()
     if now - (active_at or now) > SILENCE_TIMEOUT:
         return silence.format(minutes=SILENCE_TIMEOUT.seconds // 60, why=why)
@@ -89,13 +89,13 @@ def pin_version(row: models.Model, field: str, seen: set[int], *, refusal: str) 
     """Store the version of a bot that answered first, and refuse any other.
 
     Args:
-        row: of what the bot does.
+        row: row of the job.
         field: name of the foreign key to the version.
         seen: keys of the versions that have answered now.
-        refusal: what is said if there is another.
+        refusal: message if another version answered.
 
     Raises:
-        BotChangedError: there is another.
+        BotChangedError: another version answered.
     """
     pinned: Any = type(row)._default_manager.select_for_update().get(pk=row.pk)
     if getattr(pinned, f"{field}_id") is None:
@@ -111,7 +111,7 @@ def _at_work(job: BotJob) -> models.QuerySet[BotJob]:
 
 @dataclass(slots=True)
 class JobWork(Work[M], Generic[M, J]):
-    """Replies that a job wants of a bot."""
+    """Replies that a job wants from a bot."""
 
     job: J
 
@@ -128,24 +128,24 @@ def work_slice(
     name: str,
     lock: int,
     pk: int,
-    found: Callable[[int], JobWork[Any, Any] | None],
+    find_work: Callable[[int], JobWork[Any, Any] | None],
     *,
     seconds: float = SLICE_SECONDS,
 ) -> bool:
-    """Work on a job for a while. Does nothing if another process does. Safe to repeat.
+    """Work on a job for a limited time; does nothing if another process works on it. Safe to repeat.
 
     Args:
-        name: of this kind of job, for the log.
+        name: name of this kind of job, for the log.
         lock: under which one process works on a job (`turnwise.live.jobs`).
         pk: key of the job.
-        found: gives the work by this key; None if the job has ended.
-        seconds: how long.
+        find_work: returns the work of the job with this key; None if it has ended.
+        seconds: duration of the slice.
 
     Returns:
-        Whether there is more to do.
+        True if there is more to do.
     """
-    with only_here(lock, pk) as ours:
-        work = found(pk) if ours else None
+    with exclusive_lock(lock, pk) as ours:
+        work = find_work(pk) if ours else None
         if work is None:
             return False
         return run_slice(f"{name} {pk}", Slice(work, time.monotonic() + seconds).work(), work.give_up)

@@ -1,4 +1,4 @@
-"""Asking a bot for many replies, a slice of time at once. Whatever is cut off is asked for again."""
+"""Asking a bot for many replies, one slice of time after the other. Interrupted requests are repeated."""
 
 import asyncio
 import logging
@@ -16,28 +16,28 @@ from chatbots.base import Context
 from chatbots.errors import (
     BotBusyError,
     BotLateError,
-    BotRestingError,
     BotSilentError,
     ChatbotError,
+    CircuitOpenError,
 )
 from turnwise.bots.hosting import client
-from turnwise.live.jobs import why_ended
+from turnwise.live.jobs import describe_failure
 
 log = logging.getLogger(__name__)
 
-# Other jobs wait for the slice to end, and the worker's heartbeat too.
+# Other jobs and the worker's heartbeat wait for the end of a slice.
 SLICE_SECONDS = 15.0
-# Nobody waits before a screen: a slow bot has longer for a response than in a conversation.
+# No person waits for these replies, so a slow bot has more time than in a conversation.
 DEADLINE_SECONDS = 120.0
-# So many contexts are asked at once when they are answered quickly, so that a bot can batch them.
+# Most parallel requests, reached if replies are quick, so that a bot can batch them.
 MOST_AT_ONCE = 32
-# What is missing is looked up for so many at once: the look-up reads the whole set.
-STOCK = 512
+# Missing replies found by one query, since each query reads the whole set.
+LOOKAHEAD = 512
 QUICK_SECONDS, SLOW_SECONDS = 2.0, 6.0
-# Before a bot that takes no request now is asked again.
+# Pause before a busy bot is asked again.
 PAUSE_SECONDS = 1.0
 
-# After so many failures in a row the bot is broken, not the context.
+# After this many failures in a row, the fault is the bot's and not the context's.
 MOST_FAILURES_IN_A_ROW = 20
 WAITING = ("busy", "late", "resting")
 
@@ -45,21 +45,20 @@ M = TypeVar("M")
 
 
 class BotChangedError(Exception):
-    """A bot is not any more what it was when the work began: its replies could not be compared."""
+    """The bot has changed since the work began, so its replies are not comparable."""
 
 
 def run_slice(name: str, work: Coroutine[Any, Any, bool], give_up: Callable[[str], None]) -> bool:
-    """Do a slice of work of that name. What goes wrong in it ends the work, which is told why.
+    """Run one slice of work. Errors end the work, which is told the reason.
 
     Returns:
-        Whether there is more to do.
+        True if there is more to do.
 
     Raises:
-        InterfaceError, OperationalError: the database is away or restarts; the timer takes the work up once
-            it is back.
+        InterfaceError, OperationalError: the database is unavailable; the timer resumes the work later.
     """
     try:
-        # A loop of its own and not async_to_sync: each step's connection may be closed after it.
+        # Not async_to_sync, so that each step's connection can be closed after it.
         return asyncio.run(work)
     except (InterfaceError, OperationalError):
         raise
@@ -67,28 +66,28 @@ def run_slice(name: str, work: Coroutine[Any, Any, bool], give_up: Callable[[str
         give_up(str(error))
     except Exception as error:
         log.exception("%s failed.", name)
-        give_up(why_ended(error))
+        give_up(describe_failure(error))
     return False
 
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """Why a bot gave no reply.
+    """Reason why a bot gave no reply.
 
     Attributes:
-        kind: busy, late or resting, which are waited out; silent; failed.
-        detail: the error in words.
+        kind: "busy", "late" or "resting", after which the job waits; "silent"; "failed".
+        detail: the error message.
     """
 
     kind: str
     detail: str
 
 
-_KINDS = {BotRestingError: "resting", BotBusyError: "busy", BotLateError: "late", BotSilentError: "silent"}
+_KINDS = {CircuitOpenError: "resting", BotBusyError: "busy", BotLateError: "late", BotSilentError: "silent"}
 
 
-async def asked(bot_id: int, context: Context) -> client.Reply | Trouble:
-    """A bot's reply, for which nobody waits before a screen."""
+async def ask_bot(bot_id: int, context: Context) -> client.Reply | Trouble:
+    """A bot's reply, with the long deadline, or the reason why there is none."""
     deadline = max(DEADLINE_SECONDS, settings.BOT_DEADLINE_SECONDS)
     try:
         return await client.reply(bot_id, context, deadline=deadline)
@@ -98,24 +97,24 @@ async def asked(bot_id: int, context: Context) -> client.Reply | Trouble:
 
 
 class Work(ABC, Generic[M]):
-    """Replies that are wanted of a bot, each named by an M; each method is one step of the database."""
+    """Replies wanted from a bot, each identified by an M. Each method is one database step."""
 
     @property
     def most_at_once(self) -> int:
-        """Requests before the bot at one time, at most."""
+        """Limit of parallel requests to the bot."""
         return MOST_AT_ONCE
 
     @abstractmethod
     def has_ended(self) -> bool:
-        """Whether somebody stopped it, or it is over."""
+        """True if the work was stopped or is complete."""
 
     @abstractmethod
     def missing(self, most: int) -> list[M]:
-        """What is still to be had, what failed before last; empty if no more will be tried."""
+        """Missing replies, earlier failures last; empty if none will be tried any more."""
 
     @abstractmethod
     def request(self, missing: M) -> tuple[int, Context]:
-        """The bot's key and what it is to answer."""
+        """Key of the bot, and the context that it is to answer."""
 
     @abstractmethod
     def record(self, answered: Sequence[tuple[M, client.Reply]], failed: Sequence[tuple[M, Trouble]]) -> None:
@@ -123,25 +122,25 @@ class Work(ABC, Generic[M]):
 
     @abstractmethod
     def conclude(self) -> None:
-        """End it: nothing more will be tried."""
+        """End the work, since nothing more will be tried."""
 
     @abstractmethod
     def give_up(self, why: str) -> None:
-        """End it: the bot is broken."""
+        """End the work, since the bot is broken."""
 
     @abstractmethod
     def note_waiting(self, why: str) -> None:
-        """Say why it does not move, or give it up if that has lasted too long."""
+        """Store why the work does not move, or give it up if that has lasted too long."""
 
 
 @dataclass(slots=True)
 class Failures:
-    """Failed requests in a row, and why the bot counts as broken.
+    """Count of failed requests in a row, and the reason why the bot counts as broken.
 
     Attributes:
-        reason: why it does after too many, with `{times}` and `{last}`.
+        reason: text for too many failures, with placeholders `{times}` and `{last}`.
         in_a_row: failures since the last reply.
-        broken: why the bot is broken; empty if it is not.
+        broken: reason why the bot is broken; empty if it is not.
     """
 
     reason: str
@@ -158,11 +157,13 @@ class Failures:
             self.broken = self.reason.format(times=self.in_a_row, last=troubles[-1].detail)
 
 
-def divided(troubles: Sequence[tuple[M, Trouble]], *, is_alone: bool) -> tuple[list[tuple[M, Trouble]], ...]:
-    """The requests that only have to wait, and those whose failure counts.
+def split_troubles(
+    troubles: Sequence[tuple[M, Trouble]], *, is_alone: bool
+) -> tuple[list[tuple[M, Trouble]], ...]:
+    """Split failed requests into those that only have to wait, and those whose failure counts.
 
-    Too many requests at once, or requests too early, are no failure of what was asked for. One that was late
-    although it was alone counts all the same: it is asked for last, so that it does not hold up others.
+    Requests that came too early or too many at once are not counted. A late request counts if it was the only one,
+    so that it is asked for last and does not hold up others.
     """
     waiting = [each for each in troubles if each[1].kind in WAITING]
     counted = [each for each in troubles if each[1].kind not in WAITING]
@@ -171,7 +172,7 @@ def divided(troubles: Sequence[tuple[M, Trouble]], *, is_alone: bool) -> tuple[l
 
 @dataclass(slots=True)
 class Slice(Generic[M]):
-    """A slice of such work."""
+    """One slice of work on a bot's replies."""
 
     doing: Work[M]
     until: float
@@ -182,11 +183,11 @@ class Slice(Generic[M]):
     stock: list[M] = field(default_factory=list)
 
     async def work(self) -> bool:
-        """Ask until the time is over; whether there is more to do."""
+        """Ask until the time is over; True if there is more to do."""
         while time.monotonic() < self.until:
             if await database_sync_to_async(self.doing.has_ended)():
                 return False
-            wanted = await self._wanted()
+            wanted = await self._next_requests()
             if not wanted:
                 await database_sync_to_async(self.doing.conclude)()
                 return False
@@ -197,22 +198,22 @@ class Slice(Generic[M]):
                 return False
         return True
 
-    async def _wanted(self) -> list[M]:
-        """The next replies to ask for; those that fail come again once all others were asked for."""
+    async def _next_requests(self) -> list[M]:
+        """Next replies to ask for; failed ones come again after all others."""
         if not self.stock:
-            self.stock = await database_sync_to_async(self.doing.missing)(STOCK)
+            self.stock = await database_sync_to_async(self.doing.missing)(LOOKAHEAD)
         wanted, self.stock = self.stock[: self.at_once], self.stock[self.at_once :]
         return wanted
 
     async def _ask(self, wanted: Sequence[M]) -> bool:
-        """Ask for some replies and store them; False if the bot cannot take any now."""
+        """Ask for some replies and store them; False if the bot cannot take requests now."""
         began = time.monotonic()
-        outcomes = await asyncio.gather(*(asked(*self.doing.request(each)) for each in wanted))
+        outcomes = await asyncio.gather(*(ask_bot(*self.doing.request(each)) for each in wanted))
         pairs = list(zip(wanted, outcomes, strict=True))
-        answered = [(each, found) for each, found in pairs if not isinstance(found, Trouble)]
-        troubles = [(each, found) for each, found in pairs if isinstance(found, Trouble)]
+        answered = [(each, outcome) for each, outcome in pairs if not isinstance(outcome, Trouble)]
+        troubles = [(each, outcome) for each, outcome in pairs if isinstance(outcome, Trouble)]
         alone = len(wanted) == 1
-        waiting, failed = divided(troubles, is_alone=alone)
+        waiting, failed = split_troubles(troubles, is_alone=alone)
         await database_sync_to_async(self.doing.record)(answered, failed)
         self.failures.note(len(failed), [trouble for _, trouble in troubles], has_answered=bool(answered))
         self._adapt(time.monotonic() - began, overloaded=bool(waiting))

@@ -1,4 +1,4 @@
-"""Whether a text that a worker wrote can be a person's response to a context. Says what to change."""
+"""Checks that a text written by a worker can be a person's response to a context."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -9,13 +9,13 @@ from evaluation.texts.similarity import character_ngrams
 from turnwise.contexts.tables import text_problem
 from turnwise.responses.files import MAX_RESPONSE
 
-# Share of the text's letters, in runs of four, that it may have in common with a turn of the context.
-# Below it are answers that take up words ("Do you like tea?" / "I like tea a lot"); above it are copies.
+# Largest share of the text's runs of four letters that may also be in a turn of the context. Answers that
+# take up words ("Do you like tea?" / "I like tea a lot") are below it, copies above.
 MOST_SHARED = 0.9
-# Short answers such as "Yes, I do" share everything with something by chance.
+# Shorter answers such as "Yes, I do" are not compared: they share all their letters with some turn by chance.
 LEAST_LETTERS = 12
 
-# How language models speak of themselves, or serve; a person in a chat does not.
+# Phrases by which language models speak of themselves or offer help.
 _BOT_LIKE = re.compile(
     r"\bas an? (ai|artificial intelligence|language model|chatbot|virtual assistant)\b"
     r"|\bi('m| am) (just )?an? (ai|language model|chatbot|virtual assistant)\b"
@@ -31,26 +31,28 @@ _SPEAKER = re.compile(r"^\s*(a|b|me|you|human|bot|user|assistant|response|reply)
 
 
 def problem_of(text: str, turns: Sequence[str], earlier: Iterable[str]) -> str:
-    """Why this is no response, in plain words for the worker; empty if it is one.
+    """Reason why this text is no response, for the worker; empty if it is one.
 
     Args:
-        text: what they wrote.
-        turns: of the context, oldest first.
-        earlier: what they wrote to other contexts of the study.
+        text: the worker's text.
+        turns: turns of the context, oldest first.
+        earlier: the worker's texts for other contexts of the study.
     """
     if not _letters(text) and not re.search(r"[^\s\W]|[^\x00-\x7f]", text):
         return _("Your response is empty. Write what you would say, then send it.")
     unfit = text_problem(text, limit=MAX_RESPONSE, what=_("Your response"))
     if unfit:
-        return _kept(unfit)
+        return _with_reassurance(unfit)
     if _is_copied(text, turns):
-        return _kept(_("That repeats what has already been said. Write what you would answer."))
+        return _with_reassurance(_("That repeats what has already been said. Write what you would answer."))
     if _letters(text) and _letters(text) in {_letters(each) for each in earlier}:
-        return _kept(_("You wrote exactly this before. Write something that fits this conversation."))
+        return _with_reassurance(
+            _("You wrote exactly this before. Write something that fits this conversation.")
+        )
     return _bot_like(text)
 
 
-def _kept(problem: str) -> str:
+def _with_reassurance(problem: str) -> str:
     return f"{problem} {_('What you wrote is still in the box.')}"
 
 
@@ -70,9 +72,11 @@ def _is_copied(text: str, turns: Sequence[str]) -> bool:
 
 def _bot_like(text: str) -> str:
     if _BOT_LIKE.search(text.strip()):
-        return _kept(_("That sounds like an assistant program. Write as yourself, in your own words."))
+        return _with_reassurance(
+            _("That sounds like an assistant program. Write as yourself, in your own words.")
+        )
     if _SPEAKER.match(text):
-        return _kept(_("Write only what you would say, without a name before it."))
+        return _with_reassurance(_("Write only what you would say, without a name before it."))
     if _FORMATTED.search(text) or len(_POINT.findall(text)) > 1:
-        return _kept(_("Write it as you would say it: no lists, headings or bold text."))
+        return _with_reassurance(_("Write it as you would say it: no lists, headings or bold text."))
     return ""

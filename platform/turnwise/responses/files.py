@@ -1,10 +1,8 @@
-"""Responses as files: read with line numbers against the contexts that they answer, and written.
+"""Files of responses: parsed with line numbers against the contexts of a version, and written.
 
-Bounds of responses, also for processes without models.
-
-Responses from a file, read by a process of its own: `python -m turnwise.responses.files ENDING`.
-
-The process that serves pages serves workers, too.
+`python -m turnwise.responses.files ENDING` parses a file in a process of its own, without models, because the
+process that
+serves pages serves workers, too.
 """
 
 import json
@@ -18,7 +16,7 @@ from django.conf import settings
 from evaluation.files.writing import csv_text
 from evaluation.texts.cleaning import contradiction
 from evaluation.texts.personal_data import Redactor
-from turnwise.contexts.reading import Told, run_reader, unread
+from turnwise.contexts.reading import ParsedJSON, run_reader, timeout_finding
 from turnwise.contexts.tables import Finding, Row, rows_of, text_problem
 from turnwise.live.subprocesses import shape_of
 
@@ -30,7 +28,7 @@ MAX_RESPONSE = 4000
 
 
 ENDINGS = {"jsonl": "jsonl", "ndjson": "jsonl", "csv": "csv"}
-# Exported columns that say what was asked and how, not what was answered.
+# Exported columns that are not imported.
 _EXPORTED = {
     "system", "source", "category", "context_turns", "latency_ms", "seed", "created_at", "remarks",
     "fallback", "pilot",
@@ -41,10 +39,10 @@ MOST_REPETITIONS = 20
 
 @dataclass(slots=True)
 class Parsed:
-    """What a file of responses holds, and what is wrong with it."""
+    """Content of a file of responses, with its problems."""
 
     responses: dict[tuple[int, int], str] = field(default_factory=dict)
-    """Text by the context's primary key and repetition."""
+    """Texts by primary key of the context and repetition."""
     problems: list[Finding] = field(default_factory=list)
     notes: list[Finding] = field(default_factory=list)
     lines: dict[tuple[int, int], int] = field(default_factory=dict)
@@ -61,9 +59,9 @@ class Parsed:
 def parse(
     text: str, ending: str, keys: Mapping[str, int], languages: Mapping[str, str] | None = None
 ) -> Parsed:
-    """Read responses and hold them against a version: each context exactly once in each repetition.
+    """Parse responses and check them: each context exactly once in each repetition.
 
-    `keys` are those of the version's contexts, each with its primary key; `languages` by the same keys.
+    `keys` has the primary key of each context of the version by its key; `languages` has the language by key.
     """
     parsed = Parsed()
     unknown: dict[str, int] = {}
@@ -72,12 +70,12 @@ def parse(
             parsed.problems.append(row)
             continue
         if str(row.fields.get("pilot", "")).lower() == "true":
-            continue  # stands beside what was wanted
+            continue  # responses of a pilot are not imported
         _take(parsed, row, keys)
         for name in row.fields.keys() - _FIELDS - _EXPORTED:
             unknown.setdefault(name, row.line)
     parsed.problems += _lacking(parsed, keys)
-    parsed.notes += _in_others(parsed, keys, languages or {})
+    parsed.notes += _wrong_languages(parsed, keys, languages or {})
     parsed.notes += [
         Finding(line, f"The field “{name[:40]}” is not known and is left out.")
         for name, line in sorted(unknown.items())[:20]
@@ -85,20 +83,22 @@ def parse(
     return parsed
 
 
-def _in_others(parsed: Parsed, keys: Mapping[str, int], languages: Mapping[str, str]) -> Iterator[Finding]:
-    """Responses whose script tells that they are not in the language of their context: worth a look."""
+def _wrong_languages(
+    parsed: Parsed, keys: Mapping[str, int], languages: Mapping[str, str]
+) -> Iterator[Finding]:
+    """Notes about responses whose script contradicts the language of their context."""
     by_context = {keys[key]: language for key, language in languages.items()}
     lines: dict[tuple[str, str], list[int]] = {}
     for which, text in parsed.responses.items():
         language = by_context.get(which[0], "")
         if language and (why := contradiction([text], language)):
             lines.setdefault((why, language), []).append(parsed.lines[which])
-    for (why, language), found in sorted(lines.items()):
-        n = f"{len(found):,} response is" if len(found) == 1 else f"{len(found):,} responses are"
+    for (why, language), at in sorted(lines.items()):
+        n = f"{len(at):,} response is" if len(at) == 1 else f"{len(at):,} responses are"
         yield Finding(
-            min(found),
+            min(at),
             f"{n} {why}, though the language of the context is “{language}”: workers who read that judge "
-            f"{'it' if len(found) == 1 else 'them'}. This is the first.",
+            f"{'it' if len(at) == 1 else 'them'}. This is the first.",
         )
 
 
@@ -135,13 +135,13 @@ def _problems(fields: Mapping[str, object], keys: Mapping[str, int]) -> list[str
 
 
 def _repetition(value: object) -> int:
-    """The number; 1 where none is given, 0 for what is none."""
+    """The repetition as a number; 1 if none is given, 0 if it is invalid."""
     text = "1" if value in (None, "") else str(value).strip()
     return int(text) if text.isascii() and text.isdigit() and len(text) < 4 else 0
 
 
 def _lacking(parsed: Parsed, keys: Mapping[str, int]) -> Iterator[Finding]:
-    """Contexts without a response, by repetition: a system's score is over all of them."""
+    """Problems: contexts without a response, by repetition. A system's score needs all of them."""
     if not parsed.responses:
         return
     last = max(parsed.lines.values())
@@ -191,21 +191,23 @@ def csv_lines(responses: "Iterable[Response]", redactor: Redactor) -> Iterator[s
 
 
 def _cell(value: object) -> object:
-    """A value as CSV has it: lists as in JSON, but for one without anything."""
+    """A value for CSV: lists as JSON, empty lists as nothing."""
     if isinstance(value, list):
         return json.dumps(value, ensure_ascii=False) if value else None
     return value
 
 
-def parsed_apart(text: str, ending: str, keys: Mapping[str, int], languages: Mapping[str, str]) -> Told:
-    """What `parse` finds, found by another process; a file that takes too long has that as its problem."""
+def parse_in_subprocess(
+    text: str, ending: str, keys: Mapping[str, int], languages: Mapping[str, str]
+) -> ParsedJSON:
+    """Parse a file in another process; a timeout is the file's only problem."""
     given = {"text": text, "keys": dict(keys), "languages": dict(languages)}
-    told = run_reader("turnwise.responses.files", [ending], given)
-    return _told(Parsed(problems=[unread()])) if told is None else told
+    parsed = run_reader("turnwise.responses.files", [ending], given)
+    return _as_json(Parsed(problems=[timeout_finding()])) if parsed is None else parsed
 
 
-def _told(parsed: Parsed) -> Told:
-    """In values that JSON can hold: it has no names that are two numbers."""
+def _as_json(parsed: Parsed) -> ParsedJSON:
+    """The parsed file in values that JSON can hold; its keys cannot be two numbers."""
     responses = [(*which, text, parsed.lines[which]) for which, text in parsed.responses.items()]
     return {
         "responses": responses,
@@ -214,24 +216,24 @@ def _told(parsed: Parsed) -> Told:
     }
 
 
-def parsed_from(told: Told) -> Parsed:
+def parsed_from_json(values: ParsedJSON) -> Parsed:
     return Parsed(
-        responses={(context, repetition): text for context, repetition, text, _ in told["responses"]},
-        problems=[Finding(**each) for each in told["problems"]],
-        notes=[Finding(**each) for each in told["notes"]],
-        lines={(context, repetition): line for context, repetition, _, line in told["responses"]},
+        responses={(context, repetition): text for context, repetition, text, _ in values["responses"]},
+        problems=[Finding(**each) for each in values["problems"]],
+        notes=[Finding(**each) for each in values["notes"]],
+        lines={(context, repetition): line for context, repetition, _, line in values["responses"]},
     )
 
 
 SHAPE = shape_of(Parsed, Finding)
-"""Of what is kept until it is imported, for a version of the code that knows nothing else."""
+"""Fingerprint of the stored format, so that an upload of another version of the code is refused."""
 
 
 def main() -> None:
     settings.configure(USE_I18N=False)  # no app is needed, and these pages are in English
     given = json.load(sys.stdin)
     found = parse(given["text"], sys.argv[1], given["keys"], given["languages"])
-    json.dump(_told(found), sys.stdout)
+    json.dump(_as_json(found), sys.stdout)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from turnwise.studies.models import Study
 
 
 class Source(models.TextChoices):
-    """Where the responses of a run come from."""
+    """Sources of the responses of a run."""
 
     BOT = "bot", _("A bot")
     PERSON = "person", _("People")
@@ -22,7 +22,7 @@ class Source(models.TextChoices):
 
 
 class Sweep(models.Model):
-    """How a bot's responses change with the number of samples N and the temperature T: a run for each."""
+    """A bot's responses at several numbers of samples N and temperatures T, with a run for each pair."""
 
     bot = models.ForeignKey(Bot, on_delete=models.PROTECT, related_name="sweeps")
     context_version = models.ForeignKey(ContextSetVersion, on_delete=models.PROTECT, related_name="sweeps")
@@ -41,10 +41,10 @@ class Sweep(models.Model):
 
 
 class ResponseRun(BotJob):
-    """One system's responses to every context of a set's version, once or several times over.
+    """One system's responses to every context of a set's version, once or several times.
 
-    The system is a bot at one version, the people of a writing study, or whatever filled an uploaded
-    file. Judging and reports treat all three alike.
+    The system is a bot at one version, the people of a writing study, or the source of an uploaded file.
+    Judging and reports treat all three alike.
     """
 
     class State(models.TextChoices):
@@ -63,7 +63,7 @@ class ResponseRun(BotJob):
     )
     state = models.CharField(max_length=10, choices=State, default=State.QUEUED)
 
-    # Of a bot's run: what is needed to repeat it.
+    # Only for runs of bots: everything needed to repeat the run.
     bot = models.ForeignKey(Bot, on_delete=models.PROTECT, null=True, blank=True, related_name="runs")
     bot_version = models.ForeignKey(
         BotVersion,
@@ -80,12 +80,12 @@ class ResponseRun(BotJob):
         null=True, blank=True, help_text=_("Seeds of all responses are derived from it.")
     )
 
-    # Of a sweep's: how its responses are drawn, whatever the configuration says.
+    # Only for runs of sweeps: overrides of the bot's configuration.
     sweep = models.ForeignKey(Sweep, on_delete=models.PROTECT, null=True, blank=True, related_name="runs")
     samples = models.PositiveSmallIntegerField(null=True, blank=True, help_text="N.")
     temperature = models.FloatField(null=True, blank=True, help_text="T.")
 
-    # Of people's: the study in which they write.
+    # Only for runs of people: the study in which they write.
     study = models.OneToOneField(
         Study, on_delete=models.PROTECT, null=True, blank=True, related_name="response_run"
     )
@@ -121,23 +121,23 @@ class ResponseRun(BotJob):
 
     @property
     def drawing(self) -> Drawing | None:
-        """How the bot is to draw; None as it is configured."""
+        """How the bot draws its responses; None: as configured."""
         if self.samples is None or self.temperature is None:
             return None
         return Drawing(self.samples, self.temperature)
 
 
 class Response(models.Model):
-    """What a system said in a context: exactly one for each context and repetition of its run."""
+    """A system's response to a context: exactly one for each context and repetition of its run."""
 
-    # No index of its own: that of response_once_per_repetition begins with the run.
+    # Without an own index: that of response_once_per_repetition begins with the run.
     run = models.ForeignKey(ResponseRun, on_delete=models.CASCADE, related_name="responses", db_index=False)
     context = models.ForeignKey(Context, on_delete=models.PROTECT, related_name="responses")
     repetition = models.PositiveSmallIntegerField(default=1, help_text=_("From 1."))
     text = models.CharField(max_length=MAX_RESPONSE)
     created_at = models.DateTimeField()
 
-    # Of a bot's response: what is needed to reproduce it.
+    # Only for responses of bots: everything needed to reproduce them.
     bot_version = models.ForeignKey(
         BotVersion, on_delete=models.PROTECT, null=True, blank=True, related_name="responses"
     )
@@ -154,7 +154,7 @@ class Response(models.Model):
         ),
     )
 
-    # Of a person's: who wrote it.
+    # Only for responses of people: the author.
     author = models.ForeignKey(
         Participation, on_delete=models.CASCADE, null=True, blank=True, related_name="responses"
     )
@@ -182,7 +182,7 @@ class Response(models.Model):
 
 
 class ResponseFault(models.Model):
-    """A response that a bot failed to give, and how often it was asked for it."""
+    """A response that a bot failed to give, with the number of attempts."""
 
     run = models.ForeignKey(ResponseRun, on_delete=models.CASCADE, related_name="faults", db_index=False)
     context = models.ForeignKey(Context, on_delete=models.CASCADE, related_name="+")
@@ -205,7 +205,7 @@ class ResponseFault(models.Model):
 
 
 class WritingPlace(models.Model):
-    """The context that a worker has before them, held until they wrote a response or fell silent."""
+    """The context that a worker is writing for, held until the response comes or the hold expires."""
 
     participation = models.OneToOneField(
         Participation, on_delete=models.CASCADE, related_name="writing_place"

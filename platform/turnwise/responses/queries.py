@@ -10,24 +10,24 @@ from turnwise.accounts.models import User
 from turnwise.responses.bot_jobs import AT_WORK, MOST_ATTEMPTS
 from turnwise.responses.models import Response, ResponseFault, ResponseRun
 
-# The remaining time follows the pace of the last so many seconds.
+# The remaining time is estimated from this many recent seconds.
 PACE_SECONDS = 60
 
 
 def runs_of(user: User | AnonymousUser) -> QuerySet[ResponseRun]:
-    """The runs that this person may see."""
+    """Runs that this person may see."""
     runs = ResponseRun.objects.select_related("context_version__context_set", "owner", "bot", "bot_version")
     return visible_to(user, runs, owner="owner")
 
 
 def real_runs_of(user: User | AnonymousUser) -> QuerySet[ResponseRun]:
-    """Those of them that can be judged: in no rehearsal."""
+    """Runs that this person may see and that are not of a rehearsal, so they can be judged."""
     return runs_of(user).filter(study__rehearsal_of=None)
 
 
 @dataclass(frozen=True, slots=True)
 class RunProgress:
-    """How far a run is."""
+    """Progress of a run."""
 
     had: int
     wanted: int
@@ -37,7 +37,7 @@ class RunProgress:
 
     @property
     def time_left(self) -> str:
-        """The remaining time in words; empty if it cannot be told."""
+        """The remaining time as text; empty if it is unknown."""
         if self.seconds_left is None:
             return ""
         if self.seconds_left < 90:
@@ -47,14 +47,14 @@ class RunProgress:
         return f"about {round(self.seconds_left / 3600)} hours left"
 
 
-def that_count(responses: QuerySet[Response]) -> QuerySet[Response]:
-    """Of these those that are wanted: behind them stands what the pilot of a study wrote."""
+def counted_responses(responses: QuerySet[Response]) -> QuerySet[Response]:
+    """Responses without those of a pilot, which have repetitions above the wanted number."""
     return responses.filter(repetition__lte=F("run__repetitions"))
 
 
 def progress(run: ResponseRun, *, now: datetime | None = None) -> RunProgress:
     now = now or timezone.now()
-    had = that_count(run.responses.all()).count()
+    had = counted_responses(run.responses.all()).count()
     wanted = run.context_version.size * run.repetitions
     unanswered = _unanswered_faults(run)
     given_up = sum(fault.attempts >= MOST_ATTEMPTS for fault in unanswered)
@@ -63,7 +63,7 @@ def progress(run: ResponseRun, *, now: datetime | None = None) -> RunProgress:
 
 
 def _unanswered_faults(run: ResponseRun) -> list[ResponseFault]:
-    """Faults of responses that are still lacking."""
+    """Faults of responses that are still missing."""
     faults = list(run.faults.all())
     if not faults:
         return []
@@ -72,7 +72,7 @@ def _unanswered_faults(run: ResponseRun) -> list[ResponseFault]:
 
 
 def _seconds_left(run: ResponseRun, lacking: int, now: datetime) -> int | None:
-    """By the pace of the last minute, or of the time since the first response of it."""
+    """Remaining seconds at the pace of the last minute; None if it is unknown."""
     recent = run.responses.filter(created_at__gt=now - timedelta(seconds=PACE_SECONDS)).order_by("created_at")
     times = list(recent.values_list("created_at", flat=True))
     if len(times) < 2 or times[-1] == times[0]:

@@ -1,4 +1,4 @@
-"""Everything that may happen to a run and its responses."""
+"""All writes of runs and their responses."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ def start_run(
     """Queue a run of a bot over all contexts of a version.
 
     Raises:
-        ValidationError: the bot is switched off, or the number of repetitions cannot be.
+        ValidationError: the bot is switched off, or the number of repetitions is out of bounds.
     """
     if not bot.active:
         raise ValidationError(
@@ -62,7 +62,7 @@ def start_run(
 
 
 def begin(run_id: int, *, now: datetime) -> ResponseRun | None:
-    """Mark a run as under way; None if it is over, or was cancelled."""
+    """Mark a run as running; None if it has ended."""
     of_bots = ResponseRun.objects.filter(source=Source.BOT).select_related("context_version", "bot")
     return bot_jobs.begin(of_bots, run_id, now=now)
 
@@ -82,7 +82,7 @@ SELECT c.id, r.n
 
 
 def missing(run: ResponseRun, *, most: int) -> list[Missing]:
-    """Responses still to be had, those that failed before last; empty if no more will be tried."""
+    """Missing responses, earlier failures last; empty if none will be tried any more."""
     values = {
         "run": run.pk,
         "version": run.context_version_id,
@@ -105,10 +105,10 @@ def record(
     *,
     now: datetime,
 ) -> None:
-    """Store replies and failures. A response that is there already stays: each is stored once.
+    """Store replies and failures. An existing response is kept.
 
     Raises:
-        BotChangedError: the bot is not any more what it was when the run began; nothing is stored.
+        BotChangedError: the bot has changed since the run began; nothing was stored.
     """
     if answered:
         bot_jobs.pin_version(
@@ -149,7 +149,7 @@ def _count_failure(run: ResponseRun, missing: Missing, trouble: Trouble, now: da
 
 
 def conclude(run_id: int, *, now: datetime) -> None:
-    """End a run of which nothing more will be tried."""
+    """End a run for which nothing more will be tried."""
     run = ResponseRun.objects.select_related("context_version").get(pk=run_id)
     lacking = run.context_version.size * run.repetitions - run.responses.count()
     if lacking:
@@ -168,22 +168,22 @@ def fail(run: ResponseRun, reason: str, now: datetime) -> None:
 
 
 def note_waiting(run: ResponseRun, why: str, *, now: datetime) -> None:
-    """Say why the run does not move; give it up if that has lasted too long."""
+    """Store why the run does not move; give it up if that has lasted too long."""
     silence = "The bot gave no response for {minutes} minutes. Its last message: {why}"
     bot_jobs.note_waiting(run, why, silence=silence, now=now)
 
 
 def cancel(run: ResponseRun, *, now: datetime) -> bool:
-    """Stop a run; its responses stay. Returns whether it was under way."""
+    """Stop a run and keep its responses. True if it had not ended before."""
     return bot_jobs.end(run, ResponseRun.State.CANCELLED, "", now=now)
 
 
 @transaction.atomic
 def retry(run_id: int) -> ResponseRun:
-    """Take up a run that stopped or was cancelled: only what it lacks is asked for.
+    """Resume a run that failed or was cancelled. Only missing responses are asked for.
 
     Raises:
-        ValidationError: it is under way, complete, or not a bot's.
+        ValidationError: the run is in progress, complete, or not a bot's.
     """
     run = ResponseRun.objects.select_for_update().get(pk=run_id)
     over = (ResponseRun.State.FAILED, ResponseRun.State.CANCELLED)
@@ -206,13 +206,13 @@ def store_file(
     system: str,
     owner: User,
 ) -> ResponseRun:
-    """A complete run of a system that cannot run here.
+    """Store a complete run of a system that cannot run here.
 
     Args:
-        version: what it responded to.
-        responses: text by context's primary key and repetition, as `files.parse` checked them.
-        system: what reports call it.
-        owner: whose run it is.
+        version: the version whose contexts were answered.
+        responses: texts by primary key of the context and repetition, checked by `files.parse`.
+        system: name in reports.
+        owner: owner of the run.
     """
     now = timezone.now()
     run = ResponseRun.objects.create(
@@ -225,10 +225,10 @@ def store_file(
         active_at=now,
         finished_at=now,
     )
-    made = (
+    rows = (
         Response(run=run, context_id=context, repetition=repetition, text=text, created_at=now)
         for (context, repetition), text in responses.items()
     )
-    while batch := list(islice(made, 1000)):
+    while batch := list(islice(rows, 1000)):
         Response.objects.bulk_create(batch)
     return run

@@ -1,4 +1,4 @@
-"""How a bot's responses change with the number of samples N and the temperature T: a run for each pair.
+"""Sweeps: a bot's responses at several numbers of samples N and temperatures T, with a run for each pair.
 
 Source: Adiwardana et al. 2020, arXiv:2001.09977, figures 6 to 8.
 """
@@ -18,9 +18,9 @@ from chatbots.hosting.response_checks import MAX_CANDIDATES
 from turnwise.accounts.access import visible_to
 from turnwise.accounts.models import User
 from turnwise.bots.models import Bot
-from turnwise.bots.queries import draws
+from turnwise.bots.queries import can_sample
 from turnwise.contexts.models import ContextSetVersion
-from turnwise.live.caching import key_of, remembered
+from turnwise.live.caching import cache_key, cached
 from turnwise.responses import services
 from turnwise.responses.bot_jobs import AT_WORK
 from turnwise.responses.models import ResponseRun, Sweep
@@ -28,18 +28,18 @@ from turnwise.responses.models import ResponseRun, Sweep
 LARGEST_N = MAX_CANDIDATES
 HIGHEST_T = 10.0
 MOST_N, MOST_T = 8, 5
-# A model of 11 million weights draws them in about a day and a half on one core.
+# A model of 11 million weights needs about a day and a half for them on one core.
 MOST_SAMPLES = 10_000_000
 LONGEST_TITLE = 90
 
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """The pairs of N and T that are asked for: every N with every T.
+    """All pairs of these N and T.
 
     Attributes:
-        samples: N, each once.
-        temperatures: T, each once.
+        samples: values of N, without duplicates.
+        temperatures: values of T, without duplicates.
     """
 
     samples: tuple[int, ...]
@@ -47,23 +47,23 @@ class Grid:
 
     @property
     def pairs(self) -> Iterator[tuple[float, int]]:
-        """T and N, the cheapest of each T first."""
+        """Pairs (T, N), the cheapest of each T first."""
         return product(sorted(self.temperatures), sorted(self.samples))
 
     def responses(self, contexts: int) -> int:
-        """How many are given to so many contexts."""
+        """Number of responses for this many contexts."""
         return contexts * len(self.samples) * len(self.temperatures)
 
     def drawn(self, contexts: int) -> int:
-        """How many samples are drawn for them: what it costs."""
+        """Number of samples drawn for this many contexts, which is the cost."""
         return contexts * sum(self.samples) * len(self.temperatures)
 
 
 def check(grid: Grid, contexts: int) -> None:
-    """Refuse a grid that is empty, out of bounds or too dear for so many contexts.
+    """Refuse a grid that is empty, out of bounds or too expensive for this many contexts.
 
     Raises:
-        ValidationError: says which value, and what may be.
+        ValidationError: names the value and the allowed range.
     """
     if not 1 <= len(grid.samples) <= MOST_N or not 1 <= len(grid.temperatures) <= MOST_T:
         raise ValidationError(
@@ -96,9 +96,9 @@ def start_sweep(bot: Bot, version: ContextSetVersion, grid: Grid, *, owner: User
     """Queue a run for each pair of N and T, all with the same seed.
 
     Raises:
-        ValidationError: the bot draws no samples or is switched off, or the grid cannot be.
+        ValidationError: the bot draws no samples or is switched off, or the grid is refused.
     """
-    if not draws(bot):
+    if not can_sample(bot):
         raise ValidationError(
             gettext("%(title)s does not sample and rank, so it has no N and T to vary. Choose another bot.")
             % {"title": bot.title}
@@ -114,46 +114,47 @@ def start_sweep(bot: Bot, version: ContextSetVersion, grid: Grid, *, owner: User
 
 
 def name_of(samples: int, temperature: float) -> str:
-    """What a pair is called in tables and charts."""
+    """Name of a pair in tables and charts."""
     return f"N={samples}, T={temperature:g}"
 
 
 def stop(sweep: Sweep, *, now: datetime) -> int:
-    """Stop the runs that are under way; their responses stay. How many they were."""
+    """Stop the runs in progress, keep their responses, and return the number of stopped runs."""
     return sum(services.cancel(run, now=now) for run in sweep.runs.all())
 
 
 @transaction.atomic
-def go_on(sweep: Sweep) -> list[ResponseRun]:
-    """Take up the runs that were stopped or failed: only what they lack is asked for.
+def resume_sweep(sweep: Sweep) -> list[ResponseRun]:
+    """Resume the runs that were stopped or failed. Only missing responses are asked for.
 
     Raises:
-        ValidationError: none was.
+        ValidationError: no run was stopped or failed.
     """
     over = (ResponseRun.State.FAILED, ResponseRun.State.CANCELLED)
-    found = list(sweep.runs.filter(state__in=over).order_by("pk"))
-    if not found:
+    stopped = list(sweep.runs.filter(state__in=over).order_by("pk"))
+    if not stopped:
         raise ValidationError(gettext("No part of this sweep is stopped, so there is nothing to continue."))
-    return [services.retry(run.pk) for run in found]
+    return [services.retry(run.pk) for run in stopped]
 
 
 def sweeps_of(user: User | AnonymousUser) -> QuerySet[Sweep]:
-    """The sweeps that this person may see."""
+    """Sweeps that this person may see."""
     found = Sweep.objects.select_related("bot", "context_version__context_set", "owner")
     return visible_to(user, found, owner="owner")
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A pair of N and T, how far it is, and how likely is what was said.
+    """A pair of N and T, with its progress and the likelihood of its responses.
 
     Attributes:
-        run: which asks for its responses.
-        had: responses so far.
-        wanted: responses when it is complete.
-        scored: of a complete one, the responses whose likelihood the bot told.
-        per_token: of these the mean score by which they were chosen, for Meena log P / tokens in nats; None:
-            the pair is not complete, or nothing was told.
+        run: the run of the pair.
+        had: number of responses so far.
+        wanted: number of responses of a complete pair.
+        scored: number of responses for which the bot gave a likelihood, once the pair is complete.
+        per_token: mean ranking score of these responses, for Meena log P / tokens in nats; None: the pair is
+        not
+            complete, or no likelihood was given.
     """
 
     run: ResponseRun
@@ -164,25 +165,25 @@ class Cell:
 
     @property
     def name(self) -> str:
-        """As `name_of` has it."""
+        """Name of the pair, from `name_of`."""
         assert self.run.samples is not None
         assert self.run.temperature is not None
         return name_of(self.run.samples, self.run.temperature)
 
     @property
     def is_complete(self) -> bool:
-        """Whether every context was answered."""
+        """True if every context was answered."""
         return self.run.state == ResponseRun.State.DONE
 
     @property
     def is_at_work(self) -> bool:
-        """Whether more is to come without anybody's doing."""
+        """True if the run is waiting to start or running."""
         return self.run.state in AT_WORK
 
 
-# A filter around a bot may have it say another candidate than the first.
+# A filter around a bot may choose another candidate than the first.
 _LIKELIHOOD = """
-SELECT count(said.score), avg(said.score)
+SELECT count(scored.score), avg(scored.score)
   FROM responses_response AS r
  CROSS JOIN LATERAL (
        SELECT (c.one->>'score')::float8 AS score
@@ -190,7 +191,7 @@ SELECT count(said.score), avg(said.score)
                                         THEN jsonb_build_array(r.candidates->0)
                                         ELSE r.candidates END) AS c(one)
         WHERE c.one->>'text' = r.text
-        LIMIT 1) AS said
+        LIMIT 1) AS scored
  WHERE r.run_id = %s AND jsonb_typeof(r.candidates) = 'array'
 """
 
@@ -203,22 +204,22 @@ def _likelihood(run: ResponseRun) -> tuple[int, float | None]:
 
 
 def cells(sweep: Sweep) -> list[Cell]:
-    """The pairs of a sweep by T, then N."""
+    """Cells of a sweep, ordered by T, then N."""
     found = []
     runs = sweep.runs.annotate(had=Count("responses")).order_by("temperature", "samples")
     for run in runs:
         scored, mean = 0, None
         if run.state == ResponseRun.State.DONE:
-            # Its responses change no more.
-            key = key_of("likelihood of a run", run.pk, run.created_at.isoformat(), str(run.finished_at))
-            scored, mean = remembered(key, lambda run=run: _likelihood(run))  # type: ignore[misc]
+            # The responses of a complete run never change.
+            key = cache_key("likelihood of a run", run.pk, run.created_at.isoformat(), str(run.finished_at))
+            scored, mean = cached(key, lambda run=run: _likelihood(run))  # type: ignore[misc]
         found.append(Cell(run, run.had, sweep.context_version.size, scored, mean))
     return found
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a sweep is: its pairs of N and T, and the responses of all."""
+    """Progress of a sweep: its pairs of N and T, and all its responses."""
 
     pairs: int
     complete: int
@@ -228,7 +229,7 @@ class Progress:
 
     @property
     def state(self) -> ResponseRun.State:
-        """As of a run: running, done, or cancelled, where a part was stopped or failed."""
+        """State in terms of a run: running, done, or cancelled if a part was stopped or failed."""
         if self.is_at_work:
             return ResponseRun.State.RUNNING
         return ResponseRun.State.DONE if self.complete == self.pairs else ResponseRun.State.CANCELLED
@@ -245,10 +246,10 @@ def progress(cells: Sequence[Cell]) -> Progress:
 
 
 def stamp(cells: Iterable[Cell]) -> str:
-    """A word that changes whenever the sweep's page does."""
+    """A text that changes whenever the sweep's page does."""
     return "-".join(f"{each.run.state[:2]}{each.had}.{len(each.run.reason)}" for each in cells)
 
 
 def reasons(cells: Sequence[Cell]) -> list[str]:
-    """Why runs wait or stopped, each reason once."""
+    """Reasons why runs wait or stopped, without duplicates."""
     return list(dict.fromkeys(each.run.reason for each in cells if each.run.reason))

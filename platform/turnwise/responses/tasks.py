@@ -1,4 +1,4 @@
-"""A bot's run, a slice at a time. Whatever is cut off is asked for again, with the same seed."""
+"""Celery tasks that run a bot over a set of contexts, slice by slice. Interrupted requests keep their seed."""
 
 import hashlib
 from collections.abc import Iterable, Sequence
@@ -10,7 +10,7 @@ from typing_extensions import override
 
 from chatbots.base import Context, Passage
 from turnwise.bots.hosting import client
-from turnwise.live.jobs import RUNS, Slices
+from turnwise.live.jobs import RUNS, ChunkedJob
 from turnwise.responses import services
 from turnwise.responses.bot_jobs import AT_WORK, JobWork, resume, work_slice
 from turnwise.responses.bulk_replies import SLICE_SECONDS, Trouble
@@ -22,16 +22,16 @@ def seed_of(run_seed: int, key: str, repetition: int) -> int:
     """The seed of one response: 31 bits, the same on every machine.
 
     Args:
-        run_seed: of the run.
-        key: of the context, which is stable between versions of a set.
-        repetition: from 1.
+        run_seed: seed of the run.
+        key: key of the context, which is stable between versions of a set.
+        repetition: number of the repetition, from 1.
     """
     digest = hashlib.sha256(f"{run_seed}\n{repetition}\n{key}".encode()).digest()
     return int.from_bytes(digest[:4], "big") >> 1
 
 
 def answer_slice(run_id: int, *, seconds: float = SLICE_SECONDS) -> bool:
-    """Work on a run for a while, as `work_slice` does."""
+    """Work on a run for a limited time, like `work_slice`."""
     return work_slice("Run", RUNS, run_id, _begun, seconds=seconds)
 
 
@@ -73,28 +73,28 @@ class _Run(JobWork[Missing, ResponseRun]):
         services.note_waiting(self.job, why, now=timezone.now())
 
 
-_SLICES = Slices("responses.run", RUNS)
+_SLICES = ChunkedJob("responses.run", RUNS)
 
 
 @shared_task
 def answer(run_id: int) -> None:
-    """A slice of a run; others get their turn before the next one."""
-    _SLICES.arrived(run_id)
+    """Run one slice of a run; other jobs get their turn before the next one."""
+    _SLICES.mark_received(run_id)
     if answer_slice(run_id):
         send(run_id)
 
 
 @shared_task
 def take_up_runs() -> None:
-    """Send the runs whose process has died."""
+    """Send the runs whose process has died to a worker again."""
     at_work = ResponseRun.objects.filter(state__in=AT_WORK, source=Source.BOT)
     for run_id in at_work.values_list("pk", flat=True):
-        if _SLICES.send_if_left(run_id, answer):
+        if _SLICES.send_if_abandoned(run_id, answer):
             resume(ResponseRun, run_id, now=timezone.now())
 
 
 def send(run_id: int) -> bool:
-    """Have a worker go on with the run; False if one was told so already."""
+    """Send the run to a worker; False if it was sent already."""
     return _SLICES.send(run_id, answer)
 
 

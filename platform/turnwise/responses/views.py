@@ -1,4 +1,4 @@
-"""Runs: their list, their pages, and how they are begun, stopped and uploaded."""
+"""Pages of runs: list, start, progress, cancel, retry, upload and download."""
 
 import secrets
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_GET, require_POST
 
 from turnwise.accounts.access import AuthenticatedHttpRequest
-from turnwise.accounts.limits import reading_goes_on_at, reads_a_file, too_many, too_often
+from turnwise.accounts.limits import limit_file_reading, reads_a_file, too_many, too_often
 from turnwise.accounts.models import User
 from turnwise.bots.models import OPERATED
 from turnwise.bots.queries import visible_bots
@@ -30,7 +30,7 @@ from turnwise.contexts.models import ContextSetVersion
 from turnwise.contexts.queries import versions_of
 from turnwise.contexts.tables import FileRefusedError, decoded
 from turnwise.crowd.redaction import redactor_of
-from turnwise.live.jobs import send_or_tell
+from turnwise.live.jobs import send_or_warn
 from turnwise.responses import files, services, tasks
 from turnwise.responses.bot_jobs import AT_WORK, MOST_ATTEMPTS
 from turnwise.responses.files import ENDINGS
@@ -67,8 +67,8 @@ class RunForm(forms.Form):
     def __init__(self, user: User, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         usable = visible_bots(user).filter(active=True).exclude(adapter=OPERATED)
-        chosen = [self.data.get("bot"), self.initial.get("bot")]
-        bot: forms.Field = BotField(usable, user, chosen=chosen, label=_("Bot"))
+        selected = [self.data.get("bot"), self.initial.get("bot")]
+        bot: forms.Field = BotField(usable, user, chosen=selected, label=_("Bot"))
         self.fields = {"context_version": _versions(user), "bot": bot} | self.fields
 
     def clean_seed(self) -> int:
@@ -77,7 +77,7 @@ class RunForm(forms.Form):
 
 
 class ResponseFileForm(forms.Form):
-    """Responses of a system that cannot run here."""
+    """A file of responses by a system that cannot run here."""
 
     system = forms.CharField(
         label=_("System"), max_length=120, help_text=_("What reports call it, such as Cleverbot 2019.")
@@ -116,7 +116,7 @@ class ResponseFileForm(forms.Form):
 PER_PAGE = 50
 SHOWN = 50  # findings of a preview, faults of a run
 
-_KEPT = f"responses {files.SHAPE}"
+_UPLOAD_KIND = f"responses {files.SHAPE}"
 _FORMATS = {
     "jsonl": (files.jsonl_lines, "application/jsonl"),
     "csv": (files.csv_lines, "text/csv; charset=utf-8"),
@@ -133,8 +133,8 @@ def runs(request: HttpRequest) -> HttpResponse:
 
 @login_required
 def new(request: AuthenticatedHttpRequest) -> HttpResponse:
-    given = {name: request.GET[name] for name in ("context_version", "bot") if name in request.GET}
-    form = RunForm(request.user, request.POST or None, initial=given)
+    initial = {name: request.GET[name] for name in ("context_version", "bot") if name in request.GET}
+    form = RunForm(request.user, request.POST or None, initial=initial)
     if request.method == "POST" and form.is_valid():
         chosen = form.cleaned_data
         try:
@@ -148,7 +148,7 @@ def new(request: AuthenticatedHttpRequest) -> HttpResponse:
         except ValidationError as error:
             form.add_error(None, error)
         else:
-            send_or_tell(request, partial(tasks.send, run.pk))
+            send_or_warn(request, partial(tasks.send, run.pk))
             return redirect(run)
     status = 200 if request.method == "GET" else 422
     return render(request, "responses/new.html", {"form": form}, status=status)
@@ -175,7 +175,7 @@ def run(request: HttpRequest, pk: int) -> HttpResponse:
 @require_GET
 @login_required
 def stamp(request: HttpRequest, pk: int) -> JsonResponse:
-    """A word that changes whenever the run's page does; the page asks for it every few seconds."""
+    """A text that changes whenever the run's page does; the page asks for it every few seconds."""
     return JsonResponse({"stamp": _stamp(get_object_or_404(runs_of(request.user), pk=pk))})
 
 
@@ -203,14 +203,14 @@ def retry(request: HttpRequest, pk: int) -> HttpResponse:
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))
     else:
-        send_or_tell(request, partial(tasks.send, run.pk))
+        send_or_warn(request, partial(tasks.send, run.pk))
     return redirect(found)
 
 
 @login_required
 def upload(request: AuthenticatedHttpRequest) -> HttpResponse:
-    given = {"context_version": request.GET.get("context_version")}
-    form = ResponseFileForm(request.user, request.POST or None, request.FILES or None, initial=given)
+    initial = {"context_version": request.GET.get("context_version")}
+    form = ResponseFileForm(request.user, request.POST or None, request.FILES or None, initial=initial)
     if request.method == "POST" and too_often(request, "upload", rate="30/m", key="user"):
         return too_many(request)
     if request.method == "POST" and form.is_valid():
@@ -225,29 +225,31 @@ def _read(request: AuthenticatedHttpRequest, chosen: Mapping[str, Any]) -> HttpR
     contexts = list(version.contexts.values_list("key", "pk", "language"))
     keys = {key: pk for key, pk, _language in contexts}
     languages = {key: language for key, _pk, language in contexts}
-    kept = {
+    stored = {
         "version": version.pk,
         "system": chosen["system"],
         "origin": file["origin"],
-        "parsed": files.parsed_apart(file["text"], file["ending"], keys, languages),
+        "parsed": files.parse_in_subprocess(file["text"], file["ending"], keys, languages),
     }
-    return redirect("responses:preview", token=upload_previews.keep(request.user.pk, kept, of=_KEPT))
+    return redirect(
+        "responses:preview", token=upload_previews.store_upload(request.user.pk, stored, of=_UPLOAD_KIND)
+    )
 
 
 @login_required
-@reading_goes_on_at(lambda request: request.path)
+@limit_file_reading(lambda request: request.path)
 def preview(request: AuthenticatedHttpRequest, token: str) -> HttpResponse:
-    """What a file of responses would bring; by POST it is brought."""
-    kept = upload_previews.kept(request.user.pk, token, of=_KEPT)
-    if kept is None:
-        return upload_previews.gone(request, token, "responses:runs")
-    version = get_object_or_404(versions_of(request.user), pk=kept["version"])
-    parsed = files.parsed_from(kept["parsed"])
+    """Show what a file of responses would add; by POST, import it."""
+    uploaded = upload_previews.get_upload(request.user.pk, token, of=_UPLOAD_KIND)
+    if uploaded is None:
+        return upload_previews.redirect_expired(request, token, "responses:runs")
+    version = get_object_or_404(versions_of(request.user), pk=uploaded["version"])
+    parsed = files.parsed_from_json(uploaded["parsed"])
     if request.method == "POST" and parsed.may_be_imported:
-        if not upload_previews.forget(request.user.pk, token):  # the button was pressed twice
-            return upload_previews.gone(request, token, "responses:runs")
-        stored = services.store_file(version, parsed.responses, system=kept["system"], owner=request.user)
-        upload_previews.led_to(token, stored.get_absolute_url())
+        if not upload_previews.delete_upload(request.user.pk, token):  # the button was pressed twice
+            return upload_previews.redirect_expired(request, token, "responses:runs")
+        stored = services.store_file(version, parsed.responses, system=uploaded["system"], owner=request.user)
+        upload_previews.record_import(token, stored.get_absolute_url())
         messages.success(
             request, gettext("%(n)s responses are imported.") % {"n": f"{len(parsed.responses):,}"}
         )
@@ -258,8 +260,8 @@ def preview(request: AuthenticatedHttpRequest, token: str) -> HttpResponse:
         "choose_at": f"{reverse('responses:upload')}?context_version={version.pk}",
         "problems": parsed.problems[:SHOWN],
         "notes": parsed.notes[:SHOWN],
-        "origin": kept["origin"],
-        "system": kept["system"],
+        "origin": uploaded["origin"],
+        "system": uploaded["system"],
     }
     return render(request, "responses/preview.html", context, status=200 if parsed.may_be_imported else 422)
 

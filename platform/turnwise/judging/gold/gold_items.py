@@ -59,7 +59,7 @@ class GoldCount:
 
     worker: str
     right: int
-    gold_counts: int
+    judged: int
     attentive: int
     checks: int
     wrong: Sequence[UUID]

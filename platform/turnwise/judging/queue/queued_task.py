@@ -25,7 +25,7 @@ from turnwise.judging.queue.services import is_judged, requeue_pilot_judgments
 from turnwise.judging.queue.training import allowed_tries
 from turnwise.studies.asks import About
 from turnwise.studies.models import Ask, Study
-from turnwise.studies.planned_size import Conclusion, Planned, Unit
+from turnwise.studies.outlook import Conclusion, PlannedStudy, Unit
 from turnwise.studies.tasks import Plan, Rows, copied_row
 
 
@@ -110,7 +110,7 @@ SELECT i.system, count(DISTINCT i.cluster), bool_or(i.first_system IS NOT NULL)
 """
 
 
-def planned_of_queue(study: Study) -> Planned | None:
+def planned_of_queue(study: Study) -> PlannedStudy | None:
     """Planned size and precision of the whole queue; None for an empty one."""
     items = Item.objects.filter(study=study, right_answers__isnull=True).count()
     if not items:
@@ -120,7 +120,7 @@ def planned_of_queue(study: Study) -> Planned | None:
     cost = estimate_queue_cost(study, plan, battery, items)
     if battery:  # every worker judges one item of each target
         samples = [cost.batches] * len(battery.targets)
-        return Planned(Unit.JUDGMENT, cost.judgments, cost.batches, Conclusion.TARGETS, samples)
+        return PlannedStudy(Unit.JUDGMENT, cost.judgments, cost.batches, Conclusion.TARGETS, samples)
     with connection.cursor() as cursor:
         cursor.execute(_SAMPLES, [study.pk])
         rows = cursor.fetchall()
@@ -128,7 +128,7 @@ def planned_of_queue(study: Study) -> Planned | None:
     unit, tells = (
         (Unit.COMPARISON, Conclusion.PREFERENCE) if are_pairs else (Unit.JUDGMENT, Conclusion.SYSTEMS)
     )
-    return Planned(unit, cost.judgments, cost.batches, tells, samples)
+    return PlannedStudy(unit, cost.judgments, cost.batches, tells, samples)
 
 
 class QueuedTask(WorkerTask):
@@ -195,7 +195,9 @@ class QueuedTask(WorkerTask):
         return judgment_counts(studies)
 
     @override
-    def planned(self, study: Study | None, sent: Mapping[str, str], wanted: Sequence[int]) -> Planned | None:
+    def planned(
+        self, study: Study | None, sent: Mapping[str, str], wanted: Sequence[int]
+    ) -> PlannedStudy | None:
         return planned_of_queue(study) if study else None
 
     @override

@@ -1,4 +1,4 @@
--- The label of somebody who talks: about a turn, or about the whole conversation if the position is NULL.
+-- Save the label of a chatter or partner: about a turn, or about the whole conversation if the position is NULL.
 CREATE OR REPLACE FUNCTION labels_record_label(
     the_dialogue bigint, the_seat integer, the_position integer, the_number integer, is_own boolean,
     the_rater bigint, the_party text, the_ask bigint, the_set text, the_answers jsonb, the_shown_ms integer,

@@ -1,4 +1,4 @@
-"""How simulated workers judge batteries, and what the report must say of what they judged twice."""
+"""Simulated raters of batteries, and checks of what the report says about repeated judgments."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,26 +18,32 @@ from turnwise.judging.batteries.battery_rules import as_json, battery_of
 from turnwise.judging.items import subjects
 from turnwise.judging.models import Battery, JudgingPlan, Slot
 from turnwise.rehearsals import expected_results
-from turnwise.rehearsals.findings import Finding, inside
+from turnwise.rehearsals.findings import Finding, compare_with_interval
 from turnwise.rehearsals.injected_effects import Answers, Kind, Plan
-from turnwise.rehearsals.rehearsed_task import Crowd, Seat, UnrehearsableError, latecomers, seats
+from turnwise.rehearsals.rehearsed_task import (
+    Crowd,
+    UnrehearsableError,
+    WorkerProfile,
+    latecomers,
+    worker_profiles,
+)
 from turnwise.rehearsals.scenarios import TEXT
-from turnwise.rehearsals.services import copied
+from turnwise.rehearsals.services import copy_study
 from turnwise.rehearsals.simulation import SimulatedWorker, Work
 from turnwise.studies.models import Study
-from turnwise.tasks.judging.rehearsal import LEASE_SECONDS, Rater, Tab, planned, systems_of
+from turnwise.tasks.judging.rehearsal import LEASE_SECONDS, Rater, Tab, answer_plan, systems_of
 
 SAME = 0.8
-"""How often an honest worker repeats a rating; else they are a point off."""
+"""Probability that an honest worker repeats a rating; otherwise it is one point off."""
 
 
 @dataclass
 class BatteryRater(Rater):
-    """Someone who judges a battery.
+    """A simulated worker who judges a battery.
 
     Attributes:
-        asks_reason: by the name of an item on the page, whether a reason is asked of it.
-        cards: by the same, the item's key and the occasion.
+        asks_reason: whether a reason is asked, by the item's name on the page.
+        cards: key and occasion of an item, by its name on the page.
     """
 
     asks_reason: dict[str, bool] = field(default_factory=dict)
@@ -51,8 +57,8 @@ class BatteryRater(Rater):
     @override
     def sent(self, item: str, answers: Answers) -> Answers:
         free = self._plan(item).questions.free_texts
-        kept = {key: answer for key, answer in answers.items() if key not in free}
-        return kept | (dict.fromkeys(free, TEXT) if self.asks_reason[item] else {})
+        closed = {key: answer for key, answer in answers.items() if key not in free}
+        return closed | (dict.fromkeys(free, TEXT) if self.asks_reason[item] else {})
 
     @override
     async def _judge(self, tab: Tab, item: str, done: Work) -> None:
@@ -60,12 +66,12 @@ class BatteryRater(Rater):
         if occasion == 1:
             await self._judge_as(tab, item, key, done)
             return
-        answers = done.again.get(key) or self._again(key, self._labels(key, done)[key])
+        answers = done.second_labels.get(key) or self._second_answers(key, self._labels(key, done)[key])
         if await self._saved(tab, item, answers):
-            done.again[key] = answers
+            done.second_labels[key] = answers
 
     async def _card(self, item: str) -> tuple[str, int]:
-        """The item behind its name on the page, which tells nobody."""
+        """Key and occasion of the item with this name on the page, which does not reveal them."""
         if item not in self.cards:
             found = Slot.objects.filter(key=item).values_list("item__key", "occasion")
             key, occasion = await database_sync_to_async(found.get)()
@@ -73,8 +79,8 @@ class BatteryRater(Rater):
             self.asked[str(key)] = self.asked[item]
         return self.cards[item]
 
-    def _again(self, key: str, first: Answers) -> Answers:
-        """What this worker says of something the second time."""
+    def _second_answers(self, key: str, first: Answers) -> Answers:
+        """Answers of this worker about an item that comes a second time."""
         if self.kind is Kind.CARELESS:
             return self._plan(key).deal(key, self.kind)
         if self.kind is Kind.STRAIGHT_LINING:
@@ -90,18 +96,18 @@ class BatteryRater(Rater):
         return values[at + 1] if at + 1 < len(values) else values[at - 1]
 
 
-def with_batteries(study: Study, battery: Battery, workers: int) -> Study:
-    """A copy in which each of these workers gets a battery; who leaves, theirs goes to a latecomer."""
-    come = seats(workers, study.languages)
-    stay = Counter(seat.language for seat in come if seat.kind is not Kind.LEAVING)
+def copy_with_batteries(study: Study, battery: Battery, workers: int) -> Study:
+    """A copy of the study in which each of these workers gets a battery."""
+    profiles = worker_profiles(workers, study.languages)
+    stay = Counter(seat.language for seat in profiles if seat.kind is not Kind.LEAVING)
     if min(stay[code] for code in study.languages) < 2:
         raise UnrehearsableError(
             f"{workers} simulated workers are too few for {len(study.languages)} languages of batteries. Use "
             "--workers 30 or more."
         )
     plan = JudgingPlan.objects.get(study=study)
-    copy = copied(study, {})
-    own = JudgingPlan.objects.create(
+    copy = copy_study(study, {})
+    plan_of_copy = JudgingPlan.objects.create(
         study=copy,
         batch_size=plan.batch_size,
         lease_seconds=min(plan.lease_seconds, LEASE_SECONDS),
@@ -110,21 +116,23 @@ def with_batteries(study: Study, battery: Battery, workers: int) -> Study:
     for language in study.languages:
         subjects.add_items_of(copy, study, language=language, items=study.items.count())
     wanted = max(stay[code] for code in study.languages)
-    subjects.save_battery(Battery(plan=own, **(as_json(battery) | {"workers": wanted, "seed": battery.seed})))
+    subjects.save_battery(
+        Battery(plan=plan_of_copy, **(as_json(battery) | {"workers": wanted, "seed": battery.seed}))
+    )
     return copy
 
 
 def raters(rehearsal: Study, server: str, workers: int) -> Crowd:
-    """As in a study with a queue, but each gets a battery."""
+    """Simulated raters, each of whom gets a battery. Batteries of workers who leave go to latecomers."""
     asks, battery = asks_of_readers(rehearsal), battery_of(rehearsal)
     assert battery
-    plans, systems = [planned(ask) for ask in asks], systems_of(asks[0])
+    plans, systems = [answer_plan(ask) for ask in asks], systems_of(asks[0])
     rater = partial(BatteryRater, server=server, link=rehearsal.get_entry_url(), plan=plans[0])
-    placed = seats(workers, rehearsal.languages)
+    placed = worker_profiles(workers, rehearsal.languages)
     leaving = Counter(seat.language for seat in placed if seat.kind is Kind.LEAVING)
 
-    def worker(number: int, seat: Seat) -> SimulatedWorker:
-        return rater(number, seat.kind, beside=plans[1:], language=_chosen(rehearsal, seat))
+    def worker(number: int, seat: WorkerProfile) -> SimulatedWorker:
+        return rater(number, seat.kind, beside=plans[1:], language=_language_choice(rehearsal, seat))
 
     return Crowd(
         plans[0],
@@ -132,18 +140,18 @@ def raters(rehearsal: Study, server: str, workers: int) -> Crowd:
         latecomers(placed, max(leaving.values(), default=0)),
         worker,
         raters=max(1, battery.workers * len(rehearsal.languages) // max(Counter(systems.values()).values())),
-        beside=plans[1:],
-        also=partial(findings, plans, battery),
+        further_plans=plans[1:],
+        further_findings=partial(findings, plans, battery),
     )
 
 
-def _chosen(study: Study, seat: Seat) -> str:
+def _language_choice(study: Study, seat: WorkerProfile) -> str:
     return seat.language if len(study.languages) > 1 else ""
 
 
 @dataclass(frozen=True)
-class _Told:
-    """What a worker answered to one ask: of each thing, and of what came a second time."""
+class _WorkerAnswers:
+    """A worker's answers to one ask: the first ones, and those about items that came again."""
 
     first: Mapping[str, Answers]
     again: Mapping[str, Answers]
@@ -152,40 +160,48 @@ class _Told:
 def findings(
     plans: Sequence[Plan], battery: Battery, done: Sequence[Work], result: Mapping[str, Any]
 ) -> list[Finding]:
-    """What is particular to batteries, compared with the report: ask by ask, and whom the rules propose."""
-    told = [list(_told(work, len(plans))) for work in done]
+    """Compare what is particular to batteries with the report, ask by ask, and the proposed exclusions."""
+    answers = [list(_answers_by_ask(work, len(plans))) for work in done]
     found = []
     for ask, (plan, figures) in enumerate(zip(plans, [result, *result.get("beside", ())], strict=True)):
-        everybody = of_all(figures)["battery"]
-        found += _paired(plan, battery, everybody)
-        found += [_repeated(row, [each[ask] for each in told]) for row in everybody["repeats"]]
+        of_battery = of_all(figures)["battery"]
+        found += _paired(plan, battery, of_battery)
+        found += [_repeated(row, [each[ask] for each in answers]) for row in of_battery["repeats"]]
     broken = sum(
         any(_breaks(plan.questions, battery, of_ask) for plan, of_ask in zip(plans, each, strict=True))
-        for each in told
+        for each in answers
     )
     return [*found, _proposed(broken, result["proposed"]["workers"])]
 
 
-def _told(work: Work, asks: int) -> Iterator[_Told]:
-    """Ask by ask; who has not begun has said nothing of any."""
-    for labels in (work.labels, *(work.beside or [{}] * (asks - 1))):
-        yield _Told(labels, {key: given for key, given in work.again.items() if key in labels})
+def _answers_by_ask(work: Work, asks: int) -> Iterator[_WorkerAnswers]:
+    """Yield the worker's answers ask by ask; empty ones if the worker has not begun."""
+    for labels in (work.labels, *(work.further_labels or [{}] * (asks - 1))):
+        yield _WorkerAnswers(
+            labels, {key: given for key, given in work.second_labels.items() if key in labels}
+        )
 
 
-def _paired(plan: Plan, battery: Battery, everybody: Mapping[str, Any]) -> list[Finding]:
-    reference, found = expected_results.means(plan, battery.compared_with), []
-    for score in everybody["paired"]:
+def _paired(plan: Plan, battery: Battery, of_battery: Mapping[str, Any]) -> list[Finding]:
+    reference, found = expected_results.expected_means(plan, battery.compared_with), []
+    for score in of_battery["paired"]:
         for row in score["rows"]:
-            planted = expected_results.means(plan, row["target"])[score["key"]] - reference[score["key"]]
+            planted = (
+                expected_results.expected_means(plan, row["target"])[score["key"]] - reference[score["key"]]
+            )
             what = f"{score['title']} of {row['target']} less {battery.compared_with}, within workers"
-            found.append(inside(what, planted, row["difference"], row, row.get("undefined", ""), 2))
+            found.append(
+                compare_with_interval(what, planted, row["difference"], row, row.get("undefined", ""), 2)
+            )
     return found
 
 
-def _repeated(row: Mapping[str, Any], told: Sequence[_Told]) -> Finding:
-    """Counted one by one: nothing is lost of what came twice."""
+def _repeated(row: Mapping[str, Any], answers: Sequence[_WorkerAnswers]) -> Finding:
+    """Compare counts of repeated judgments, which must agree exactly."""
     both = [
-        (each.first[key][row["key"]], again[row["key"]]) for each in told for key, again in each.again.items()
+        (each.first[key][row["key"]], again[row["key"]])
+        for each in answers
+        for key, again in each.again.items()
     ]
     same = sum(first == second for first, second in both)
     reported = round(row.get("same", 0.0) * row["pairs"] / 100)
@@ -197,7 +213,7 @@ def _repeated(row: Mapping[str, Any], told: Sequence[_Told]) -> Finding:
 
 
 def _proposed(broken: int, proposed: Sequence[Any]) -> Finding:
-    """The rules applied to each worker by themselves; these workers tell no times."""
+    """Compare the number of workers who break a rule; simulated workers report no times."""
     return Finding(
         broken == len(proposed),
         f"The declared rules propose to exclude {len(proposed)} workers; of those who came, {broken} "
@@ -205,17 +221,17 @@ def _proposed(broken: int, proposed: Sequence[Any]) -> Finding:
     )
 
 
-def _breaks(questions: QuestionSet, battery: Battery, told: _Told) -> bool:
+def _breaks(questions: QuestionSet, battery: Battery, answers: _WorkerAnswers) -> bool:
     keys = rated(questions)
     if not keys:
         return False
-    sums = [sum(given[key] for key in keys) for given in (*told.first.values(), *told.again.values())]  # type: ignore[misc]  # ratings
+    sums = [sum(given[key] for key in keys) for given in (*answers.first.values(), *answers.again.values())]  # type: ignore[misc]  # ratings
     if battery.least_spread is not None and len(sums) >= FEWEST and stdev(sums) < battery.least_spread:
         return True
     if battery.repeat_points is None:
         return False
     gaps = [
-        [abs(told.first[thing][key] - again[key]) for key in keys]  # type: ignore[operator]  # ratings
-        for thing, again in told.again.items()
+        [abs(answers.first[thing][key] - again[key]) for key in keys]  # type: ignore[operator]  # ratings
+        for thing, again in answers.again.items()
     ]
     return any(sum(gap > battery.repeat_points for gap in each) >= battery.repeat_questions for each in gaps)

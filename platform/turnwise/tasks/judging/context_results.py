@@ -1,6 +1,6 @@
-"""What the systems of a judging study said in one context, with the votes; an order of contexts to read in.
+"""Contexts of a judging study, ranked, and the responses to one context with their votes.
 
-The database counts; what comes back is a page of contexts, or the responses to one of them.
+The database does the counting; the functions return a page of contexts or the responses to one.
 """
 
 import json
@@ -13,33 +13,33 @@ from django.db import connection
 
 from evaluation.report.figures import coded_questions
 from evaluation.report.label_columns import Analysis
-from evaluation.report.studies.contexts import LEAST_JUDGMENTS, Said, scores_of
+from evaluation.report.studies.contexts import LEAST_JUDGMENTS, JudgedResponse, scores_of
 from turnwise.labels.queries import score_column
 from turnwise.questions.question_sets import question_set
 from turnwise.studies.models import Ask, Study
 
 MOST_RESPONSES = 100
-"""Responses to one context that are read; those of more systems and repetitions are counted only."""
+"""Limit of responses to one context; further ones are counted only."""
 
 
 class Order(StrEnum):
-    """Which contexts come first."""
+    """Orders of the list of contexts."""
 
     HARDEST = "hardest"
-    """The lowest main score over all systems; those with few judgments after the others."""
+    """Lowest main score over all systems first; contexts with few judgments last."""
     DISPUTED = "disputed"
-    """The largest share of raters who answer differently from most."""
+    """Largest share of raters who answer differently from most first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Narrowed:
-    """What the contexts are narrowed to; what is empty narrows nothing.
+    """Filters of the list of contexts; empty ones filter nothing.
 
     Attributes:
-        find: their key, or part of what is said in them, in capitals or not.
-        category: as their set names it.
-        turns: how many they have.
-        consistency: "yes": they test it; "no": they do not.
+        find: key of a context, or text of its turns, case-insensitive.
+        category: category in its set.
+        turns: number of turns.
+        consistency: "yes": the context tests consistency; "no": it does not.
     """
 
     find: str = ""
@@ -49,16 +49,17 @@ class Narrowed:
 
 
 class Ranked(NamedTuple):
-    """A context in its order.
+    """A context with its rank.
 
     Attributes:
-        pk, key, category, consistency, turns: of the context.
-        score: mean of the main score over all judgments, as it is shown; None where nobody has judged.
-        judgments: that it rests on.
-        disagreement: percent of raters who do not answer as most do, over questions and responses; None
-            where no response has two raters.
-        number, of: which in the order, from 1; of how many.
-        back, on: the contexts before and after it; None at the ends.
+        pk, key, category, consistency, turns: fields of the context.
+        score: mean of the main score over all judgments; None if there are none.
+        judgments: number of judgments behind the score.
+        disagreement: percentage of raters who do not answer like most, over questions and responses; None if
+        no
+            response has two raters.
+        number, of: rank from 1, and number of contexts.
+        back, on: keys of the contexts before and after it; None at the ends.
     """
 
     pk: int
@@ -118,11 +119,11 @@ WITH given AS (
 SELECT * FROM ranked WHERE {which}
 """
 _ORDERS = {
-    # As the report has its hardest contexts: ties of means are ties, whatever their last digits.
+    # Like the hardest contexts of the report: means that differ only in their last digits are ties.
     Order.HARDEST: f"(scored.judgments >= {LEAST_JUDGMENTS}) IS TRUE DESC, round(scored.score::numeric, 10)",
     Order.DISPUTED: "disputed.disagreement DESC NULLS LAST",
 }
-_SAID = """
+_RESPONSES = """
 SELECT i.id, r.id, i.key, run.system, r.repetition, r.text
   FROM judging_item AS i
   JOIN responses_response AS r ON r.id = i.response_id
@@ -145,16 +146,16 @@ SELECT array_agg(DISTINCT c.category) FILTER (WHERE c.category <> ''),
 
 
 class Kinds(NamedTuple):
-    """Which kinds of contexts a study has, for narrowing to them."""
+    """Kinds of contexts that a study has, for the filters."""
 
     categories: list[str]
     turns: list[int]
     consistency: bool
-    """Whether some of them test consistency and others do not."""
+    """True if some contexts test consistency and others do not."""
 
 
 def kinds(ask: Ask) -> Kinds | None:
-    """The kinds of the contexts whose responses are judged by an ask; None where no response is."""
+    """Kinds of the contexts whose responses are judged by an ask; None if no response is."""
     with connection.cursor() as cursor:
         cursor.execute(_KINDS, [ask.pk])
         row = cursor.fetchone()
@@ -165,12 +166,12 @@ def kinds(ask: Ask) -> Kinds | None:
 
 
 def ranked(ask: Ask, order: Order, narrowed: Narrowed, *, limit: int, offset: int) -> list[Ranked]:
-    """A page of the contexts that are wanted, in their order by what an ask asks."""
+    """A page of the filtered contexts, ranked by the answers to an ask."""
     return _ranked(ask, order, narrowed, "number > %s ORDER BY number LIMIT %s", [offset, limit])
 
 
 def numbered(ask: Ask, order: Order, narrowed: Narrowed, context: int) -> Ranked | None:
-    """One context with its neighbours; None if it is not among those that are wanted."""
+    """One context with its rank and neighbours; None if the filters exclude it."""
     found = _ranked(ask, order, narrowed, "id = %s", [context])
     return found[0] if found else None
 
@@ -185,29 +186,29 @@ def _ranked(ask: Ask, order: Order, by: Narrowed, which: str, values: Sequence[o
         *[by.find] * 3, *[by.category] * 2, *[by.turns] * 2, *[by.consistency] * 2,
     ]  # fmt: skip
     with connection.cursor() as cursor:
-        given = [*parameters, ask.pk, left_out(ask.study), keys, ask.pk, *narrowing, *values]
-        cursor.execute(statement, given)
+        parameters = [*parameters, ask.pk, excluded_raters(ask.study), keys, ask.pk, *narrowing, *values]
+        cursor.execute(statement, parameters)
         return [Ranked(*row) for row in cursor.fetchall()]
 
 
-def responses(ask: Ask, context: int) -> list[Said]:
-    """What was said in one context, system by system, as an ask judges it; the first 100 responses."""
+def responses(ask: Ask, context: int) -> list[JudgedResponse]:
+    """Responses to one context with the answers to an ask, system by system; the first 100."""
     with connection.cursor() as cursor:
-        cursor.execute(_SAID, [ask.pk, context, MOST_RESPONSES])
-        said = cursor.fetchall()
-        given: dict[int, list[Any]] = {item: [] for item, *_rest in said}
-        cursor.execute(_ANSWERS, [list(given), left_out(ask.study)])
+        cursor.execute(_RESPONSES, [ask.pk, context, MOST_RESPONSES])
+        rows = cursor.fetchall()
+        answers_by_item: dict[int, list[Any]] = {item: [] for item, *_rest in rows}
+        cursor.execute(_ANSWERS, [list(answers_by_item), excluded_raters(ask.study)])
         for item, answers in cursor.fetchall():
-            given[item].append(json.loads(answers))
+            answers_by_item[item].append(json.loads(answers))
     questions = question_set(ask.question_set)
     return [
-        Said(response, key, system, repetition, text, given[item], scores_of(questions, given[item]))
-        for item, response, key, system, repetition, text in said
+        JudgedResponse(*row, answers_by_item[item], scores_of(questions, answers_by_item[item]))
+        for item, *row in rows
     ]
 
 
-def left_out(study: Study) -> list[int]:
-    """The workers whose judgments do not count in the study's primary analysis."""
+def excluded_raters(study: Study) -> list[int]:
+    """Workers whose judgments do not count in the study's primary analysis."""
     if study.primary_analysis == Analysis.ALL:
         return []
     return list(study.participations.filter(excluded_at__isnull=False).values_list("worker", flat=True))

@@ -1,4 +1,4 @@
-"""The pages of contexts: all of them in an order to read in, and each with what every system said in it."""
+"""Pages of contexts: a ranked list, and one context with the responses of all systems."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -13,7 +13,7 @@ from django.views.decorators.http import require_GET
 
 from evaluation.questions import Score, Subject
 from evaluation.report.figures import coded_questions
-from evaluation.report.studies.contexts import FILES, Said
+from evaluation.report.studies.contexts import FILES, JudgedResponse
 from turnwise.judging.asks import asks_about
 from turnwise.judging.queue.queued_task import QueuedTask
 from turnwise.labels.queries import Vote, votes_on
@@ -32,7 +32,7 @@ LONGEST_SOUGHT = 200
 @require_GET
 @login_required
 def contexts(request: HttpRequest, pk: int) -> HttpResponse:
-    """The contexts of a judging study, the hardest or the most disputed first by what an ask asks."""
+    """List the contexts of a judging study, the hardest or the most disputed first."""
     study = _study(request, pk)
     asks = _asks(study)
     ask = _ask(request.GET, asks)
@@ -41,9 +41,9 @@ def contexts(request: HttpRequest, pk: int) -> HttpResponse:
     found = context_results.ranked(ask, order, narrowed, limit=PER_PAGE, offset=(page - 1) * PER_PAGE)
     query = _query(ask, asks, order, narrowed)
     if len(found) == 1 and found[0].of == 1 and found[0].key == narrowed.find:
-        there = reverse("judging_task:context", args=[pk, found[0].pk])
-        return redirect(f"{there}?ask={ask.number}" if ask != asks[0] else there)
-    shown = {
+        address = reverse("judging_task:context", args=[pk, found[0].pk])
+        return redirect(f"{address}?ask={ask.number}" if ask != asks[0] else address)
+    page_context = {
         "study": study,
         "asks": asks,
         "ask": ask,
@@ -55,13 +55,13 @@ def contexts(request: HttpRequest, pk: int) -> HttpResponse:
         "kinds": context_results.kinds(ask),
         "query": query,
     }
-    return render(request, "tasks/judging/contexts.html", shown)
+    return render(request, "tasks/judging/contexts.html", page_context)
 
 
 @require_GET
 @login_required
 def context(request: HttpRequest, pk: int, context: int) -> HttpResponse:
-    """What every system said in one context, side by side, with its raters' votes by each ask."""
+    """Show the responses of every system to one context, side by side, with votes by ask."""
     study = _study(request, pk)
     asks = _asks(study)
     ask = _ask(request.GET, asks)
@@ -70,56 +70,57 @@ def context(request: HttpRequest, pk: int, context: int) -> HttpResponse:
     if found is None:
         narrowed = Narrowed()
         found = _context(ask, order, context)
-    said = _said(asks, context)
-    shown = {
+    responses = _results_by_response(asks, context)
+    page_context = {
         "study": study,
         "asks": asks,
         "ask": ask,
         "context": found,
         "order": order,
-        "said": said,
-        "repeats": any(each.said.repetition > 1 for of_response in said for each in of_response),
-        "is_cut": len(said) >= context_results.MOST_RESPONSES,
+        "responses": responses,
+        "repeats": any(each.response.repetition > 1 for results in responses for each in results),
+        "is_cut": len(responses) >= context_results.MOST_RESPONSES,
         "most": context_results.MOST_RESPONSES,
         "query": _query(ask, asks, order, narrowed),
         "is_narrowed": narrowed != Narrowed(),
     }
-    return render(request, "tasks/judging/context.html", shown)
+    return render(request, "tasks/judging/context.html", page_context)
 
 
-class _Beside(NamedTuple):
-    """What one ask has of a response: its scores, and by question the votes."""
+class _AskResults(NamedTuple):
+    """Results of one response by one ask: its scores, and the votes on each question."""
 
     ask: Ask
-    said: Said
+    response: JudgedResponse
     scores: list[tuple[Score, bool, float | None]]
     votes: list[tuple[str, list[Vote]]]
 
 
-def _said(asks: Sequence[Ask], context: int) -> list[list[_Beside]]:
-    """By response, what each ask has of it."""
-    found: dict[int, list[_Beside]] = {}
+def _results_by_response(asks: Sequence[Ask], context: int) -> list[list[_AskResults]]:
+    """Results of each response to a context, one for each ask."""
+    found: dict[int, list[_AskResults]] = {}
     for ask in asks:
         questions = question_set(ask.question_set)
-        for said in context_results.responses(ask, context):
+        for response in context_results.responses(ask, context):
             scores = [
-                (score, score == questions.main_score, said.scores[score.key]) for score in questions.scores
+                (score, score == questions.main_score, response.scores[score.key])
+                for score in questions.scores
             ]
-            votes = [(each.wording, votes_on(each, said.answers)) for each in coded_questions(questions)]
-            found.setdefault(said.response, []).append(_Beside(ask, said, scores, votes))
+            votes = [(each.wording, votes_on(each, response.answers)) for each in coded_questions(questions)]
+            found.setdefault(response.response, []).append(_AskResults(ask, response, scores, votes))
     return list(found.values())
 
 
 @require_GET
 @login_required
 def context_file(request: HttpRequest, pk: int, context: int, ending: str) -> HttpResponse:
-    """The same as CSV, or as tables for a paper."""
+    """Download the page of a context as CSV or LaTeX."""
     study = _study(request, pk)
     asks = _asks(study)
     found = _context(_ask(request.GET, asks), Order.HARDEST, context)
-    made, kind = FILES[ending]
-    said = [(question_set(ask.question_set), context_results.responses(ask, context)) for ask in asks]
-    text = made(said, found.key, found.turns, redactor_for(study))
+    write, kind = FILES[ending]
+    responses = [(question_set(ask.question_set), context_results.responses(ask, context)) for ask in asks]
+    text = write(responses, found.key, found.turns, redactor_for(study))
     response = HttpResponse(text, content_type=f"{kind}; charset=utf-8")
     name = f"turnwise-{study.code}-context-{found.pk}.{ending}"
     response["Content-Disposition"] = f'attachment; filename="{name}"'
@@ -134,12 +135,12 @@ def _study(request: HttpRequest, pk: int) -> Study:
 
 
 def _asks(study: Study) -> list[Ask]:
-    """What is asked about responses; of a study in which nothing is, all that it asks."""
-    return asks_about(study, Subject.RESPONSE) or study.asked
+    """Asks about responses; all asks if the study has none about responses."""
+    return asks_about(study, Subject.RESPONSE) or study.work_asks
 
 
 def _ask(query: QueryDict, asks: Sequence[Ask]) -> Ask:
-    """The ask by which an address wants contexts in order; what is unknown there counts as not given."""
+    """The ask that the address names, else the first."""
     return next((each for each in asks if str(each.number) == query.get("ask")), asks[0])
 
 
@@ -151,7 +152,7 @@ def _context(ask: Ask, order: Order, context: int) -> Ranked:
 
 
 def _order(query: QueryDict, ask: Ask) -> Order:
-    """The order that an address asks for; what is unknown there counts as not given."""
+    """The order that the address names, else the default."""
     if query.get("order") == Order.DISPUTED or question_set(ask.question_set).main_score is None:
         return Order.DISPUTED
     return Order.HARDEST
@@ -172,8 +173,8 @@ def _whole(sent: str) -> int:
 
 
 def _query(ask: Ask, asks: Sequence[Ask], order: Order, narrowed: Narrowed) -> str:
-    """What leads to the same contexts in the same order, for the links among the pages."""
-    given: dict[str, Any] = {
+    """Query string that leads to the same contexts in the same order, for links between the pages."""
+    values: dict[str, Any] = {
         "ask": str(ask.number) if ask != asks[0] else "",
         "order": order.value if order is not Order.HARDEST else "",
         "find": narrowed.find,
@@ -181,4 +182,4 @@ def _query(ask: Ask, asks: Sequence[Ask], order: Order, narrowed: Narrowed) -> s
         "turns": narrowed.turns,
         "consistency": narrowed.consistency,
     }
-    return urlencode({name: value for name, value in given.items() if value})
+    return urlencode({name: value for name, value in values.items() if value})

@@ -1,4 +1,4 @@
-"""A judging study whose way begins with a file: import it, choose what of it is judged, then ask and open."""
+"""Forms of judging studies, and the first steps of a study that begins with an imported file."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar
@@ -15,24 +15,24 @@ from turnwise.dialogues.models import TranscriptImport
 from turnwise.judging.models import JudgingPlan
 from turnwise.judging.queue.services import plan_of
 from turnwise.questions.question_sets import question_set
-from turnwise.studies.asks import About, Asked
+from turnwise.studies.asks import About, AskSpec
 from turnwise.studies.form_fields import AskForm, AskForms
 from turnwise.studies.forms import ASKING, FIELDS, StudyForm, StudyPage
 from turnwise.studies.models import Study
-from turnwise.studies.tasks import FirstStep
+from turnwise.studies.tasks import SetupStep
 
 
 class JudgingForm(StudyForm):
-    """Everything about a study whose workers judge, but what they judge and what they are asked."""
+    """The fields of a judging study, without its items and its asks."""
 
     class Meta(StudyForm.Meta):
         fields = (*FIELDS, "material", *ASKING)
 
 
 class ReadersAskForm(AskForm):
-    """One ask of readers: which questions, and about what."""
+    """One ask of readers: its question set and its subject."""
 
-    # What stands in the list; the first: as the questions themselves say.
+    # The first choice leaves the subject to the question set.
     _ABOUT = (
         ("", _("What the questions are about")),
         (About.RESPONSE.value, _("Single replies: responses, or turns of conversations")),
@@ -51,32 +51,32 @@ class ReadersAskForm(AskForm):
 
     @override
     @classmethod
-    def initial_of(cls, ask: Asked) -> dict[str, Any]:
-        is_usual = ask == asked_of_readers(ask.question_set)
+    def initial_of(cls, ask: AskSpec) -> dict[str, Any]:
+        is_usual = ask == default_ask(ask.question_set)
         return {"question_set": ask.question_set, "when": "" if is_usual else ask.about.value}
 
     @override
     def clean(self) -> None:
-        """Nothing more: what is not said follows from the questions."""
+        """Accept empty fields: the question set decides them."""
 
     @property
     @override
-    def asked(self) -> Asked | None:
+    def ask_spec(self) -> AskSpec | None:
         key, about = self.cleaned_data.get("question_set"), self.cleaned_data.get("when")
         if not key:
             return None
-        return Asked(key, About(about)) if about else asked_of_readers(key)
+        return AskSpec(key, About(about)) if about else default_ask(key)
 
 
 class ReadersAskForms(AskForms):
-    """What readers are asked, in order."""
+    """The asks of readers, in order."""
 
     about = frozenset({About.RESPONSE, About.DIALOGUE, About.CONTEXT})
     row = ReadersAskForm
 
 
 class JudgingPage(StudyPage):
-    """The study; what is judged in it is chosen in its queue."""
+    """The page of a judging study. Its items are chosen in its queue."""
 
     template = "tasks/judging/form.html"
     study_form = JudgingForm
@@ -92,33 +92,33 @@ class JudgingPage(StudyPage):
         return all([super().is_valid(), self.ask_forms.is_valid()])
 
     @override
-    def asks(self) -> Sequence[Asked]:
-        return self.ask_forms.asked
+    def asks(self) -> Sequence[AskSpec]:
+        return self.ask_forms.ask_specs
 
     @override
     def shown(self) -> dict[str, Any]:
         return super().shown() | {"ask_forms": self.ask_forms}
 
 
-def asked_of_readers(key: str) -> Asked:
-    """What a judging study asks with these questions, if nobody says about what."""
+def default_ask(key: str) -> AskSpec:
+    """The ask of a judging study with this question set, if no subject was chosen."""
     subjects = question_set(key).subjects
     if subjects == {Subject.CONTEXT}:
-        return Asked(key, About.CONTEXT)
-    return Asked(key, About.DIALOGUE if subjects == {Subject.DIALOGUE} else About.RESPONSE)
+        return AskSpec(key, About.CONTEXT)
+    return AskSpec(key, About.DIALOGUE if subjects == {Subject.DIALOGUE} else About.RESPONSE)
 
 
 WAY = "transcripts"
 
 
-def set_out(study: Study) -> str:
-    """Note that this is its way; the address where its file is imported."""
+def begin_with_import(study: Study) -> str:
+    """Mark the study as one that begins with an import, and return the address of the import page."""
     JudgingPlan.objects.filter(pk=plan_of(study).pk).update(of_transcripts=True)
     return reverse("transcripts:imports", args=[study.pk])
 
 
-def first_steps(study: Study) -> Sequence[FirstStep]:
-    """To import the file, and to choose what is judged; nothing of a study that began otherwise."""
+def first_steps(study: Study) -> Sequence[SetupStep]:
+    """The steps "import the file" and "choose what is judged"; none for other studies."""
     plan: JudgingPlan | None = getattr(study, "judging", None)
     if plan is None or not plan.of_transcripts:
         return ()
@@ -126,34 +126,34 @@ def first_steps(study: Study) -> Sequence[FirstStep]:
     return (_importing(study, has_items=items > 0), _choosing(study, items))
 
 
-def _importing(study: Study, *, has_items: bool) -> FirstStep:
+def _importing(study: Study, *, has_items: bool) -> SetupStep:
     records = study.imports.defer("content").order_by("-uploaded_at")
-    there = reverse("transcripts:imports", args=[study.pk])
-    brought = sum(record.conversations for record in records if record.imported_at)
-    if brought:
-        says = ngettext("%(n)s conversation is imported.", "%(n)s conversations are imported.", brought)
-        return FirstStep(gettext("Import"), says % {"n": f"{brought:,}"}, there, is_done=True)
+    imports_at = reverse("transcripts:imports", args=[study.pk])
+    imported = sum(record.conversations for record in records if record.imported_at)
+    if imported:
+        says = ngettext("%(n)s conversation is imported.", "%(n)s conversations are imported.", imported)
+        return SetupStep(gettext("Import"), says % {"n": f"{imported:,}"}, imports_at, is_done=True)
     if has_items:
-        return FirstStep(
-            gettext("Import"), gettext("The items come from other studies."), there, is_done=True
+        return SetupStep(
+            gettext("Import"), gettext("The items come from other studies."), imports_at, is_done=True
         )
     newest: TranscriptImport | None = records.first()
     if newest is None:
-        return FirstStep(
-            gettext("Import"), gettext("Upload the file with the conversations."), there, is_done=False
+        return SetupStep(
+            gettext("Import"), gettext("Upload the file with the conversations."), imports_at, is_done=False
         )
     says = (
         gettext("The file is being imported.")
-        if newest.is_under_way
+        if newest.is_in_progress
         else gettext("Look at the preview, then import.")
     )
-    return FirstStep(gettext("Import"), says, reverse("transcripts:import", args=[newest.pk]), is_done=False)
+    return SetupStep(gettext("Import"), says, reverse("transcripts:import", args=[newest.pk]), is_done=False)
 
 
-def _choosing(study: Study, items: int) -> FirstStep:
+def _choosing(study: Study, items: int) -> SetupStep:
     says = (
         ngettext("%(n)s item is in the queue.", "%(n)s items are in the queue.", items) % {"n": f"{items:,}"}
         if items
         else gettext("Choose what is judged of the conversations, and by how many people.")
     )
-    return FirstStep(gettext("Choose"), says, reverse("judging:queue", args=[study.pk]), is_done=items > 0)
+    return SetupStep(gettext("Choose"), says, reverse("judging:queue", args=[study.pk]), is_done=items > 0)

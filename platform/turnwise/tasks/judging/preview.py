@@ -1,4 +1,4 @@
-"""Judging, and comparing, as who makes the study tries it: on the first items, nothing is stored."""
+"""The preview of judging and comparing for the study's team, on its first items. Nothing is stored."""
 
 import json
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -12,27 +12,27 @@ from django.utils.translation import gettext_lazy as _
 from typing_extensions import override
 
 from evaluation.questions import AnswersError, Subject
-from turnwise.crowd.worker_task import EXAMPLE_CODE, Answers, ItemsPreviewed
-from turnwise.judging.asks import asked_by_number, asks_of_readers
+from turnwise.crowd.worker_task import EXAMPLE_CODE, FrameAnswers, ItemsPreview
+from turnwise.judging.asks import asks_of_readers, questions_by_ask_number
 from turnwise.judging.batteries.battery_rules import battery_of
 from turnwise.judging.models import Item, JudgingPlan
 from turnwise.judging.queue import training
-from turnwise.judging.queue.rater_session import REFUSALS, Shown, read_beside
-from turnwise.knowledge.reading_sets import pasted
+from turnwise.judging.queue.rater_session import REFUSALS, ShownItem, reading_of_items
+from turnwise.knowledge.reading_sets import parse_pasted
 from turnwise.live.frames import Frame, RefusedError, field
-from turnwise.questions.forms import tried_on
-from turnwise.questions.question_sets import question_set, why_not_taken
+from turnwise.questions.forms import sample_item
+from turnwise.questions.question_sets import describe_answers_error, question_set
 from turnwise.studies.ask_rules import SUBJECTS
 from turnwise.studies.asks import About
 from turnwise.studies.models import Ask, Study
 from turnwise.tasks.judging.consumers import html_of, reading_of
-from turnwise.tasks.judging.training_views import training_shown
+from turnwise.tasks.judging.training_views import example_rows
 
 MOST_SHOWN = 3
 
 
-class JudgingPreviewed(ItemsPreviewed):
-    """Somebody judges a few items of each ask; where there is none, an example, which says that it is one."""
+class JudgingPreviewed(ItemsPreview):
+    """A preview with a few items of each ask, or a marked example if an ask has none."""
 
     template = "tasks/judging/judge.html"
     example = Subject.RESPONSE
@@ -41,7 +41,7 @@ class JudgingPreviewed(ItemsPreviewed):
     @override
     @classmethod
     def pages_of(cls, study: Study) -> Mapping[str, str | Promise]:
-        trained = {"training": _("Training")} if training.tries_of(study) else {}
+        trained = {"training": _("Training")} if training.allowed_tries(study) else {}
         return trained | dict(cls.pages)
 
     @override
@@ -53,43 +53,43 @@ class JudgingPreviewed(ItemsPreviewed):
         self.battery = battery_of(self.study)
         self.items = self._items() if self.key == "work" else []
 
-    def _items(self) -> list[Shown]:
+    def _items(self) -> list[ShownItem]:
         first = self._first_of_each_ask()
-        shown = self._as_shown([row.pk for rows in first.values() for row in rows])
-        return [item for ask in self.asks for item in self._items_of(ask, first[ask.pk], shown)]
+        items = self._items_with_reading([row.pk for rows in first.values() for row in rows])
+        return [item for ask in self.asks for item in self._items_of(ask, first[ask.pk], items)]
 
-    def _items_of(self, ask: Ask, rows: Sequence[Item], shown: Mapping[int, Shown]) -> list[Shown]:
+    def _items_of(self, ask: Ask, rows: Sequence[Item], items: Mapping[int, ShownItem]) -> list[ShownItem]:
         if not rows:
-            example = tried_on(self._example_of(ask)) | {"key": f"tried-{ask.number}", "ask": ask.number}
-            return [self._told(example, 0)]
-        return [self._told(shown[row.pk], at) for at, row in enumerate(rows)]
+            example = sample_item(self._example_of(ask)) | {"key": f"tried-{ask.number}", "ask": ask.number}
+            return [self._prepare(example, 0)]
+        return [self._prepare(items[row.pk], at) for at, row in enumerate(rows)]
 
-    def _as_shown(self, keys: Sequence[int]) -> Mapping[int, Shown]:
-        """By key of an item, the item as workers see it, with what they read beside it."""
-        found = _shown(keys)
+    def _items_with_reading(self, keys: Sequence[int]) -> Mapping[int, ShownItem]:
+        """Items in the format of the judging page by their key, with their reading."""
+        found = _shown_items(keys)
         if self.plan.shows_reading:
-            read = read_beside(keys)
+            read = reading_of_items(keys)
             for key, item in found.items():
                 item["reading"] = reading_of({"reading": read.get(key, [])})
         return found
 
     def _first_of_each_ask(self) -> Mapping[int, list[Item]]:
-        """In the language of the page, or in any if there is none."""
+        """The first items of each ask in the language of the page, or in any if it has none in that."""
         fits = Case(When(language=self.language, then=Value(0)), default=Value(1))
         rank = Window(RowNumber(), partition_by="ask", order_by=(fits, "pk"))
         queued = Item.objects.filter(study=self.study, right_answers__isnull=True, removed_at__isnull=True)
         found: dict[int, list[Item]] = {ask.pk: [] for ask in self.asks}
         for row in queued.annotate(rank=rank).filter(rank__lte=MOST_SHOWN).order_by("ask", "rank"):
             found[row.ask_id].append(row)
-        own = {ask: [row for row in rows if row.language == self.language] for ask, rows in found.items()}
-        return {ask: own[ask] or rows for ask, rows in found.items()}
+        fitting = {ask: [row for row in rows if row.language == self.language] for ask, rows in found.items()}
+        return {ask: fitting[ask] or rows for ask, rows in found.items()}
 
     def _example_of(self, ask: Ask) -> Subject:
         able = self.sets[ask.number].subjects
         fitting = able & SUBJECTS[About(ask.about)] or able
         return self.example if self.example in fitting else min(fitting)
 
-    def _told(self, item: Shown, at: int) -> Shown:
+    def _prepare(self, item: ShownItem, at: int) -> ShownItem:
         if self.battery:
             item |= {"asks_reason": bool(self.battery.reasons_at) and not at}
         if self.study.markdown:
@@ -99,17 +99,17 @@ class JudgingPreviewed(ItemsPreviewed):
     # --- the page ----------------------------------------------------------------------------------
 
     @override
-    def shown(self) -> tuple[str, dict[str, Any]]:
+    def template_and_context(self) -> tuple[str, dict[str, Any]]:
         return self._training() if self.key == "training" else self._judging()
 
     def _training(self) -> tuple[str, dict[str, Any]]:
         examples = training.examples_of(self.study, self.language)
-        left = training.in_words(training.tries_of(self.study))
-        return "tasks/judging/training.html", {"examples": training_shown(examples, ()), "left": left}
+        left = training.describe_attempts_left(training.allowed_tries(self.study))
+        return "tasks/judging/training.html", {"examples": example_rows(examples, ()), "left": left}
 
     def _judging(self) -> tuple[str, dict[str, Any]]:
-        materials = pasted(self.study.material) if self.study.material else []
-        asks = asked_by_number(self.study, self.language)
+        materials = parse_pasted(self.study.material) if self.study.material else []
+        asks = questions_by_ask_number(self.study, self.language)
         return self.template, {
             "resume_code": EXAMPLE_CODE,
             "materials": materials,
@@ -120,11 +120,11 @@ class JudgingPreviewed(ItemsPreviewed):
     # --- the socket --------------------------------------------------------------------------------
 
     @override
-    def told(self) -> Frame:
+    def items_frame(self) -> Frame:
         return {"items": self.items, "judged": []}
 
     @override
-    def answers(self) -> Mapping[str, Answers]:
+    def answers(self) -> Mapping[str, FrameAnswers]:
         return {"judge": self.judge, "finish": self.finish}
 
     async def judge(self, frame: Frame) -> AsyncIterator[Frame]:
@@ -136,15 +136,15 @@ class JudgingPreviewed(ItemsPreviewed):
         try:
             answers = questions.check(field(frame, "answers", dict))
         except AnswersError as error:
-            raise RefusedError(error.code, why_not_taken(error)) from error
+            raise RefusedError(error.code, describe_answers_error(error)) from error
         if item.get("asks_reason") and not all(answers.get(each) for each in questions.free_texts):
             raise RefusedError("no_reason", REFUSALS["no_reason"])
         self.done[key] = answers
         yield {"type": "judged", "item": key, "answers": answers, "leased": [], "progress": self.progress}
 
 
-def _shown(keys: Sequence[int]) -> dict[int, Shown]:
+def _shown_items(keys: Sequence[int]) -> dict[int, ShownItem]:
     with connection.cursor() as cursor:
-        told = "SELECT i.id, judging_shown(i, false) FROM judging_item AS i WHERE i.id = ANY(%s)"
-        cursor.execute(told, [list(keys)])
+        statement = "SELECT i.id, judging_shown(i, false) FROM judging_item AS i WHERE i.id = ANY(%s)"
+        cursor.execute(statement, [list(keys)])
         return {key: json.loads(item) for key, item in cursor.fetchall()}

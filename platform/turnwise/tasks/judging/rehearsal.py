@@ -1,4 +1,4 @@
-"""How simulated workers judge the items of a queue, one after the other."""
+"""Simulated raters who judge the items of a queue, one after the other."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -16,29 +16,29 @@ from turnwise.judging.queries import items_of
 from turnwise.questions.question_sets import question_set
 from turnwise.rehearsals.injected_effects import Answers, Kind, Plan
 from turnwise.rehearsals.rehearsed_task import (
+    Capacity,
     Crowd,
-    Room,
-    Seat,
-    TooFewError,
+    TooFewWorkersError,
     UnrehearsableError,
+    WorkerProfile,
+    capacity_for,
     latecomers,
-    room,
-    seats,
+    worker_profiles,
 )
-from turnwise.rehearsals.services import copied
+from turnwise.rehearsals.services import copy_study
 from turnwise.rehearsals.simulated_worker import Conversation, MismatchError
 from turnwise.rehearsals.simulation import SimulatedWorker, Work
 from turnwise.studies.models import Ask, Study
 
-# Every so many items an answer slips out and is taken back.
+# Once in this many items, a simulated rater first saves a wrong answer and then corrects it.
 SLIP_EVERY = 7
-# Refusals that a worker gets without having done wrong: others were faster while they were away.
+# Refusals without a fault of the worker: another worker got the item first.
 PASSED_ON = ("given_away", "judged_elsewhere")
 
 
 @dataclass
 class Tab:
-    """One page of a worker, with the items that it has still to show."""
+    """One open page of a worker, with the items that it still has to show."""
 
     socket: Conversation
     waiting: list[str]
@@ -46,14 +46,14 @@ class Tab:
 
 @dataclass
 class Rater(SimulatedWorker):
-    """Someone who judges items. With two tabs they take the next item from the one and the other in turns.
+    """A simulated worker who judges items. With two tabs, they take items from both in turn.
 
-    So what one tab still shows is judged a second time there, and must count once.
+    An item that both tabs show is judged twice and must count once.
 
     Attributes:
-        plan: what they are dealt of the first ask.
-        beside: the same of each other ask.
-        asked: by the name of an item on the page, and by its key, the number of its ask.
+        plan: planned answers to the first ask.
+        beside: planned answers to each other ask.
+        asked: number of the item's ask, by its key and by its name on the page.
     """
 
     may_come_in_vain = True
@@ -63,9 +63,9 @@ class Rater(SimulatedWorker):
     asked: dict[str, int] = field(default_factory=dict)
 
     @override
-    async def walk(self, tabs: list[Conversation], settings: dict[str, Any], done: Work) -> str:
-        done.given, done.beside = settings["batch"], [{} for _ in self.beside]
-        states = [await socket.heard("state") for socket in tabs]
+    async def do_work(self, tabs: list[Conversation], settings: dict[str, Any], done: Work) -> str:
+        done.work_id, done.further_labels = settings["batch"], [{} for _ in self.beside]
+        states = [await socket.receive("state") for socket in tabs]
         opened = [Tab(socket, self.keys(state["items"])) for socket, state in zip(tabs, states, strict=True)]
         enough = max(1, states[0]["progress"]["size"] // 2) if self.kind is Kind.LEAVING else None
         while True:
@@ -76,23 +76,23 @@ class Rater(SimulatedWorker):
                 return thanks
 
     def keys(self, items: list[dict[str, Any]]) -> list[str]:
-        """The keys of items that have come."""
+        """Keys of received items."""
         self.asked.update({item["key"]: item["ask"] for item in items})
         return [item["key"] for item in items]
 
     def dealt(self, item: str) -> Answers:
-        """What this worker answers about the item."""
+        """The planned answers about the item."""
         return self._plan(item).deal(item, self.kind)
 
     def _plan(self, item: str) -> Plan:
         return (self.plan, *self.beside)[self.asked[item]]
 
     def _labels(self, item: str, done: Work) -> dict[str, Answers]:
-        """All that they answered to the ask of this item."""
-        return (done.labels, *done.beside)[self.asked[item]]
+        """The worker's answers so far to the ask of this item."""
+        return (done.labels, *done.further_labels)[self.asked[item]]
 
     def sent(self, item: str, answers: Answers) -> Answers:
-        """These answers as they are given on the page."""
+        """The answers in the format of the page."""
         return answers
 
     async def _judge_all(self, tabs: list[Tab], done: Work, enough: int | None) -> None:
@@ -106,7 +106,7 @@ class Rater(SimulatedWorker):
         await self._judge_as(tab, item, item, done)
 
     async def _judge_as(self, tab: Tab, shown: str, item: str, done: Work) -> None:
-        """Judge what the page calls so; it is this item."""
+        """Judge this item, which the page calls `shown`."""
         labels = self._labels(item, done)
         answers = labels.get(item) or self.dealt(item)
         if _judged(done) % SLIP_EVERY == SLIP_EVERY - 1 and not await self._saved(
@@ -117,43 +117,43 @@ class Rater(SimulatedWorker):
             labels[item] = answers
 
     async def _saved(self, tab: Tab, item: str, answers: Answers) -> bool:
-        """Judge an item; False if it went to somebody else meanwhile."""
+        """Judge an item; False if another worker got it meanwhile."""
         await tab.socket.send(type="judge", item=item, answers=self.sent(item, answers))
-        heard = await tab.socket.heard("judged", "refused")
-        if heard["type"] == "judged":
-            tab.waiting += [key for key in self.keys(heard["leased"]) if key not in tab.waiting]
+        frame = await tab.socket.receive("judged", "refused")
+        if frame["type"] == "judged":
+            tab.waiting += [key for key in self.keys(frame["leased"]) if key not in tab.waiting]
             return True
-        if heard["reason"] not in PASSED_ON:
-            raise MismatchError(f"The server answered with {heard}.")
-        tab.waiting = self.keys((await tab.socket.heard("state"))["items"])
+        if frame["reason"] not in PASSED_ON:
+            raise MismatchError(f"The server answered with {frame}.")
+        tab.waiting = self.keys((await tab.socket.receive("state"))["items"])
         return False
 
     async def _finished(self, tab: Tab) -> str:
-        """The page to go to; empty if an item has become free for this worker meanwhile."""
+        """Finish; returns the address of the next page, or "" if an item has become free meanwhile."""
         await tab.socket.send(type="finish")
-        while (heard := await tab.socket.heard("state", "refused"))["type"] == "state":
-            if heard["finished"]:  # else the state of somebody who has just come back
-                thanks: str = heard["finished"]
+        while (frame := await tab.socket.receive("state", "refused"))["type"] == "state":
+            if frame["finished"]:  # otherwise the state after a reconnection
+                thanks: str = frame["finished"]
                 return thanks
-        if heard["reason"] != "unjudged":
-            raise MismatchError(f"The server answered with {heard}.")
-        tab.waiting = self.keys((await tab.socket.heard("state"))["items"])
+        if frame["reason"] != "unjudged":
+            raise MismatchError(f"The server answered with {frame}.")
+        tab.waiting = self.keys((await tab.socket.receive("state"))["items"])
         return ""
 
 
 def _judged(done: Work) -> int:
-    return sum(len(labels) for labels in (done.labels, *done.beside))
+    return sum(len(labels) for labels in (done.labels, *done.further_labels))
 
 
-# Who left holds their items for so long at most; a rehearsal would else last as long as real leases.
+# Longest lease in a rehearsal, so that items of workers who left become free soon.
 LEASE_SECONDS = 10
 
 
-def with_queue(study: Study, workers: int) -> Study:
-    """A copy that judges as many of the study's items as these workers can."""
+def copy_with_queue(study: Study, workers: int) -> Study:
+    """A copy of the study with as many items as these workers can judge."""
     plan = JudgingPlan.objects.filter(study=study).first() or JudgingPlan()
     offered = _room(study, plan, workers)
-    copy = copied(study, {})
+    copy = copy_study(study, {})
     JudgingPlan.objects.create(
         study=copy,
         raters_per_item=plan.raters_per_item,
@@ -171,7 +171,7 @@ def with_queue(study: Study, workers: int) -> Study:
     return copy
 
 
-def _room(study: Study, plan: JudgingPlan, workers: int) -> Room:
+def _room(study: Study, plan: JudgingPlan, workers: int) -> Capacity:
     counted = (
         study.items.filter(removed_at=None)
         .values_list("language")
@@ -184,20 +184,20 @@ def _room(study: Study, plan: JudgingPlan, workers: int) -> Room:
             f"“{study.title}” has nothing to judge yet. Add responses or conversations to its queue first."
         )
     try:
-        return room(items, raters=plan.raters_per_item, batch_size=plan.batch_size, workers=workers)
-    except TooFewError as error:
+        return capacity_for(items, raters=plan.raters_per_item, batch_size=plan.batch_size, workers=workers)
+    except TooFewWorkersError as error:
         raise UnrehearsableError(str(error)) from error
 
 
 def raters(rehearsal: Study, server: str, workers: int) -> Crowd:
-    """The items are there before anybody comes, and so is what each of them is like."""
-    plans = [planned(ask) for ask in asks_of_readers(rehearsal)]
+    """Simulated raters of the items, which have their planned answers before any worker comes."""
+    plans = [answer_plan(ask) for ask in asks_of_readers(rehearsal)]
     rater = partial(Rater, plan=plans[0], beside=plans[1:], server=server)
-    return come(rehearsal, workers, plans, rater)
+    return rater_crowd(rehearsal, workers, plans, rater)
 
 
-def planned(ask: Ask, kind: type[Plan] = Plan) -> Plan:
-    """What raters are dealt of an ask, who meet its items."""
+def answer_plan(ask: Ask, kind: type[Plan] = Plan) -> Plan:
+    """Planned answers to an ask, for all its items."""
     systems = systems_of(ask)
     plan = kind(question_set(ask.question_set), sorted(set(systems.values())), alone=False)
     for key, system in systems.items():
@@ -211,21 +211,21 @@ SELECT i.key, i.system FROM ({items_of(ask="%s")}) AS i ORDER BY i.id
 
 
 def systems_of(ask: Ask) -> dict[str, str]:
-    """By the key of each item of the ask, what the report calls its system, in the order of the items."""
+    """System of each item of the ask by the item's key, in the order of the items."""
     with connection.cursor() as cursor:
         cursor.execute(_SYSTEMS, [ask.study_id, ask.pk])
         return {str(key): str(system) for key, system in cursor.fetchall()}
 
 
-def come(
+def rater_crowd(
     rehearsal: Study, workers: int, plans: Sequence[Plan], rater: Callable[..., SimulatedWorker]
 ) -> Crowd:
-    """The crowd of these raters, who are dealt this of each ask."""
+    """A crowd of raters with these planned answers to each ask."""
     languages = list(rehearsal.items.values_list("language", flat=True).distinct().order_by("language"))
     wanted = rehearsal.judging.raters_per_item
-    placed, link = seats(workers, languages), rehearsal.get_entry_url()
+    placed, link = worker_profiles(workers, languages), rehearsal.get_entry_url()
 
-    def worker(number: int, seat: Seat) -> SimulatedWorker:
+    def worker(number: int, seat: WorkerProfile) -> SimulatedWorker:
         return rater(number, seat.kind, link=link, language=seat.language)
 
-    return Crowd(plans[0], placed, latecomers(placed, wanted), worker, wanted, beside=plans[1:])
+    return Crowd(plans[0], placed, latecomers(placed, wanted), worker, wanted, further_plans=plans[1:])

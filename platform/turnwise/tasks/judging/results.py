@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from django.db import connection
 
-from evaluation.report.bundles.judging_rows import counted, noun_of, words_shown
+from evaluation.report.bundles.judging_rows import counted, noun_of, side_word_counts
 from evaluation.report.figures import coded_questions
 from evaluation.report.label_columns import Judged
 from evaluation.report.studies.contexts import ContextFacts
@@ -16,7 +16,7 @@ from evaluation.statistics.labels import AnyArray, FloatArray
 from evaluation.texts.personal_data import Redactor
 from evaluation.texts.uninformative_contexts import Contexts
 from turnwise.judging.asks import asks_of_readers
-from turnwise.judging.batteries.battery_rules import battery_of, declared
+from turnwise.judging.batteries.battery_rules import battery_of, report_battery
 from turnwise.judging.models import JudgingPlan
 from turnwise.judging.queries import items_of
 from turnwise.labels.queries import DAY, coded_columns, text_columns
@@ -25,7 +25,7 @@ from turnwise.questions.question_sets import question_set
 from turnwise.reports.queries import design_of
 from turnwise.studies.models import Ask, Study
 
-# Items of one context are told apart by their number among them.
+# Items of one context are numbered within the context.
 _JUDGMENTS = f"""
 SELECT i.system, i.cluster, i.number, crowd_pseudonym(l.rater_id, l.study_id), i.latency_ms, l.answer_ms,
        i.repetition, l.occasion, l.id, {DAY}{{answers}}
@@ -52,7 +52,7 @@ SELECT DISTINCT ON (i.cluster) i.cluster, c.key, c.category, cardinality(c.turns
   JOIN contexts_context AS c ON c.id = coalesce(r.context_id, item.context_id)
 """
 
-# Numbers of contexts are negative, those of conversations positive.
+# The cluster of a context is negative, that of a conversation positive.
 _SYSTEMS = f"""
 SELECT i.system, count(*), count(DISTINCT i.cluster) FILTER (WHERE i.cluster < 0),
        count(DISTINCT i.cluster) FILTER (WHERE i.cluster > 0)
@@ -60,7 +60,7 @@ SELECT i.system, count(*), count(DISTINCT i.cluster) FILTER (WHERE i.cluster < 0
  GROUP BY i.system
 """
 
-# Of a pair the systems stand as the rater saw them.
+# The systems of a pair come in the order in which the rater saw them.
 _PAIRS = f"""
 SELECT CASE WHEN s.is_swapped THEN i.second_system ELSE i.first_system END,
        CASE WHEN s.is_swapped THEN i.first_system ELSE i.second_system END,
@@ -86,20 +86,22 @@ SELECT i.first_system, i.second_system, i.cluster < 0, coalesce(to_json(c.turns)
 """
 
 
-def redacted_in(texts: Iterable[str], redactor: Redactor) -> list[str]:
-    """Texts with marks for what is redacted, as the bundle has them."""
+def redact_texts(texts: Iterable[str], redactor: Redactor) -> list[str]:
+    """Replace personal data in texts by marks, as in the bundle."""
     return [redactor(text) for text in texts]
 
 
 def judged_pairs(study: Study, ask: Ask) -> JudgedPairs:
-    """Every judgment of pairs by an ask, with what the report needs to know about its pair."""
+    """All judgments of pairs by an ask, with the facts about the pairs that the report needs."""
     columns, answers, texts = _read(_PAIRS, ask, leading=10)
     plan = JudgingPlan.objects.filter(study=study).first() or JudgingPlan()
     with connection.cursor() as cursor:
         cursor.execute(_MEETINGS, [study.pk, ask.pk])
         meetings = cursor.fetchall()
     redactor = redactor_for(study)
-    said = {item: [redacted_in(side, redactor) for side in sides] for _, _, _, _, item, *sides in meetings}
+    sides = {
+        item: [redact_texts(side, redactor) for side in of_pair] for _, _, _, _, item, *of_pair in meetings
+    }
     judged = Judged(
         bot=np.array(columns[0], dtype=object),
         dialogue=np.array(columns[2], dtype=np.int64),
@@ -119,16 +121,16 @@ def judged_pairs(study: Study, ask: Ask) -> JudgedPairs:
         items_per_worker=plan.batch_size,
         training_tries=plan.training_tries,
         items_of_pairs=counted(name_of(one, other) for one, other, *_ in meetings),
-        contexts=Contexts.of([redacted_in(turns, redactor) for _, _, _, turns, *_ in meetings]),
-        words=words_shown(said, columns[8], columns[9]),
+        contexts=Contexts.of([redact_texts(turns, redactor) for _, _, _, turns, *_ in meetings]),
+        words=side_word_counts(sides, columns[8], columns[9]),
         languages=study.languages,
         noun=noun_of(any(has_context for _, _, has_context, *_ in meetings)),
         design=design_of(study),
     )
 
 
-def asked_of_items(study: Study) -> list[AskOfItems]:
-    """What readers are asked in the study, in order, with all judgments."""
+def asks_with_judgments(study: Study) -> list[AskOfItems]:
+    """The asks of readers, in order, with all their judgments."""
     return [
         AskOfItems(ask.about, ask.required, question_set(ask.question_set), judged_items(study, ask))
         for ask in asks_of_readers(study)
@@ -136,7 +138,7 @@ def asked_of_items(study: Study) -> list[AskOfItems]:
 
 
 def judged_items(study: Study, ask: Ask) -> JudgedItems:
-    """Every judgment of the study by this ask, with what the report needs to know about its item."""
+    """All judgments of the study by this ask, with the facts about the items that the report needs."""
     columns, answers, texts = _read(_JUDGMENTS, ask, leading=10)
     plan = JudgingPlan.objects.filter(study=study).first() or JudgingPlan()
     with connection.cursor() as cursor:
@@ -167,7 +169,7 @@ def judged_items(study: Study, ask: Ask) -> JudgedItems:
         repetition=np.array(columns[6], dtype=np.int64),
         occasion=np.array(columns[7], dtype=np.int64),
         given=np.array(columns[8], dtype=np.int64),
-        battery=declared(battery) if battery else None,
+        battery=report_battery(battery) if battery else None,
         raters_wanted=plan.raters_per_item,
         items=sum(items for _, items, *_ in systems),
         languages=study.languages,
@@ -185,18 +187,18 @@ def judged_items(study: Study, ask: Ask) -> JudgedItems:
 def _read(
     statement: str, ask: Ask, *, leading: int
 ) -> tuple[list[Sequence[Any]], dict[str, FloatArray], dict[str, AnyArray]]:
-    """What a statement finds: so many leading columns, then by key the answers as numbers and as texts."""
+    """Run a statement: leading columns, then by question key the answers as numbers, and as texts."""
     questions = question_set(ask.question_set)
     (numbers, coded), (texts, keys) = coded_columns(questions), text_columns(questions)
-    asked = [question.key for question in coded_questions(questions)]
+    coded_keys = [question.key for question in coded_questions(questions)]
     with connection.cursor() as cursor:
         cursor.execute(statement.format(answers=numbers + texts), [*coded, *keys, ask.study_id, ask.pk])
         rows = cursor.fetchall()
-    columns: list[Any] = list(zip(*rows, strict=True)) or [()] * (leading + len(asked) + len(keys))
-    answers = {key: np.array(columns[leading + n], dtype=np.float64) for n, key in enumerate(asked)}
+    columns: list[Any] = list(zip(*rows, strict=True)) or [()] * (leading + len(coded_keys) + len(keys))
+    answers = {key: np.array(columns[leading + n], dtype=np.float64) for n, key in enumerate(coded_keys)}
     redactor = redactor_for(ask.study)
-    said = {
+    free_texts = {
         key: np.array([text and redactor(text) for text in columns[n - len(keys)]], dtype=object)
         for n, key in enumerate(keys)
     }
-    return columns[:leading], answers, said
+    return columns[:leading], answers, free_texts

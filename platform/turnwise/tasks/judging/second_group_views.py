@@ -1,4 +1,4 @@
-"""A second group of people who judge a part of a study again, and what both groups say."""
+"""Pages of a second group of readers: create its study, and compare both groups."""
 
 from typing import Any
 
@@ -31,7 +31,7 @@ MOST = 5000
 
 
 class DrawForm(forms.Form):
-    """Which part of a study is judged again, and by how many."""
+    """Size of the sample for a second group, and its raters."""
 
     number = forms.IntegerField(
         min_value=1,
@@ -62,30 +62,30 @@ class DrawForm(forms.Form):
 
 @login_required
 def second_groups(request: HttpRequest, pk: int) -> HttpResponse:
-    """Draw what a second group judges; and the second groups that there are."""
+    """List the second groups of a study, and create one by POST."""
     study = _source(request, pk)
     form = DrawForm(request.POST or None, source=study)
     if request.method == "POST" and form.is_valid():
         assert request.user.is_authenticated
         try:
-            made, added = _made(study, form.cleaned_data, by=request.user)
+            created, added = _create_study(study, form.cleaned_data, by=request.user)
         except ValidationError as error:
             form.add_error(None, error)
         else:
-            said = _(
+            message = _(
                 "%(n)s items are drawn for a second group. Say what its people agree to and what "
                 "they are paid."
             )
-            messages.success(request, said % {"n": f"{added.items:,}"})
-            return redirect("studies:edit", pk=made.pk)
+            messages.success(request, message % {"n": f"{added.items:,}"})
+            return redirect("studies:edit", pk=created.pk)
     is_judging = isinstance(task_of(study), Judging)
-    others = readable_real_studies_of(request.user).filter(pk__in=second_group.groups_of(study))
+    others = readable_real_studies_of(request.user).filter(pk__in=second_group.other_groups_of(study))
     context = {
         "study": study,
         "form": form,
         "is_judging": is_judging,
         "groups": others.filter(
-            task=Judging.key, asks__question_set__in={ask.question_set for ask in study.asked}
+            task=Judging.key, asks__question_set__in={ask.question_set for ask in study.work_asks}
         ).distinct(),
     }
     status = 422 if form.errors else 200
@@ -93,27 +93,27 @@ def second_groups(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 @transaction.atomic
-def _made(source: Study, chosen: dict[str, Any], *, by: User) -> tuple[Study, Added]:
-    """A draft with the same questions, whose items are the part that is drawn.
+def _create_study(source: Study, chosen: dict[str, Any], *, by: User) -> tuple[Study, Added]:
+    """Create a draft with the same asks and a sample of the items.
 
     Raises:
-        ValidationError: nothing can be drawn so; nothing is made.
+        ValidationError: the sample is impossible or empty; nothing was created.
     """
     is_judging = isinstance(task_of(source), Judging)
     consent = source.consent_versions.last()
-    fields = fields_of_copy(source) if is_judging else _read_as(source)
+    fields = fields_of_copy(source) if is_judging else _reading_fields(source)
     title = _("%(title)s, second group") % {"title": source.title[:100]}
     study = save_study(
         Study(**fields | {"title": title[:120], "task": Judging.key}),
         owner=by,
-        # Those who only read agree to something else than those who talk.
+        # Readers consent to something else than chatters.
         consent_text=consent.text if is_judging and consent else "",
         targets={},
-        asks=second_group.asked_again(source),
+        asks=second_group.asks_of_second_group(source),
     )
     subjects.save_plan(JudgingPlan(study=study, raters_per_item=chosen["raters"]))
     language = chosen.get("language") or source.languages[0]
-    added = second_group.add_drawn(
+    added = second_group.add_sample(
         study, source, number=chosen["number"], seed=chosen["seed"], language=language
     )
     if not added.items:
@@ -123,19 +123,19 @@ def _made(source: Study, chosen: dict[str, Any], *, by: User) -> tuple[Study, Ad
     return study, added
 
 
-def _read_as(source: Study) -> dict[str, Any]:
-    """What a study has in which others judge the conversations of this one."""
+def _reading_fields(source: Study) -> dict[str, Any]:
+    """Fields of a study whose readers judge the conversations of this one."""
     return {"languages": source.languages, "protocol": preset_of(source).read_as}
 
 
 @require_GET
 @login_required
 def both_groups(request: HttpRequest, pk: int, other: int) -> HttpResponse:
-    """Scores of both groups over the items that both judged, their differences, and how far they agree."""
+    """Show scores of both groups over common items, their differences, and the agreement."""
     if too_often(request, "compare", rate="60/m", key="user"):
         return too_many(request)
     study, second = _both(request, pk, other)
-    asks = second_group.beside_each_other(study, second)
+    asks = second_group.compare_groups(study, second)
     for score in (score for ask in asks for each in ask.systems for score in each["scores"]):
         score["cells"] = [score[name] for name in ("first", "second", "difference") if name in score]
     context = {
@@ -150,26 +150,26 @@ def both_groups(request: HttpRequest, pk: int, other: int) -> HttpResponse:
 @require_GET
 @login_required
 def both_groups_csv(request: HttpRequest, pk: int, other: int) -> HttpResponse:
-    """The numbers of the page as CSV."""
+    """Download the numbers of the comparison as CSV."""
     if too_often(request, "compare", rate="60/m", key="user"):
         return too_many(request)
     study, second = _both(request, pk, other)
-    lines = csv_text(second_group.csv_rows(second_group.beside_each_other(study, second)))
+    lines = csv_text(second_group.csv_rows(second_group.compare_groups(study, second)))
     disposition = {"Content-Disposition": f'attachment; filename="turnwise-two-groups-{pk}-{other}.csv"'}
     return HttpResponse(lines, content_type="text/csv; charset=utf-8", headers=disposition)
 
 
 def _both(request: HttpRequest, pk: int, other: int) -> tuple[Study, Study]:
-    """Two different studies that this person may read and that ask some of the same."""
+    """Two different studies that this person may read and that have asks in common."""
     study = get_object_or_404(readable_studies_of(request.user), pk=pk, task=Judging.key)
     second = get_object_or_404(readable_studies_of(request.user), pk=other, task=Judging.key)
-    if study == second or not second_group.ask_alike(study, second):
+    if study == second or not second_group.have_common_asks(study, second):
         raise Http404("These two studies do not ask the same questions about the same items.")
     return study, second
 
 
 def _source(request: HttpRequest, pk: int) -> Study:
-    """A study of which something can be judged again."""
+    """A study whose items or conversations a second group can judge."""
     study = get_object_or_404(studies_of(request.user).filter(rehearsal_of=None), pk=pk)
     task = task_of(study)
     if not study.question_set or not (task.has_conversations or isinstance(task, Judging)):

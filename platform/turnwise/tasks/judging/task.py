@@ -20,16 +20,16 @@ from turnwise.reports.queries import analysis_plan
 from turnwise.reports.report_kinds import Computation, ReportedTask
 from turnwise.studies.asks import OF_EACH_ITEM, About, By
 from turnwise.studies.models import Study
-from turnwise.studies.tasks import FirstStep, register
+from turnwise.studies.tasks import SetupStep, register
 from turnwise.tasks.judging import battery_rehearsal, forms, rehearsal
 from turnwise.tasks.judging.forms import JudgingPage
 from turnwise.tasks.judging.preview import JudgingPreviewed
-from turnwise.tasks.judging.results import asked_of_items
+from turnwise.tasks.judging.results import asks_with_judgments
 
 
 @register
 class Judging(QueuedTask, ReportedTask, RehearsedTask):
-    """Workers judge responses, turns or conversations of others, or contexts, one after the other."""
+    """Workers judge responses, turns, conversations or contexts, one after the other."""
 
     key = "judging"
     title = "Judge responses, single turns or whole conversations"
@@ -42,7 +42,7 @@ class Judging(QueuedTask, ReportedTask, RehearsedTask):
     asks = (OF_EACH_ITEM,)
     may_ask = frozenset((By.READERS, about) for about in (About.RESPONSE, About.DIALOGUE, About.CONTEXT))
 
-    ways = {forms.WAY: _("Judge imported conversations")}
+    entry_points = {forms.WAY: _("Judge imported conversations")}
 
     begin = "judging_task:start"
     go_on = "judging_task:judge"
@@ -59,11 +59,11 @@ class Judging(QueuedTask, ReportedTask, RehearsedTask):
     read = "items"
 
     @override
-    def set_out(self, study: Study, way: str) -> str:
-        return forms.set_out(study) if way == forms.WAY else super().set_out(study, way)
+    def first_page(self, study: Study, way: str) -> str:
+        return forms.begin_with_import(study) if way == forms.WAY else super().first_page(study, way)
 
     @override
-    def first_steps(self, study: Study) -> Sequence[FirstStep]:
+    def first_steps(self, study: Study) -> Sequence[SetupStep]:
         return forms.first_steps(study)
 
     @override
@@ -73,7 +73,7 @@ class Judging(QueuedTask, ReportedTask, RehearsedTask):
 
     @override
     def computation(self, study: Study) -> Computation:
-        asks, plan = asked_of_items(study), analysis_plan(study)
+        asks, plan = asks_with_judgments(study), analysis_plan(study)
         return partial(judging_result, asks, plan=plan, manners=manners(study))
 
     @override
@@ -94,8 +94,8 @@ class Judging(QueuedTask, ReportedTask, RehearsedTask):
     def copied(self, study: Study, workers: int) -> Study:
         battery = battery_of(study)
         if battery:
-            return battery_rehearsal.with_batteries(study, battery, workers)
-        return rehearsal.with_queue(study, workers)
+            return battery_rehearsal.copy_with_batteries(study, battery, workers)
+        return rehearsal.copy_with_queue(study, workers)
 
     @override
     def crowd(self, rehearsed: Study, server: str, workers: int) -> Crowd:

@@ -1,4 +1,4 @@
-"""The page of the training questions: plain forms, since nothing of it is a judgment."""
+"""The page of training questions. It has plain forms, since training answers are no judgments."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -21,7 +21,7 @@ from turnwise.studies.models import Study
 @require_http_methods(["GET", "POST"])
 @worker_page
 def practise(request: HttpRequest, study: Study) -> HttpResponse:
-    """The questions; after a try what was wrong in it, and why; with all right, on to the work."""
+    """Show the training questions, mark an attempt, and go on to the work once all answers are right."""
     participation = current_participation(request, study)
     language = language_of_questions(study)
     examples = training.examples_of(study, language)
@@ -33,7 +33,7 @@ def practise(request: HttpRequest, study: Study) -> HttpResponse:
         marked = once(request, lambda: training.mark_attempt(participation, given))
         if not any(each.wrong for each in marked):
             return _passed(request, study)
-        training.is_due(participation)  # refuses whoever has no try left
+        training.is_due(participation)  # refuses workers without attempts left
     context = {
         "study": study,
         "examples": example_rows(examples, marked),
@@ -46,7 +46,7 @@ def practise(request: HttpRequest, study: Study) -> HttpResponse:
 def example_rows(
     examples: Sequence[tuple[QuestionSet, Example]], marked: Sequence[MarkedExample]
 ) -> list[dict[str, Any]]:
-    """The examples as their page shows them, before a try or after one."""
+    """Rows of the examples for the page, marked if there was an attempt."""
     return [
         _example_row(n, example, questions, marked[n] if marked else None)
         for n, (questions, example) in enumerate(examples)
@@ -63,7 +63,7 @@ def _passed(request: HttpRequest, study: Study) -> HttpResponse:
 def _submitted_answers(
     sent: Mapping[str, str], examples: Sequence[tuple[QuestionSet, Example]]
 ) -> list[dict[str, object]]:
-    """By example, the answers: the value of the choice whose number was sent."""
+    """Answers to each example; the form sends the number of the choice."""
     return [
         {
             question.key: question.choices[int(number)].value

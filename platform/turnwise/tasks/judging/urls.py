@@ -27,6 +27,6 @@ urlpatterns = [
 ]
 
 
-# Django's `path` is typed for views; Channels' router takes its result for consumers too.
+# Django types `path` for views only; Channels' router takes consumers, too.
 consumer: Any = JudgingConsumer.as_asgi()
 websocket_urlpatterns: Any = [path("ws/batches/<uuid:public_id>/", consumer)]

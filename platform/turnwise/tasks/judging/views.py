@@ -1,4 +1,4 @@
-"""The pages of a worker who judges; what happens on them goes through `judging_consumer`."""
+"""The pages of a rater. The socket in `consumers` does the judging."""
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -10,12 +10,12 @@ from turnwise.crowd.entry.practice_views import practice_first
 from turnwise.crowd.entry.worker_views import current_participation, page_of, worker_page
 from turnwise.crowd.languages import ENGLISH, catalog_of
 from turnwise.crowd.worker_task import work_of
-from turnwise.judging.asks import asked_by_number
+from turnwise.judging.asks import questions_by_ask_number
 from turnwise.judging.models import Batch
 from turnwise.judging.queue import services as judging
 from turnwise.judging.queue import training
 from turnwise.judging.queue.services import plan_of
-from turnwise.knowledge.reading_sets import pasted
+from turnwise.knowledge.reading_sets import parse_pasted
 from turnwise.studies.models import Study, language_name
 from turnwise.tasks.judging.task import Judging
 
@@ -27,7 +27,7 @@ def start(request: HttpRequest, study: Study) -> HttpResponse:
 
 
 def begin_batch(request: HttpRequest, study: Study, task: str) -> HttpResponse:
-    """Begin; where a study has several languages, the worker says which one they read."""
+    """Begin a batch; in a study with several languages, ask which one the worker reads."""
     if study.task != task:
         raise refusals.unknown_study()
     participation = current_participation(request, study)
@@ -51,12 +51,12 @@ def judge(request: HttpRequest, study: Study) -> HttpResponse:
 
 
 def batch_page(request: HttpRequest, study: Study, name: str, template: str) -> HttpResponse:
-    """The page on which the worker's items are judged; elsewhere if they are not at that page now."""
+    """The judging page of the worker's batch, or a redirect if the worker is at another page."""
     participation = current_participation(request, study)
     if page_of(participation) != name:
         return redirect(page_of(participation), code=study.code)
     batch = Batch.objects.get(assignment=participation.assignment)
-    materials = pasted(study.material) if study.material else []
+    materials = parse_pasted(study.material) if study.material else []
     context = {
         "study": study,
         "batch": batch,
@@ -65,7 +65,7 @@ def batch_page(request: HttpRequest, study: Study, name: str, template: str) -> 
         "has_reading": bool(materials) or plan_of(study).shows_reading,
         "settings": _page_settings(batch, study),
     }
-    # Of several languages the page has the one that this worker reads.
+    # The page is in the language that the worker chose.
     with override(catalog_of(batch.language) or ENGLISH):
         return render(request, template, context)
 
@@ -74,5 +74,5 @@ def _page_settings(batch: Batch, study: Study) -> dict[str, object]:
     return {
         "socket": f"/ws/batches/{batch.public_id}/",
         "batch": str(batch.public_id),
-        "asks": asked_by_number(study, batch.language),
+        "asks": questions_by_ask_number(study, batch.language),
     }

@@ -11,7 +11,7 @@ from pydantic import ConfigDict, Field
 from evaluation.texts.uninformative_contexts import Fit
 from turnwise.accounts.access import AuthenticatedHttpRequest
 from turnwise.judging.items import pairs
-from turnwise.judging.items.pairs import Source
+from turnwise.judging.items.pairs import PairSource
 from turnwise.live.http_responses import answers
 from turnwise.responses.queries import real_runs_of
 from turnwise.studies.queries import studies_of
@@ -23,21 +23,23 @@ router = Router(tags=["studies"])
 
 
 class PairsIn(Schema):
-    """Responses of runs side by side, two to each context."""
+    """Runs whose responses to the same contexts become pairs."""
 
     model_config = ConfigDict(extra="forbid")
 
     runs: list[Number] = Field(
-        max_length=MOST_RUNS, description="One of each system, over the same contexts."
+        max_length=MOST_RUNS, description="One run of each system, over the same contexts."
     )
     each: int | None = Field(None, ge=1, le=MOST_EACH, description="Pairs of every two systems; null: all.")
-    seed: int = Field(1, ge=0, le=2**31, description="Decides which; the same one always the same.")
-    least_words: int = Field(0, ge=0, le=MOST_WORDS, description="Of a context, all its turns together.")
+    seed: int = Field(1, ge=0, le=2**31, description="The same seed gives the same pairs.")
+    least_words: int = Field(
+        0, ge=0, le=MOST_WORDS, description="Minimum of words of a context, over all its turns."
+    )
     without_unknown: bool = Field(False, description="Leave out contexts with <unknown> or <unk>.")
 
 
 class PairsOut(Schema):
-    """What came in."""
+    """Result of adding pairs."""
 
     added: int
     unfit: int = Field(description="Contexts that were left out: too short, or with an unknown word.")
@@ -54,7 +56,7 @@ def add_pairs(request: AuthenticatedHttpRequest, code: str, sent: PairsIn) -> Pa
         raise HttpError(422, f"There is no run {lacking[0]}, or it is not yours. Its page has its number.")
     fit = Fit(sent.least_words, unknown=not sent.without_unknown)
     try:
-        source = Source.of_runs(runs, each=sent.each, seed=sent.seed, fit=fit)
+        source = PairSource.of_runs(runs, each=sent.each, seed=sent.seed, fit=fit)
         unfit = pairs.preview(study, source).unfit
         return PairsOut(added=pairs.add(study, source), unfit=unfit)
     except ValidationError as error:

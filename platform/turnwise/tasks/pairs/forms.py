@@ -9,10 +9,10 @@ from typing_extensions import override
 from evaluation.texts.uninformative_contexts import SHORT, Fit
 from turnwise.accounts.models import User
 from turnwise.dialogues.queries import with_dialogues
-from turnwise.judging.items.pairs import Source
+from turnwise.judging.items.pairs import PairSource
 from turnwise.responses.models import ResponseRun
 from turnwise.responses.queries import real_runs_of
-from turnwise.studies.asks import About, Asked
+from turnwise.studies.asks import About, AskSpec
 from turnwise.studies.form_fields import AskForm, AskForms
 from turnwise.studies.models import Study
 from turnwise.studies.queries import real_studies_of
@@ -24,7 +24,7 @@ MOST_WORDS = 1_000
 
 
 class PairsAskForm(AskForm):
-    """One ask about pairs: which questions."""
+    """One ask about pairs: its question set."""
 
     @override
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -33,36 +33,36 @@ class PairsAskForm(AskForm):
 
     @override
     def clean(self) -> None:
-        """Nothing more: all of them are about pairs."""
+        """Accept every question set: all of them are about pairs."""
 
     @property
     @override
-    def chosen(self) -> list[forms.BoundField]:
+    def choice_fields(self) -> list[forms.BoundField]:
         return [self["question_set"]]
 
     @property
     @override
-    def asked(self) -> Asked | None:
+    def ask_spec(self) -> AskSpec | None:
         key = self.cleaned_data.get("question_set")
-        return Asked(key, About.PAIR) if key else None
+        return AskSpec(key, About.PAIR) if key else None
 
 
 class PairsAskForms(AskForms):
-    """What those who compare are asked, in order."""
+    """The asks of a study of pairs, in order."""
 
     about = frozenset({About.PAIR})
     row = PairsAskForm
 
 
 class PairsPage(JudgingPage):
-    """The study; its pairs are made in its queue."""
+    """The page of a study of pairs. Its pairs are made in its queue."""
 
     template = "tasks/pairs/form.html"
     ask_rows = PairsAskForms
 
 
 class SourceForm(forms.Form):
-    """What pairs are made of, and how many."""
+    """Material for pairs, and their number."""
 
     each = forms.IntegerField(
         required=False,
@@ -82,20 +82,20 @@ class SourceForm(forms.Form):
     def __init__(self, *args: Any, user: User, study: Study, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
 
-    def source(self) -> Source | None:
-        """Of a valid form: the source; None, with an error in the form, if it can be none."""
+    def source(self) -> PairSource | None:
+        """The source of a valid form; None, with an error added to the form, if it cannot be used."""
         try:
-            return self.made(self.cleaned_data)
+            return self.build_source(self.cleaned_data)
         except ValidationError as error:
             self.add_error(None, error)
             return None
 
-    def made(self, given: dict[str, Any]) -> Source:
+    def build_source(self, given: dict[str, Any]) -> PairSource:
         raise NotImplementedError
 
 
 class ResponsePairsForm(SourceForm):
-    """Responses of runs, two to a context."""
+    """Responses of runs, paired by context."""
 
     runs = forms.ModelMultipleChoiceField(
         queryset=ResponseRun.objects.none(),
@@ -125,13 +125,13 @@ class ResponsePairsForm(SourceForm):
             self.fields["least_words"].initial, self.fields["without_unknown"].initial = SHORT + 1, True
         self.fields["runs"].queryset = real_runs_of(user)  # type: ignore[attr-defined]  # the field is a choice of models
 
-    def made(self, given: dict[str, Any]) -> Source:
+    def build_source(self, given: dict[str, Any]) -> PairSource:
         fit = Fit(given["least_words"] or 0, unknown=not given["without_unknown"])
-        return Source.of_runs(given["runs"], each=given["each"], seed=given["seed"], fit=fit)
+        return PairSource.of_runs(given["runs"], each=given["each"], seed=given["seed"], fit=fit)
 
 
 class ConversationPairsForm(SourceForm):
-    """Finished conversations of studies, one of each of two systems."""
+    """Finished conversations of studies, paired by system."""
 
     studies = forms.ModelMultipleChoiceField(
         queryset=Study.objects.none(), label=_("Conversations of"), widget=forms.CheckboxSelectMultiple
@@ -147,7 +147,7 @@ class ConversationPairsForm(SourceForm):
         self.fields["studies"].queryset = sources  # type: ignore[attr-defined]  # the field is a choice of models
         self.fields["language"].choices = [(code, code) for code in study.languages]  # type: ignore[attr-defined]
 
-    def made(self, given: dict[str, Any]) -> Source:
-        return Source.of_conversations(
+    def build_source(self, given: dict[str, Any]) -> PairSource:
+        return PairSource.of_conversations(
             given["studies"], language=given["language"], each=given["each"], seed=given["seed"]
         )

@@ -1,4 +1,4 @@
-"""How simulated workers compare: as they judge, with both sides in the order in which they are shown."""
+"""Simulated workers who compare pairs. They judge like other raters, with the sides in the order shown."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,41 +9,41 @@ from typing_extensions import override
 
 from evaluation.questions import FIRST, SECOND
 from turnwise.judging.asks import asks_of_readers
-from turnwise.judging.items.pairs import named_first
+from turnwise.judging.items.pairs import texts_of_first_named
 from turnwise.rehearsals.injected_effects import Answers, Kind, Plan
 from turnwise.rehearsals.rehearsed_task import Crowd
-from turnwise.rehearsals.scenarios import State, ways
+from turnwise.rehearsals.scenarios import State, possible_answers
 from turnwise.studies.models import Study
-from turnwise.tasks.judging.rehearsal import Rater, come, planned, with_queue
-
-__all__ = ["raters", "with_queue"]
+from turnwise.tasks.judging.rehearsal import Rater, answer_plan, rater_crowd
 
 _OTHER = {FIRST: SECOND, SECOND: FIRST}
 
 
 @dataclass
 class PairPlan(Plan):
-    """What is planted is about the systems of a pair in the order of their names."""
+    """Planned answers about pairs, with the systems in the order of their names."""
 
     @override
-    def as_seen(self, state: State, kind: Kind) -> State:
-        """Who always takes the side shown first takes either system half of the time."""
-        seen = super().as_seen(state, kind)
+    def answer_chances(self, state: State, kind: Kind) -> State:
+        """Chances of each answer. Straight-lining means either system half of the time."""
+        chances = super().answer_chances(state, kind)
         if kind is not Kind.STRAIGHT_LINING:
-            return seen
+            return chances
         return tuple(
-            tuple(0.5 if way in _OTHER else 0.0 for way in ways(question)) if question.is_sided else share
-            for question, share in zip(self.questions.questions, seen, strict=True)
+            tuple(0.5 if answer in _OTHER else 0.0 for answer in possible_answers(question))
+            if question.is_sided
+            else share
+            for question, share in zip(self.questions.questions, chances, strict=True)
         )
 
 
 @dataclass
 class Comparer(Rater):
-    """Someone who compares.
+    """A simulated worker who compares pairs.
 
     Attributes:
-        named_first: by the key of an item, the texts of the system whose name comes first.
-        swapped: the items that are shown to this worker with that system second.
+        named_first: texts of the system whose name comes first, by the key of the item.
+        swapped: items that this worker sees with that system second.
     """
 
     named_first: Mapping[str, list[str]] = field(default_factory=dict)
@@ -60,12 +60,14 @@ class Comparer(Rater):
     def dealt(self, item: str) -> Answers:
         if self.kind is not Kind.STRAIGHT_LINING:
             return super().dealt(item)
-        first = {question.key: ways(question)[0] for question in self._plan(item).questions.questions}
-        return self.sent(item, {key: way for key, way in first.items() if way is not None})
+        first = {
+            question.key: possible_answers(question)[0] for question in self._plan(item).questions.questions
+        }
+        return self.sent(item, {key: answer for key, answer in first.items() if answer is not None})
 
     @override
     def sent(self, item: str, answers: Answers) -> Answers:
-        """Between the order of the names and the order on the page, either way."""
+        """Swap sided answers of swapped items, between the order of the names and that of the page."""
         if item not in self.swapped:
             return answers
         sided = {question.key for question in self._plan(item).questions.questions if question.is_sided}
@@ -76,8 +78,8 @@ class Comparer(Rater):
 
 
 def raters(rehearsal: Study, server: str, workers: int) -> Crowd:
-    """As in a study that judges; what is planted of two systems is which of them is preferred."""
-    plans = [planned(ask, PairPlan) for ask in asks_of_readers(rehearsal)]
-    named = named_first(rehearsal)
+    """Simulated raters of pairs; the injected effect is a preference between two systems."""
+    plans = [answer_plan(ask, PairPlan) for ask in asks_of_readers(rehearsal)]
+    named = texts_of_first_named(rehearsal)
     rater = partial(Comparer, plan=plans[0], beside=plans[1:], server=server, named_first=named)
-    return come(rehearsal, workers, plans, rater)
+    return rater_crowd(rehearsal, workers, plans, rater)

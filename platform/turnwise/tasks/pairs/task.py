@@ -1,4 +1,4 @@
-"""A study of pairs that a fresh installation starts with: what two of its bots said to the same people."""
+"""The task of comparing pairs, and a demo study of ELIZA and GenericBot for new installations."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -29,13 +29,14 @@ from turnwise.rehearsals.rehearsed_task import Crowd, RehearsedTask
 from turnwise.reports.queries import analysis_plan
 from turnwise.reports.report_kinds import Computation, ReportedTask
 from turnwise.responses.services import store_file
-from turnwise.studies.asks import About, Asked, By
+from turnwise.studies.asks import About, AskSpec, By
 from turnwise.studies.demo_studies import CONSENT_TO_READ
 from turnwise.studies.models import Study
 from turnwise.studies.presets import preset_named
 from turnwise.studies.services import save_study, set_state
 from turnwise.studies.tasks import register
 from turnwise.tasks.judging.preview import JudgingPreviewed
+from turnwise.tasks.judging.rehearsal import copy_with_queue
 from turnwise.tasks.judging.results import judged_pairs
 from turnwise.tasks.pairs import rehearsal
 from turnwise.tasks.pairs.forms import PairsPage
@@ -43,36 +44,36 @@ from turnwise.tasks.pairs.forms import PairsPage
 TITLE = "Demo: say which of two replies is better"
 SET = "demo-pairs"
 SYSTEMS = ("ELIZA", "GenericBot")
-_SAID = Path(__file__).with_name("demo.json")
+_DEMO_FILE = Path(__file__).with_name("demo.json")
 
 
 @transaction.atomic
 def create_demo_pairs(owner: User) -> Study:
-    """An open study that compares ELIZA and GenericBot as neural.chat compared its bots."""
-    said: list[dict[str, Any]] = json.loads(_SAID.read_text())
+    """Create an open study that compares ELIZA and GenericBot by the protocol of neural.chat."""
+    contexts: list[dict[str, Any]] = json.loads(_DEMO_FILE.read_text())
     preset = preset_named("neural-chat-pairwise")
     assert preset
     study = preset.study()
     study.title, study.languages, study.expected_minutes = TITLE, ["en"], 10
     save_study(study, owner=owner, consent_text=CONSENT_TO_READ, targets={}, asks=preset.asks)
-    pairs.add(study, pairs.Source.of_runs(_runs(said, owner)))
+    pairs.add(study, pairs.PairSource.of_runs(_runs(contexts, owner)))
     return set_state(study.pk, Study.State.OPEN)
 
 
-def _runs(said: Sequence[Mapping[str, Any]], owner: User) -> list[Any]:
+def _runs(demo: Sequence[Mapping[str, Any]], owner: User) -> list[Any]:
     context_set = save_set(
         ContextSet(name=SET, title="Demo: what people said", licence="CC0-1.0", owner=owner)
     )
     rows = [
         ContextRow(number, f"demo-{number}", tuple(each["turns"]), "", "en", False, "")
-        for number, each in enumerate(said, 1)
+        for number, each in enumerate(demo, 1)
     ]
     version = import_version(context_set, rows, origin="Written for the demo study")
     contexts = list(version.contexts.order_by("position"))
     return [
         store_file(
             version,
-            {(context.pk, 1): each[system] for context, each in zip(contexts, said, strict=True)},
+            {(context.pk, 1): each[system] for context, each in zip(contexts, demo, strict=True)},
             system=system,
             owner=owner,
         )
@@ -81,7 +82,7 @@ def _runs(said: Sequence[Mapping[str, Any]], owner: User) -> list[Any]:
 
 
 class PairsPreviewed(JudgingPreviewed):
-    """Somebody compares a few pairs."""
+    """A preview with a few pairs."""
 
     template = "tasks/pairs/compare.html"
     example = Subject.PAIR
@@ -89,7 +90,7 @@ class PairsPreviewed(JudgingPreviewed):
 
 @register
 class Pairs(QueuedTask, ReportedTask, RehearsedTask):
-    """Workers say which of two responses, or of two conversations, is better."""
+    """Workers say which of two responses or two conversations is better."""
 
     key = "pairs"
     title = "Compare two responses or two conversations side by side"
@@ -107,7 +108,7 @@ class Pairs(QueuedTask, ReportedTask, RehearsedTask):
     instructions = "tasks/pairs/instructions.html"
     previewed = PairsPreviewed
 
-    asks = (Asked("preference", About.PAIR),)
+    asks = (AskSpec("preference", About.PAIR),)
     may_ask = frozenset({(By.READERS, About.PAIR)})
 
     filled_at = "pairs:add"
@@ -145,7 +146,7 @@ class Pairs(QueuedTask, ReportedTask, RehearsedTask):
 
     @override
     def copied(self, study: Study, workers: int) -> Study:
-        return rehearsal.with_queue(study, workers)
+        return copy_with_queue(study, workers)
 
     @override
     def crowd(self, rehearsed: Study, server: str, workers: int) -> Crowd:

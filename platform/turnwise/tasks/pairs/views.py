@@ -1,4 +1,4 @@
-"""The pages of a worker who compares, and the researcher's page on which pairs are made."""
+"""The pages of a worker who compares pairs, and the researcher's page for making pairs."""
 
 from collections.abc import Mapping
 
@@ -13,7 +13,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from turnwise.crowd.entry.worker_views import worker_page
 from turnwise.judging.items import pairs
-from turnwise.judging.items.pairs import Preview, Source
+from turnwise.judging.items.pairs import PairSource, Preview
 from turnwise.studies.models import Study
 from turnwise.studies.queries import studies_of
 from turnwise.tasks.judging.views import batch_page, begin_batch
@@ -40,15 +40,15 @@ def compare(request: HttpRequest, study: Study) -> HttpResponse:
 
 @login_required
 def add(request: HttpRequest, pk: int) -> HttpResponse:
-    """What would be added and what it costs; then it is added."""
+    """Preview the pairs with their cost; on the second POST, add them."""
     study = get_object_or_404(studies_of(request.user).filter(task=Pairs.key, rehearsal_of=None), pk=pk)
     assert request.user.is_authenticated
     sent = request.POST.get("of", "") if request.method == "POST" else ""
-    shown = {
+    form_by_kind = {
         kind: form((request.POST if kind == sent else None), user=request.user, study=study, prefix=kind)
         for kind, form in FORMS.items()
     }
-    form = shown.get(sent)
+    form = form_by_kind.get(sent)
     preview = None
     source = form.source() if form is not None and form.is_valid() else None
     if form is not None and source is not None:
@@ -58,24 +58,24 @@ def add(request: HttpRequest, pk: int) -> HttpResponse:
             preview = pairs.preview(study, source)
         except ValidationError as error:
             form.add_error(None, error)
-    return _add_page(request, study, shown, sent, preview)
+    return _add_page(request, study, form_by_kind, sent, preview)
 
 
-def _added(request: HttpRequest, study: Study, source: Source) -> HttpResponse:
+def _added(request: HttpRequest, study: Study, source: PairSource) -> HttpResponse:
     items = pairs.add(study, source)
-    said = (
+    message = (
         ngettext("%(n)s pair added.", "%(n)s pairs added.", items) % {"n": f"{items:,}"}
         if items
         else _("Nothing was added: all of them are already there.")
     )
-    messages.success(request, said)
+    messages.success(request, message)
     return redirect("judging:queue", pk=study.pk)
 
 
 def _add_page(
     request: HttpRequest,
     study: Study,
-    shown: Mapping[str, SourceForm],
+    form_by_kind: Mapping[str, SourceForm],
     sent: str,
     preview: Preview | None,
 ) -> HttpResponse:
@@ -83,7 +83,7 @@ def _add_page(
         "study": study,
         "of": sent,
         "preview": preview,
-        **{f"{kind}_form": f for kind, f in shown.items()},
+        **{f"{kind}_form": f for kind, f in form_by_kind.items()},
     }
     is_refused = request.method == "POST" and preview is None
     return render(request, "tasks/pairs/add.html", context, status=422 if is_refused else 200)
