@@ -11,12 +11,12 @@ from turnwise.judging.items import subjects
 from turnwise.judging.models import Item, JudgingPlan
 from turnwise.judging.queue import services as judging
 from turnwise.judging.queue.services import Desk
-from turnwise.studies.asks import About, Asked
+from turnwise.studies.asks import About, AskSpec
 from turnwise.studies.models import Study
 from turnwise.studies.services import save_study, set_state
 
 SSA, LIKENESS, LIKERT = (
-    Asked("ssa", About.RESPONSE), Asked("human-likeness", About.RESPONSE), Asked("likert", About.DIALOGUE),
+    AskSpec("ssa", About.RESPONSE), AskSpec("human-likeness", About.RESPONSE), AskSpec("likert", About.DIALOGUE),
 )  # fmt: skip
 SCALES = ("quality", "diversity", "fluency", "relatedness", "empathy")
 ANSWERS: dict[str, dict[str, Any]] = {
@@ -27,7 +27,7 @@ ANSWERS: dict[str, dict[str, Any]] = {
 
 
 def asking(
-    owner: User, *asks: Asked, raters: int = 2, batch: int = 50, task: str = "judging", **plan: Any
+    owner: User, *asks: AskSpec, raters: int = 2, batch: int = 50, task: str = "judging", **plan: Any
 ) -> Study:
     """A draft that asks readers this, with an empty queue."""
     study = Study(title="Judge both", task=task, languages=["en"], practice=False)

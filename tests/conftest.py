@@ -39,10 +39,10 @@ from turnwise.judging.models import JudgingPlan
 from turnwise.live import batches, database
 from turnwise.project.sockets import websocket_urlpatterns
 from turnwise.responses.models import Response, ResponseRun, Source
-from turnwise.studies.asks import About, Asked, Moment
+from turnwise.studies.asks import About, AskSpec, Moment
 from turnwise.studies.models import Study
 from turnwise.studies.services import save_study, set_state
-from turnwise.tasks.judging.forms import asked_of_readers
+from turnwise.tasks.judging.forms import default_ask
 from turnwise.tasks.two_people.models import TwoPeoplePlan
 from turnwise.tasks.writing.models import WritingPlan
 from turnwise.tasks.writing.task import Writing
@@ -194,7 +194,7 @@ def make_study(rex: User) -> MakeStudy:
         script: dict[str, Any] | None = None,
         question_set: str = "ssa",
         moment: Moment = Moment.EACH_TURN,
-        asks: Sequence[Asked] = (),
+        asks: Sequence[AskSpec] = (),
         **fields: Any,
     ) -> Study:
         targets = {
@@ -218,7 +218,7 @@ def make_study(rex: User) -> MakeStudy:
             owner=rex,
             consent_text="You talk to a machine.",
             targets=targets,
-            asks=asks or [Asked(question_set, About.PARTNER_TURN, moment)],
+            asks=asks or [AskSpec(question_set, About.PARTNER_TURN, moment)],
         )
         return set_state(study.pk, Study.State.OPEN)
 
@@ -396,13 +396,13 @@ def make_queue(rex: User, make_contexts: MakeContexts, make_run: MakeRun) -> Mak
         batch: int = 50,
         lease: int = 600,
         question_set: str = "ssa",
-        asks: Sequence[Asked] = (),
+        asks: Sequence[AskSpec] = (),
         **fields: object,
     ) -> Study:
         system = fields.pop("system", "Alpha")
         made = {"title": "Judge responses", "task": "judging", "protocol": "meena-static"}
         study = Study(**made | {"languages": ["en"], "practice": False} | fields)
-        asked = asks or [asked_of_readers(question_set)]
+        asked = asks or [default_ask(question_set)]
         save_study(study, owner=rex, consent_text="You judge responses.", targets={}, asks=asked)
         plan = JudgingPlan(study=study, raters_per_item=raters, batch_size=batch, lease_seconds=lease)
         subjects.save_plan(plan)
@@ -432,14 +432,14 @@ def make_pairs(rex: User, make_contexts: MakeContexts, make_run: MakeRun) -> Mak
     ) -> Study:
         made = {"title": "Compare", "task": "pairs", "protocol": "neural-chat-pairwise"}
         study = Study(**made | {"languages": ["en"], "practice": False} | fields)
-        asks = [Asked(question_set, About.PAIR)]
+        asks = [AskSpec(question_set, About.PAIR)]
         save_study(study, owner=rex, consent_text="You compare responses.", targets={}, asks=asks)
         subjects.save_plan(
             JudgingPlan(study=study, raters_per_item=raters, batch_size=batch, lease_seconds=lease)
         )
         if contexts:
             version = make_contexts(contexts)
-            pairs.add(study, pairs.Source.of_runs([make_run(version, system) for system in systems]))
+            pairs.add(study, pairs.PairSource.of_runs([make_run(version, system) for system in systems]))
         study.state = Study.State.OPEN  # the test may add its own; an empty queue cannot be opened
         study.save(update_fields=["state"])
         return study

@@ -8,7 +8,7 @@ from tests.conftest import enter
 from turnwise.crowd.models import Participation
 from turnwise.judging.models import Batch, Item
 from turnwise.judging.queue import services as judging
-from turnwise.judging.queue.rater_session import Desk
+from turnwise.judging.queue.rater_session import RaterSession
 from turnwise.studies.models import Study
 
 OPEN: dict[str, Any] = {
@@ -28,17 +28,17 @@ OPEN: dict[str, Any] = {
 """Questions about contexts, as a researcher declares them."""
 
 
-def begin(study: Study, participation: Participation | None = None, *, language: str = "en") -> Desk:
+def begin(study: Study, participation: Participation | None = None, *, language: str = "en") -> RaterSession:
     """Somebody new, or this participant, sits down to judge."""
     batch = judging.begin(participation or enter(study), language=language)
     return desk_of(batch)
 
 
-def desk_of(batch: Batch) -> Desk:
-    return judging.desk_of(batch.public_id, batch.worker_id)
+def desk_of(batch: Batch) -> RaterSession:
+    return judging.get_rater_session(batch.public_id, batch.worker_id)
 
 
-def held(desk: Desk) -> list[str]:
+def held(desk: RaterSession) -> list[str]:
     """Keys of the items before this worker."""
     return [item["key"] for item in judging.state(desk)["items"]]
 

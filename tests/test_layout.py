@@ -48,7 +48,7 @@ def test_pinned_versions_name_no_index() -> None:
     assert all("==" in line for line in pins.splitlines() if line and not line.startswith("#"))
 
 
-def test_what_workers_wait_for_at_a_start_loads_no_statistics_no_drawing_and_no_model() -> None:
+def test_the_web_server_starts_without_statistics_drawing_or_models() -> None:
     """After a crash everybody waits until the web server is back. What a report needs comes with it."""
     heavy = ("scipy.special", "scipy.stats", "scipy.sparse", "matplotlib", "torch", "transformers")
     code = (

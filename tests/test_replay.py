@@ -26,7 +26,7 @@ def replay(file: Path, *options: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(command, capture_output=True, text=True, timeout=110, check=False)
 
 
-def test_three_conversations_give_the_planted_report(tmp_path: Path) -> None:
+def test_three_conversations_give_the_expected_report(tmp_path: Path) -> None:
     file = tmp_path / "own.jsonl"
     file.write_text("\n".join(json.dumps({"turns": [{"text": t} for t in texts]}) for texts in OUR_OWN))
 
@@ -63,14 +63,14 @@ def test_a_file_without_turns_is_named_in_one_line(
 
 @pytest.mark.shared_data
 @pytest.mark.skipif(not REAL.exists(), reason=f"{REAL} is not here")
-def test_real_conversations_give_the_planted_report() -> None:
+def test_real_conversations_give_the_expected_report() -> None:
     done = replay(REAL, "--conversations", "4", "--turns", "16")
 
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["labelled_turns"] == 32
 
 
-def test_planted_shares_are_counted_over_all_labels() -> None:
+def test_expected_shares_are_counted_over_all_labels() -> None:
     # First two bytes by sha256sum; sensible below b3, then specific below 9a:
     #   0:2 93 28 yes yes   0:4 48 f0 yes no   1:2 67 3a yes yes
     #   1:4 49 2a yes yes   2:2 13 11 yes yes  2:4 fa 70 no

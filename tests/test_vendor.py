@@ -10,7 +10,7 @@ VENDOR = ROOT / "static/vendor"
 PINNED = ROOT / "scripts/vendor"
 
 
-def test_the_files_are_those_that_were_made() -> None:
+def test_the_files_are_those_that_the_script_made() -> None:
     for line in (VENDOR / "SHA256SUMS").read_text().splitlines():
         digest, name = line.split()
         made = hashlib.sha256((VENDOR / name).read_bytes()).hexdigest()
@@ -45,7 +45,7 @@ def test_every_package_brings_its_licence() -> None:
     assert "Lucide Icons and Contributors" in told
 
 
-def test_every_icon_that_a_page_wants_is_there_and_no_other() -> None:
+def test_exactly_the_icons_that_pages_use_are_shipped() -> None:
     """One that is missing shows as nothing at all."""
     there = set(re.findall(r'<symbol id="([\w-]+)"', (VENDOR / "icons.svg").read_text()))
     sources = [*ROOT.glob("templates/**/*.html"), *ROOT.glob("platform/*/templatetags/*.py")]

@@ -28,7 +28,7 @@ def _names(file: Path) -> Iterator[str]:
                 yield name
 
 
-def test_a_place_is_a_worker_s_in_a_study_and_no_position_column_or_number() -> None:
+def test_place_means_a_reservation_and_no_position_column_or_number() -> None:
     files = [*(ROOT / "evaluation").rglob("*.py"), *(ROOT / "platform").rglob("*.py")]
     elsewhere = [
         f"{file.relative_to(ROOT)}: {name}"

@@ -8,13 +8,13 @@ from tests.browser.conftest import Visitor
 from tests.conftest import MakeStudy
 from turnwise.dialogues.models import Dialogue
 from turnwise.labels.models import Label
-from turnwise.studies.asks import About, Asked, Moment
+from turnwise.studies.asks import About, AskSpec, Moment
 from turnwise.studies.models import Study
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
-WHOLE = Asked("likert", About.DIALOGUE, Moment.AT_END)
-VOTES = Asked("votes", About.PARTNER_TURN, Moment.BEFORE_FINISH, required=False)
+WHOLE = AskSpec("likert", About.DIALOGUE, Moment.AT_END)
+VOTES = AskSpec("votes", About.PARTNER_TURN, Moment.BEFORE_FINISH, required=False)
 SCALES = ("good", "varied", "fluent", "related", "empathic")
 
 
@@ -111,8 +111,8 @@ def waited_for(make_study: MakeStudy) -> Study:
     """Own messages are judged while the reply is awaited, replies at any time before the end."""
     return make_study(
         asks=[
-            Asked("human-likeness", About.OWN_TURN, Moment.WAITING),
-            Asked("ssa", About.PARTNER_TURN, Moment.BEFORE_FINISH),
+            AskSpec("human-likeness", About.OWN_TURN, Moment.WAITING),
+            AskSpec("ssa", About.PARTNER_TURN, Moment.BEFORE_FINISH),
         ],
         script={"replies": ["Well."], "seconds": 5},
         opening_speaker="human",
@@ -155,7 +155,7 @@ async def test_own_messages_are_judged_while_the_reply_is_awaited(wanda: Visitor
 def own_alone(make_study: MakeStudy) -> Study:
     """Own messages have to be judged before the end; replies may be voted on."""
     return make_study(
-        asks=[VOTES, Asked("human-likeness", About.OWN_TURN, Moment.BEFORE_FINISH)],
+        asks=[VOTES, AskSpec("human-likeness", About.OWN_TURN, Moment.BEFORE_FINISH)],
         opening_speaker="human",
         opening_text="",
         min_turns=4,
@@ -163,9 +163,7 @@ def own_alone(make_study: MakeStudy) -> Study:
     )
 
 
-async def test_replies_that_nobody_has_to_judge_do_not_count_as_judged(
-    wanda: Visitor, own_alone: Study
-) -> None:
+async def test_optional_judgments_do_not_count_as_given(wanda: Visitor, own_alone: Study) -> None:
     await wanda.go(own_alone.get_entry_url())
     await wanda.page.get_by_label("I agree to take part").check()
     await wanda.page.get_by_role("button", name="Continue").click()

@@ -13,7 +13,7 @@ from turnwise.accounts.models import User
 from turnwise.judging.items import subjects
 from turnwise.labels.models import Label
 from turnwise.reports.services import build_report, queue_report
-from turnwise.studies.asks import About, Asked
+from turnwise.studies.asks import About, AskSpec
 from turnwise.studies.models import Study
 from turnwise.studies.services import set_state
 
@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 @pytest.fixture
 def study(rex: User, make_contexts: MakeContexts, make_run: MakeRun) -> Study:
     """A draft: two systems' responses to two contexts, with two sets of questions."""
-    study, contexts = asking(rex, SSA, Asked("human-likeness", About.RESPONSE)), make_contexts(2)
+    study, contexts = asking(rex, SSA, AskSpec("human-likeness", About.RESPONSE)), make_contexts(2)
     for system in ("Alpha", "Beta"):
         subjects.add_responses(study, make_run(contexts, system))
     return study

@@ -71,7 +71,7 @@ async def test_a_bot_that_fails_says_why_and_keeps_the_message(visit: Visit, rex
     await expect(visitor.page.get_by_label("Your message")).to_have_value("Hello")
 
 
-async def test_two_bots_hear_the_same_and_the_failure_of_one_stands_in_its_column(
+async def test_two_bots_get_the_same_message_and_a_failure_is_shown_in_its_column(
     visit: Visit, rex: User
 ) -> None:
     for name, settings in (

@@ -56,7 +56,7 @@ async def opened(visit: Visit, study: Study, width: int, **options: Any) -> Visi
     return visitor
 
 
-async def test_on_no_width_is_anything_covered_cut_or_scrolled(
+async def test_charts_are_not_covered_cut_or_scrolled_at_any_width(
     visit: Visit, rex: User, compared: Study
 ) -> None:
     """One study for all widths: to compute its report takes longer than to look at it."""
@@ -105,9 +105,7 @@ async def test_paper_and_pages_without_scripts_keep_the_charts(
     await expect(visitor.page.get_by_role("group", name="Show")).to_have_count(0)
 
 
-async def test_a_chart_is_pointed_at_walked_by_key_narrowed_and_opened(
-    visit: Visit, rex: User, compared: Study
-) -> None:
+async def test_a_chart_works_by_pointer_and_by_keyboard(visit: Visit, rex: User, compared: Study) -> None:
     visitor = await opened(visit, compared, 1280)
     page = visitor.page
     chart = page.get_by_role("group", name="Chart of scores.")
@@ -149,7 +147,7 @@ async def test_a_chart_is_pointed_at_walked_by_key_narrowed_and_opened(
     await expect(page.get_by_text("4 found, the newest first.")).to_be_visible()
 
 
-async def test_a_finger_reads_first_and_opens_then(visit: Visit, rex: User, compared: Study) -> None:
+async def test_a_first_touch_reads_and_a_second_opens(visit: Visit, rex: User, compared: Study) -> None:
     visitor = await opened(visit, compared, 390, has_touch=True)
     chart = visitor.page.get_by_role("group", name="Line chart of SSA by reply of the conversation.")
     mark = chart.get_by_role("link", name="ELIZA, reply 2. SSA").first

@@ -17,7 +17,7 @@ from tests.planted import computed
 from turnwise.accounts.models import User
 from turnwise.bots.models import Bot, BotVersion
 from turnwise.bots.services import record_perplexity
-from turnwise.studies.asks import About, Asked, Moment
+from turnwise.studies.asks import About, AskSpec, Moment
 from turnwise.studies.models import Study
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
@@ -202,7 +202,7 @@ async def test_a_version_is_hidden_from_its_history_and_shown_again(
     visit: Visit, rex: User, make_study: MakeStudy
 ) -> None:
     def planted() -> None:
-        rated_by = Asked("likert", About.DIALOGUE, Moment.AT_END)
+        rated_by = AskSpec("likert", About.DIALOGUE, Moment.AT_END)
         study = make_study({"ann": 9}, title="Ratings", asks=[rated_by], min_turns=2, max_turns=8)
         for quality, release in ((2, 1), (4, 1), (7, 2)):
             rated(study, quality, release=release)

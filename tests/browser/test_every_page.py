@@ -92,9 +92,7 @@ async def refused(visitor: Visitor) -> int:
     return answer.status
 
 
-async def test_nothing_is_flawed_for_who_has_nothing_yet(
-    visit: Visit, mallory: User, make_study: MakeStudy
-) -> None:
+async def test_pages_of_a_new_user_have_no_flaws(visit: Visit, mallory: User, make_study: MakeStudy) -> None:
     study = await sync_to_async(make_study)(title="Nothing yet")
     await Study.objects.filter(pk=study.pk).aupdate(owner=mallory)
     visitor, flaws = await signed_in(visit, mallory), {}

@@ -47,7 +47,7 @@ async def test_a_failure_is_still_shown_after_a_reload(
     await expect(wanda.page.get_by_role("button", name="Try again")).to_be_visible()
 
 
-async def test_a_bot_that_stays_broken_can_be_left_with_full_pay_by_keyboard(
+async def test_a_conversation_with_a_broken_bot_can_be_ended_with_full_pay_by_keyboard(
     wanda: Visitor, study_with_a_broken_bot: Study
 ) -> None:
     await wanda.start(study_with_a_broken_bot)

@@ -11,7 +11,7 @@ from tests.browser.conftest import Visit
 from turnwise.accounts.models import User
 from turnwise.bots.services import register_bot
 from turnwise.rehearsals.models import Attempt
-from turnwise.rehearsals.tasks import started
+from turnwise.rehearsals.tasks import start_process
 from turnwise.studies.models import Study
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
@@ -68,7 +68,7 @@ async def test_a_dozen_actions_from_signing_in_to_the_report_of_a_rehearsal(
     # Here no worker takes jobs: what the queued one starts is started by hand.
     study = await Study.objects.aget(title="Tea or coffee")
     attempt = await Attempt.objects.aget(study=study)
-    process: subprocess.Popen[bytes] = started(study.pk, attempt.workers)
+    process: subprocess.Popen[bytes] = start_process(study.pk, attempt.workers)
     # Eight are too few to tell for certain all that was planted: it may say so, and end with 1.
     assert await sync_to_async(process.wait)(240) in (0, 1)
 

@@ -14,7 +14,7 @@ from tests.conftest import MakeContexts, MakeQueue
 from tests.desks import OPEN
 from turnwise.accounts.models import User
 from turnwise.judging.items import subjects
-from turnwise.judging.items.item_selection import contexts_of
+from turnwise.judging.items.item_selection import select_contexts
 from turnwise.judging.models import Slot
 from turnwise.labels.models import Label
 from turnwise.questions.services import create_set
@@ -124,7 +124,7 @@ async def test_going_on_without_a_change_changes_nothing(rita: Visitor, queue: S
     assert await answers() == [{"sensible": False, "specific": False}]
 
 
-async def test_answers_given_while_the_line_is_dead_are_sent_later(rita: Visitor, queue: Study) -> None:
+async def test_answers_given_while_offline_are_sent_later(rita: Visitor, queue: Study) -> None:
     line = Line()
     await rita.page.route_web_socket("**/ws/**", line.connect)
     page = await sit_down(rita, queue)
@@ -146,7 +146,7 @@ async def test_answers_given_while_the_line_is_dead_are_sent_later(rita: Visitor
     assert await answers() == [{"sensible": False, "specific": False}] * 2
 
 
-async def test_who_is_offline_past_the_items_that_are_here_is_not_told_that_it_is_over(
+async def test_an_offline_reader_who_runs_out_of_items_is_not_told_that_the_work_is_over(
     rita: Visitor, queue: Study
 ) -> None:
     page = await sit_down(rita, queue)
@@ -172,7 +172,7 @@ async def test_who_is_offline_past_the_items_that_are_here_is_not_told_that_it_i
 
 
 @pytest.mark.parametrize("lost", ["judge", "judged"])
-async def test_a_judgment_that_the_line_swallowed_is_sent_again(
+async def test_a_judgment_lost_by_the_connection_is_sent_again(
     rita: Visitor, queue: Study, lost: str
 ) -> None:
     line = Line()
@@ -191,7 +191,7 @@ async def test_a_judgment_that_the_line_swallowed_is_sent_again(
     assert await answers() == [{"sensible": False, "specific": False}] * 2
 
 
-async def test_a_reloaded_page_goes_on_and_can_go_back(rita: Visitor, queue: Study) -> None:
+async def test_a_reloaded_page_continues_and_can_go_back(rita: Visitor, queue: Study) -> None:
     page = await sit_down(rita, queue)
     first = await page.locator("#judged").text_content()
     await rita.press("n")
@@ -212,9 +212,7 @@ def rated(make_queue: MakeQueue) -> Study:
     return make_queue(1, question_set="reply-impression")
 
 
-async def test_a_reload_in_the_middle_of_an_item_keeps_what_was_answered_and_written(
-    rita: Visitor, rated: Study
-) -> None:
+async def test_a_reload_in_the_middle_of_an_item_keeps_answers_and_text(rita: Visitor, rated: Study) -> None:
     page = await sit_down(rita, rated, question="appropriate")
     for rating in "567":
         await rita.press(rating)
@@ -229,7 +227,7 @@ async def test_a_reload_in_the_middle_of_an_item_keeps_what_was_answered_and_wri
     assert [set(each.values()) for each in await answers()] == [{5, 6, 7, "It says what it is"}]
 
 
-async def test_who_was_away_is_told_and_goes_on(rita: Visitor, queue: Study) -> None:
+async def test_a_reader_who_was_away_is_informed_and_continues(rita: Visitor, queue: Study) -> None:
     page = await sit_down(rita, queue)
     await give_the_item_away(queue)
 
@@ -253,7 +251,7 @@ def last_item(make_queue: MakeQueue) -> Study:
     return make_queue(1, pay_amount="2.50")
 
 
-async def test_who_finds_nothing_more_is_done_early(rita: Visitor, last_item: Study) -> None:
+async def test_a_reader_without_further_items_is_done_early(rita: Visitor, last_item: Study) -> None:
     page = await sit_down(rita, last_item)
     await rita.press("n")
     await expect(page.get_by_text("2.50 USD for all of them.")).to_be_visible()
@@ -308,7 +306,7 @@ def timed_queue(make_queue: MakeQueue) -> Study:
     return make_queue(3, message_minutes=1, extensions=0)
 
 
-async def test_a_judge_without_more_time_is_told_what_is_saved(rita: Visitor, timed_queue: Study) -> None:
+async def test_a_reader_without_time_left_learns_what_is_saved(rita: Visitor, timed_queue: Study) -> None:
     page = await sit_down(rita, timed_queue)
     await expect(page.get_by_text("left for this step")).to_be_visible()
 
@@ -369,7 +367,7 @@ def give_password(user: User) -> None:
 @pytest.fixture
 def of_contexts(make_queue: MakeQueue, make_contexts: MakeContexts, rex: User) -> Study:
     study = make_queue(raters=1, batch=2, question_set=create_set(OPEN, owner=rex).key, protocol="")
-    subjects.add(contexts_of(study, make_contexts(2)))
+    subjects.add_selection(select_contexts(study, make_contexts(2)))
     return study
 
 

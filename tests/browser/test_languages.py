@@ -11,7 +11,7 @@ from tests.browser.conftest import Visit, Visitor
 from tests.conftest import MakeStudy
 from turnwise.crowd.entry import practice
 from turnwise.crowd.models import Assignment, Outcome, Participation
-from turnwise.studies.asks import About, Asked, Moment
+from turnwise.studies.asks import About, AskSpec, Moment
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
@@ -48,8 +48,8 @@ async def test_a_worker_in_arabic_on_a_phone(visit: Visit, make_study: MakeStudy
         opening_text="مرحبًا!", practice=True, pay_amount="2.50", min_turns=2, max_turns=6,
         contact="lab@example.org",
         asks=[
-            Asked("ssa", About.PARTNER_TURN, Moment.EACH_TURN),
-            Asked("likert", About.DIALOGUE, Moment.AT_END),
+            AskSpec("ssa", About.PARTNER_TURN, Moment.EACH_TURN),
+            AskSpec("likert", About.DIALOGUE, Moment.AT_END),
         ],
     )  # fmt: skip
     await study.consent_versions.aupdate(text="ستتحدث مع آلة.")

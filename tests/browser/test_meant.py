@@ -37,9 +37,7 @@ async def typed(page: Page, text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["You know, my name is Ann", "No, that is wrong", "Any idea? yes no y n"])
-async def test_what_somebody_types_as_the_reply_arrives_stays_text(
-    wanda: Visitor, study: Study, text: str
-) -> None:
+async def test_keys_typed_while_the_reply_arrives_stay_text(wanda: Visitor, study: Study, text: str) -> None:
     await wanda.start(study)
     await wanda.say("Hello")
     await expect(wanda.open_question).to_be_focused()
@@ -51,7 +49,7 @@ async def test_what_somebody_types_as_the_reply_arrives_stays_text(
     assert await Label.objects.acount() == 0
 
 
-async def test_a_text_that_begins_like_an_answer_takes_the_answer_back(wanda: Visitor, study: Study) -> None:
+async def test_text_that_begins_like_an_answer_undoes_the_answer(wanda: Visitor, study: Study) -> None:
     await wanda.start(study)
     await wanda.say("Hello")
     await wanda.keys_count()
@@ -139,7 +137,7 @@ async def test_a_long_reply_starts_at_its_first_line_and_is_judged_after_its_las
     assert await Label.objects.acount() == 1
 
 
-async def test_a_key_that_is_pressed_before_the_end_leads_on_to_it(visit: Visit, long_study: Study) -> None:
+async def test_a_key_pressed_before_the_end_scrolls_there(visit: Visit, long_study: Study) -> None:
     wanda = await visit()
     page = wanda.page
     await wanda.start(long_study)
@@ -159,9 +157,7 @@ async def test_a_key_that_is_pressed_before_the_end_leads_on_to_it(visit: Visit,
     assert await Label.objects.acount() == 1
 
 
-async def test_an_answer_that_is_pressed_before_the_end_leads_on_to_it(
-    visit: Visit, long_study: Study
-) -> None:
+async def test_an_answer_clicked_before_the_end_scrolls_there(visit: Visit, long_study: Study) -> None:
     wanda = await visit(viewport=SIZES["phone"], has_touch=True)
     page = wanda.page
     await wanda.start(long_study)

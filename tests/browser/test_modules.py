@@ -60,7 +60,7 @@ async def test_frames_add_up_to_the_dialogue(run: Run) -> None:
     assert known["progress"]["turns"] == 2
 
 
-async def test_a_frame_heard_twice_changes_nothing_more(run: Run) -> None:
+async def test_a_repeated_frame_changes_nothing(run: Run) -> None:
     saved = {"type": "turn_saved", "turn": HELLO, "progress": PROGRESS}
 
     assert await run(RECEIVE, [saved, saved]) == await run(RECEIVE, [saved])
@@ -78,7 +78,7 @@ async def test_a_state_replaces_what_was_known(run: Run) -> None:
 
 
 @pytest.mark.parametrize("kind", ["news", "constructor", "__proto__"])
-async def test_a_frame_of_an_unknown_type_is_passed_over(run: Run, kind: str) -> None:
+async def test_a_frame_of_an_unknown_type_is_ignored(run: Run, kind: str) -> None:
     assert await run("return m.receive(m.UNKNOWN, argument) === m.UNKNOWN", {"type": kind})
 
 
@@ -160,7 +160,7 @@ async def test_a_question_may_depend_on_one_of_several_answers(run: Run) -> None
         ({"sensible": False, "specific": False}, "Not sensible"),
     ],
 )
-async def test_answers_are_said_in_short(run: Run, answers: dict[str, bool], text: str) -> None:
+async def test_answers_have_a_short_form(run: Run, answers: dict[str, bool], text: str) -> None:
     assert await run("return m.inShort(argument[0], argument[1])", [SSA, answers]) == text
 
 
@@ -217,7 +217,7 @@ async def test_several_answers_are_given_together(run: Run) -> None:
 
 
 @pytest.mark.parametrize(("required", "given"), [(True, [["b"]]), (False, [[], ["b"]])])
-async def test_of_several_answers_one_is_chosen_where_one_is_required(
+async def test_a_required_question_with_several_choices_needs_one(
     run: Run, required: bool, given: list[list[str]]
 ) -> None:
     body = ASK + """
@@ -307,7 +307,7 @@ async def test_the_outbox_sends_again_what_was_not_acknowledged(run: Run) -> Non
     ]
 
 
-async def test_the_outbox_lets_go_of_what_the_state_shows(run: Run) -> None:
+async def test_the_outbox_drops_what_the_state_contains(run: Run) -> None:
     body = (
         OUTBOX
         + """

@@ -39,7 +39,7 @@ def admin(rex: User) -> User:
 
 
 @pytest.mark.parametrize("width", [320, 390])
-async def test_nothing_to_do_is_beyond_the_edge(
+async def test_no_control_is_beyond_the_edge(
     visit: Visit, admin: User, mallory: User, study: Study, width: int
 ) -> None:
     visitor = await visit(viewport={"width": width, "height": 800})
@@ -60,7 +60,7 @@ async def test_nothing_to_do_is_beyond_the_edge(
     assert await page.evaluate(BEYOND) == []
 
 
-async def test_rows_about_bots_and_people_stand_whole(visit: Visit, admin: User, study: Study) -> None:
+async def test_rows_about_bots_and_people_are_fully_visible(visit: Visit, admin: User, study: Study) -> None:
     await Bot.objects.aupdate(title="Rindfleischetikettierungsüberwachungsbot, the second of its name")
     await sync_to_async(_somebody)(study)
     visitor = await visit(viewport={"width": 320, "height": 800})

@@ -75,7 +75,7 @@ async def test_two_tabs_of_one_dialogue_agree(wanda: Visitor, study: Study) -> N
     await wanda.saved(1, "Not sensible")
 
 
-async def test_a_tab_that_was_reloaded_is_heard_by_the_others(wanda: Visitor, study: Study) -> None:
+async def test_the_other_tabs_get_the_frames_of_a_reloaded_tab(wanda: Visitor, study: Study) -> None:
     await wanda.start(study)
     others = [await wanda.another_tab(), await wanda.another_tab()]
     for other in others:
@@ -103,7 +103,7 @@ def short_study(make_study: MakeStudy) -> Study:
     return make_study(min_turns=2, max_turns=4)
 
 
-async def test_a_line_that_dies_while_a_reply_is_awaited_is_noticed(
+async def test_a_connection_that_breaks_while_waiting_for_a_reply_is_noticed(
     wanda: Visitor, study: Study, line: Line
 ) -> None:
     await wanda.page.clock.install()
@@ -202,9 +202,7 @@ async def test_the_resume_code_continues_on_another_device(
     await expect(wanda.bubbles).to_have_count(5)
 
 
-async def test_a_session_that_is_no_longer_known_is_told_and_led_to_the_resume_code(
-    wanda: Visitor, study: Study, line: Line
-) -> None:
+async def test_an_unknown_session_is_led_to_the_resume_code(wanda: Visitor, study: Study, line: Line) -> None:
     await wanda.page.route_web_socket("**/ws/**", line.connect)
     await wanda.start(study)
     await wanda.page.context.clear_cookies()
@@ -256,7 +254,7 @@ def chatty_study(make_study: MakeStudy) -> Study:
     return make_study(script={"replies": ["A long story. " * 100]})
 
 
-async def test_going_offline_is_said_at_once_and_what_is_answered_meanwhile_is_kept(
+async def test_the_page_shows_at_once_that_it_is_offline_and_keeps_answers(
     wanda: Visitor, study: Study
 ) -> None:
     await wanda.start(study)

@@ -12,7 +12,7 @@ from tests.browser.conftest import Visit
 from turnwise.accounts.models import User
 from turnwise.bots.services import register_bot
 from turnwise.dialogues.models import Seat, Turn
-from turnwise.studies.asks import About, Asked, Moment
+from turnwise.studies.asks import About, AskSpec, Moment
 from turnwise.studies.models import Study
 from turnwise.studies.services import save_study, set_state
 
@@ -35,7 +35,7 @@ def make_wizard(owner: User) -> Study:
     study = Study(
         title="Oz", languages=["en"], practice=False, min_turns=2, max_turns=6, debriefing="It was a person."
     )
-    asks = [Asked("ssa", About.PARTNER_TURN, Moment.EACH_TURN)]
+    asks = [AskSpec("ssa", About.PARTNER_TURN, Moment.EACH_TURN)]
     save_study(study, owner=owner, consent_text="You talk to a machine.", targets={bot: 10}, asks=asks)
     return set_state(study.pk, Study.State.OPEN)
 

@@ -17,7 +17,7 @@ from tests.desks import begin
 from tests.planted import talked
 from turnwise.accounts.models import User
 from turnwise.judging.items import pairs
-from turnwise.judging.items.pairs import Source
+from turnwise.judging.items.pairs import PairSource
 from turnwise.judging.models import Item, Slot
 from turnwise.judging.queue import services as judging
 from turnwise.labels.models import Label
@@ -40,7 +40,7 @@ def conversations(make_pairs: MakePairs, make_study: MakeStudy) -> Study:
     for number in range(4):
         talked(talks, [(True, True)] * 6, text=f"{number}. {LONG}")
     study: Study = make_pairs(batch=2, question_set="preferences")
-    pairs.add(study, Source.of_conversations([talks], language="en"))
+    pairs.add(study, PairSource.of_conversations([talks], language="en"))
     return study
 
 

@@ -8,7 +8,7 @@ from tests.browser.conftest import Visit, Visitor
 from tests.conftest import MakeStudy
 from turnwise.crowd.models import Participation, StudyPanel
 from turnwise.crowd.panels.address import signature
-from turnwise.crowd.panels.study_panels import take_panels
+from turnwise.crowd.panels.study_panels import save_panels
 from turnwise.studies.models import Study
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
@@ -26,7 +26,7 @@ PANELS = (
 @pytest.fixture
 def study(make_study: MakeStudy, transactional_db: None) -> Study:
     study = make_study(min_turns=2, max_turns=2, contact="lab@example.org")
-    take_panels(study, PANELS, closed_to=())
+    save_panels(study, PANELS, closed_to=())
     return study
 
 
@@ -52,7 +52,7 @@ async def begin(visitor: Visitor) -> None:
     await expect(visitor.bubbles).to_have_count(1)
 
 
-async def test_every_panel_gets_its_people_back_with_what_became_of_them(visit: Visit, study: Study) -> None:
+async def test_every_panel_gets_its_people_back_with_their_outcome(visit: Visit, study: Study) -> None:
     prolific = await come(visit, study, "PROLIFIC_PID=5f2c&SESSION_ID=s1", "https://app.prolific.com")
     await begin(prolific)
     await prolific.exchange("Hello", "No")

@@ -10,9 +10,9 @@ from tests.browser.conftest import Visit, Visitor
 from tests.conftest import MakeContexts, MakePairs, MakeQueue, MakeStudy
 from turnwise.crowd.models import Practice
 from turnwise.judging.items import subjects
-from turnwise.judging.items.item_selection import contexts_of
+from turnwise.judging.items.item_selection import select_contexts
 from turnwise.labels.models import Label
-from turnwise.studies.asks import About, Asked, Moment
+from turnwise.studies.asks import About, AskSpec, Moment
 from turnwise.studies.models import Study
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
@@ -75,7 +75,7 @@ async def test_pairs_and_scales_are_tried_in_the_same_dock(
     await told(page, "The author would say the same.", "Which of the two is better? Second")
 
     rated = await sync_to_async(make_study)(
-        asks=[Asked("likert", About.DIALOGUE, Moment.AT_END)], practice=True
+        asks=[AskSpec("likert", About.DIALOGUE, Moment.AT_END)], practice=True
     )
     await to_the_practice(wanda, rated)
     await wanda.answer("5", "5", "7", "7", "2")
@@ -97,7 +97,7 @@ async def test_contexts_alone_are_tried_and_then_judged_on_a_phone(
     study = await sync_to_async(make_queue)(
         raters=1, batch=2, question_set="context-fitness", protocol="", practice=True
     )
-    await sync_to_async(lambda: subjects.add(contexts_of(study, make_contexts(2))))()
+    await sync_to_async(lambda: subjects.add_selection(select_contexts(study, make_contexts(2))))()
     wanda = await visit(viewport={"width": 320, "height": 640})
     page = wanda.page
     await to_the_practice(wanda, study)

@@ -16,7 +16,7 @@ from tests.conftest import MakeMeeting, MakePairs, MakeQueue, MakeStudy, MakeWri
 from turnwise.accounts.models import User
 from turnwise.crowd.models import Participation
 from turnwise.dialogues.models import Dialogue
-from turnwise.studies.asks import About, Asked, Moment
+from turnwise.studies.asks import About, AskSpec, Moment
 from turnwise.studies.models import Study
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
@@ -54,8 +54,8 @@ async def stored() -> tuple[int, int]:
 
 async def test_the_whole_way_of_a_conversation(desk: Desk, make_study: MakeStudy) -> None:
     asks = [
-        Asked("ssa", About.PARTNER_TURN, Moment.EACH_TURN),
-        Asked("demographics", About.PERSON, Moment.BEFORE_WORK, required=False),
+        AskSpec("ssa", About.PARTNER_TURN, Moment.EACH_TURN),
+        AskSpec("demographics", About.PERSON, Moment.BEFORE_WORK, required=False),
     ]
     study: Study = await sync_to_async(make_study)(
         asks=asks, practice=False, min_turns=2, max_turns=4, opening_text="Hi! How are you?"

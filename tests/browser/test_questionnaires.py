@@ -8,14 +8,14 @@ from tests.browser.conftest import Visit, Visitor
 from tests.conftest import MakeQueue, MakeStudy
 from turnwise.labels.models import Label
 from turnwise.studies.ask_rules import rows_of
-from turnwise.studies.asks import About, Asked, Moment
+from turnwise.studies.asks import About, AskSpec, Moment
 from turnwise.studies.models import Ask, Study
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
-SSA = Asked("ssa", About.PARTNER_TURN, Moment.EACH_TURN)
-WHO = Asked("demographics", About.PERSON, Moment.BEFORE_WORK)
-HOW = Asked("feedback", About.PERSON, Moment.AFTER_WORK, required=False)
+SSA = AskSpec("ssa", About.PARTNER_TURN, Moment.EACH_TURN)
+WHO = AskSpec("demographics", About.PERSON, Moment.BEFORE_WORK)
+HOW = AskSpec("feedback", About.PERSON, Moment.AFTER_WORK, required=False)
 
 
 async def to_the_questions(visitor: Visitor, study: Study) -> None:
@@ -107,10 +107,10 @@ async def test_a_person_is_asked_on_a_small_phone_and_by_the_keyboard(
     }
 
 
-async def test_who_judges_is_asked_too_and_may_skip(visit: Visit, make_queue: MakeQueue) -> None:
+async def test_a_reader_gets_the_questionnaire_and_may_skip_it(visit: Visit, make_queue: MakeQueue) -> None:
     study = await sync_to_async(make_queue)(1, batch=1)
-    asked = [each.declared for each in await sync_to_async(lambda: study.asked)()]
-    before = Asked("demographics", About.PERSON, Moment.BEFORE_WORK, required=False)
+    asked = [each.declared for each in await sync_to_async(lambda: study.work_asks)()]
+    before = AskSpec("demographics", About.PERSON, Moment.BEFORE_WORK, required=False)
     await Ask.objects.abulk_create(rows_of(study, [*asked, before, HOW])[1:])
     joe = await visit()
     page = joe.page
@@ -135,7 +135,7 @@ async def test_who_judges_is_asked_too_and_may_skip(visit: Visit, make_queue: Ma
 
 
 @pytest.mark.parametrize(("language", "direction"), [("zh", "ltr"), ("ar", "rtl")])
-async def test_it_is_asked_in_the_language_of_the_study(
+async def test_the_questionnaire_is_in_the_language_of_the_study(
     visit: Visit, make_study: MakeStudy, language: str, direction: str
 ) -> None:
     study = await sync_to_async(make_study)(asks=[SSA, WHO], languages=[language])

@@ -21,7 +21,7 @@ TEXTS = (
 )
 
 
-async def test_the_texts_stand_beside_the_chat_and_in_a_drawer(visit: Visit, make_study: MakeStudy) -> None:
+async def test_the_texts_are_next_to_the_chat_and_in_a_drawer(visit: Visit, make_study: MakeStudy) -> None:
     study = await sync_to_async(make_study)(material=TEXTS, question_set="human-likeness")
     wanda = await visit()
     page = wanda.page
@@ -67,7 +67,7 @@ async def test_the_texts_stand_beside_the_chat_and_in_a_drawer(visit: Visit, mak
     await wanda.saved(1, "Not human like")
 
 
-async def test_the_texts_stand_beside_an_item_too(
+async def test_the_texts_are_next_to_an_item_too(
     visit: Visit, make_study: MakeStudy, make_queue: MakeQueue
 ) -> None:
     queue = await sync_to_async(queue_with_texts)(make_study, make_queue)

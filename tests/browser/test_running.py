@@ -19,7 +19,7 @@ PASTE = """(text) => {
 }"""
 
 
-async def test_a_worker_is_warned_gets_more_time_is_held_and_goes_on(
+async def test_a_worker_is_warned_gets_more_time_is_paused_and_continues(
     wanda: Visitor, make_study: MakeStudy
 ) -> None:
     study = await sync_to_async(make_study)(message_minutes=1, notes_typing=True)
@@ -42,7 +42,7 @@ async def test_a_worker_is_warned_gets_more_time_is_held_and_goes_on(
     await wanda.message.press_sequentially("A pasted greeting", delay=30)
     await wanda.message.press("Enter")
     assert not await Turn.objects.filter(text="A pasted greeting").aexists()
-    await sync_to_async(pausing.tell)(study.pk, "We go on now.", by="rex")
+    await sync_to_async(pausing.publish_notice)(study.pk, "We go on now.", by="rex")
     await sync_to_async(pausing.resume)(study.pk, by="rex")
 
     await expect(page.get_by_text("Message from the research team: We go on now.")).to_be_visible()

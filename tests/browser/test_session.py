@@ -48,7 +48,7 @@ async def test_a_finished_chat_stays_finished_until_the_next_page_comes(wanda: V
     await expect(wanda.page.get_by_role("heading", name="Thank you")).to_be_visible()
 
 
-async def test_who_finishes_with_a_message_unsent_is_told_that_it_will_be_lost(
+async def test_finishing_with_an_unsent_message_warns_that_it_will_be_lost(
     wanda: Visitor, make_study: MakeStudy
 ) -> None:
     study = await sync_to_async(make_study)(min_turns=2, max_turns=8)
@@ -190,7 +190,7 @@ async def test_a_message_that_is_too_long_stays_in_the_box_with_the_reason(
     await expect(wanda.bubbles).to_have_count(1)
 
 
-async def test_whoever_begins_to_write_has_the_place_or_reads_at_once_that_it_is_gone(
+async def test_the_first_keystroke_claims_the_place_or_shows_that_it_is_gone(
     wanda: Visitor, make_study: MakeStudy
 ) -> None:
     study = await sync_to_async(make_study)({"only": 1})

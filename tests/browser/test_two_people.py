@@ -77,9 +77,7 @@ async def test_two_people_talk_to_the_end_in_chinese(visit: Visit, make_meeting:
     assert await Assignment.objects.filter(outcome="complete").acount() == 2
 
 
-async def test_a_tab_that_another_took_over_says_where_to_wait(
-    visit: Visit, make_meeting: MakeMeeting
-) -> None:
+async def test_a_tab_that_was_replaced_says_where_to_wait(visit: Visit, make_meeting: MakeMeeting) -> None:
     study = await sync_to_async(make_meeting)(min_turns=2, max_turns=4)
     wanda = await visit()
     await wait_for_a_partner(wanda, study)
@@ -94,7 +92,9 @@ async def test_a_tab_that_another_took_over_says_where_to_wait(
     await expect(other.page.get_by_role("heading", name="Waiting for your partner")).to_be_visible()
 
 
-async def test_who_is_left_alone_is_told_may_end_and_is_paid(visit: Visit, make_meeting: MakeMeeting) -> None:
+async def test_a_person_whose_partner_left_is_informed_and_may_end_with_pay(
+    visit: Visit, make_meeting: MakeMeeting
+) -> None:
     study = await sync_to_async(make_meeting)(pay_amount=2)
     wanda, walter = await visit(), await visit()
     await wait_for_a_partner(wanda, study)

@@ -15,9 +15,9 @@ from evaluation.report.bundles.recomputation import recompute
 from tests.browser.conftest import Visit, Visitor
 from turnwise.accounts.models import User
 from turnwise.bots.services import register_bot
-from turnwise.exports.tasks import started as bundle_started
+from turnwise.exports.tasks import start_bundle_process as bundle_started
 from turnwise.rehearsals.models import Attempt
-from turnwise.rehearsals.tasks import started as rehearsal_started
+from turnwise.rehearsals.tasks import start_process as rehearsal_started
 from turnwise.reports.services import build_report, queue_report, stale_studies
 from turnwise.studies.models import Bundle, Study
 

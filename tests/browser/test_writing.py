@@ -102,7 +102,7 @@ async def test_a_worker_writes_by_keyboard_and_loses_nothing(
     assert (first[-2:], second, third[-2:]) == ("1.", "On second thought, this.", "3.")
 
 
-async def test_what_is_sent_offline_is_kept_and_sent_later(visit: Visit, writing: Study) -> None:
+async def test_responses_written_offline_are_kept_and_sent_later(visit: Visit, writing: Study) -> None:
     wanda = await visit()
     page = wanda.page
     await wanda.go(writing.get_entry_url())

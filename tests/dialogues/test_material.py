@@ -35,7 +35,7 @@ def reading(make_study: MakeStudy) -> Study:
 
 
 @pytest.mark.django_db
-def test_the_worker_has_the_texts_and_nobody_changes_them(reading: Study) -> None:
+def test_the_worker_gets_the_texts_and_they_cannot_be_changed(reading: Study) -> None:
     dialogue = talked(reading, [(True, True)])
 
     seats = {seat.number: list(seat.materials.all()) for seat in dialogue.seats.all()}
@@ -83,7 +83,7 @@ def test_the_transcript_shows_them_as_text(reading: Study, sign_in: SignIn, rex:
 
 
 @pytest.mark.django_db
-def test_every_label_has_what_its_own_rater_had_to_read(
+def test_every_label_has_the_texts_that_its_rater_read(
     reading: Study, make_study: MakeStudy, sign_in: SignIn, rex: User
 ) -> None:
     dialogue = talked(reading, [(True, True), (True, False)])
@@ -106,7 +106,7 @@ def test_every_label_has_what_its_own_rater_had_to_read(
 
 
 @pytest.mark.django_db
-def test_labels_of_a_study_without_texts_are_read_as_if_there_were_none(make_study: MakeStudy) -> None:
+def test_labels_of_a_study_without_texts_are_read_without_extra_joins(make_study: MakeStudy) -> None:
     """Whether there are any is asked once; no row looks for its own; the joins are those of a bare column."""
     study, reads = make_study(min_turns=2, max_turns=8), make_study(material=TEXTS, min_turns=2, max_turns=8)
     for each in (study, study, reads):

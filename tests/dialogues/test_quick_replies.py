@@ -71,7 +71,7 @@ async def test_a_message_and_its_quick_reply_are_one_commit(
     assert turn.seed is not None
 
 
-async def test_a_quick_bot_that_takes_its_time_for_once_does_not_hold_up_the_message(
+async def test_a_quick_bot_that_is_slow_once_does_not_delay_the_message(
     make_study: MakeStudy, open_tab: OpenTab
 ) -> None:
     dialogue = await begin(make_study, hang_on=[2], hang_seconds=2.0)
@@ -87,7 +87,7 @@ async def test_a_quick_bot_that_takes_its_time_for_once_does_not_hold_up_the_mes
     assert (reply["type"], reply["turn"]["position"]) == ("bot_turn", 4)
 
 
-async def test_a_quick_bot_that_fails_costs_no_message(make_study: MakeStudy, open_tab: OpenTab) -> None:
+async def test_no_message_is_lost_when_a_quick_bot_fails(make_study: MakeStudy, open_tab: OpenTab) -> None:
     dialogue = await begin(make_study, fail_on=[2])
     tab = await started(open_tab, dialogue)
 
@@ -115,9 +115,7 @@ async def test_a_resent_message_is_not_answered_twice(make_study: MakeStudy, ope
     assert await texts(dialogue) == [*START, "Once", "Go on."]
 
 
-async def test_an_old_page_does_not_speak_over_what_was_said_since(
-    make_study: MakeStudy, open_tab: OpenTab
-) -> None:
+async def test_an_outdated_page_cannot_skip_newer_turns(make_study: MakeStudy, open_tab: OpenTab) -> None:
     dialogue = await begin(make_study)
     tab = await started(open_tab, dialogue)
     # As by a server that died before it could tell anybody of these two.

@@ -52,7 +52,7 @@ def read_by(dialogue: Dialogue, seat: int) -> list[tuple[str, str, list[str]]]:
 
 
 @pytest.mark.django_db
-def test_two_people_get_what_the_seed_gives(reader: Study) -> None:
+def test_two_people_get_the_reading_sets_of_the_seed(reader: Study) -> None:
     for dialogue in (pair(reader), pair(reader), pair(reader)):
         made = ReadingSet.objects.get(dialogue=dialogue)
         draw = Random(made.seed)
@@ -64,7 +64,7 @@ def test_two_people_get_what_the_seed_gives(reader: Study) -> None:
 
 
 @pytest.mark.django_db
-def test_an_article_is_drawn_read_and_noted_in_two_statements(
+def test_an_article_is_drawn_and_stored_in_two_statements(
     reader: Study, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     dialogue = Dialogue.objects.create(
@@ -90,7 +90,7 @@ def test_a_bot_reads_only_where_the_study_lets_bots_read(reader: Study) -> None:
 
 
 @pytest.mark.django_db
-def test_an_article_is_taken_four_times_at_most(reader: Study, make_study: MakeStudy) -> None:
+def test_an_article_is_used_at_most_four_times(reader: Study, make_study: MakeStudy) -> None:
     dialogues = [start_dialogue(reader) for _ in range(8)]
     assert sorted(ArticleUse.objects.values_list("uses", flat=True)) == [4, 4]
     with pytest.raises(ArticlesUsedUpError, match="Each article of the base has 4 conversations"):
@@ -124,9 +124,7 @@ def test_all_articles_and_configurations_come_up(reader: Study) -> None:
 
 
 @pytest.mark.django_db
-def test_a_worker_hears_that_all_articles_are_taken_until_somebody_leaves(
-    reader: Study, client: Client
-) -> None:
+def test_a_worker_is_refused_while_all_articles_are_used_up(reader: Study, client: Client) -> None:
     dialogues = [start_dialogue(reader) for _ in range(8)]
     begun = assign(enter(reader).pk).participation
     client.cookies[COOKIE] = signed(begun)
@@ -142,7 +140,7 @@ def test_a_worker_hears_that_all_articles_are_taken_until_somebody_leaves(
 
 
 @pytest.mark.django_db
-def test_a_study_wants_no_more_conversations_than_its_base_has_articles_for(reader: Study) -> None:
+def test_a_study_cannot_want_more_conversations_than_its_articles_allow(reader: Study) -> None:
     assert reading_material.article_shortage(reader, 8) == ""
     assert (
         "9 conversations are wanted, and the knowledge base has articles for 8"
@@ -151,7 +149,7 @@ def test_a_study_wants_no_more_conversations_than_its_base_has_articles_for(read
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_many_at_once_none_gets_one_too_many(reader: Study) -> None:
+def test_concurrent_draws_never_exceed_the_limit_of_an_article(reader: Study) -> None:
     dialogues = [
         Dialogue.objects.create(
             study=reader, started_at=timezone.now(), opening_turns=0, min_turns=2, max_turns=8
@@ -179,7 +177,7 @@ def test_of_many_at_once_none_gets_one_too_many(reader: Study) -> None:
 
 
 @pytest.mark.django_db
-def test_the_form_offers_the_bases_that_one_may_use(
+def test_the_form_offers_the_bases_that_the_user_may_use(
     make_study: MakeStudy, known: BaseVersion, mallory: User
 ) -> None:
     theirs = make_base(mallory)

@@ -93,7 +93,7 @@ async def test_a_message_is_cleaned_as_replies_are(
     assert (await texts(dialogue))[1] == kept
 
 
-async def test_a_refusal_repeats_nothing_secret_in_the_log(
+async def test_a_refusal_logs_no_secrets(
     dialogue: Dialogue, open_tab: OpenTab, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("DEBUG")
@@ -154,7 +154,7 @@ async def test_a_conversation_opens_in_a_bounded_number_of_tabs(
     assert (await first.say("Still here"))["type"] == "bot_turn"
 
 
-async def test_another_workers_dialogue_is_closed_to_mallory(study: Study, open_tab: OpenTab) -> None:
+async def test_a_worker_cannot_open_another_workers_dialogue(study: Study, open_tab: OpenTab) -> None:
     wandas, mallorys = await begin(study), await begin(study)
     mallory = await sync_to_async(lambda: mallorys.participation.worker)()
 
@@ -221,7 +221,7 @@ def test_the_database_refuses_an_end_without_enough_labels(dialogue: Dialogue) -
         Dialogue.objects.filter(pk=dialogue.pk).update(ending="complete", ended_at=timezone.now())
 
 
-async def test_a_worker_may_have_so_many_sockets_open_and_gets_the_places_back(
+async def test_a_worker_has_a_limit_of_open_sockets_and_closing_frees_them(
     study: Study, open_tab: OpenTab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("turnwise.crowd.worker_socket.MOST_OF_A_WORKER", 2)
@@ -237,7 +237,7 @@ async def test_a_worker_may_have_so_many_sockets_open_and_gets_the_places_back(
     assert (of_another.first["type"], fourth.first["type"]) == ("state", "state")
 
 
-async def test_an_address_may_have_so_many_sockets_open(
+async def test_an_address_has_a_limit_of_open_sockets(
     study: Study, open_tab: OpenTab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("turnwise.crowd.worker_socket.MOST_OF_AN_ADDRESS", 2)
@@ -246,7 +246,7 @@ async def test_an_address_may_have_so_many_sockets_open(
     assert [tab.first["type"] for tab in tabs] == ["state", "state", "refused"]
 
 
-async def test_sockets_that_are_opened_again_and_again_are_refused(
+async def test_sockets_that_are_opened_too_often_are_refused(
     dialogue: Dialogue, open_tab: OpenTab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("turnwise.crowd.worker_socket.OPENINGS_AT_ONCE", 3)

@@ -36,7 +36,7 @@ async def shown(tab: Tab, turns: int) -> list[str]:
     return [on_page[position] for position in sorted(on_page)]
 
 
-async def test_a_new_tab_sees_the_opening_and_what_to_do(dialogue: Dialogue, open_tab: OpenTab) -> None:
+async def test_a_new_tab_shows_the_opening_and_the_next_step(dialogue: Dialogue, open_tab: OpenTab) -> None:
     tab = await open_tab(dialogue)
 
     assert [(t["speaker"], t["text"], t["counted"]) for t in tab.first["turns"]] == [("bot", "Hi!", False)]
@@ -103,7 +103,7 @@ async def test_the_next_message_waits_for_the_label(dialogue: Dialogue, open_tab
     assert (refused["reason"], saved["type"], reply["type"]) == ("label_first", "label_saved", "bot_turn")
 
 
-async def test_labels_may_wait_for_the_end_where_the_study_says_so(
+async def test_labels_may_wait_for_the_end_if_the_study_allows_it(
     make_study: MakeStudy, open_tab: OpenTab
 ) -> None:
     study = await make(make_study)(moment=Moment.BEFORE_FINISH, min_turns=4, max_turns=4)
@@ -221,7 +221,7 @@ async def test_a_failed_reply_is_a_fault_and_can_be_retried(make_study: MakeStud
     assert (fault.position, fault.kind) == (2, "BotFailed")
 
 
-async def test_a_reply_that_was_saved_though_its_saving_broke_off_is_shown_on_retry(
+async def test_a_reply_saved_despite_an_error_is_shown_on_retry(
     dialogue: Dialogue, open_tab: OpenTab
 ) -> None:
     tab = await open_tab(dialogue)
@@ -259,7 +259,7 @@ async def test_after_three_failures_the_worker_may_leave_with_full_pay(
     assert dialogue.ending == "bot_failed"
 
 
-async def test_a_reply_that_nobody_waited_for_is_there_on_return(
+async def test_a_reply_that_came_while_the_worker_was_away_is_shown_on_return(
     make_study: MakeStudy, open_tab: OpenTab
 ) -> None:
     study = await make(make_study)(script={"replies": ["Late but there."], "seconds": 0.3})
@@ -333,7 +333,7 @@ async def test_two_tabs_that_send_at_once_save_one_message(dialogue: Dialogue, o
     assert seen[0][1] in ("one", "two")
 
 
-async def test_what_a_tab_told_before_it_knew_of_another_is_read_anew_there(
+async def test_a_new_tab_reloads_frames_that_were_sent_before_it_was_known(
     dialogue: Dialogue, open_tab: OpenTab
 ) -> None:
     layer = get_channel_layer()
@@ -350,7 +350,7 @@ async def test_what_a_tab_told_before_it_knew_of_another_is_read_anew_there(
         assert await layer.receive(other) == {"type": "tab.changed", "from": joined["tab"]}
 
 
-async def test_a_message_sent_while_the_last_reply_is_still_being_told_is_answered(
+async def test_a_message_sent_while_the_last_reply_is_being_delivered_is_answered(
     make_study: MakeStudy, transactional_db: None
 ) -> None:
     study = await make(make_study)(moment=Moment.BEFORE_FINISH)
@@ -373,7 +373,7 @@ async def test_a_message_sent_while_the_last_reply_is_still_being_told_is_answer
     assert await texts(dialogue) == ["Hi!", "Well?", "Go on.", "And then?", "Go on."]
 
 
-async def test_a_slow_bot_holds_up_nobody_else(make_study: MakeStudy, open_tab: OpenTab) -> None:
+async def test_a_slow_bot_delays_no_other_conversation(make_study: MakeStudy, open_tab: OpenTab) -> None:
     slow = await make(make_study)({"slow": 1}, script={"replies": ["Zzz."], "seconds": 1.5})
     quick = await make(make_study)({"quick": 1})
     slow_tab, quick_tab = [await open_tab(await begin(study)) for study in (slow, quick)]
@@ -387,7 +387,7 @@ async def test_a_slow_bot_holds_up_nobody_else(make_study: MakeStudy, open_tab: 
     assert (await slow_tab.receive("bot_turn"))["turn"]["text"] == "Zzz."
 
 
-async def test_a_page_that_is_only_open_keeps_no_place(
+async def test_an_open_page_without_activity_keeps_no_place(
     dialogue: Dialogue, open_tab: OpenTab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The page asks for a pong by itself; only what the worker does shows that they are at work."""
@@ -407,7 +407,7 @@ async def test_a_page_that_is_only_open_keeps_no_place(
     assert await Assignment.objects.filter(pk=assignment.pk, active_at__gt=assignment.active_at).aexists()
 
 
-async def test_a_tab_that_asks_for_a_reply_that_was_just_saved_does_not_hold_up_the_next_one(
+async def test_a_request_for_a_reply_that_was_just_saved_does_not_block_the_next_one(
     make_study: MakeStudy, transactional_db: None
 ) -> None:
     # The first human turn takes its time: the late tab asks for its reply again after that was saved.

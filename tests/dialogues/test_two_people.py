@@ -174,7 +174,7 @@ async def test_both_annotate_and_each_finishes_alone(make_study: MakeStudy) -> N
     assert await Assignment.objects.filter(outcome="complete").acount() == 2
 
 
-async def test_nobody_answers_for_the_other_or_what_they_are_not_asked(make_study: MakeStudy) -> None:
+async def test_a_person_cannot_answer_asks_of_the_partner_or_of_other_studies(make_study: MakeStudy) -> None:
     first, second = await seated(await two_people_study(make_study))
     await open_exchange(first, text="Well", key=uuid4())
 
@@ -197,7 +197,9 @@ def agree_again(seat: SeatContext, panel_id: str) -> str:
     return "begun anew"
 
 
-async def test_agreeing_again_takes_nothing_from_a_partner_who_has_spoken(make_study: MakeStudy) -> None:
+async def test_a_second_consent_keeps_a_conversation_with_a_partner_who_has_spoken(
+    make_study: MakeStudy,
+) -> None:
     first, second = await seated(await two_people_study(make_study))
     await open_exchange(first, text="Hello there", key=uuid4())
 
@@ -207,7 +209,7 @@ async def test_agreeing_again_takes_nothing_from_a_partner_who_has_spoken(make_s
     assert await sync_to_async(progress_of)(first)
 
 
-async def test_where_nobody_has_spoken_the_same_panel_id_begins_anew(make_study: MakeStudy) -> None:
+async def test_a_second_consent_before_the_first_message_starts_over(make_study: MakeStudy) -> None:
     first, second = await seated(await two_people_study(make_study))
 
     assert await agree_again(second, "willy") == "begun anew"

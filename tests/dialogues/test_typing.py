@@ -24,12 +24,14 @@ from turnwise.studies.models import Study
     [None, 7, {}, {"pasted": 1}, {"pasted": -1, "ms": 2}, {"pasted": True, "ms": 2}, {"pasted": "1", "ms": 2},
      {"pasted": float("inf"), "ms": 2}],
 )  # fmt: skip
-def test_an_odd_measure_counts_as_unknown(told: Any) -> None:
+def test_a_malformed_measurement_counts_as_unknown(told: Any) -> None:
     assert TypingMeasurement.of({"typed": told}) is None
 
 
 @pytest.mark.django_db(transaction=True)
-async def test_it_is_kept_once_flagged_shown_and_withdrawn(make_study: MakeStudy, open_tab: OpenTab) -> None:
+async def test_typing_is_stored_once_flagged_shown_and_withdrawn(
+    make_study: MakeStudy, open_tab: OpenTab
+) -> None:
     study = await sync_to_async(make_study)(notes_typing=True, min_turns=2)
     dialogue = await sync_to_async(start_dialogue)(study)
     tab = await open_tab(dialogue)
@@ -52,7 +54,7 @@ async def test_it_is_kept_once_flagged_shown_and_withdrawn(make_study: MakeStudy
 
 
 @pytest.mark.django_db(transaction=True)
-async def test_nothing_is_kept_where_the_study_does_not_say_so(study: Study, open_tab: OpenTab) -> None:
+async def test_typing_is_not_stored_unless_the_study_announces_it(study: Study, open_tab: OpenTab) -> None:
     tab = await open_tab(await sync_to_async(start_dialogue)(study))
 
     await tab.send(type="turn", key=str(uuid4()), text="Hello", typed={"pasted": 5, "ms": 1})
@@ -61,7 +63,7 @@ async def test_nothing_is_kept_where_the_study_does_not_say_so(study: Study, ope
     assert not await Typing.objects.aexists()
 
 
-def test_it_cannot_begin_once_people_have_agreed(study: Study, rex: User) -> None:
+def test_recording_of_typing_cannot_be_turned_on_after_consent(study: Study, rex: User) -> None:
     client = Client()
     client.force_login(rex)
     sent = {"message_minutes": 0, "session_minutes": 0, "extensions": 10, "notes_typing": "on"}

@@ -12,7 +12,7 @@ from uuid import uuid4
 from websockets.asyncio.client import ClientConnection
 
 from turnwise.rehearsals.page_visitor import Visitor
-from turnwise.rehearsals.simulated_worker import FIRST_WAIT, LONGEST_WAIT, LOST, enter, socket_of
+from turnwise.rehearsals.simulated_worker import FIRST_WAIT, LONGEST_WAIT, LOST, open_work_page, socket_of
 
 SILENCE = 8.0  # as static/js/kit/connection.js has it
 RETRY_SECONDS = 2.0
@@ -70,7 +70,7 @@ class Chatter:
         self._written_at = 0.0
 
     def come_in(self, server: str, link: str) -> tuple[Visitor, Frame]:
-        return enter(server, link)
+        return open_work_page(server, link)
 
     def has_said_enough(self) -> bool:
         return self.is_enough

@@ -36,7 +36,7 @@ STOPPED_SECONDS = 2.0
 
 
 @pytest.mark.parametrize("name", PARTS)
-def test_people_go_on_after_a_part_is_killed(stack: Stack, note: Note, name: str) -> None:
+def test_people_continue_after_a_part_is_killed(stack: Stack, note: Note, name: str) -> None:
     child = stack.child(name)
     at = time.monotonic()
     child.kill()
@@ -44,11 +44,11 @@ def test_people_go_on_after_a_part_is_killed(stack: Stack, note: Note, name: str
     note(f"{PARTS[name]} killed", stack.all_go_on(at))
 
 
-def test_people_go_on_after_what_keeps_the_web_process_running_is_killed(stack: Stack, note: Note) -> None:
+def test_people_continue_after_the_supervisor_of_the_web_process_is_killed(stack: Stack, note: Note) -> None:
     stack.kill_keeper(stack.child(KEEPER), note, "What keeps the web process running")
 
 
-def test_people_go_on_after_a_session_of_postgresql_is_killed(stack: Stack, note: Note) -> None:
+def test_people_continue_after_a_session_of_postgresql_is_killed(stack: Stack, note: Note) -> None:
     """PostgreSQL then ends all sessions and recovers, as after a crash of its own."""
     sessions = [each for each in stack.child("postgres").children() if "turnwise" in " ".join(each.cmdline())]
     at = time.monotonic()
@@ -57,7 +57,7 @@ def test_people_go_on_after_a_session_of_postgresql_is_killed(stack: Stack, note
     note("A session of PostgreSQL killed", stack.all_go_on(at))
 
 
-def test_people_go_on_after_a_host_of_bots_is_killed(stack: Stack, note: Note) -> None:
+def test_people_continue_after_a_bot_host_is_killed(stack: Stack, note: Note) -> None:
     host = stack.bot_host()
     at = time.monotonic()
     host.kill()
@@ -65,7 +65,7 @@ def test_people_go_on_after_a_host_of_bots_is_killed(stack: Stack, note: Note) -
     note("Bot host killed", stack.all_go_on(at))
 
 
-def test_people_go_on_while_redis_hangs(stack: Stack, note: Note) -> None:
+def test_people_continue_while_redis_hangs(stack: Stack, note: Note) -> None:
     """All but those whose bot is in another process, which is reached over Redis."""
     redis = stack.child("redis-server")
     at = time.monotonic()
@@ -78,7 +78,7 @@ def test_people_go_on_while_redis_hangs(stack: Stack, note: Note) -> None:
     note("Redis stopped, after it goes on", stack.all_go_on(at))
 
 
-def test_people_go_on_after_postgresql_hung(stack: Stack, note: Note) -> None:
+def test_people_continue_after_postgresql_hung(stack: Stack, note: Note) -> None:
     server = stack.child("postgres")
     family = [server, *server.children()]
     for each in family:
@@ -93,7 +93,7 @@ def test_people_go_on_after_postgresql_hung(stack: Stack, note: Note) -> None:
     note("PostgreSQL stopped, after it goes on", stack.all_go_on(at))
 
 
-def test_people_go_on_after_everything_is_killed_at_once(stack: Stack, note: Note) -> None:
+def test_people_continue_after_everything_is_killed_at_once(stack: Stack, note: Note) -> None:
     doomed = [stack.child(WEB), *stack.serving.children().values(), stack.bot_host()]
     at = time.monotonic()
     for each in doomed:
@@ -102,7 +102,7 @@ def test_people_go_on_after_everything_is_killed_at_once(stack: Stack, note: Not
     note("All killed at once", stack.all_go_on(at))
 
 
-def test_people_go_on_after_the_disk_was_full(stack: Stack, note: Note, disk: Path) -> None:
+def test_people_continue_after_the_disk_was_full(stack: Stack, note: Note, disk: Path) -> None:
     if not disk.is_mount():
         pytest.skip("no small disk may be mounted here")
     filler = disk / "filler"
@@ -120,7 +120,7 @@ def test_people_go_on_after_the_disk_was_full(stack: Stack, note: Note, disk: Pa
     note("Disk full, after there is room", stack.all_go_on(at))
 
 
-def test_people_go_on_after_a_restart_of_the_machine_s_programs(stack: Stack, note: Note) -> None:
+def test_people_continue_after_a_restart_of_all_programs(stack: Stack, note: Note) -> None:
     at = time.monotonic()
     stack.serving.end(signal.SIGKILL)
     stack.start_again()
@@ -129,7 +129,7 @@ def test_people_go_on_after_a_restart_of_the_machine_s_programs(stack: Stack, no
 
 
 @pytest.mark.timeout(600)
-def test_every_payment_and_code_of_a_crowd_is_as_planned_whatever_is_killed(stack: Stack) -> None:
+def test_every_payment_and_code_of_a_crowd_is_correct_whatever_is_killed(stack: Stack) -> None:
     """From three panels, alone and in pairs; TURNWISE_CROWD says how many, in dozens."""
     dozens = int(os.environ.get("TURNWISE_CROWD", "1"))
     made = json.loads(stack.shell(MAKE_CROWD.replace("DOZENS", str(dozens))))
@@ -177,7 +177,7 @@ def test_every_payment_and_code_of_a_crowd_is_as_planned_whatever_is_killed(stac
     assert stored["machines"] == [place.id for place in places if place.way is Way.MACHINE]
 
 
-def test_nothing_that_was_shown_as_saved_is_lost_or_doubled(stack: Stack) -> None:
+def test_no_acknowledged_data_is_lost_or_doubled(stack: Stack) -> None:
     stack.finish()
 
     compare_with_what_is_stored(stack)

@@ -68,7 +68,7 @@ def stack(prepared_var: Callable[[Path], Path], new_folder: Callable[[], Path]) 
 
 
 @pytest.mark.parametrize("name", PARTS)
-def test_people_go_on_after_a_program_is_killed(stack: FullStack, note: Note, name: str) -> None:
+def test_people_continue_after_a_program_is_killed(stack: FullStack, note: Note, name: str) -> None:
     child = stack.native.child(name)
     at = time.monotonic()
     child.kill()
@@ -77,14 +77,14 @@ def test_people_go_on_after_a_program_is_killed(stack: FullStack, note: Note, na
 
 
 @pytest.mark.parametrize(("name", "what"), KEEPERS.items())
-def test_people_go_on_after_what_keeps_another_running_is_killed(
+def test_people_continue_after_a_supervisor_is_killed(
     stack: FullStack, note: Note, name: str, what: str
 ) -> None:
     stack.kill_keeper(stack.native.child(name), note, f"Full stack: {what}")
 
 
 @pytest.mark.parametrize(("name", "what"), KEPT.items())
-def test_people_go_on_after_what_is_kept_running_is_killed(
+def test_people_continue_after_a_supervised_program_is_killed(
     stack: FullStack, note: Note, name: str, what: str
 ) -> None:
     copy = copy_of(stack.native.child(name))
@@ -94,7 +94,7 @@ def test_people_go_on_after_what_is_kept_running_is_killed(
     note(f"Full stack: {what} killed", stack.all_go_on(at))
 
 
-def test_people_go_on_after_a_worker_of_uwsgi_is_killed(stack: FullStack, note: Note) -> None:
+def test_people_continue_after_a_uwsgi_worker_is_killed(stack: FullStack, note: Note) -> None:
     """Its master starts another."""
     worker = stack.native.child("uwsgi").children()[0]
     at = time.monotonic()
@@ -104,7 +104,7 @@ def test_people_go_on_after_a_worker_of_uwsgi_is_killed(stack: FullStack, note: 
 
 
 @pytest.mark.parametrize("name", ["uwsgi", "nginx"])
-def test_a_killed_master_leaves_nobody_behind_who_holds_its_address(stack: FullStack, name: str) -> None:
+def test_a_killed_master_leaves_no_process_that_holds_its_address(stack: FullStack, name: str) -> None:
     """The old workers of nginx would serve on, with each new nginx ending at once."""
     master = stack.native.child(name)
     workers = master.children()
@@ -127,7 +127,7 @@ def test_all_programs_are_killed_at_once(stack: FullStack, note: Note) -> None:
     note("Full stack: all killed at once", stack.all_go_on(at))
 
 
-def test_nothing_that_was_shown_as_saved_is_lost_or_doubled(stack: FullStack) -> None:
+def test_no_acknowledged_data_is_lost_or_doubled(stack: FullStack) -> None:
     stack.finish()
 
     compare_with_what_is_stored(stack)

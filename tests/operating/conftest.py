@@ -16,7 +16,7 @@ from turnwise.bots.models import Bot
 from turnwise.bots.services import register_bot
 from turnwise.dialogues.models import Dialogue
 from turnwise.project.sockets import websocket_urlpatterns
-from turnwise.studies.asks import About, Asked, Moment
+from turnwise.studies.asks import About, AskSpec, Moment
 from turnwise.studies.models import Study
 from turnwise.studies.services import save_study, set_state
 
@@ -44,7 +44,7 @@ def make_wizard(rex: User) -> MakeWizard:
             "min_turns": 2,
             "max_turns": 8,
         } | fields
-        asks = [Asked("ssa", About.PARTNER_TURN, Moment.EACH_TURN)]
+        asks = [AskSpec("ssa", About.PARTNER_TURN, Moment.EACH_TURN)]
         study = save_study(
             Study(**fields), owner=rex, consent_text="You talk to a machine.", targets={bot: 100}, asks=asks
         )

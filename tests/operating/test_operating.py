@@ -83,7 +83,7 @@ async def test_operator_answers_as_the_bot(
     assert await Turn.objects.acount() == 3
 
 
-async def test_people_are_admitted_while_an_operator_is_there_and_has_room(
+async def test_people_are_admitted_while_an_operator_is_present_and_has_capacity(
     make_wizard: MakeWizard, rex: User, rose: User, open_page: OpenPage
 ) -> None:
     study = await sync_to_async(make_wizard)(rose, settings={"at_once": 2})
@@ -103,7 +103,7 @@ async def test_people_are_admitted_while_an_operator_is_there_and_has_room(
     assert await is_refused(study) == "no_bot"
 
 
-async def test_who_took_no_new_conversations_takes_them_again_once_their_page_was_closed(
+async def test_an_operator_accepts_new_conversations_again_after_reopening_the_page(
     make_wizard: MakeWizard, rex: User, open_page: OpenPage
 ) -> None:
     study = await sync_to_async(make_wizard)()
@@ -123,7 +123,7 @@ async def test_who_took_no_new_conversations_takes_them_again_once_their_page_wa
     assert await is_refused(study) == ""
 
 
-async def test_new_conversations_go_to_who_has_fewest(
+async def test_new_conversations_go_to_the_operator_with_the_fewest(
     make_wizard: MakeWizard, rex: User, rose: User, open_page: OpenPage
 ) -> None:
     study = await sync_to_async(make_wizard)(rose)
@@ -142,7 +142,7 @@ async def test_new_conversations_go_to_who_has_fewest(
     ] == ["rex", "rose", "rex", "rose"]
 
 
-async def test_reply_is_held_back_by_its_length_and_survives_whoever_waits(
+async def test_a_reply_is_delayed_by_its_length_and_outlives_the_waiting_process(
     make_wizard: MakeWizard, rex: User, open_page: OpenPage, open_tab: OpenTab
 ) -> None:
     held = {"seconds": 3, "seconds_per_character": 1, "most_seconds": 8}
@@ -173,7 +173,7 @@ async def test_reply_is_held_back_by_its_length_and_survives_whoever_waits(
     assert (shown or [(await tab.receive("bot_turn"))["turn"]["text"]]) == ["Well"]
 
 
-async def test_without_an_operator_the_worker_is_told_and_paid_or_another_takes_over(
+async def test_without_an_operator_the_worker_is_informed_and_paid_or_another_operator_takes_over(
     make_wizard: MakeWizard, rex: User, rose: User, open_page: OpenPage, open_tab: OpenTab
 ) -> None:
     study = await sync_to_async(make_wizard)(rose, pay_amount=2)
@@ -210,7 +210,7 @@ async def test_without_an_operator_the_worker_is_told_and_paid_or_another_takes_
     assert await is_refused(study) == ""
 
 
-async def test_operator_who_is_slow_keeps_nobody_for_ever(
+async def test_a_slow_operator_does_not_block_a_worker_for_ever(
     make_wizard: MakeWizard, rex: User, open_page: OpenPage, open_tab: OpenTab
 ) -> None:
     study = await sync_to_async(make_wizard)(settings={"patience": 60})
@@ -243,7 +243,7 @@ async def test_operator_who_is_slow_keeps_nobody_for_ever(
         ({"type": "give_up"}, "unknown_type"),
     ],
 )
-async def test_what_cannot_be_answered_is_refused_in_words_and_changes_nothing(
+async def test_an_impossible_answer_is_refused_with_a_message_and_changes_nothing(
     frame: dict[str, Any], reason: str, make_wizard: MakeWizard, rex: User, open_page: OpenPage
 ) -> None:
     study = await sync_to_async(make_wizard)()
@@ -265,7 +265,7 @@ async def test_what_cannot_be_answered_is_refused_in_words_and_changes_nothing(
     assert not await OperatorReply.objects.aexists()
 
 
-async def test_conversation_of_an_operator_who_is_there_is_nobody_elses(
+async def test_the_conversation_of_a_present_operator_cannot_be_taken_over(
     make_wizard: MakeWizard, rex: User, rose: User, mallory: User, open_page: OpenPage
 ) -> None:
     study = await sync_to_async(make_wizard)(rose)
@@ -285,7 +285,7 @@ async def test_conversation_of_an_operator_who_is_there_is_nobody_elses(
     assert (await first.receive("refused"))["reason"] == "other_tab"
 
 
-async def test_bot_that_is_a_person_is_asked_nowhere_else(make_wizard: MakeWizard, rex: User) -> None:
+async def test_an_operated_bot_is_used_only_in_live_conversations(make_wizard: MakeWizard, rex: User) -> None:
     await sync_to_async(make_wizard)()
     bot = await sync_to_async(wizard)()
 
@@ -321,7 +321,7 @@ def test_owner_names_operators_who_see_the_page_and_nobody_else(
 
 
 @pytest.mark.django_db
-def test_last_page_tells_what_people_could_not_be_told_before(make_study: Callable[..., Study]) -> None:
+def test_the_last_page_reveals_that_the_bot_was_a_person(make_study: Callable[..., Study]) -> None:
     study = make_study(debriefing="A person <b>answered</b> you.")
     participation = assign(enter(study).pk).participation
     end(participation.pk, Outcome.WITHDRAWN)

@@ -116,7 +116,7 @@ async def test_two_people_meet_and_talk_over_two_servers_and_outlive_one(
     assert [each.amount async for each in paid] == [2]
 
 
-async def test_what_an_operator_was_told_is_saved_outlives_both_servers(
+async def test_acknowledged_replies_of_an_operator_outlive_both_servers(
     servers: list[Server], make_wizard: MakeWizard, rex: User
 ) -> None:
     study = await sync_to_async(make_wizard)(settings={"seconds": 60, "most_seconds": 60})

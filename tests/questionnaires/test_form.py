@@ -49,7 +49,7 @@ def test_a_new_study_asks_people_about_themselves(researcher: Client, bot: Any) 
         ({"people-0-question_set": "demographics"}, "this is asked twice"),
     ],
 )
-def test_what_cannot_be_asked_of_people_is_told_in_words(
+def test_an_unsuitable_questionnaire_is_refused_with_a_message(
     researcher: Client, bot: Any, wrong: dict[str, str], says: str
 ) -> None:
     sent = {**FORM, "bots-0-bot": bot.pk, **CHOSEN, **wrong}
@@ -60,7 +60,7 @@ def test_what_cannot_be_asked_of_people_is_told_in_words(
     assert says in response.content.decode()
 
 
-def test_once_open_it_stays(researcher: Client, make_study: MakeStudy) -> None:
+def test_questionnaires_are_fixed_once_the_study_is_open(researcher: Client, make_study: MakeStudy) -> None:
     study = make_study(asks=[SSA, WHO])
 
     page = researcher.get(f"/studies/{study.pk}/edit/").content.decode()
@@ -72,7 +72,7 @@ def test_once_open_it_stays(researcher: Client, make_study: MakeStudy) -> None:
     assert [each.declared for each in Study.objects.latest("pk").every_ask] == [SSA, WHO]
 
 
-def test_who_judges_or_writes_can_be_asked_too(
+def test_readers_and_writers_can_get_questionnaires(
     researcher: Client, make_queue: MakeQueue, make_writing: MakeWriting
 ) -> None:
     for study in (make_queue(2), make_writing()):

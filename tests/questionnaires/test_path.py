@@ -16,17 +16,17 @@ from tests.conftest import MakePairs, MakeQueue, MakeStudy, MakeWriting
 from turnwise.crowd.models import Assignment, Outcome, Participation
 from turnwise.crowd.places.ending import complete
 from turnwise.labels.models import Label
-from turnwise.monitoring.funnel import Stood, stages
+from turnwise.monitoring.funnel import Progress, stages
 from turnwise.privacy.withdrawal import withdraw
 from turnwise.questionnaires.services import due_questionnaires
 from turnwise.questions import question_sets
-from turnwise.studies.asks import About, Asked, Moment, Party
+from turnwise.studies.asks import About, AskSpec, Moment, Party
 from turnwise.studies.models import ReEntry, Study
 from turnwise.studies.services import save_study
 
-SSA = Asked("ssa", About.PARTNER_TURN, Moment.EACH_TURN)
-WHO = Asked("demographics", About.PERSON, Moment.BEFORE_WORK)
-HOW = Asked("feedback", About.PERSON, Moment.AFTER_WORK, required=False)
+SSA = AskSpec("ssa", About.PARTNER_TURN, Moment.EACH_TURN)
+WHO = AskSpec("demographics", About.PERSON, Moment.BEFORE_WORK)
+HOW = AskSpec("feedback", About.PERSON, Moment.AFTER_WORK, required=False)
 
 OLD_HAND = {
     "age": "35-44",
@@ -69,7 +69,7 @@ def both(make_study: MakeStudy) -> Study:
     return make_study(asks=[SSA, WHO, HOW])
 
 
-def test_nobody_begins_before_they_have_answered(both: Study) -> None:
+def test_work_begins_only_after_the_questionnaire(both: Study) -> None:
     client = agreed(both)
     assert "First you answer some questions" in client.get(f"/s/{both.code}/instructions/").content.decode()
 
@@ -108,7 +108,7 @@ def test_nobody_begins_before_they_have_answered(both: Study) -> None:
         ('"' + "x" * 200_000 + '"', "could not be read"),
     ],
 )
-def test_what_does_not_answer_is_told_so_and_stores_nothing(both: Study, answers: Any, says: str) -> None:
+def test_missing_answers_are_refused_and_not_stored(both: Study, answers: Any, says: str) -> None:
     client = agreed(both)
 
     response = send(client, both, "before", answers)
@@ -119,14 +119,14 @@ def test_what_does_not_answer_is_told_so_and_stores_nothing(both: Study, answers
     assert not Assignment.objects.exists()
 
 
-def test_who_is_not_known_is_asked_nothing_and_stores_nothing(both: Study) -> None:
+def test_an_unknown_visitor_gets_no_questionnaire_and_stores_nothing(both: Study) -> None:
     for moment in ("before", "after"):
         assert Client().get(f"/s/{both.code}/{moment}/").status_code == 401
         assert send(Client(), both, moment, {"feedback": {"answers": FINE}}).status_code == 401
     assert not Label.objects.exists()
 
 
-def test_it_comes_before_the_practice(make_study: MakeStudy) -> None:
+def test_the_questionnaire_comes_before_the_practice(make_study: MakeStudy) -> None:
     study = make_study(asks=[SSA, WHO], practice=True)
     client = agreed(study)
 
@@ -160,7 +160,7 @@ def test_the_last_page_comes_after_the_questions_and_the_pay_before_them(both: S
     assert Label.objects.get(question_set="feedback").answers == FINE
 
 
-def test_who_skips_is_not_asked_again_and_that_is_known(both: Study) -> None:
+def test_a_skipped_questionnaire_is_recorded_and_not_shown_again(both: Study) -> None:
     client = agreed(both)
     send(client, both, "before", {"demographics": {"answers": OLD_HAND}}, follow=True)
     finish(both)
@@ -171,8 +171,8 @@ def test_who_skips_is_not_asked_again_and_that_is_known(both: Study) -> None:
     assert Label.objects.get(question_set="feedback").answers == {}
 
 
-def test_a_required_one_is_asked_until_it_is_answered(make_study: MakeStudy) -> None:
-    must = Asked("feedback", About.PERSON, Moment.AFTER_WORK)
+def test_a_required_questionnaire_is_shown_until_it_is_answered(make_study: MakeStudy) -> None:
+    must = AskSpec("feedback", About.PERSON, Moment.AFTER_WORK)
     study = make_study(asks=[SSA, must])
     client = agreed(study)
     client.post(f"/s/{study.code}/start/")
@@ -183,7 +183,7 @@ def test_a_required_one_is_asked_until_it_is_answered(make_study: MakeStudy) -> 
 
 
 @pytest.mark.parametrize("outcome", [each for each in Outcome if each != Outcome.COMPLETE])
-def test_whose_work_ended_otherwise_is_not_asked(both: Study, outcome: Outcome) -> None:
+def test_incomplete_work_has_no_final_questionnaire(both: Study, outcome: Outcome) -> None:
     client = agreed(both)
     send(client, both, "before", {"demographics": {"answers": OLD_HAND}}, follow=True)
     finish(both, outcome)
@@ -192,7 +192,7 @@ def test_whose_work_ended_otherwise_is_not_asked(both: Study, outcome: Outcome) 
     assert client.get(f"/s/{both.code}/after/").url == f"/s/{both.code}/thanks/"
 
 
-def test_who_comes_again_is_asked_before_once_and_after_each_time(make_study: MakeStudy) -> None:
+def test_repeated_participation_repeats_only_the_final_questionnaire(make_study: MakeStudy) -> None:
     study = make_study(asks=[SSA, WHO, HOW], re_entry=ReEntry.UP_TO, re_entry_most=2)
     client = agreed(study)
     send(client, study, "before", {"demographics": {"answers": OLD_HAND}}, follow=True)
@@ -210,7 +210,7 @@ def test_who_comes_again_is_asked_before_once_and_after_each_time(make_study: Ma
     assert [each.answers["instructions"] for each in second.labels.all()] == [2]
 
 
-def test_another_study_asks_anew(both: Study, make_study: MakeStudy) -> None:
+def test_another_study_shows_its_questionnaire_again(both: Study, make_study: MakeStudy) -> None:
     client = agreed(both)
     send(client, both, "before", {"demographics": {"answers": OLD_HAND}}, follow=True)
     other = make_study({"other": 5}, asks=[SSA, WHO])
@@ -225,7 +225,9 @@ def test_every_task_with_workers_asks(
 ) -> None:
     made = (("judge", make_queue(2)), ("compare", make_pairs(2)), ("write", make_writing()))
     for path, study in made:
-        study.asks.bulk_create(study.asks.model.rows(study, [*[a.declared for a in study.asked], WHO])[-1:])
+        study.asks.bulk_create(
+            study.asks.model.rows(study, [*[a.declared for a in study.work_asks], WHO])[-1:]
+        )
         client = agreed(study)
         start = re.findall(
             r'<form method="post" action="([^"]+)"',
@@ -250,31 +252,31 @@ def test_after_a_withdrawal_nothing_is_kept_or_asked(both: Study) -> None:
     assert client.get(f"/s/{both.code}/thanks/").status_code in (200, 403)
 
 
-def test_only_what_can_be_asked_of_people_is(make_study: MakeStudy) -> None:
+def test_only_suitable_question_sets_are_offered(make_study: MakeStudy) -> None:
     study = make_study()
     study.state = Study.State.DRAFT
     study.save()
 
-    def asking(*asks: Asked) -> None:
+    def asking(*asks: AskSpec) -> None:
         save_study(study, owner=study.owner, consent_text="You talk.", targets={}, asks=asks)
 
     with pytest.raises(ValidationError, match="Only the people themselves are asked about"):
         asking(WHO)
     with pytest.raises(ValidationError, match="can be asked about responses or single turns only"):
-        asking(SSA, Asked("ssa", About.PERSON, Moment.BEFORE_WORK))
+        asking(SSA, AskSpec("ssa", About.PERSON, Moment.BEFORE_WORK))
     with pytest.raises(ValidationError, match="before they begin, or once their work is done"):
-        asking(SSA, Asked("demographics", About.PERSON, Moment.AT_END))
+        asking(SSA, AskSpec("demographics", About.PERSON, Moment.AT_END))
     with pytest.raises(ValidationError, match="before they begin, or once their work is done"):
-        asking(Asked("ssa", About.PARTNER_TURN, Moment.AFTER_WORK))
+        asking(AskSpec("ssa", About.PARTNER_TURN, Moment.AFTER_WORK))
     with pytest.raises(ValidationError, match="asked twice"):
-        asking(SSA, WHO, Asked("demographics", About.PERSON, Moment.AFTER_WORK))
+        asking(SSA, WHO, AskSpec("demographics", About.PERSON, Moment.AFTER_WORK))
     asking(HOW, WHO, SSA)
     study = Study.objects.get(pk=study.pk)
     assert [each.question_set for each in study.every_ask] == ["ssa", "demographics", "feedback"]
-    assert [each.question_set for each in study.asked] == ["ssa"]
+    assert [each.question_set for each in study.work_asks] == ["ssa"]
 
 
-def test_a_label_of_a_person_is_of_nothing_else(both: Study) -> None:
+def test_a_label_about_a_person_has_no_other_subject(both: Study) -> None:
     client = agreed(both)
     send(client, both, "before", {"demographics": {"answers": OLD_HAND}}, follow=True)
     label = Label.objects.get()
@@ -283,7 +285,7 @@ def test_a_label_of_a_person_is_of_nothing_else(both: Study) -> None:
             Label.objects.filter(pk=label.pk).update(**wrong)
 
 
-def test_who_makes_the_study_sees_the_pages(both: Study, sign_in: Any) -> None:
+def test_the_team_can_preview_the_questionnaire_pages(both: Study, sign_in: Any) -> None:
     page = sign_in(both.owner)
     for moment in ("before", "after"):
         told = page.get(f"/studies/{both.pk}/preview/?page={moment}").text
@@ -293,20 +295,20 @@ def test_who_makes_the_study_sees_the_pages(both: Study, sign_in: Any) -> None:
     assert not Participation.objects.exists()
 
 
-def test_the_shipped_sets_let_people_keep_it_to_themselves() -> None:
+def test_the_shipped_sets_offer_not_to_say() -> None:
     for question in DEMOGRAPHICS.questions:
         declined = [each.value for each in question.choices if each.value == "undisclosed"]
         assert declined or not question.required
     assert {question.kind for question in FEEDBACK.questions} == {"scale", "one", "text"}
 
 
-def test_who_stops_at_the_questions_is_seen_there(both: Study) -> None:
+def test_workers_who_stop_at_the_questionnaire_are_counted_there(both: Study) -> None:
     """Two agree, one of them answers: the way of workers says who was lost where."""
     agreed(both)
     client = agreed(both)
     send(client, both, "before", {"demographics": {"answers": OLD_HAND}})
 
-    told = {each.title: each.reached for each in stages(both, Stood(both, timezone.now()))}
+    told = {each.title: each.reached for each in stages(both, Progress(both, timezone.now()))}
 
     assert told["Agreed to take part"] == 2
     assert told["Answered, practised or qualified, as the study wants"] == 1

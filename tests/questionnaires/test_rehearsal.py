@@ -12,7 +12,7 @@ from turnwise.labels.models import Label
 from turnwise.rehearsals.injected_effects import Kind, mix
 from turnwise.rehearsals.people_findings import findings_about
 from turnwise.rehearsals.simulated_worker import SelfReports
-from turnwise.reports.descriptions import sets_about_people
+from turnwise.reports.descriptions import questionnaire_sets
 from turnwise.studies.ask_rules import rows_of
 from turnwise.studies.models import Ask
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.mark.usefixtures("_same_database")
-def test_what_chatters_say_of_themselves_is_found_again(make_study: MakeStudy) -> None:
+def test_answers_of_chatters_about_themselves_are_recovered(make_study: MakeStudy) -> None:
     study = make_study({"scripty": 3}, min_turns=2, max_turns=4, asks=[SSA, WHO, HOW])
 
     said = rehearsed(study, "--workers", "30")
@@ -38,9 +38,9 @@ def test_what_chatters_say_of_themselves_is_found_again(make_study: MakeStudy) -
 
 
 @pytest.mark.usefixtures("_same_database")
-def test_who_judges_says_it_too(make_queue: MakeQueue) -> None:
+def test_answers_of_readers_about_themselves_are_recovered(make_queue: MakeQueue) -> None:
     study = make_queue(12, raters=2, batch=6)
-    Ask.objects.bulk_create(rows_of(study, [*[each.declared for each in study.asked], WHO, HOW])[1:])
+    Ask.objects.bulk_create(rows_of(study, [*[each.declared for each in study.work_asks], WHO, HOW])[1:])
 
     with suppress(CommandError):  # so few workers cannot tell every score
         rehearsed(study, "--workers", "8")
@@ -51,9 +51,9 @@ def test_who_judges_says_it_too(make_queue: MakeQueue) -> None:
     assert all(each["holds"] for each in about_people), about_people
 
 
-def test_a_report_that_counts_otherwise_is_found_out(make_study: MakeStudy) -> None:
+def test_a_report_with_wrong_counts_is_detected(make_study: MakeStudy) -> None:
     study = make_study(asks=[SSA, WHO])
-    people = SelfReports.about(sets_about_people(study))
+    people = SelfReports.about(questionnaire_sets(study))
     plan = people.plans["demographics"]
     plan.meet("1", "everybody")
     plan.note("1", Kind.CAREFUL, plan.deal("1", Kind.CAREFUL))

@@ -29,7 +29,7 @@ from turnwise.privacy.withdrawal import withdraw
 from turnwise.questionnaires.services import save_answers
 from turnwise.questions import question_sets
 from turnwise.questions.services import create_set
-from turnwise.studies.asks import About, Asked, Moment
+from turnwise.studies.asks import About, AskSpec, Moment
 from turnwise.studies.models import Study
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -62,7 +62,7 @@ def person(dialogue: Dialogue) -> Participation:
 def study(make_study: MakeStudy, rex: User) -> Study:
     """Four people who talked; one of them leaves the last questions out."""
     tools = create_set(TOOLS, owner=rex).key
-    own = Asked(tools, About.PERSON, Moment.BEFORE_WORK)
+    own = AskSpec(tools, About.PERSON, Moment.BEFORE_WORK)
     study = make_study({"scripty": 100}, min_turns=2, max_turns=8, asks=[SSA, WHO, own, HOW])
     used = ({"tools": ["phone"]}, {"tools": ["phone", "desk"], "years": 3}, {"tools": ["desk"], "years": 8})
     for number in range(4):
@@ -80,7 +80,7 @@ def text_of(client: Client, address: str) -> str:
     return b"".join(client.get(address).streaming_content).decode()  # type: ignore[attr-defined]
 
 
-def test_the_report_counts_what_they_said(study: Study) -> None:
+def test_the_report_counts_the_answers(study: Study) -> None:
     result = computed(study).result
     assert result
     who, tools, how = result["people"]
@@ -119,7 +119,7 @@ def test_a_table_of_another_program_gives_the_same_figures(study: Study, rex: Us
     assert set(people.rater) <= set(Participation.objects.values_list("pseudonym", flat=True))
 
 
-def test_the_page_shows_it_and_runs_nothing(study: Study, rex: User, sign_in: SignIn) -> None:
+def test_the_page_shows_the_answers_as_text(study: Study, rex: User, sign_in: SignIn) -> None:
     computed(study)
     page = sign_in(rex).get(f"/studies/{study.pk}/report/").content.decode()
 
@@ -130,7 +130,7 @@ def test_the_page_shows_it_and_runs_nothing(study: Study, rex: User, sign_in: Si
     assert "<script>alert" not in page
 
 
-def test_the_bundle_alone_gives_every_number_again(study: Study, tmp_path: Path) -> None:
+def test_the_bundle_alone_reproduces_every_number(study: Study, tmp_path: Path) -> None:
     stored = computed(study).result
     path = tmp_path / "bundle.zip"
     call_command("bundle", str(study.pk), output=path)
@@ -152,7 +152,7 @@ def test_the_bundle_alone_gives_every_number_again(study: Study, tmp_path: Path)
         assert "questionnaires" in archive.read("README.md").decode()
 
 
-def test_a_changed_answer_is_found_out(study: Study, tmp_path: Path) -> None:
+def test_a_changed_answer_is_detected(study: Study, tmp_path: Path) -> None:
     path, changed = tmp_path / "bundle.zip", tmp_path / "changed.zip"
     call_command("bundle", str(study.pk), output=path)
     with zipfile.ZipFile(path) as old, zipfile.ZipFile(changed, "w") as new:
@@ -167,7 +167,7 @@ def test_a_changed_answer_is_found_out(study: Study, tmp_path: Path) -> None:
     assert {each.where.split("[")[0] for each in again.differences} == {"people"}
 
 
-def test_it_is_no_judgment_anywhere(study: Study, rex: User, sign_in: SignIn) -> None:
+def test_answers_about_a_person_never_count_as_judgments(study: Study, rex: User, sign_in: SignIn) -> None:
     result = computed(study).result
     assert result
     assert result["raters"]["labels"] == 8
@@ -179,7 +179,7 @@ def test_it_is_no_judgment_anywhere(study: Study, rex: User, sign_in: SignIn) ->
     assert client.get(f"/studies/{study.pk}/dialogues/").status_code == 200
 
 
-def test_people_see_it_and_take_it_back(study: Study) -> None:
+def test_people_can_read_and_withdraw_their_answers(study: Study) -> None:
     someone = Label.objects.filter(answers__has_key="anything_else").order_by("pk")[0].participation
     assert someone
 
@@ -196,7 +196,7 @@ def test_people_see_it_and_take_it_back(study: Study) -> None:
     assert [each["people"] for each in result["people"]] == [3, 3, 2]
 
 
-def test_erasure_keeps_what_they_said_and_nobody_knows_who(study: Study) -> None:
+def test_erasure_keeps_the_answers_without_the_person(study: Study) -> None:
     before = computed(study).result
     for own in Participation.objects.select_related("worker", "study"):
         anonymize(own, now=own.consented_at)
@@ -208,7 +208,7 @@ def test_erasure_keeps_what_they_said_and_nobody_knows_who(study: Study) -> None
     assert before["people"] == after["people"]
 
 
-def test_free_text_is_looked_through_and_redacted(study: Study, rex: User, sign_in: SignIn) -> None:
+def test_free_text_is_searched_and_redacted(study: Study, rex: User, sign_in: SignIn) -> None:
     (found,) = (each for each in review_texts(study).found if each.kind is Kind.EMAIL)
     assert found.text == "wanda@example.org"
     assert found.passages[0].address == f"/studies/{study.pk}/participants/"
@@ -222,7 +222,7 @@ def test_free_text_is_looked_through_and_redacted(study: Study, rex: User, sign_
     assert "wanda@example.org" not in text_of(sign_in(rex), f"/studies/{study.pk}/turns.jsonl")
 
 
-def test_who_writes_is_shown_on_the_studys_page(
+def test_answers_of_writers_are_shown_on_the_studys_page(
     make_writing: MakeWriting, rex: User, sign_in: SignIn
 ) -> None:
     study = make_writing()

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.mark.usefixtures("_same_database")
-def test_a_rehearsal_tells_its_page_how_far_it_is_and_what_came_of_it(
+def test_the_page_shows_progress_and_outcome_of_a_rehearsal(
     make_study: MakeStudy, rex: User, sign_in: SignIn
 ) -> None:
     study = make_study({"scripty": 9}, min_turns=2, max_turns=4)
@@ -48,9 +48,7 @@ def test_a_rehearsal_tells_its_page_how_far_it_is_and_what_came_of_it(
 
 
 @pytest.mark.usefixtures("_same_database")
-def test_the_process_says_in_words_why_it_broke_off(
-    make_queue: MakeQueue, rex: User, sign_in: SignIn
-) -> None:
+def test_a_failed_process_stores_its_reason(make_queue: MakeQueue, rex: User, sign_in: SignIn) -> None:
     queue = make_queue(2)
     create_attempt(queue, 1, by=rex)
 
@@ -64,7 +62,7 @@ def test_the_process_says_in_words_why_it_broke_off(
     assert create_attempt(queue, 40, by=rex).reason == ""
 
 
-def test_nobody_rehearses_what_was_not_asked_for(study: Study) -> None:
+def test_a_process_without_a_request_is_refused(study: Study) -> None:
     with pytest.raises(CommandError, match="is not waiting for a rehearsal"):
         rehearsed(study, "--workers", "2", "--noted")
 
@@ -81,7 +79,7 @@ def test_nobody_rehearses_what_was_not_asked_for(study: Study) -> None:
         ("٣", "is not a number"),
     ],
 )
-def test_a_number_that_makes_no_sense_is_refused(
+def test_an_impossible_number_of_workers_is_refused(
     study: Study, rex: User, sign_in: SignIn, sent: str, said: str
 ) -> None:
     page = sign_in(rex).post(f"/studies/{study.pk}/rehearsal/start/", {"workers": sent}, follow=True)
@@ -90,9 +88,7 @@ def test_a_number_that_makes_no_sense_is_refused(
     assert not Attempt.objects.exists()
 
 
-def test_few_at_once_and_none_of_what_nobody_judges(
-    make_study: MakeStudy, rex: User, sign_in: SignIn
-) -> None:
+def test_rehearsals_are_limited_and_need_workers(make_study: MakeStudy, rex: User, sign_in: SignIn) -> None:
     for name in ("a", "b"):
         create_attempt(make_study({name: 9}), 5, by=rex)
     third, played = make_study({"c": 9}), make_study({"d": 9})
@@ -109,7 +105,7 @@ def test_few_at_once_and_none_of_what_nobody_judges(
     assert Attempt.objects.count() == 2
 
 
-def test_one_whose_process_is_gone_has_failed_and_one_at_work_has_not(study: Study, rex: User) -> None:
+def test_an_attempt_fails_when_its_process_is_gone(study: Study, rex: User) -> None:
     create_attempt(study, 5, by=rex)
     Attempt.objects.update(told_at=timezone.now() - timedelta(minutes=5))
 
@@ -119,7 +115,7 @@ def test_one_whose_process_is_gone_has_failed_and_one_at_work_has_not(study: Stu
     create_attempt(study, 5, by=rex)
 
 
-def test_simulated_workers_need_not_try_the_questions(make_study: MakeStudy) -> None:
+def test_simulated_workers_skip_the_practice(make_study: MakeStudy) -> None:
     study = make_study(practice=True)
 
     copy = copy_study(study, {})

@@ -17,7 +17,7 @@ from turnwise.studies.models import Study
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("_same_database")]
 
 
-def test_what_is_planted_in_batteries_is_recovered(
+def test_injected_effects_in_batteries_are_recovered(
     make_queue: MakeQueue, make_contexts: MakeContexts, make_run: MakeRun
 ) -> None:
     study: Study = make_queue(question_set="reply-impression", protocol="r-u-a-robot-user-study")
@@ -51,7 +51,7 @@ def test_what_is_planted_in_batteries_is_recovered(
     assert Participation.objects.filter(study=rehearsal).exclude(proposed_reason="").exists()
 
 
-def test_what_is_planted_of_each_ask_in_batteries_is_recovered(
+def test_injected_effects_of_each_ask_in_batteries_are_recovered(
     rex: User, make_contexts: MakeContexts, make_run: MakeRun
 ) -> None:
     study = asking(rex, AskSpec("reply-impression", About.RESPONSE), LIKENESS)

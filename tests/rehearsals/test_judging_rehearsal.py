@@ -60,7 +60,7 @@ def raters_of_items(study: Study) -> Counter[int]:
 
 
 @pytest.mark.usefixtures("_same_database")
-def test_scores_and_alpha_are_recovered_and_the_study_stays_as_it_was(
+def test_scores_and_alpha_are_recovered_and_the_study_is_unchanged(
     queue: Study, rex: User, sign_in: SignIn
 ) -> None:
     judged = judging.state(begin(queue))["items"][0]["key"]
@@ -129,7 +129,7 @@ def test_readers_of_two_languages_find_their_items(
 
 
 @pytest.mark.usefixtures("_same_database")
-def test_who_comes_when_all_is_judged_is_turned_away_and_the_rehearsal_goes_on(queue: Study) -> None:
+def test_a_worker_who_finds_nothing_to_judge_does_not_stop_the_rehearsal(queue: Study) -> None:
     rehearsal = make_rehearsal(queue, 9)
     Slot.objects.filter(study=rehearsal).update(leased_until=timezone.now() + timedelta(hours=9))
     plan = Plan(question_set("ssa"), ["Alpha"], alone=False)
@@ -142,7 +142,7 @@ def test_who_comes_when_all_is_judged_is_turned_away_and_the_rehearsal_goes_on(q
 
 
 @pytest.mark.usefixtures("_same_database")
-def test_who_loses_items_to_faster_ones_goes_on_and_nothing_counts_twice(queue: Study) -> None:
+def test_a_worker_who_loses_items_to_faster_ones_continues_and_nothing_counts_twice(queue: Study) -> None:
     rehearsal = make_rehearsal(queue, 40)
     # Leases that are over at once: everybody takes the items away that others have before them.
     JudgingPlan.objects.filter(study=rehearsal).update(lease_seconds=0)
@@ -175,7 +175,7 @@ def test_who_loses_items_to_faster_ones_goes_on_and_nothing_counts_twice(queue: 
         ({"items": 3, "raters": 7}, ["--workers", "7"], "only 6 of 7 .* to the end. Use --workers 8 or more"),
     ],
 )
-def test_what_cannot_be_rehearsed_is_said_before_anything_is_made(
+def test_an_impossible_rehearsal_is_refused_before_anything_is_created(
     make_queue: MakeQueue, fields: dict[str, Any], options: list[str], said: str
 ) -> None:
     study = make_queue(fields.pop("items"), **fields)
@@ -205,7 +205,7 @@ def test_one_context_too_large_for_the_workers_is_drawn_in_part(talk: Study, mak
     assert make_rehearsal(study, 3).items.count() == 1
 
 
-def test_an_earlier_rehearsal_stays_if_a_new_one_cannot_be(make_queue: MakeQueue) -> None:
+def test_an_earlier_rehearsal_stays_if_a_new_one_is_refused(make_queue: MakeQueue) -> None:
     study = make_queue(3, raters=5)
     earlier = make_rehearsal(study, 10)
 
@@ -243,7 +243,7 @@ def judge_all(study: Study, participation: Participation | None = None) -> None:
         judging.judge(desk, key=UUID(items[0]["key"]), answers={"sensible": False})
 
 
-def test_answers_of_a_rehearsal_are_not_shown_beside_those_of_who_talked(
+def test_answers_of_a_rehearsal_are_not_shown_next_to_those_of_chatters(
     talk: Study, readers_rehearsal: Study, rex: User, sign_in: SignIn
 ) -> None:
     client, dialogue = sign_in(rex), talk.dialogues.get()
@@ -267,7 +267,7 @@ def test_replies_that_only_a_rehearsal_has_judged_count_as_unlabelled(
     assert [each.key for each in answered_sets(talk)] == ["ssa"]
 
 
-def test_what_is_said_in_a_rehearsal_is_in_no_bundle_of_the_conversations(
+def test_labels_of_a_rehearsal_are_in_no_bundle_of_the_conversations(
     talk: Study, readers_rehearsal: Study
 ) -> None:
     (given,) = bundle_rows(talk, labels_table(answered_sets(talk)))
@@ -288,7 +288,7 @@ def test_conversations_that_only_a_rehearsal_has_judged_can_be_taken_back(
         refuse_labelled(dialogues)
 
 
-def test_deleting_takes_all_answers_of_somebody_who_also_works_in_earnest(
+def test_deleting_removes_all_answers_of_a_worker_who_also_takes_part_in_earnest(
     talk: Study, readers_rehearsal: Study
 ) -> None:
     delete_rehearsal(readers_rehearsal)
@@ -307,7 +307,7 @@ def test_deleting_takes_all_answers_of_somebody_who_also_works_in_earnest(
 
 
 @pytest.mark.usefixtures("_same_database")
-def test_what_was_planted_about_contexts_themselves_is_recovered(make_queue: MakeQueue, rex: User) -> None:
+def test_injected_effects_about_contexts_are_recovered(make_queue: MakeQueue, rex: User) -> None:
     study = make_queue(raters=5, batch=20, question_set="context-fitness", protocol="")
     own = ContextSet.objects.create(name="asked", title="Asked", licence="CC0", owner=rex)
     contexts = [ContextRow(n, f"c{n}", ("Hi!", f"Why {n}?"), "", "en", False, "") for n in range(100)]

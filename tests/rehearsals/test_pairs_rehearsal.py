@@ -19,7 +19,7 @@ def strengths(said: str) -> list[str]:
     return [line for line in said.splitlines() if "Strength of" in line]
 
 
-def test_planted_preferences_of_three_systems_are_recovered(make_pairs: MakePairs) -> None:
+def test_injected_preferences_of_three_systems_are_recovered(make_pairs: MakePairs) -> None:
     study = make_pairs(40, ("Alpha", "Beta", "Gamma"), raters=5, batch=30)
 
     said = rehearsed(study, "--workers", "40")
@@ -42,7 +42,7 @@ def talks(make_study: MakeStudy) -> Study:
     return study
 
 
-def test_planted_preferences_of_conversations_in_four_respects_are_recovered(
+def test_injected_preferences_of_conversations_in_four_respects_are_recovered(
     make_pairs: MakePairs, talks: Study
 ) -> None:
     study = make_pairs(raters=5, batch=20, question_set="preferences")

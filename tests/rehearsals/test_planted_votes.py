@@ -34,7 +34,7 @@ from turnwise.rehearsals.scenarios import State, answer_rates, chances_for_truth
 # --- how much, and who comes when -----------------------------------------------------------------------
 
 
-def test_there_are_as_many_items_as_workers_can_give_all_their_raters() -> None:
+def test_items_are_limited_to_what_the_workers_can_judge() -> None:
     # Of 30 workers 3 leave half-way: 27 + 3/2 = 28.5 batches of 50 are 1,425 places. The 9 items that these
     # hold may cost 4 places each; with 5 raters and one place in twenty to spare 1,389 / 5.25 = 264 items.
     assert capacity_for({"en": 1477}, raters=5, batch_size=50, workers=30).items == {"en": 264}
@@ -51,14 +51,14 @@ def test_each_language_needs_as_many_readers_as_raters() -> None:
     assert kinds == set(Kind)
 
 
-def test_who_is_given_every_other_bot_or_language_is_of_every_kind() -> None:
+def test_every_bot_and_language_gets_workers_of_every_kind() -> None:
     kinds = mix(40)
     assert Counter(kinds[::2]) == Counter(kinds[1::2])
     # of ten: seven careful ones (one with two tabs, one who leaves), one careless, one straight-lining
     assert Counter(kinds[:10]) == Counter(kinds[10:20])
 
 
-def test_the_last_come_when_what_leaving_ones_held_is_free() -> None:
+def test_the_last_workers_start_when_items_of_leaving_ones_are_free() -> None:
     assert latecomers(worker_profiles(10, ["en"]), 3) == {7, 8, 9}
     assert latecomers(worker_profiles(6, ["en"]), 3) == set()  # nobody leaves
 
@@ -66,7 +66,7 @@ def test_the_last_come_when_what_leaving_ones_held_is_free() -> None:
 # --- what is planted, and whether a wrong report is found out -----------------------------------------------
 
 
-def test_things_have_a_truth_in_the_planted_shares_and_are_easy_or_hard() -> None:
+def test_true_answers_follow_the_injected_rates_and_things_are_easy_or_hard() -> None:
     plan = Plan(SSA, ["Alpha"], alone=False)
     for number in range(4000):
         plan.meet(str(number), "Alpha")
@@ -91,7 +91,9 @@ def test_chances_of_each_kind_of_worker() -> None:
 
     def chance(key: str, kind: Kind) -> float:
         return sum(
-            share for way, share in stored_answer_chances(SSA, plan.answer_chances(hard, kind))[key] if way is True
+            share
+            for way, share in stored_answer_chances(SSA, plan.answer_chances(hard, kind))[key]
+            if way is True
         )
 
     # who finds it sensible (70 in 100) finds it specific 30 times in 100
@@ -101,7 +103,7 @@ def test_chances_of_each_kind_of_worker() -> None:
     assert chance("specific", Kind.STRAIGHT_LINING) == 1
 
 
-def test_alpha_is_foreseen_before_anybody_comes() -> None:
+def test_alpha_is_forecast_before_the_rehearsal() -> None:
     plan = Plan(SSA, ["Alpha"], alone=False)
     for number, state in enumerate([yes(0.9, 0.5), yes(0.1, 0.5)] * 5_000):
         plan.things[str(number)] = ("Alpha", state)
@@ -126,7 +128,7 @@ EASE = Question("ease", "How easy?", kind=QuestionKind.SCALE, scale=STEPS, requi
 EVERY_KIND = QuestionSet("every", "Every kind", frozenset({Subject.TURN}), (SOURCES, MOOD, WHY, EASE), "us")
 
 
-def test_a_question_has_ways_to_be_answered() -> None:
+def test_possible_answers_of_each_kind_of_question() -> None:
     assert possible_answers(SOURCES) == (["fact"], ["news"], ["self"], ["fact", "news"], ["news", "self"])
     assert possible_answers(EASE) == (1, 2, 3, 4, 5, None)
     assert all(
@@ -134,7 +136,7 @@ def test_a_question_has_ways_to_be_answered() -> None:
     )
 
 
-def test_who_sees_the_truth_gives_it_as_often_as_planted() -> None:
+def test_careful_workers_give_the_true_answer_at_the_injected_rate() -> None:
     sources, mood, why, ease = chances_for_truth(EVERY_KIND, {"sources": ["news"], "mood": "glad"}, 0.8)
 
     assert sources == pytest.approx((0.05, 0.8, 0.05, 0.05, 0.05))
@@ -143,7 +145,7 @@ def test_who_sees_the_truth_gives_it_as_often_as_planted() -> None:
     assert ease == pytest.approx((0.04, 0.04, 0.04, 0.04, 0.04, 0.8))  # no answer is the truth of it
 
 
-def test_planted_means_of_every_kind_are_those_counted_by_hand() -> None:
+def test_expected_means_of_every_kind_equal_those_counted_by_hand() -> None:
     plan = Plan(EVERY_KIND, ["Alpha"], alone=True)
     state = ((0.5, 0, 0, 0.5, 0), (0.25, 0.75), (1.0,), (0.1, 0.1, 0.1, 0.1, 0.1, 0.5))
     plan.things["one"] = ("Alpha", state)
@@ -156,7 +158,7 @@ def test_planted_means_of_every_kind_are_those_counted_by_hand() -> None:
 
 
 @pytest.mark.parametrize("questions", [LIKERT, EVERY_KIND], ids=["ratings", "every kind"])
-def test_reports_of_every_kind_recover_what_was_planted(questions: QuestionSet) -> None:
+def test_reports_of_every_kind_recover_the_injected_effects(questions: QuestionSet) -> None:
     plan, _, result = judged(5, items=120, raters=5, workers=30, questions=questions)
 
     found = findings(plan, [], result)
@@ -165,13 +167,13 @@ def test_reports_of_every_kind_recover_what_was_planted(questions: QuestionSet) 
     assert sum(finding.holds is True for finding in found) > 10
 
 
-def test_reports_of_votes_recover_what_was_planted() -> None:
+def test_reports_of_votes_recover_the_injected_effects() -> None:
     found = findings(*talked(5, workers=40, replies=9, questions=VOTES))
 
     assert [finding.words for finding in found if not finding.holds] == []
 
 
-def test_a_wrong_mean_of_ratings_is_told() -> None:
+def test_a_wrong_mean_of_ratings_is_detected() -> None:
     plan, _, result = judged(5, items=120, raters=5, workers=30, questions=LIKERT)
     cell = result["bots"][0]["cells"][0]
     cell["value"], cell["low"], cell["high"] = (cell[key] + 1 for key in ("value", "low", "high"))
@@ -179,7 +181,7 @@ def test_a_wrong_mean_of_ratings_is_told() -> None:
     assert outside(findings(plan, [], result)) == {"Alpha", "Quality of Alpha, all workers"}
 
 
-def test_a_slip_is_another_answer_that_fits_the_questions() -> None:
+def test_a_slip_is_a_different_valid_answer() -> None:
     plan = Plan(SSA, ["Alpha"], alone=False)
     ways: list[Answers] = [{"sensible": False}, {"sensible": True, "specific": True}]
     for answers in ways:
@@ -197,7 +199,7 @@ def outside(found: list[Finding]) -> set[str]:
     return {finding.words.partition(":")[0] for finding in found if finding.holds is False}
 
 
-def test_a_true_report_is_inside_and_a_wrong_plan_is_told_as_outside() -> None:
+def test_a_correct_report_is_inside_and_a_wrong_plan_is_outside() -> None:
     plan, result = planted_and_reported()
     assert outside(findings(plan, [], result)) == set()
 
@@ -209,12 +211,12 @@ def test_a_true_report_is_inside_and_a_wrong_plan_is_told_as_outside() -> None:
     assert "Krippendorff's alpha of “Is it specific?”" in wrong
 
 
-def test_a_true_report_of_conversations_is_inside() -> None:
+def test_a_correct_report_of_conversations_is_inside() -> None:
     found = findings(*talked(3, workers=30, replies=7))
     assert [finding.words for finding in found if not finding.holds] == []
 
 
-def test_other_rates_than_the_planted_ones_are_told_as_outside() -> None:
+def test_rates_other_than_the_injected_ones_are_outside() -> None:
     plan, result = planted_and_reported()
     for item, (system, _) in plan.things.items():  # as if all of Beta's were easy, sensible and specific
         if system == "Beta":
@@ -237,7 +239,7 @@ def test_other_rates_than_the_planted_ones_are_told_as_outside() -> None:
         ("bots", 1, "Sensibleness of Beta, all workers"),
     ],
 )
-def test_an_interval_that_misses_is_told(table: str, row: int, name: str) -> None:
+def test_an_interval_that_misses_is_detected(table: str, row: int, name: str) -> None:
     plan, result = planted_and_reported()
     found = result[table][row]
     cell = found if table == "agreement" else found["cells"][0]
@@ -255,7 +257,7 @@ def far(off: float, others: int) -> Finding:
     )[-1]
 
 
-def test_of_many_intervals_one_may_miss_a_little_by_chance() -> None:
+def test_one_of_many_intervals_may_miss_slightly_by_chance() -> None:
     # Of 30 independent intervals that hold with 95 % together, each holds with 0.95 ** (1 / 30) = 99.83 %:
     # the normal quantile for that is 3.136, and that for 95 % is 1.960, so each may be 1.6 times as wide.
     assert scipy.stats.norm.ppf((1 + 0.95 ** (1 / 30)) / 2) / scipy.stats.norm.ppf(0.975) == pytest.approx(
@@ -269,7 +271,7 @@ def test_of_many_intervals_one_may_miss_a_little_by_chance() -> None:
     assert far(0.99, others=0).words.endswith(": inside.")
 
 
-def test_counts_are_allowed_nothing() -> None:
+def test_counts_must_be_equal() -> None:
     assert allow_chance_misses(
         [
             Finding(False, "A count."),
@@ -278,7 +280,7 @@ def test_counts_are_allowed_nothing() -> None:
     )[0] == Finding(False, "A count.")
 
 
-def test_a_label_or_an_item_more_is_told() -> None:
+def test_an_additional_label_or_item_is_detected() -> None:
     plan, result = planted_and_reported()
     result["raters_per_item"][0]["items"] += 1
     result["bots"][0]["labels"] += 1

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.mark.usefixtures("_same_database")
-def test_the_report_recovers_what_was_planted_and_the_study_stays_as_it_was(
+def test_the_report_recovers_the_injected_effects_and_the_study_is_unchanged(
     make_study: MakeStudy, rex: User, sign_in: SignIn, tmp_path: Path
 ) -> None:
     study = make_study({"scripty": 3, "another": 3}, min_turns=6, max_turns=8)
@@ -71,7 +71,7 @@ def test_the_report_recovers_what_was_planted_and_the_study_stays_as_it_was(
     assert study.dialogues.count() == 1
 
 
-def test_as_many_workers_come_as_the_bots_need(make_study: MakeStudy) -> None:
+def test_the_suggested_number_of_workers_suffices_for_all_bots(make_study: MakeStudy) -> None:
     assert enough_workers(make_study({"scripty": 9})) == 30
     assert enough_workers(make_study(dict.fromkeys(("a", "b", "c", "d"), 9) | {"idle": 0})) == 60
 
@@ -98,9 +98,7 @@ def test_a_bot_that_fails_ends_conversations_and_not_the_rehearsal(make_study: M
         {"question_set": "human-likeness", "blind": False},
     ],
 )
-def test_workers_find_their_way_through_any_protocol(
-    make_study: MakeStudy, fields: dict[str, object]
-) -> None:
+def test_workers_can_follow_any_protocol(make_study: MakeStudy, fields: dict[str, object]) -> None:
     study = make_study({"scripty": 9}, **({"min_turns": 4, "max_turns": 8} | fields))
 
     rehearsed(study, "--workers", "2")
@@ -113,7 +111,7 @@ def test_workers_find_their_way_through_any_protocol(
 
 
 @pytest.mark.usefixtures("_same_database")
-def test_everything_that_a_study_asks_is_planted_and_found_again(make_study: MakeStudy) -> None:
+def test_injected_effects_of_every_ask_are_recovered(make_study: MakeStudy) -> None:
     asks = [
         AskSpec("likert", About.DIALOGUE, Moment.AT_END),
         AskSpec("votes", About.PARTNER_TURN, Moment.BEFORE_FINISH, required=False),
@@ -155,7 +153,7 @@ def test_a_study_of_people_is_never_deleted_as_a_rehearsal(study: Study) -> None
         delete_rehearsal(study)
 
 
-def test_somebody_who_also_takes_part_in_earnest_stays(study: Study) -> None:
+def test_a_worker_who_also_takes_part_in_earnest_is_kept(study: Study) -> None:
     rehearsal = make_rehearsal(study, 5)
     start_dialogue(rehearsal)
     both = start_dialogue(rehearsal).seats.get(worker__isnull=False).assignment
@@ -195,7 +193,7 @@ def test_a_second_rehearsal_takes_the_place_of_the_first(study: Study) -> None:
     ("fields", "said"),
     [({"task": "self_play"}, "rehearse that one"), ({"rehearsal_of": True}, "itself")],
 )
-def test_what_cannot_be_rehearsed_is_said(
+def test_an_impossible_rehearsal_is_refused_with_a_message(
     study: Study, make_study: MakeStudy, fields: dict[str, object], said: str
 ) -> None:
     other = make_rehearsal(study, 5) if "rehearsal_of" in fields else make_study()
@@ -228,7 +226,7 @@ def dealt(plan: Plan, bot: str, kind: Kind, times: int) -> list[dict[str, Any]]:
     return labels
 
 
-def test_decks_hold_the_planted_shares() -> None:
+def test_decks_hold_the_injected_shares() -> None:
     plan = Plan(SSA, ["first", "second"], alone=True)
     first = dealt(plan, "first", Kind.CAREFUL, 40)
 
@@ -272,7 +270,7 @@ def result_of(low: float, high: float, *, labels: int = 20, finished: int = 1) -
         (result_of(-5, 5, finished=2), 1),
     ],
 )
-def test_a_report_that_differs_from_the_plan_is_found_out(result: dict[str, object], wrong: int) -> None:
+def test_a_report_that_differs_from_the_plan_is_detected(result: dict[str, object], wrong: int) -> None:
     plan = Plan(SSA, ["First"], alone=True)
     dealt(plan, "First", Kind.CAREFUL, 20)
     done = [Work(Kind.CAREFUL, given="one", system="First", finished=True)]

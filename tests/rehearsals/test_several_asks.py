@@ -33,7 +33,7 @@ def study(make_study: MakeStudy) -> Study:
 
 
 @pytest.mark.usefixtures("_same_database")
-def test_what_is_planted_of_each_ask_is_recovered(study: Study, tmp_path: Path) -> None:
+def test_injected_effects_of_each_ask_are_recovered(study: Study, tmp_path: Path) -> None:
     said = rehearsed(study, "--workers", "60")
 
     rehearsal = study.rehearsal
@@ -49,7 +49,7 @@ def test_what_is_planted_of_each_ask_is_recovered(study: Study, tmp_path: Path) 
 
 
 @pytest.mark.usefixtures("_same_database")
-def test_what_is_planted_of_each_ask_about_pairs_is_recovered(
+def test_injected_effects_of_each_ask_about_pairs_are_recovered(
     rex: User, make_contexts: MakeContexts, make_run: MakeRun
 ) -> None:
     asks = [AskSpec("preference", About.PAIR), AskSpec("preferences", About.PAIR)]

@@ -83,7 +83,7 @@ def outcomes(study: Study) -> Counter[str]:
     return Counter(Assignment.objects.filter(study=study).values_list("outcome", flat=True))
 
 
-def test_scores_counts_and_measures_are_recovered_and_the_study_stays_as_it_was(
+def test_scores_counts_and_measures_are_recovered_and_the_study_is_unchanged(
     make_meeting: MakeMeeting, rex: User, sign_in: SignIn
 ) -> None:
     study = make_meeting(asks=SSA, min_turns=6, max_turns=10)
@@ -149,7 +149,7 @@ def test_people_who_read_before_they_talk_name_only_what_they_were_shown(
             assert not any(source.startswith("AS") for source in label.answers["source"])
 
 
-def test_whom_nobody_comes_for_talks_with_the_bot_of_the_study(make_meeting: MakeMeeting) -> None:
+def test_a_worker_without_a_partner_talks_with_the_studys_bot(make_meeting: MakeMeeting) -> None:
     study = make_meeting(asks=SSA, alone="bot", bots={"scripty": 9}, min_turns=4, max_turns=6)
 
     with last_of(5), suppress(CommandError):  # of so few a planted value may lie outside
@@ -171,7 +171,7 @@ def test_whom_nobody_comes_for_talks_with_the_bot_of_the_study(make_meeting: Mak
         (1, "9", "articles for 4 conversations, 4 about each. Use --workers 8 or fewer"),
     ],
 )
-def test_too_few_people_or_articles_are_told_before_anybody_comes(
+def test_too_few_people_or_articles_are_refused_before_the_start(
     make_meeting: MakeMeeting, rex: User, articles: int, workers: str, said: str
 ) -> None:
     study = make_meeting()
@@ -184,7 +184,7 @@ def test_too_few_people_or_articles_are_told_before_anybody_comes(
     assert not Study.objects.exclude(pk=study.pk)
 
 
-def test_after_its_process_was_killed_nobody_is_left_waiting_and_the_next_one_goes_through(
+def test_a_killed_rehearsal_leaves_nobody_waiting_and_the_next_one_succeeds(
     make_meeting: MakeMeeting, rex: User
 ) -> None:
     study = make_meeting(min_turns=20, max_turns=30)
@@ -213,7 +213,7 @@ def test_after_its_process_was_killed_nobody_is_left_waiting_and_the_next_one_go
 # --- what is planted: no database, no server -----------------------------------------------------------
 
 
-def test_only_what_is_planted_repeats_swears_or_is_copied() -> None:
+def test_only_injected_texts_repeat_swear_or_copy() -> None:
     both = [message_text(number, seat, place) for place in range(20) for seat, number in ((0, 3), (1, 8))]
     everything = [*SENTENCES, REPEATED_TEXT, PROFANE_TEXT]
 
@@ -228,7 +228,7 @@ def test_only_what_is_planted_repeats_swears_or_is_copied() -> None:
     assert copied_text(["Too short."]) == ""
 
 
-def test_choices_that_are_not_shown_are_never_given_and_the_others_keep_their_proportions() -> None:
+def test_hidden_choices_are_never_given_and_the_others_keep_their_proportions() -> None:
     choices = tuple(Choice(each, each) for each in "ABC")
     asked = QuestionSet(
         "used", "Used", frozenset({Subject.TURN}),

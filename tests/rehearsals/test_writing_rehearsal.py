@@ -24,7 +24,7 @@ from turnwise.studies.services import save_study
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("_same_database")]
 
 
-def test_all_that_is_wanted_is_written_once_by_different_people_and_the_study_stays_as_it_was(
+def test_every_response_is_written_once_by_different_people_and_the_study_is_unchanged(
     make_writing: MakeWriting, make_queue: MakeQueue, rex: User, sign_in: SignIn
 ) -> None:
     study = make_writing(20, responses=3, batch=5)
@@ -72,7 +72,7 @@ def test_all_that_is_wanted_is_written_once_by_different_people_and_the_study_st
     assert not Participation.objects.exists()
 
 
-def test_few_people_write_what_they_can_and_questions_about_them_are_asked_before_and_after(
+def test_few_people_write_what_they_can_and_answer_questionnaires(
     make_writing: MakeWriting,
 ) -> None:
     study = make_writing(40, responses=1, batch=2)
@@ -92,14 +92,16 @@ def test_few_people_write_what_they_can_and_questions_about_them_are_asked_befor
     assert told.count("the report counts") == 2
 
 
-def test_as_many_people_come_as_write_everything(make_writing: MakeWriting) -> None:
+def test_the_suggested_number_of_people_reaches_the_target(make_writing: MakeWriting) -> None:
     # Of 10 one leaves and two come last: 7 of 2 are 14. Of 20, two and three: 15 of 2 are 30.
     assert enough_workers(make_writing(14, batch=2)) == 10
     assert enough_workers(make_writing(15, batch=2)) == 20
     assert enough_workers(make_writing(5000, batch=2)) == 200
 
 
-def test_too_few_for_different_responses_are_told_before_anybody_comes(make_writing: MakeWriting) -> None:
+def test_too_few_people_for_different_responses_are_refused_before_the_start(
+    make_writing: MakeWriting,
+) -> None:
     study = make_writing(2, responses=7)
 
     with pytest.raises(CommandError, match=r"only 6 of 7 simulated workers stay to the end. Use --workers 8"):
@@ -108,7 +110,7 @@ def test_too_few_for_different_responses_are_told_before_anybody_comes(make_writ
     assert not Study.objects.exclude(pk=study.pk)
 
 
-def test_what_is_planted_is_taken_or_refused_as_it_should_be() -> None:
+def test_injected_texts_are_accepted_or_refused_correctly() -> None:
     texts = [response_text(7, number) for number in range(200)]
 
     assert len(set(texts)) == 200

@@ -36,12 +36,12 @@ from turnwise.crowd.places.ending import complete
 from turnwise.crowd.refusals import EntryRefusedError
 from turnwise.dialogues.models import Dialogue
 from turnwise.dialogues.queries import seat_of
-from turnwise.dialogues.services import Taken, finish, seat_two
+from turnwise.dialogues.services import SeatOccupant, create_dialogue, finish
 from turnwise.judging.items import subjects
 from turnwise.judging.models import Battery, Item, Slot
 from turnwise.judging.queries import system_counts
 from turnwise.judging.queue import services as judging
-from turnwise.judging.queue.rater_session import Desk
+from turnwise.judging.queue.rater_session import RaterSession
 from turnwise.labels.models import Label
 from turnwise.reports.descriptions import method
 from turnwise.responses.files import parse
@@ -57,18 +57,18 @@ YES, NO = {"sensible": True, "specific": True}, {"sensible": False}
 PILOT_OF_TWO = {"pilot_size": 2, "primary_analysis": "without_excluded"}
 
 
-def judge_next(desk: Desk, answers: Mapping[str, Answer]) -> None:
+def judge_next(desk: RaterSession, answers: Mapping[str, Answer]) -> None:
     judging.judge(desk, key=UUID(judging.state(desk)["items"][0]["key"]), answers=answers)
 
 
-def judge_all(desk: Desk, answers: Mapping[str, Answer]) -> None:
+def judge_all(desk: RaterSession, answers: Mapping[str, Answer]) -> None:
     while judging.state(desk)["items"]:
         judge_next(desk, answers)
     judging.finish(desk)
 
 
 def go_on(study: Study, by: User) -> None:
-    assert pilot.go_on(study.pk, by=by) == 2
+    assert pilot.end_pilot(study.pk, by=by) == 2
     study.refresh_from_db()
 
 
@@ -91,7 +91,7 @@ def assert_held(study: Study) -> None:
     assert (page.status_code, "The research team has paused it" in page.text) == (403, True)
 
 
-def test_readers_judge_again_what_a_pilot_judged(make_queue: MakeQueue, rex: User, tmp_path: Path) -> None:
+def test_items_of_a_pilot_are_judged_again(make_queue: MakeQueue, rex: User, tmp_path: Path) -> None:
     study = make_queue(3, raters=2, **PILOT_OF_TWO)
     for _ in range(2):
         judge_all(begin(study), NO)
@@ -121,9 +121,7 @@ def test_readers_judge_again_what_a_pilot_judged(make_queue: MakeQueue, rex: Use
     assert "2 workers (of these, 2 of its pilot, the first to take part)" in method(study, stored).text
 
 
-def test_what_is_still_judged_when_the_pilot_is_over_does_not_count_either(
-    make_queue: MakeQueue, rex: User
-) -> None:
+def test_late_judgments_of_a_pilot_do_not_count(make_queue: MakeQueue, rex: User) -> None:
     study = make_queue(2, raters=1, batch=1, **PILOT_OF_TWO)
     early, late = begin(study), begin(study)
     judge_next(early, NO)
@@ -140,7 +138,7 @@ def test_what_is_still_judged_when_the_pilot_is_over_does_not_count_either(
     assert Label.objects.count() == 4
 
 
-def test_a_third_rater_is_of_those_who_count(make_queue: MakeQueue, rex: User) -> None:
+def test_a_third_rater_comes_from_the_main_phase(make_queue: MakeQueue, rex: User) -> None:
     study = make_queue(1, raters=2, **PILOT_OF_TWO)
     plan = judging.plan_of(study)
     plan.third_rater = True
@@ -216,7 +214,7 @@ def test_pairs_are_compared_again(make_pairs: MakePairs, rex: User, tmp_path: Pa
 
 def write_all(assignment: Assignment) -> None:
     own = assignment.participation
-    desk = writing.desk_of(own.study.code, own.worker_id)
+    desk = writing.find_writer_context(own.study.code, own.worker_id)
     while place := writing.hold_place(assignment):
         writing.write(
             desk, key=place.context.key, text=f"My own answer {assignment.pk} to {place.context.key}"
@@ -231,7 +229,7 @@ def piloted_writing(make_writing: MakeWriting) -> Study:
     return study
 
 
-def test_others_write_in_place_of_a_pilot(
+def test_other_workers_write_in_place_of_a_pilot(
     make_writing: MakeWriting, make_queue: MakeQueue, rex: User, sign_in: SignIn
 ) -> None:
     study = piloted_writing(make_writing)
@@ -264,9 +262,7 @@ def test_others_write_in_place_of_a_pilot(
     assert (read.problems, len(read.responses)) == ([], 4)
 
 
-def test_who_still_writes_when_the_pilot_is_over_takes_nobodys_place(
-    make_writing: MakeWriting, rex: User
-) -> None:
+def test_late_pilot_writers_take_no_place_of_the_main_phase(make_writing: MakeWriting, rex: User) -> None:
     study = piloted_writing(make_writing)
     first, second = (writing.begin(enter(study).pk) for _ in range(2))
     go_on(study, rex)
@@ -278,7 +274,7 @@ def test_who_still_writes_when_the_pilot_is_over_takes_nobodys_place(
     assert set(Assignment.objects.values_list("outcome", flat=True)) == {"complete"}
 
 
-def test_the_form_of_writing_says_what_becomes_of_a_pilot(
+def test_the_writing_form_explains_the_pilot(
     make_writing: MakeWriting, make_version: MakeVersion, rex: User, sign_in: SignIn
 ) -> None:
     version = make_version(2)
@@ -296,7 +292,7 @@ def test_the_form_of_writing_says_what_becomes_of_a_pilot(
 
 
 @pytest.mark.parametrize("task", ["conversation", "judging", "pairs", "two_people", "writing"])
-def test_whatever_people_do_can_have_a_pilot(
+def test_every_task_with_workers_can_have_a_pilot(
     task: str, rex: User, make_meeting: MakeMeeting, make_version: MakeVersion, sign_in: SignIn
 ) -> None:
     make_version(2)
@@ -306,8 +302,8 @@ def test_whatever_people_do_can_have_a_pilot(
 
 
 def talk(study: Study) -> Dialogue:
-    first, second = (Taken(assignment=come(study)) for _ in range(2))
-    dialogue = seat_two(study, first, second, now=timezone.now())
+    first, second = (SeatOccupant(assignment=come(study)) for _ in range(2))
+    dialogue = create_dialogue(study, first, second, now=timezone.now())
     for worker in dialogue.seats.values_list("worker_id", flat=True):
         seat = seat_of(dialogue.public_id, worker)
         Dialogue.objects.filter(pk=dialogue.pk).update(turns=2, bot_turns=0, due_0=[], due_1=[])
@@ -317,7 +313,7 @@ def talk(study: Study) -> Dialogue:
     return dialogue
 
 
-def test_two_people_talk_again_and_nobody_of_a_pilot_is_left_alone(
+def test_conversations_of_a_pilot_are_repeated_and_its_waiting_workers_are_paid(
     make_meeting: MakeMeeting, rex: User, sign_in: SignIn
 ) -> None:
     study = make_meeting(conversations=2, **PILOT_OF_TWO)

@@ -13,7 +13,7 @@ from django.urls import get_resolver, reverse
 
 from turnwise.accounts.models import User
 from turnwise.crowd.worker_task import WorkerTask
-from turnwise.manual.pages import HELP, helps
+from turnwise.manual.pages import HELP, register_help
 from turnwise.reports.report_kinds import ReportedTask
 from turnwise.studies.models import Study
 from turnwise.studies.services import save_study
@@ -48,7 +48,7 @@ def python_files() -> list[Path]:
 
 
 @pytest.mark.parametrize("task", tasks(), ids=lambda task: task.key)
-def test_what_a_task_declares_is_there(task: StudyTask) -> None:
+def test_everything_that_a_task_declares_exists(task: StudyTask) -> None:
     templates = [task.overview, task.form.template]
     if isinstance(task, WorkerTask):
         templates += [task.welcome, task.instructions]
@@ -83,7 +83,7 @@ def test_nothing_outside_its_folder_names_a_task() -> None:
     assert named == []
 
 
-def test_no_code_and_no_template_asks_which_task_it_is() -> None:
+def test_no_code_or_template_compares_task_keys() -> None:
     asks = re.compile(r"\.task\b(\.key)?\s*(==|!=|in\b|not in\b)")
     pages = [path for path in (ROOT / "templates").rglob("*.html") if "tasks" not in path.parts]
     of_task = re.compile(rf"tasks/({'|'.join(FOLDERS)})/")
@@ -104,7 +104,7 @@ def test_a_task_that_leaves_something_out_is_refused_by_name() -> None:
 
 def test_a_page_that_the_manual_does_not_have_is_refused_by_name() -> None:
     with pytest.raises(ValueError, match=r"The manual has no page “singing”. Its pages are: questions"):
-        helps("singing", namespace="singing")
+        register_help("singing", namespace="singing")
     assert "singing" not in HELP
 
 

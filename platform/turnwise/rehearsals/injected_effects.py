@@ -36,7 +36,7 @@ SEED = 20_010_997
 
 
 class Kind(StrEnum):
-    """How a simulated worker works."""
+    """Kind of a simulated worker: careful, careless, or leaving early."""
 
     CAREFUL = "careful"
     TWO_TABS = "two tabs"

@@ -37,7 +37,7 @@ def possible_answers(question: Question) -> tuple[Answer | None, ...]:
 
 
 def uniform_share(share: Share) -> Share:
-    """The same chance for all answers that are possible."""
+    """Give all possible answers the same chance."""
     possible = sum(map(bool, share))
     return tuple(1 / possible if chance else 0.0 for chance in share)
 

@@ -79,7 +79,7 @@ def judged(make_queue: MakeQueue, make_contexts: MakeContexts, make_run: MakeRun
 
 
 def listed(study: Study, order: Order, by: Narrowed | None = None) -> list[context_results.Ranked]:
-    return context_results.ranked(study.asked[0], order, by or Narrowed(), limit=50, offset=0)
+    return context_results.ranked(study.work_asks[0], order, by or Narrowed(), limit=50, offset=0)
 
 
 @pytest.mark.django_db(transaction=True)
@@ -113,7 +113,7 @@ def test_the_most_disputed_come_first(judged: Study) -> None:
 def test_what_was_said_stands_side_by_side_with_its_votes(judged: Study) -> None:
     context = Context.objects.get(key="c1")
 
-    alpha, beta = context_results.responses(judged.asked[0], context.pk)
+    alpha, beta = context_results.responses(judged.work_asks[0], context.pk)
 
     assert (alpha.system, alpha.text) == ("Alpha", "Alpha answers c1.")
     assert list(alpha.scores.values()) == pytest.approx([200 / 3, 200 / 3, 200 / 3])
@@ -135,7 +135,7 @@ def test_any_question_set_is_shown(
 
     assert first.key == "c1"
     assert [first.score, second.score] == pytest.approx([3.5, 5])
-    (said,) = context_results.responses(study.asked[0], first.pk)
+    (said,) = context_results.responses(study.work_asks[0], first.pk)
     assert said.scores[main.key] == pytest.approx(3.5)
 
 
@@ -153,7 +153,7 @@ def test_excluded_workers_are_left_out_where_that_was_declared(judged: Study, re
     found = listed(judged, Order.HARDEST)
     assert [(each.key, each.judgments) for each in found] == [("c2", 4), ("c1", 4), ("c3", 0)]
     assert found[0].score == pytest.approx(50 / 4)
-    assert context_results.responses(judged.asked[0], found[2].pk)[0].answers == []
+    assert context_results.responses(judged.work_asks[0], found[2].pk)[0].answers == []
 
 
 @pytest.mark.parametrize(
@@ -279,7 +279,7 @@ def test_each_ask_has_its_order_and_its_votes(severally: Study, rex: User, sign_
     browser, address = sign_in(rex), f"/studies/{severally.pk}/report/contexts/"
     pks = dict(Context.objects.values_list("key", "pk"))
 
-    for ask, hardest in zip(severally.asked, ("c1", "c2"), strict=True):
+    for ask, hardest in zip(severally.work_asks, ("c1", "c2"), strict=True):
         assert context_results.ranked(ask, Order.HARDEST, Narrowed(), limit=5, offset=0)[0].key == hardest
         page = browser.get(f"{address}?ask={ask.number}").content.decode()
         first, second = sorted(pks, key=lambda key: key != hardest)
@@ -288,7 +288,7 @@ def test_each_ask_has_its_order_and_its_votes(severally: Study, rex: User, sign_
 
     page = browser.get(f"{address}{pks['c1']}/?ask=1").content.decode()
     assert page.count("Alpha answers c1.") == 1  # once, with the votes of both asks
-    for ask in severally.asked:
+    for ask in severally.work_asks:
         assert page.count(f"{ask.title}</h4>") == 2
     assert "Number 2 of 2, the hardest first" in page
     assert f'rel="prev" href="{address}{pks["c2"]}/?ask=1"' in page

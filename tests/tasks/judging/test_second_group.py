@@ -17,7 +17,7 @@ from turnwise.accounts.models import User
 from turnwise.judging.items import subjects
 from turnwise.judging.models import Item
 from turnwise.judging.readers import second_group
-from turnwise.studies.asks import UNDER_EACH_REPLY, About, Asked, Moment
+from turnwise.studies.asks import UNDER_EACH_REPLY, About, AskSpec, Moment
 from turnwise.studies.models import PrimaryAnalysis, Study
 from turnwise.studies.services import set_state
 
@@ -71,7 +71,7 @@ def test_the_same_contexts_are_judged_again_and_both_groups_stand_beside_each_ot
     for answer in (YES, NO):
         judge(again, lambda item, answer=answer: answer)  # type: ignore[misc]
     assert f'href="{address}{again.pk}/"' in browser.get(address).content.decode()
-    (of_both,) = second_group.beside_each_other(judged, again)
+    (of_both,) = second_group.compare_groups(judged, again)
     alpha, beta = of_both.systems
     assert (alpha["system"], alpha["items"]) == ("Alpha", 2)
     for system, first in ((alpha, 100), (beta, 0)):
@@ -101,7 +101,7 @@ def test_excluded_workers_count_as_in_the_primary_analysis(judged: Study, rex: U
     says_no.save()
 
     def of_second() -> float:
-        (of_both,) = second_group.beside_each_other(judged, again)
+        (of_both,) = second_group.compare_groups(judged, again)
         alpha, _ = of_both.systems
         return float(alpha["scores"][0]["second"]["value"])
 
@@ -167,17 +167,17 @@ def test_a_second_group_is_asked_all_that_the_first_was(
 
     again = draw(browser, judged, number=2)
 
-    assert [(ask.number, ask.question_set, ask.about) for ask in again.asked] == [
+    assert [(ask.number, ask.question_set, ask.about) for ask in again.work_asks] == [
         (0, "ssa", "response"), (1, "likert", "dialogue"),
     ]  # fmt: skip
     drawn = {item.turn.dialogue_id if item.turn else item.dialogue_id for item in again.items.all()}
     assert len(drawn) == 2  # the same conversations, turn by turn and as wholes
-    assert [ask.items.count() for ask in again.asked] == [4, 2]
+    assert [ask.items.count() for ask in again.work_asks] == [4, 2]
 
     again = set_state(again.pk, Study.State.OPEN)
     for _ in range(2):
         judge_all(begin(again), ANSWERS | {"ssa": YES, "likert": dict.fromkeys(SCALES, 6)})
-    ssa, likert = second_group.beside_each_other(judged, again)
+    ssa, likert = second_group.compare_groups(judged, again)
 
     assert [ask.questions.key for ask in (ssa, likert)] == ["ssa", "likert"]
     (of_turns,), (of_wholes,) = ssa.systems, likert.systems
@@ -189,7 +189,7 @@ def test_a_second_group_is_asked_all_that_the_first_was(
     assert [score["difference"]["value"] for score in of_wholes["scores"]] == [-2] * 5 + [-10]
     address = f"/studies/{judged.pk}/second-group/{again.pk}/"
     page = browser.get(address).content.decode()
-    for ask in again.asked:
+    for ask in again.work_asks:
         assert f"{ask.title}</h2>" in page
     rows = list(csv.DictReader(io.StringIO(browser.get(f"{address}groups.csv").content.decode())))
     assert Counter((row["ask"], row["question_set"]) for row in rows) == {("0", "ssa"): 3, ("1", "likert"): 6}
@@ -213,16 +213,16 @@ def make_asking_both(make_study: MakeStudy) -> Callable[[], Study]:
 def test_readers_are_asked_all_that_those_who_talked_were(
     make_study: MakeStudy, rex: User, sign_in: SignIn
 ) -> None:
-    scales = Asked("likert", About.DIALOGUE, Moment.AT_END, required=False)
+    scales = AskSpec("likert", About.DIALOGUE, Moment.AT_END, required=False)
     study = make_study(asks=[UNDER_EACH_REPLY, scales])
     talked(study, [(True, True)] * 7)
 
     again = draw(sign_in(rex), study, number=1)
 
-    assert [(ask.question_set, ask.about, ask.by) for ask in again.asked] == [
+    assert [(ask.question_set, ask.about, ask.by) for ask in again.work_asks] == [
         ("ssa", "response", "readers"), ("likert", "dialogue", "readers"),
     ]  # fmt: skip
-    assert [ask.items.count() for ask in again.asked] == [7, 1]
+    assert [ask.items.count() for ask in again.work_asks] == [7, 1]
 
 
 def test_asks_of_both_are_set_beside_each_other_in_whichever_order(
@@ -236,7 +236,7 @@ def test_asks_of_both_are_set_beside_each_other_in_whichever_order(
     second = set_state(second.pk, Study.State.OPEN)
     judge_all(begin(second))
 
-    (of_both,) = second_group.beside_each_other(first, second)
+    (of_both,) = second_group.compare_groups(first, second)
 
     assert (of_both.number, of_both.questions.key, of_both.systems[0]["items"]) == (1, "likert", 3)
-    assert not second_group.ask_alike(second, asking(first.owner, SSA))
+    assert not second_group.have_common_asks(second, asking(first.owner, SSA))

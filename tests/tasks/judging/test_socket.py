@@ -20,14 +20,14 @@ from turnwise.accounts.models import User
 from turnwise.crowd.entry.sessions import COOKIE, signed
 from turnwise.crowd.models import Assignment, Participation
 from turnwise.judging.items import subjects
-from turnwise.judging.items.item_selection import contexts_of
+from turnwise.judging.items.item_selection import select_contexts
 from turnwise.judging.models import Batch, Item, Slot
 from turnwise.judging.queue import services as judging
 from turnwise.labels.models import Label
 from turnwise.project.sockets import websocket_urlpatterns
 from turnwise.questions.services import create_set
 from turnwise.reports.services import build_report, queue_report
-from turnwise.studies.asks import About, Asked
+from turnwise.studies.asks import About, AskSpec
 from turnwise.studies.models import Study
 
 YES = {"sensible": True, "specific": True}
@@ -103,7 +103,7 @@ def queue(transactional_db: None, make_queue: MakeQueue) -> Study:
 async def test_each_item_is_asked_its_own_questions_one_set_after_the_other(
     sit: OpenSeat, make_queue: MakeQueue
 ) -> None:
-    asks = [Asked("ssa", About.RESPONSE), Asked("human-likeness", About.RESPONSE)]
+    asks = [AskSpec("ssa", About.RESPONSE), AskSpec("human-likeness", About.RESPONSE)]
     study = await sync_to_async(make_queue)(3, batch=6, asks=asks)
     seat, state = await sit(study)
     waiting, order = list(state["items"]), []
@@ -356,7 +356,7 @@ def of_contexts(
 ) -> Study:
     """Two contexts are judged themselves, without a response."""
     study = make_queue(raters=1, question_set=create_set(OPEN, owner=rex).key, protocol="")
-    subjects.add(contexts_of(study, make_contexts(2)))
+    subjects.add_selection(select_contexts(study, make_contexts(2)))
     return study
 
 

@@ -16,7 +16,7 @@ from turnwise.judging.queue import services as judging
 from turnwise.labels.models import Label
 from turnwise.studies.models import Study
 from turnwise.transcripts import storing
-from turnwise.workspace.study_steps import journey
+from turnwise.workspace.study_steps import steps_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -57,7 +57,7 @@ def _managed(page: str) -> dict[str, str]:
 
 def steps(study: Study) -> list[tuple[str, str, str]]:
     fresh = Study.objects.get(pk=study.pk)
-    return [(step.title, step.says, step.standing.value) for step in journey(fresh)][:3]
+    return [(step.title, step.says, step.standing.value) for step in steps_of(fresh)][:3]
 
 
 def test_one_goes_from_the_intention_to_the_report_without_another_study(rex: User, sign_in: SignIn) -> None:
@@ -99,7 +99,7 @@ def test_one_goes_from_the_intention_to_the_report_without_another_study(rex: Us
 
 
 def test_a_study_that_began_otherwise_has_no_such_steps(make_queue: MakeQueue) -> None:
-    assert journey(make_queue(1))[0].title == "Design"
+    assert steps_of(make_queue(1))[0].title == "Design"
 
 
 def test_what_nobody_offers_is_no_way(rex: User, sign_in: SignIn) -> None:

@@ -16,7 +16,7 @@ from turnwise.tasks.self_play.jobs import MOST_AT_ONCE, Pace
         (1, 60.0, 1, 2),
     ],
 )
-def test_a_bot_is_asked_for_as_many_as_it_batches(batch: int, seconds: float, fewest: int, most: int) -> None:
+def test_the_pace_grows_to_the_bots_batch_size(batch: int, seconds: float, fewest: int, most: int) -> None:
     pace, paces = Pace(), []
 
     for _ in range(20):
@@ -27,7 +27,7 @@ def test_a_bot_is_asked_for_as_many_as_it_batches(batch: int, seconds: float, fe
     assert max(paces[10:]) <= most
 
 
-def test_too_much_at_once_begins_again_with_one() -> None:
+def test_an_overload_resets_the_pace_to_one() -> None:
     pace = Pace(at_once=16, cost=0.1)
 
     pace.adapt(16, 1.0, overloaded=True)
@@ -36,7 +36,7 @@ def test_too_much_at_once_begins_again_with_one() -> None:
     assert pace.at_once == 2
 
 
-def test_a_turn_that_was_asked_for_at_another_pace_tells_nothing() -> None:
+def test_a_turn_measured_at_another_pace_is_ignored() -> None:
     pace = Pace(at_once=8, cost=1.0)
 
     pace.adapt(4, 100.0, overloaded=False)

@@ -50,7 +50,7 @@ def of_bot(report: Report) -> dict[str, dict[str, Any]]:
     return {column["key"]: column["cells"][0] for column in report.result["columns"]}
 
 
-def test_every_metric_is_what_the_conversations_give(played: SelfPlayPlan) -> None:
+def test_every_metric_is_computed_from_the_conversations(played: SelfPlayPlan) -> None:
     report = computed(played.study)
 
     talks = [[("ann", text) for text in texts[1:]] for texts in said(played).values()]
@@ -67,7 +67,9 @@ def test_every_metric_is_what_the_conversations_give(played: SelfPlayPlan) -> No
     assert [(each["length"], each["pairs"]) for each in report.result["overlaps"]] == [(3, 10), (5, 10)]
 
 
-def test_of_two_bots_each_has_what_it_said(make_self_play: MakeSelfPlay, only_words: None) -> None:
+def test_each_of_two_bots_has_the_metrics_of_its_own_turns(
+    make_self_play: MakeSelfPlay, only_words: None
+) -> None:
     plan = make_self_play(conversations=2, script={"replies": ["Well?"]})
     SelfPlayed.objects.all().delete()
     plan.second.configuration = {"replies": ["one two three"]}
@@ -180,7 +182,9 @@ def test_the_file_of_measures_has_a_row_for_each_answer(
     assert sign_in(mallory).get(path).status_code == 404
 
 
-def test_silence_and_circles_are_said(make_self_play: MakeSelfPlay, only_words: None) -> None:
+def test_the_report_names_silent_bots_and_repetitive_conversations(
+    make_self_play: MakeSelfPlay, only_words: None
+) -> None:
     same = "I like to talk about the weather"
     plan = make_self_play(alone=True, script={"replies": [same]}, conversations=2, utterances=6)
     play(plan)

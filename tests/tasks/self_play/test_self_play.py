@@ -41,7 +41,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 # --- what is said ----------------------------------------------------------------------------------
 
 
-def test_two_bots_talk_by_turns_and_each_begins_in_turn(
+def test_two_bots_alternate_and_take_turns_to_begin(
     make_self_play: MakeSelfPlay,
 ) -> None:
     plan = make_self_play(conversations=2)
@@ -57,7 +57,7 @@ def test_two_bots_talk_by_turns_and_each_begins_in_turn(
     assert (dialogue.due_0, dialogue.due_1, reread(plan).reason) == ([], [], "")
 
 
-def test_a_turn_keeps_what_is_needed_to_reproduce_it(make_self_play: MakeSelfPlay) -> None:
+def test_a_turn_stores_what_is_needed_to_reproduce_it(make_self_play: MakeSelfPlay) -> None:
     plan = make_self_play(conversations=1)
     play(plan)
 
@@ -72,7 +72,7 @@ def test_a_turn_keeps_what_is_needed_to_reproduce_it(make_self_play: MakeSelfPla
     assert all(turn.latency_ms is not None for turn in turns[1:])
 
 
-def test_a_bot_talks_with_itself_and_says_its_own_first_turn(make_self_play: MakeSelfPlay) -> None:
+def test_a_bot_that_talks_with_itself_gives_the_first_turn(make_self_play: MakeSelfPlay) -> None:
     replies = ["First.", "Second.", "Third."]  # the n-th turn that the bot answers, as it sees it
     plan = make_self_play(
         conversations=1, utterances=5, alone=True, opener="own", script={"replies": replies}
@@ -86,7 +86,7 @@ def test_a_bot_talks_with_itself_and_says_its_own_first_turn(make_self_play: Mak
     assert Dialogue.objects.get().opening_turns == 0
 
 
-def test_a_service_is_told_of_two_conversations_where_a_bot_talks_with_itself(
+def test_a_service_gets_one_session_for_each_seat_of_a_bot_that_talks_with_itself(
     make_self_play: MakeSelfPlay,
 ) -> None:
     plan = make_self_play(conversations=1, alone=True)
@@ -101,7 +101,7 @@ def test_a_service_is_told_of_two_conversations_where_a_bot_talks_with_itself(
 # --- slices, failures, ends ------------------------------------------------------------------------
 
 
-def test_conversations_go_on_where_a_slice_ended(make_self_play: MakeSelfPlay) -> None:
+def test_conversations_continue_after_the_end_of_a_slice(make_self_play: MakeSelfPlay) -> None:
     plan = make_self_play(conversations=4, script={"seconds": 0.02})
 
     slices = 1
@@ -139,7 +139,7 @@ def test_a_process_that_is_killed_loses_and_doubles_nothing(make_self_play: Make
     assert dict(Turn.objects.filter(pk__in=kept).values_list("pk", "created_at")) == kept
 
 
-def test_nobody_works_on_what_another_has(make_self_play: MakeSelfPlay) -> None:
+def test_only_one_process_works_on_a_study(make_self_play: MakeSelfPlay) -> None:
     plan = make_self_play()
 
     with exclusive_lock(SELF_PLAY, plan.pk):
@@ -150,7 +150,7 @@ def test_nobody_works_on_what_another_has(make_self_play: MakeSelfPlay) -> None:
     assert is_whole(plan)
 
 
-def test_a_turn_that_is_there_already_stays(make_self_play: MakeSelfPlay) -> None:
+def test_a_stored_turn_is_not_replaced(make_self_play: MakeSelfPlay) -> None:
     plan = make_self_play(conversations=1, utterances=2)
     (due,) = services.due(plan, limit=1, excluded=[])
     play(plan)
@@ -161,7 +161,7 @@ def test_a_turn_that_is_there_already_stays(make_self_play: MakeSelfPlay) -> Non
     assert said(plan) == {1: ["Hi!", "Ann says so.", "Bob says so."]}
 
 
-def test_a_turn_that_failed_is_asked_for_again(make_self_play: MakeSelfPlay) -> None:
+def test_a_failed_turn_is_tried_again(make_self_play: MakeSelfPlay) -> None:
     plan = make_self_play(alone=True, script={"fail_on": [2], "fail_times": 2})
 
     play(plan)
@@ -171,7 +171,7 @@ def test_a_turn_that_failed_is_asked_for_again(make_self_play: MakeSelfPlay) -> 
     assert progress(plan).failing == 0
 
 
-def test_what_keeps_failing_stops_and_goes_on_once_it_is_continued(
+def test_a_turn_that_keeps_failing_is_given_up_until_the_study_is_reopened(
     make_self_play: MakeSelfPlay, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(requests, "FAILURES_IN_A_ROW", 100)  # as if others were answered in between
@@ -199,7 +199,7 @@ def test_a_bot_that_always_fails_stops_the_study_early(make_self_play: MakeSelfP
     assert "Turn 1 was configured to fail" in reread(plan).reason
 
 
-def test_a_bot_that_falls_silent_ends_the_conversation_which_is_counted(make_self_play: MakeSelfPlay) -> None:
+def test_a_silent_bot_ends_the_conversation_and_is_counted(make_self_play: MakeSelfPlay) -> None:
     wanted = 8  # three attempts each: more silences in a row than broken bots are allowed failures
     plan = make_self_play(conversations=wanted, alone=True, script={"replies": ["Well.", " "]})
 
@@ -225,7 +225,7 @@ def test_endless_repetition_is_no_error_but_is_counted(make_self_play: MakeSelfP
     assert (found.repeats, found.of_turns, found.in_circles) == (10, 12, 2)
 
 
-def test_short_answers_do_not_go_in_circles(make_self_play: MakeSelfPlay) -> None:
+def test_short_answers_do_not_count_as_repetition(make_self_play: MakeSelfPlay) -> None:
     plan = make_self_play(conversations=1)
     play(plan)
 
@@ -245,7 +245,7 @@ def test_candidates_are_stored_as_in_any_other_conversation(make_self_play: Make
     assert [set(each) for each in turn.candidates] == [{"text", "score"}] * len(turn.candidates)
 
 
-def test_a_bot_that_changes_on_the_way_stops_the_study(make_self_play: MakeSelfPlay) -> None:
+def test_a_bot_that_changes_during_the_study_stops_it(make_self_play: MakeSelfPlay) -> None:
     plan = make_self_play()
     other = BotVersion.objects.create(bot=plan.first, number=9, fingerprint="0" * 64, details={})
     SelfPlayPlan.objects.update(first_version=other)
@@ -256,7 +256,7 @@ def test_a_bot_that_changes_on_the_way_stops_the_study(make_self_play: MakeSelfP
     assert reread(plan).reason.startswith("Ann changed while it talked.")
 
 
-def test_stopping_ends_a_slice_under_way_and_continuing_goes_on(make_self_play: MakeSelfPlay) -> None:
+def test_closing_ends_a_running_slice_and_reopening_continues(make_self_play: MakeSelfPlay) -> None:
     plan = make_self_play(conversations=50, script={"seconds": 0.01})
     slices = threading.Thread(target=play_slice, args=(plan.pk,))
     slices.start()
@@ -279,7 +279,7 @@ def test_stopping_ends_a_slice_under_way_and_continuing_goes_on(make_self_play: 
     assert is_whole(plan)
 
 
-def test_a_bot_that_cannot_answer_is_waited_for_and_then_given_up(make_self_play: MakeSelfPlay) -> None:
+def test_an_unavailable_bot_is_retried_and_then_given_up(make_self_play: MakeSelfPlay) -> None:
     plan, now = make_self_play(), timezone.now()
     services.note_recovery(plan.pk, now=now)
 
@@ -310,7 +310,7 @@ def test_starting_sends_a_job_and_the_timer_sends_it_again_if_it_is_lost(
 # --- pages, and what others do with it -------------------------------------------------------------
 
 
-def test_its_page_shows_how_far_it_is_and_what_it_is_like(
+def test_the_page_shows_progress_and_quality(
     make_self_play: MakeSelfPlay, rex: User, sign_in: SignIn
 ) -> None:
     plan, client = make_self_play(start=False), sign_in(rex)
@@ -340,7 +340,9 @@ def test_its_page_shows_how_far_it_is_and_what_it_is_like(
     assert "Not labelled" not in transcript
 
 
-def test_once_started_its_plan_stays(make_self_play: MakeSelfPlay, rex: User, sign_in: SignIn) -> None:
+def test_the_plan_is_fixed_once_the_study_has_started(
+    make_self_play: MakeSelfPlay, rex: User, sign_in: SignIn
+) -> None:
     plan = make_self_play()
 
     sent = {"title": "Bots 2", "languages": "en", "self_play-conversations": 9, "self_play-utterances": 40}
@@ -361,7 +363,7 @@ def test_once_started_its_plan_stays(make_self_play: MakeSelfPlay, rex: User, si
         ({"second": 999}, "Select a valid choice"),
     ],
 )
-def test_a_plan_that_cannot_be_is_refused_with_the_cure(
+def test_an_impossible_plan_is_refused_with_advice(
     rex: User, sign_in: SignIn, fields: dict[str, object], said_of_it: str
 ) -> None:
     ann = scripted("Ann")
@@ -404,7 +406,9 @@ def test_workers_cannot_enter(make_self_play: MakeSelfPlay, client: Client) -> N
     assert "does not lead to a study" in entered.content.decode()
 
 
-def test_others_see_nothing_of_it(make_self_play: MakeSelfPlay, mallory: User, sign_in: SignIn) -> None:
+def test_other_users_cannot_see_the_study(
+    make_self_play: MakeSelfPlay, mallory: User, sign_in: SignIn
+) -> None:
     plan, client = make_self_play(), sign_in(mallory)
 
     for path in ("", "self-play/stamp/", "self-play/conversations.jsonl", "dialogues/"):

@@ -71,7 +71,7 @@ def queue(make_meeting: MakeMeeting, make_study: MakeStudy, make_queue: MakeQueu
     return queue
 
 
-def test_people_stand_beside_the_bots_with_their_interval(queue: Study, tmp_path: Path) -> None:
+def test_people_have_a_row_with_an_interval_next_to_the_bots(queue: Study, tmp_path: Path) -> None:
     result = computed(queue).result
 
     assert result

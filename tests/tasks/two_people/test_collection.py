@@ -99,7 +99,7 @@ async def test_every_count_of_a_collection_is_exact(
     }
 
 
-async def test_a_source_that_was_not_shown_is_refused_and_nothing_is_saved_of_it(
+async def test_an_annotation_with_a_hidden_source_is_refused(
     make_meeting: MakeMeeting, open_tab: OpenTab, rex: User
 ) -> None:
     @sync_to_async

@@ -91,7 +91,7 @@ def test_a_study_is_made_opened_copied_and_entered(rex: User, sign_in: SignIn) -
         ({"max_turns": "2"}, "must leave room"),
     ],
 )
-def test_a_study_that_cannot_be_is_refused_in_words(
+def test_an_impossible_study_is_refused_with_a_message(
     rex: User, sign_in: SignIn, changed: dict[str, str], says: str
 ) -> None:
     answer = sign_in(rex).post("/studies/new/?task=two_people", filled(**changed))
@@ -100,7 +100,7 @@ def test_a_study_that_cannot_be_is_refused_in_words(
     assert not Study.objects.exists()
 
 
-def test_bots_for_those_who_wait_in_vain_must_be_chosen(rex: User, sign_in: SignIn, study: Study) -> None:
+def test_bots_for_workers_without_a_partner_must_be_chosen(rex: User, sign_in: SignIn, study: Study) -> None:
     client = sign_in(rex)
     draft = made(client, **{"two_people-alone": "bot"})
     assert draft
@@ -116,7 +116,7 @@ def test_bots_for_those_who_wait_in_vain_must_be_chosen(rex: User, sign_in: Sign
     assert draft.study_bots.get().target == 7
 
 
-def test_it_is_full_once_enough_people_talk_and_wait(make_meeting: MakeMeeting) -> None:
+def test_the_study_is_full_once_enough_people_talk_or_wait(make_meeting: MakeMeeting) -> None:
     study = make_meeting(conversations=1)
     now = timezone.now()
     first, second = come(study), come(study)
@@ -136,7 +136,7 @@ def test_it_is_full_once_enough_people_talk_and_wait(make_meeting: MakeMeeting) 
 
 
 @pytest.mark.parametrize("disclosed", [True, False])
-def test_the_chat_page_says_whom_one_talks_with(make_meeting: MakeMeeting, disclosed: bool) -> None:
+def test_the_chat_page_describes_the_partner(make_meeting: MakeMeeting, disclosed: bool) -> None:
     study = make_meeting(disclosed=disclosed)
     worker = Client()
     worker.post(f"/s/{study.code}/consent/", {"agree": "yes", "consent": "1"})
@@ -152,7 +152,7 @@ def test_the_chat_page_says_whom_one_talks_with(make_meeting: MakeMeeting, discl
     assert ("may be a person or a chatbot" in page) is not disclosed
 
 
-def test_who_has_the_study_reads_what_two_people_said(
+def test_the_owner_can_read_conversations_of_two_people(
     make_meeting: MakeMeeting, rex: User, sign_in: SignIn
 ) -> None:
     study = make_meeting()

@@ -87,7 +87,7 @@ def seated() -> Counter[int]:
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("seed", range(2))
-def test_forty_people_who_come_and_go_as_they_like(meeting: Study, seed: int) -> None:
+def test_forty_people_come_and_go_at_random(meeting: Study, seed: int) -> None:
     chance = random.Random(seed)
     people = [Person(lobby_of(come(meeting), minutes=60)) for _ in range(40)]
     room = Room(people)
@@ -125,7 +125,7 @@ def test_forty_people_who_come_and_go_as_they_like(meeting: Study, seed: int) ->
 
 
 @pytest.mark.django_db
-def test_who_does_not_answer_is_left_and_the_other_meets_the_next(meeting: Study) -> None:
+def test_a_person_who_does_not_confirm_is_skipped_and_the_partner_meets_the_next(meeting: Study) -> None:
     first, ghost, third = (Person(lobby_of(come(meeting))) for _ in range(3))
     room = Room([first, ghost, third])
     room.open(ghost)
@@ -140,7 +140,7 @@ def test_who_does_not_answer_is_left_and_the_other_meets_the_next(meeting: Study
 
 
 @pytest.mark.django_db
-def test_the_longer_wait_writes_first_and_waiting_is_counted_only_while_somebody_is_there(
+def test_the_person_who_waited_longer_writes_first_and_absence_does_not_count(
     meeting: Study,
 ) -> None:
     first, second = (Person(lobby_of(come(meeting))) for _ in range(2))
@@ -169,7 +169,7 @@ def waits(person: Person, room: Room, minutes: int) -> Assignment:
 
 
 @pytest.mark.django_db
-def test_who_waits_in_vain_is_paid_for_the_wait(make_meeting: MakeMeeting) -> None:
+def test_a_wait_without_a_partner_is_paid(make_meeting: MakeMeeting) -> None:
     study = make_meeting(pay_amount=Decimal("3.00"), expected_minutes=15)
     person = Person(lobby_of(come(study)))
 
@@ -183,7 +183,7 @@ def test_who_waits_in_vain_is_paid_for_the_wait(make_meeting: MakeMeeting) -> No
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("is_running", [True, False])
-def test_who_waits_in_vain_gets_a_bot_where_the_study_says_so(
+def test_a_wait_without_a_partner_leads_to_a_bot_if_the_study_says_so(
     make_meeting: MakeMeeting, monkeypatch: pytest.MonkeyPatch, is_running: bool
 ) -> None:
     study = make_meeting(alone="bot")
@@ -204,7 +204,7 @@ def test_who_waits_in_vain_gets_a_bot_where_the_study_says_so(
 
 
 @pytest.mark.django_db
-def test_who_has_left_the_study_meets_nobody(meeting: Study) -> None:
+def test_a_person_who_left_the_study_meets_nobody(meeting: Study) -> None:
     first, second = (Person(lobby_of(come(meeting))) for _ in range(2))
     room = Room([first, second])
     room.open(first)
@@ -247,7 +247,7 @@ async def test_many_sockets_at_once(meeting: Study, open_lobby: OpenLobby) -> No
 
 
 @through_sockets
-async def test_a_tab_is_told_how_long_it_has_waited_and_a_second_one_takes_over(
+async def test_a_tab_gets_its_waiting_time_and_a_second_tab_takes_over(
     meeting: Study, open_lobby: OpenLobby
 ) -> None:
     assignment = await sync_to_async(come)(meeting)
@@ -268,7 +268,7 @@ async def test_a_tab_is_told_how_long_it_has_waited_and_a_second_one_takes_over(
 
 
 @through_sockets
-async def test_nobody_else_gets_into_somebodys_lobby(
+async def test_other_workers_cannot_enter_a_lobby(
     meeting: Study, make_meeting: MakeMeeting, open_lobby: OpenLobby
 ) -> None:
     assignment = await sync_to_async(come)(meeting)

@@ -56,7 +56,7 @@ def test_both_read_about_the_same_article(reading: Study) -> None:
 
 
 @pytest.mark.django_db
-def test_when_no_article_is_left_nobody_is_let_in_and_who_waits_is_paid(reading: Study) -> None:
+def test_without_articles_nobody_enters_and_waiting_workers_are_paid(reading: Study) -> None:
     for _ in range(3):
         meet(reading)
     waiting = come(reading), come(reading)  # in the lobby before the last article is taken

@@ -96,9 +96,7 @@ def values(of: dict[str, Any]) -> list[float]:
     return [cell["value"] for cell in bot["cells"]]
 
 
-def test_people_are_one_system_by_what_they_said_of_partners_themselves_and_the_whole(
-    two: Study, tmp_path: Path
-) -> None:
+def test_people_are_one_system_in_labels_of_both_seats_and_of_the_whole(two: Study, tmp_path: Path) -> None:
     result = computed(two).result
 
     assert result
@@ -123,7 +121,7 @@ def test_people_are_one_system_by_what_they_said_of_partners_themselves_and_the_
     assert (found.differences, found.changed_files, found.report) == ([], [], result)
 
 
-def test_the_bundle_says_who_of_the_two_said_what(two: Study, tmp_path: Path) -> None:
+def test_the_bundle_names_the_speaker_of_each_turn(two: Study, tmp_path: Path) -> None:
     call_command("bundle", str(two.pk), output=tmp_path / "bundle.zip")
     with zipfile.ZipFile(tmp_path / "bundle.zip") as archive:
         rows = {
@@ -175,7 +173,7 @@ def test_page_and_files_open_for_the_researcher_and_nobody_else(
         assert stranger.get(f"{at}/{path}").status_code == 404
 
 
-def test_people_stand_beside_the_bot_of_whoever_nobody_came_for(
+def test_the_report_has_people_and_the_bot_for_workers_without_a_partner(
     make_meeting: MakeMeeting, tmp_path: Path
 ) -> None:
     study = make_meeting(bots={"human": 9})  # which is titled “Human”

@@ -106,7 +106,7 @@ async def test_nobody_can_finish_before_it_is_long_enough_for_both(
     assert not progress["thinking"]  # nothing more can come
 
 
-async def test_typing_is_told_once_a_second_and_stored_nowhere(meeting: Study, open_tab: OpenTab) -> None:
+async def test_typing_is_sent_at_most_once_a_second_and_not_stored(meeting: Study, open_tab: OpenTab) -> None:
     dialogue = await seat(meeting)
     first, second = await open_both(open_tab, dialogue)
 
@@ -129,7 +129,7 @@ async def standing(tab: Tab) -> dict[str, Any]:
     return await tab.receive("partner")
 
 
-async def test_who_stays_when_the_other_vanishes_may_end_and_is_paid(
+async def test_a_person_whose_partner_vanishes_may_end_with_full_pay(
     make_meeting: MakeMeeting, open_tab: OpenTab
 ) -> None:
     study = await sync_to_async(make_meeting)(pay_amount=3, expected_minutes=15)
@@ -161,7 +161,7 @@ async def test_who_stays_when_the_other_vanishes_may_end_and_is_paid(
     assert back.first["finished"]  # who comes back is told that it is over
 
 
-async def test_who_comes_back_in_time_goes_on(meeting: Study, open_tab: OpenTab) -> None:
+async def test_a_partner_who_returns_in_time_continues(meeting: Study, open_tab: OpenTab) -> None:
     dialogue = await seat(meeting)
     first, second = await open_both(open_tab, dialogue)
     await second.disconnect()
@@ -175,7 +175,7 @@ async def test_who_comes_back_in_time_goes_on(meeting: Study, open_tab: OpenTab)
     assert (await again.receive("partner_turn"))["turn"]["text"] == "Hello"
 
 
-async def test_who_leaves_the_study_is_told_of_at_once_and_a_silent_partner_after_minutes(
+async def test_a_partner_who_leaves_is_reported_at_once_and_a_silent_one_after_minutes(
     meeting: Study, open_tab: OpenTab
 ) -> None:
     dialogue = await seat(meeting)
@@ -197,7 +197,7 @@ async def test_who_leaves_the_study_is_told_of_at_once_and_a_silent_partner_afte
     assert await outcomes() == ["partner_left", "withdrawn"]
 
 
-async def test_the_clock_runs_for_whose_turn_it_is_and_ends_no_more_than_their_part(
+async def test_the_time_limit_applies_to_the_person_whose_turn_it_is(
     make_meeting: MakeMeeting, open_tab: OpenTab
 ) -> None:
     study = await sync_to_async(make_meeting)(message_minutes=2, pay_amount=3, expected_minutes=15)
@@ -239,7 +239,7 @@ async def test_the_clock_runs_for_whose_turn_it_is_and_ends_no_more_than_their_p
     assert [entry async for entry in paid] == [("earned", Decimal(3)), ("partly", Decimal(1))]
 
 
-async def test_a_tab_that_was_not_told_reads_what_it_has_missed(meeting: Study, open_tab: OpenTab) -> None:
+async def test_a_tab_reloads_what_it_has_missed(meeting: Study, open_tab: OpenTab) -> None:
     dialogue = await seat(meeting)
     first, second = await open_both(open_tab, dialogue)
     # As while Redis is down: the turn is saved, and the other process is not told.

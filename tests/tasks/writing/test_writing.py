@@ -69,7 +69,7 @@ def browser(assignment: Assignment) -> Client:
 
 
 @pytest.mark.django_db
-def test_the_context_of_somebody_who_left_is_free_at_once(make_writing: MakeWriting) -> None:
+def test_the_context_of_a_worker_who_left_is_free_at_once(make_writing: MakeWriting) -> None:
     study = make_writing(1, batch=1)
     mallory, place = begin(study), writing.hold_place
 
@@ -82,7 +82,7 @@ def test_the_context_of_somebody_who_left_is_free_at_once(make_writing: MakeWrit
 
 
 @pytest.mark.django_db
-def test_a_worker_who_wrote_their_share_is_done(make_writing: MakeWriting) -> None:
+def test_a_worker_is_done_after_their_share(make_writing: MakeWriting) -> None:
     study = make_writing(3, batch=2)
     wanda = begin(study)
 
@@ -168,7 +168,7 @@ def test_the_same_text_sent_twice_is_stored_once(make_writing: MakeWriting) -> N
 
 
 @pytest.mark.django_db
-def test_what_was_written_can_be_changed_until_it_is_judged_or_the_work_is_finished(
+def test_a_response_can_be_changed_until_it_is_judged_or_the_work_is_finished(
     make_writing: MakeWriting, make_queue: MakeQueue
 ) -> None:
     wanda = begin(make_writing(3))
@@ -321,7 +321,7 @@ async def test_a_worker_writes_goes_back_and_finishes_over_the_socket(make_writi
 
 
 @pytest.mark.django_db(transaction=True)
-async def test_another_workers_place_is_not_entered(make_writing: MakeWriting) -> None:
+async def test_another_workers_session_is_refused(make_writing: MakeWriting) -> None:
     study = await sync_to_async(make_writing)(3)
     await sync_to_async(begin)(study)
     late = await sync_to_async(enter)(study)  # consented, and has not begun
@@ -342,7 +342,7 @@ def test_nobody_writes_without_having_entered(make_writing: MakeWriting) -> None
 
 
 @pytest.mark.django_db
-def test_a_study_that_is_written_says_so_before_anybody_consents(make_writing: MakeWriting) -> None:
+def test_a_full_study_says_so_before_consent(make_writing: MakeWriting) -> None:
     study = make_writing(2, batch=2)
     assert "agree to take part" in Client().get(study.get_entry_url()).content.decode()
     wanda, late = begin(study), enter(study)
@@ -360,7 +360,7 @@ def test_a_study_that_is_written_says_so_before_anybody_consents(make_writing: M
 
 
 @pytest.mark.django_db
-def test_who_comes_while_others_write_the_rest_may_come_again(make_writing: MakeWriting) -> None:
+def test_a_worker_who_comes_while_others_write_the_rest_may_return_later(make_writing: MakeWriting) -> None:
     study = make_writing(1, batch=1)
     begin(study)
 
@@ -382,7 +382,7 @@ def test_a_writing_study_has_no_report_but_its_own_page(
 
 
 @pytest.mark.django_db
-def test_the_pay_is_said_to_be_for_the_whole_batch(
+def test_the_page_says_that_the_pay_is_for_the_whole_batch(
     make_writing: MakeWriting, rex: User, sign_in: SignIn
 ) -> None:
     study = make_writing(2, batch=2)

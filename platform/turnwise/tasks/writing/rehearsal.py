@@ -183,7 +183,7 @@ def findings(
 ) -> list[Finding]:
     """Compare the study's responses with those that its workers wrote."""
     del result
-    here = counted_responses(Response.objects.filter(run__study=rehearsal))
+    stored = counted_responses(Response.objects.filter(run__study=rehearsal))
     return [
         _full(rehearsal, done),
         _texts(done, list(stored.values_list("context__key", "text"))),
