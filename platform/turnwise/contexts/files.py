@@ -1,4 +1,4 @@
-"""Context sets as files: JSON Lines, CSV and plain text, read with line numbers and written."""
+"""Context sets as files: JSON Lines, CSV and plain text, parsed with line numbers, and written."""
 
 import hashlib
 import json
@@ -27,14 +27,14 @@ from turnwise.contexts.tables import (
     text_problem,
 )
 
-if TYPE_CHECKING:  # the process that reads uploads has no models
+if TYPE_CHECKING:  # the process that parses uploads has no models
     from turnwise.contexts.models import Context
 
 ENDINGS = {"jsonl": "jsonl", "ndjson": "jsonl", "csv": "csv", "txt": "txt", "tsv": "txt"}
 
-# All pairs are compared while the researcher waits: seconds for this many, minutes for ten times as many.
+# Limit of contexts compared with each other: this many take seconds, ten times as many take minutes.
 MOST_COMPARED = 2000
-MOST_COMPARISONS = 20_000_000  # the open benchmark, of 1,477 contexts, takes 1.6 million
+MOST_COMPARISONS = 20_000_000  # the open benchmark with its 1,477 contexts needs 1.6 million
 
 _FIELDS = {"id", "turns", "category", "language", "consistency", "extends", "material"}
 _KEY = re.compile(r"[\w.:/@+-]{1,100}")
@@ -49,7 +49,7 @@ _YES_OR_NO: dict[object, bool] = {
 
 @dataclass(frozen=True, slots=True)
 class ContextRow:
-    """A context as a file has it. Fields as in `turnwise.contexts.models.Context`."""
+    """A context of a file. Fields as in `turnwise.contexts.models.Context`."""
 
     line: int
     key: str
@@ -63,13 +63,13 @@ class ContextRow:
 
 @dataclass(slots=True)
 class Parsed:
-    """What a file holds: contexts, what is wrong, and what is worth a look but no obstacle."""
+    """Content of a file: contexts, problems that forbid the import, and notes that do not."""
 
     rows: list[ContextRow] = field(default_factory=list)
     problems: list[Finding] = field(default_factory=list)
     notes: list[Finding] = field(default_factory=list)
     unknown: dict[str, int] = field(default_factory=dict)
-    """Fields that are not kept, each with the first line that has it."""
+    """Unknown fields, each with its first line; they are ignored."""
 
     @property
     def may_be_imported(self) -> bool:
@@ -77,10 +77,10 @@ class Parsed:
 
 
 def ending_of(name: str) -> str:
-    """Which format a file has, by its name.
+    """Format of a file by its name.
 
     Raises:
-        FileRefusedError: none that can be read.
+        FileRefusedError: the format is not supported.
     """
     ending = name.lower().rpartition(".")[2]
     if ending not in ENDINGS:
@@ -92,7 +92,7 @@ def ending_of(name: str) -> str:
 
 
 def parse(text: str, ending: str, *, language: str) -> Parsed:
-    """Read a file's contexts. `language` is that of contexts which name none."""
+    """Parse a file's contexts. `language` is for contexts that name none."""
     parsed = Parsed()
     found = _text_rows(text) if ending == "txt" else rows_of(text, ending)
     for row in found:
@@ -146,14 +146,14 @@ def _turns(fields: dict[str, object]) -> tuple[tuple[str, ...], list[str]]:
 
 
 def _turn_columns(fields: dict[str, object]) -> list[object]:
-    """Columns turn_1, turn_2, … without the empty ones at the end."""
+    """Texts of the columns turn_1, turn_2, … without empty ones at the end."""
     numbered = {int(match[1]): fields[name] for name in fields if (match := _COLUMN.fullmatch(name))}
     last = max((number for number, text in numbered.items() if str(text).strip()), default=0)
     return [numbered.get(number, "") for number in range(1, last + 1)]
 
 
 def _material(value: object) -> tuple[str, ...]:
-    """Sentences to read: a list, or in a table the lines of one cell."""
+    """Reading sentences: a list, or in a table the lines of one cell."""
     found = value if isinstance(value, list) else str(value or "").split("\n")
     return tuple(str(each).strip() for each in found if str(each).strip())
 
@@ -186,12 +186,12 @@ def _value_problems(context: ContextRow, consistency: object) -> list[str]:
 
 
 def content_key(turns: Sequence[str]) -> str:
-    """An id for a context that has none: the same turns have the same one in every version."""
+    """Id for a context without one; the same turns always get the same id."""
     return "c-" + hashlib.sha256("\t".join(turns).encode()).hexdigest()[:12]
 
 
 def _text_rows(text: str) -> Iterator[Row | Finding]:
-    """Plain text: a context per line with tabs between turns, or A: and B: lines with blank lines between."""
+    """Rows of plain text: a context per line, turns separated by tabs; or blocks of A: and B: lines."""
     lines = text.split("\n")
     first = next(line for line in lines if line.strip())
     if _SPEAKER.match(first.strip()):
@@ -246,7 +246,7 @@ def _unknown_fields(parsed: Parsed) -> Iterator[Finding]:
 
 
 def _duplicates(rows: Sequence[ContextRow]) -> Iterator[Finding]:
-    """Contexts with the same turns, and contexts that end on almost the same words."""
+    """Notes about contexts with the same turns, or with almost the same last turn."""
     first: dict[tuple[str, ...], int] = {}
     for row in rows:
         if row.turns in first:
@@ -272,17 +272,19 @@ def _duplicates(rows: Sequence[ContextRow]) -> Iterator[Finding]:
 
 
 def content_hash(rows: Iterable[ContextRow]) -> str:
-    """SHA-256 of everything that is stored of the contexts, in their order."""
+    """SHA-256 of all stored fields of the contexts, in order."""
     digest = hashlib.sha256()
     for row in rows:
         stored = [row.key, row.turns, row.category, row.language, row.consistency, row.extends]
-        stored += [row.material] if row.material else []  # without any, the hash is what it always was
+        stored += (
+            [row.material] if row.material else []
+        )  # left out if empty, so that earlier hashes stay valid
         digest.update(json.dumps(stored, ensure_ascii=False).encode() + b"\n")
     return digest.hexdigest()
 
 
 def counts(rows: Iterable[ContextRow]) -> dict[str, list[tuple[str, int]]]:
-    """How many contexts there are by number of turns, category and language, for the preview."""
+    """Numbers of contexts by turns, category, language and consistency, for the preview."""
     rows = list(rows)
     return {
         "turns": [
@@ -323,6 +325,6 @@ def csv_lines(contexts: "Sequence[Context]") -> Iterator[str]:
 
 
 def text_lines(contexts: "Iterable[Context]") -> Iterator[str]:
-    """Turns separated by tabs; spaces of other kinds inside a turn become plain ones."""
+    """Yield contexts as lines with tabs between turns; other white space becomes plain spaces."""
     for context in contexts:
         yield "\t".join(" ".join(turn.split()) for turn in context.turns) + "\n"

@@ -14,7 +14,7 @@ from turnwise.contexts.versioned_pages import VersionedSetForm
 
 
 class ContextSetForm(VersionedSetForm[ContextSet]):
-    """What a set is called and under which licence it may be used."""
+    """Name, title, licence and description of a set."""
 
     name_taken = _(
         "You already have a context set of the name “%(name)s”. Choose another, or import a new version of "
@@ -26,7 +26,7 @@ class ContextSetForm(VersionedSetForm[ContextSet]):
 
 
 class FileForm(forms.Form):
-    """A file of contexts, and the language of those that name none."""
+    """A file of contexts, and the language for contexts that name none."""
 
     file = forms.FileField(
         label=_("File"), help_text=_("JSON Lines (.jsonl), CSV (.csv) or plain text (.txt), in UTF-8.")
@@ -53,7 +53,7 @@ class FileForm(forms.Form):
 
 
 class SubsetForm(forms.Form):
-    """How many of the contexts that a table shows become a set of their own."""
+    """Number of shown contexts that become a set of their own, and its title."""
 
     number = forms.IntegerField(
         label=_("Number of contexts"),
@@ -73,7 +73,7 @@ class SubsetForm(forms.Form):
 
 
 class FilterForm(forms.Form):
-    """How a table of contexts is narrowed, from the address."""
+    """Filters of the table of contexts, read from the address."""
 
     turns = forms.ChoiceField(required=False, label=_("Turns"))
     category = forms.ChoiceField(required=False, label=_("Category"))
@@ -93,7 +93,7 @@ class FilterForm(forms.Form):
             field.choices = [("", _("All")), *((value, value.replace("_", " ")) for value in values)]
 
     def filters(self) -> Filters:
-        """The chosen bounds; those that cannot be are left out."""
+        """The valid filters; invalid ones are ignored."""
         self.is_valid()
         chosen = self.cleaned_data
         return Filters(**{name: chosen.get(name, "") for name in self.fields})

@@ -15,7 +15,7 @@ from turnwise.contexts.versioned import (
 
 
 class ContextSet(VersionedSet):
-    """A collection of contexts for static evaluation. What is in it, its versions say."""
+    """A collection of contexts for static evaluation; its versions hold the contexts."""
 
     address = "contexts:set"
 
@@ -36,7 +36,7 @@ class ContextSet(VersionedSet):
 
 
 class ContextSetVersion(SetVersion):
-    """The contexts of a set as they were imported once. Never changed: the database refuses it."""
+    """The contexts of one import into a set. They never change: a trigger refuses it."""
 
     address = "contexts:version"
     set_field = "context_set"
@@ -55,12 +55,12 @@ class ContextSetVersion(SetVersion):
 
 
 class Context(models.Model):
-    """What was said so far; the response that is evaluated answers the last turn.
+    """The dialogue so far; an evaluated response answers its last turn.
 
-    The speakers alternate, and the last turn is always the partner's.
+    Speakers alternate, and the last turn is always the partner's.
     """
 
-    # No index of its own: that of context_once_per_key begins with the version.
+    # Without an own index: that of context_once_per_key begins with the version.
     version = models.ForeignKey(
         ContextSetVersion, on_delete=models.CASCADE, related_name="contexts", db_index=False
     )

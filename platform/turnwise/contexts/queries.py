@@ -14,13 +14,13 @@ from turnwise.contexts.models import Context, ContextSet, ContextSetVersion
 
 
 def sets_of(user: User | AnonymousUser) -> QuerySet[ContextSet]:
-    """The sets that this person may use: their own, and those that ship with the platform."""
-    own = visible_to(user, ContextSet.objects.all(), owner="owner")
-    return own | ContextSet.objects.filter(owner=None) if user.is_authenticated else own
+    """Sets that this person may use: their own, and those that ship with the platform."""
+    visible = visible_to(user, ContextSet.objects.all(), owner="owner")
+    return visible | ContextSet.objects.filter(owner=None) if user.is_authenticated else visible
 
 
 def editable_sets(user: User | AnonymousUser) -> QuerySet[ContextSet]:
-    """The sets of which this person may import new versions."""
+    """Sets into which this person may import new versions."""
     return versioned.editable(user, ContextSet)
 
 
@@ -30,7 +30,7 @@ def versions_of(user: User | AnonymousUser) -> QuerySet[ContextSetVersion]:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """How contexts differ from those of a version, by their ids."""
+    """Numbers of new, changed and missing contexts in a file, compared by id with a version."""
 
     number: int
     new: int
@@ -39,7 +39,7 @@ class Changes:
 
 
 def changes(context_set: ContextSet, rows: Sequence[ContextRow]) -> Changes | None:
-    """What a file would change against the newest version; None if there is none."""
+    """Changes of a file against the newest version; None if there is none."""
     newest = context_set.versions.first() if context_set.pk else None
     if newest is None:
         return None
@@ -55,7 +55,7 @@ def changes(context_set: ContextSet, rows: Sequence[ContextRow]) -> Changes | No
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """What a table of contexts is narrowed to; empty for no bound."""
+    """Filters of a table of contexts; empty ones filter nothing."""
 
     turns: str = ""
     category: str = ""
@@ -80,13 +80,13 @@ def filtered(contexts: QuerySet[Context], by: Filters) -> QuerySet[Context]:
 
 
 def categories_in(versions: QuerySet[Any]) -> list[str]:
-    """The categories that contexts of these versions have."""
-    found = Context.objects.filter(version__in=versions).exclude(category="").order_by()
-    return sorted(found.values_list("category", flat=True).distinct())
+    """Categories of the contexts of these versions."""
+    contexts = Context.objects.filter(version__in=versions).exclude(category="").order_by()
+    return sorted(contexts.values_list("category", flat=True).distinct())
 
 
 def choices(version: ContextSetVersion) -> dict[str, list[str]]:
-    """The values that a version's contexts have, for its filters."""
+    """Values of a version's contexts, for the filters."""
     contexts = version.contexts.order_by()
     lengths = Func(F("turns"), function="cardinality", output_field=ArrayField(TextField()))
     return {

@@ -1,6 +1,7 @@
-"""Contexts from a file, read by a process of its own: `python -m turnwise.contexts.reading ENDING LANGUAGE`.
+"""Contexts of a file, parsed by a process of its own: `python -m turnwise.contexts.reading ENDING LANGUAGE`.
 
-The process that serves pages serves workers, too, and near duplicates are looked for among thousands.
+Parsing searches thousands of contexts for near duplicates, and the process that serves pages serves workers,
+too.
 """
 
 import json
@@ -16,51 +17,51 @@ from django.utils.translation import gettext as _
 
 from turnwise.contexts.files import ContextRow, Parsed, parse
 from turnwise.contexts.tables import Finding
-from turnwise.live.subprocesses import PATIENCE_SECONDS, run, shape_of
+from turnwise.live.subprocesses import TIMEOUT_SECONDS, run_module, shape_of
 
 log = logging.getLogger(__name__)
 
 
-Told = dict[str, Any]
-"""What a file holds in plain values, to be kept until it is imported."""
+ParsedJSON = dict[str, Any]
+"""A parsed file in plain values, stored until it is imported."""
 
 
-def run_reader(module: str, arguments: Sequence[str], data: Any) -> Told | None:
-    """The JSON that a module prints as a process of its own, given a file; None if it fails or is late."""
+def run_reader(module: str, arguments: Sequence[str], data: Any) -> ParsedJSON | None:
+    """JSON printed by a module that runs as a process with this file; None if it fails or times out."""
     try:
-        told: Told = json.loads(run(module, arguments, data))
+        parsed: ParsedJSON = json.loads(run_module(module, arguments, data))
     except SubprocessError as error:
         log.warning("%s did not read a file: %s", module, error)
         return None
-    return told
+    return parsed
 
 
-def parsed_apart(text: str, ending: str, *, language: str) -> Told:
-    """What `parse` finds, found by another process; a file that takes too long has that as its problem."""
-    told = run_reader("turnwise.contexts.reading", [ending, language], text.encode())
-    return asdict(Parsed(problems=[unread()])) if told is None else told
+def parse_in_subprocess(text: str, ending: str, *, language: str) -> ParsedJSON:
+    """Parse a file in another process; a timeout is the file's only problem."""
+    parsed = run_reader("turnwise.contexts.reading", [ending, language], text.encode())
+    return asdict(Parsed(problems=[timeout_finding()])) if parsed is None else parsed
 
 
-def unread() -> Finding:
-    """What is said of a file that could not be read in time, or not at all."""
+def timeout_finding() -> Finding:
+    """The problem of a file that could not be parsed in time."""
     say = _("It could not be read within %(n)d\u00a0s. Split the file, or shorten its texts.")
-    return Finding(1, say % {"n": PATIENCE_SECONDS})
+    return Finding(1, say % {"n": TIMEOUT_SECONDS})
 
 
-def parsed_from(told: Told) -> Parsed:
+def parsed_from_json(values: ParsedJSON) -> Parsed:
     return Parsed(
         rows=[
             ContextRow(**row | {"turns": tuple(row["turns"]), "material": tuple(row["material"])})
-            for row in told["rows"]
+            for row in values["rows"]
         ],
-        problems=[Finding(**each) for each in told["problems"]],
-        notes=[Finding(**each) for each in told["notes"]],
-        unknown=told["unknown"],
+        problems=[Finding(**each) for each in values["problems"]],
+        notes=[Finding(**each) for each in values["notes"]],
+        unknown=values["unknown"],
     )
 
 
 SHAPE = shape_of(Parsed, ContextRow, Finding)
-"""Of what is kept until it is imported, for a version of the code that knows nothing else."""
+"""Fingerprint of the stored format, so that an upload of another version of the code is refused."""
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""A part of a set's contexts as a set of its own, for runs, writing and judging alike."""
+"""Writes of context sets: save, import a version, load the shipped benchmark, draw a subset."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -24,7 +24,7 @@ def save_set(context_set: ContextSet) -> ContextSet:
     """Store a new or edited set.
 
     Raises:
-        ValidationError: a value it cannot have, or its owner has another set of that name.
+        ValidationError: a value is invalid, or the owner has another set of that name.
     """
     return versioned.save(context_set)
 
@@ -34,7 +34,7 @@ def import_version(context_set: ContextSet, rows: Sequence[ContextRow], *, origi
     """Store the contexts as the set's next version, all or none.
 
     Raises:
-        ValidationError: no contexts, or the set has a version with exactly these.
+        ValidationError: there are no contexts, or a version of the set has exactly these.
     """
     if not rows:
         raise ValidationError(gettext("There are no contexts in the file, so no version was made."))
@@ -59,7 +59,7 @@ def _context(version: ContextSetVersion, position: int, row: ContextRow) -> Cont
 
 
 def load_open_mtb() -> ContextSetVersion:
-    """The benchmark that ships, as a set for everybody. Safe to repeat: the newest text is loaded once."""
+    """Load the shipped benchmark as a set for everybody. Safe to repeat: the newest text is loaded once."""
     return load_shipped(
         OPEN_MTB,
         [_row_of(line, context) for line, context in enumerate(read_open_mtb(), start=1)],
@@ -73,7 +73,7 @@ def load_open_mtb() -> ContextSetVersion:
 def load_shipped(
     name: str, rows: Sequence[ContextRow], *, title: str, description: str, origin: str
 ) -> ContextSetVersion:
-    """Contexts that ship, as a set for everybody. Safe to repeat: the same contexts are loaded once."""
+    """Load shipped contexts as a set for everybody. Safe to repeat: the same contexts are loaded once."""
     context_set = versioned.shipped(
         ContextSet, name, title=title, licence="Apache-2.0", description=description
     )
@@ -100,49 +100,53 @@ _LONGEST_NAME = 60
 def draw_subset(
     version: ContextSetVersion, by: Filters, *, number: int | None, seed: int, owner: User, title: str = ""
 ) -> ContextSetVersion:
-    """Make a set of contexts of a version. Safe to repeat: the same contexts of the same title are made once.
+    """Create a set of some contexts of a version. Safe to repeat: the same subset is created once per title.
 
-    Contexts keep their ids, so whatever a bot draws for one is as in the whole set.
+    Contexts keep their ids, so a bot's random choices for them are those of the whole set.
 
     Args:
-        version: of which set.
-        by: which contexts are wanted.
-        number: so many of them, drawn at random; None: all.
-        seed: decides which; the same one always the same, and more of them by a larger number.
-        owner: whose the new set is.
-        title: of it; empty: that of the old one, with how many it has.
+        version: version of the whole set.
+        by: filters of the contexts.
+        number: number of contexts, drawn at random; None: all.
+        seed: determines the sample; a larger number adds contexts to the same ones.
+        owner: owner of the new set.
+        title: title of the new set; empty: the old title with the number of contexts.
 
     Raises:
-        ValidationError: fewer fit than are wanted, or none.
+        ValidationError: no context matches, or fewer than wanted.
     """
     found = list(filtered(version.contexts.order_by("position"), by))
     wanted = len(found) if number is None else number
     if not found or wanted > len(found):
         raise ValidationError(
             _("%(wanted)s wanted, and %(there)s match. Ask for fewer, or remove a filter.")
-            % {"wanted": _wanted(max(1, wanted)), "there": f"{len(found):,}"}
+            % {"wanted": _format_wanted(max(1, wanted)), "there": f"{len(found):,}"}
         )
     rows = _rows(sorted(_drawn(found, wanted, seed), key=lambda context: context.position))
-    said = _said(version, by, wanted, len(found), seed)
-    title = title or f"{version.context_set.title[:90]}: {_number(wanted)}"
-    User.objects.select_for_update(no_key=True).get(pk=owner.pk)  # whoever presses twice waits, and finds it
-    own = ContextSetVersion.objects.filter(context_set__owner=owner, context_set__title=title)
-    if same := own.filter(content_hash=content_hash(rows)).first():
+    description = _describe_subset(version, by, wanted, len(found), seed)
+    title = title or f"{version.context_set.title[:90]}: {_format_count(wanted)}"
+    User.objects.select_for_update(no_key=True).get(
+        pk=owner.pk
+    )  # a second click waits here, and finds the set
+    same_title = ContextSetVersion.objects.filter(context_set__owner=owner, context_set__title=title)
+    if same := same_title.filter(content_hash=content_hash(rows)).first():
         return same
     of = version.context_set
-    made = ContextSet(
-        owner=owner, name=_free_name(owner, title), title=title, licence=of.licence, description=said
+    subset = ContextSet(
+        owner=owner, name=_free_name(owner, title), title=title, licence=of.licence, description=description
     )
-    return import_version(save_set(made), rows, origin=said)
+    return import_version(save_set(subset), rows, origin=description)
 
 
 def _drawn(contexts: Sequence[Context], number: int, seed: int) -> list[Context]:
-    shuffled = sorted(contexts, key=lambda each: md5(f"{each.key} {seed}".encode()).digest())  # no secret
+    shuffled = sorted(
+        contexts, key=lambda each: md5(f"{each.key} {seed}".encode()).digest()
+    )  # not for security
     return shuffled[:number]
 
 
 def _rows(contexts: Sequence[Context]) -> list[ContextRow]:
-    there = {each.key for each in contexts}
+    keys = {each.key for each in contexts}
     return [
         ContextRow(
             line,
@@ -151,24 +155,24 @@ def _rows(contexts: Sequence[Context]) -> list[ContextRow]:
             each.category,
             each.language,
             each.consistency,
-            each.extends if each.extends in there else "",
+            each.extends if each.extends in keys else "",
             tuple(each.material),
         )
         for line, each in enumerate(contexts, start=1)
     ]
 
 
-def _wanted(contexts: int) -> str:
+def _format_wanted(contexts: int) -> str:
     return ngettext("%(n)s context is", "%(n)s contexts are", contexts) % {"n": f"{contexts:,}"}
 
 
-def _number(contexts: int) -> str:
+def _format_count(contexts: int) -> str:
     return ngettext("%(n)s context", "%(n)s contexts", contexts) % {"n": f"{contexts:,}"}
 
 
-def _said(version: ContextSetVersion, by: Filters, number: int, there: int, seed: int) -> str:
-    """What it is a part of, in words that stay with it."""
-    of = _("%(contexts)s of %(version)s") % {"contexts": _number(number), "version": version}
+def _describe_subset(version: ContextSetVersion, by: Filters, number: int, there: int, seed: int) -> str:
+    """Description of the subset: its size, filters and seed."""
+    of = _("%(contexts)s of %(version)s") % {"contexts": _format_count(number), "version": version}
     rules = {
         _("turns"): by.turns,
         _("category"): by.category.replace("_", " "),

@@ -1,4 +1,4 @@
-"""Rows of uploaded JSON Lines and CSV files, each with its line; what is wrong is collected, not raised."""
+"""Rows of uploaded JSON Lines and CSV files with their lines; problems are collected, not raised."""
 
 import csv
 import io
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 
 from evaluation.files.writing import original
-from turnwise.live.frames import why_no_text
+from turnwise.live.frames import why_not_text
 
 MAX_BYTES = 5_000_000
 MAX_ROWS = 20_000
@@ -19,14 +19,15 @@ MAX_TURNS = 100
 MAX_MATERIAL = 2000
 MOST_MATERIAL = 20
 
-# What no database can store or no page can show: controls but tab and newline, lone surrogates.
+# Characters that PostgreSQL cannot store or pages cannot show: lone surrogates, and controls except tab and
+# newline.
 _HALVES = re.compile("[\ud800-\udfff]")
 UNFIT = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something to say about a line of a file."""
+    """A problem or note about a line of a file."""
 
     line: int
     say: str
@@ -34,28 +35,28 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The named values of one line, or of the lines that one CSV row covers."""
+    """The named values of a line, or of the lines of one CSV row."""
 
     line: int
     fields: dict[str, object]
 
 
 class FileRefusedError(Exception):
-    """A file of which no line can be read; the message says why and what to do."""
+    """A file cannot be read at all; the message says why, with the cure."""
 
 
 def decoded(data: bytes, *, too_large: str) -> str:
-    """The text of an uploaded file; `too_large` is what to do about one that is.
+    """The text of an uploaded file; `too_large` is the cure for a file that is too large.
 
     Raises:
-        FileRefusedError: empty, too large, or not UTF-8.
+        FileRefusedError: the file is empty, too large, or not UTF-8.
     """
     if len(data) > MAX_BYTES:
         raise FileRefusedError(
             _("The file has %(bytes)s bytes, more than %(most)s. %(cure)s")
             % {"bytes": f"{len(data):,}", "most": f"{MAX_BYTES:,}", "cure": too_large}
         )
-    if why := why_no_text(data):
+    if why := why_not_text(data):
         raise FileRefusedError(why)
     try:
         text = data.decode("utf-8-sig")
@@ -70,9 +71,9 @@ def decoded(data: bytes, *, too_large: str) -> str:
 
 
 def rows_of(text: str, ending: str, *, needed: Collection[str] = ()) -> Iterator[Row | Finding]:
-    """The rows of a file by its ending, jsonl or csv; a line that is none comes as a finding.
+    """Yield the rows of a file ("jsonl" or "csv"); lines that cannot be read come as findings.
 
-    So does a CSV that lacks one of the `needed` columns: said once, not of every row.
+    A CSV file without one of the `needed` columns gives a single finding.
     """
     return _csv_rows(text, needed) if ending == "csv" else _json_rows(text)
 
@@ -84,7 +85,7 @@ def _json_rows(text: str) -> Iterator[Row | Finding]:
 
 
 def json_fault(error: ValueError | RecursionError) -> str:
-    """What is wrong with a line that is no JSON; the parser's own number of the line would be 1 on each."""
+    """The parser's message about a line, without its line number, which would always be 1."""
     if isinstance(error, json.JSONDecodeError):
         return f"{error.msg} at character {error.pos + 1}"
     return str(error)[:200]
@@ -125,7 +126,7 @@ def _csv_rows(text: str, needed: Collection[str]) -> Iterator[Row | Finding]:
 
 
 def _problem_of_header(names: list[str], needed: Collection[str]) -> str:
-    """Why no row below it can be used; empty if they can."""
+    """Reason why the rows below this header cannot be used; empty if they can."""
     if len(names) == 1 and (mark := _mark_in(names[0])):
         return f"Its columns are separated by {mark}. Save the file with commas."
     lacking = [f"“{name}”" for name in needed if name not in names]
@@ -139,7 +140,7 @@ def _problem_of_header(names: list[str], needed: Collection[str]) -> str:
 
 
 def _mark_in(header: str) -> str:
-    """What stands between the columns of a file where commas should; empty: nothing else."""
+    """Name of the wrong separator in a header without commas; empty if there is none."""
     return next((mark for sign, mark in ((";", "semicolons"), ("\t", "tabs")) if sign in header), "")
 
 
@@ -152,7 +153,7 @@ def _csv_row(line: int, names: list[str], cells: list[str]) -> Row | Finding:
 
 
 def text_problem(text: object, *, limit: int, what: str) -> str:
-    """Why this value cannot be stored as text of at most `limit` characters; empty if it can."""
+    """Reason why this value is no text of at most `limit` characters; empty if it is one."""
     if not isinstance(text, str):
         return _("%(what)s is %(value)s, not text.") % {"what": what, "value": json.dumps(text)[:40]}
     if not text.strip():

@@ -1,4 +1,4 @@
-"""An upload between its preview and its import. Each person's newest is kept, for an hour."""
+"""Uploads between preview and import. The newest one of each person is kept for an hour."""
 
 import secrets
 from typing import Any
@@ -16,39 +16,39 @@ EXPIRED = _(
 )
 
 
-def keep(user_id: int, upload: dict[str, Any], *, of: str) -> str:
-    """Keep an upload, and return the token of its preview.
+def store_upload(user_id: int, upload: dict[str, Any], *, of: str) -> str:
+    """Store an upload, and return the token of its preview.
 
     Args:
-        user_id: whose.
-        upload: in plain values.
-        of: what it is of, and what that looks like: nobody gets it who asks for anything else.
+        user_id: key of the user.
+        upload: the upload in plain values.
+        of: kind and format of the upload; only readers that give the same get it.
     """
     token = secrets.token_urlsafe(16)
     cache.set(_key(user_id), upload | {"token": token, "of": of}, timeout=SECONDS)
     return token
 
 
-def kept(user_id: int, token: str, *, of: str) -> dict[str, Any] | None:
-    """The upload of this preview; None if it is not kept any more, or not as this version reads it."""
-    found: dict[str, Any] | None = cache.get(_key(user_id))
-    is_it = found is not None and (found["token"], found.get("of")) == (token, of)
-    return found if is_it else None
+def get_upload(user_id: int, token: str, *, of: str) -> dict[str, Any] | None:
+    """The upload of this preview; None if it has expired or has another kind or format."""
+    upload: dict[str, Any] | None = cache.get(_key(user_id))
+    matches = upload is not None and (upload["token"], upload.get("of")) == (token, of)
+    return upload if matches else None
 
 
-def forget(user_id: int, token: str) -> bool:
-    """Whether it was still there; of two that forget it at once, one learns that it was."""
-    found = cache.get(_key(user_id))
-    return found is not None and found["token"] == token and bool(cache.delete(_key(user_id)))
+def delete_upload(user_id: int, token: str) -> bool:
+    """Delete the upload. True if it was still there; of two concurrent calls one gets True."""
+    upload = cache.get(_key(user_id))
+    return upload is not None and upload["token"] == token and bool(cache.delete(_key(user_id)))
 
 
-def led_to(token: str, address: str) -> None:
-    """Remember what a preview was imported as, for a second press of its button."""
+def record_import(token: str, address: str) -> None:
+    """Remember the address of the import, for a second press of the button."""
     cache.set(_imported(token), address, timeout=SECONDS)
 
 
-def gone(request: HttpRequest, token: str, otherwise: str) -> HttpResponse:
-    """To what the preview was imported as; if that is not known, to this page, with the reason."""
+def redirect_expired(request: HttpRequest, token: str, otherwise: str) -> HttpResponse:
+    """Redirect to the result of the import, or to the page `otherwise` with the reason."""
     if address := cache.get(_imported(token)):
         return redirect(address)
     messages.error(request, EXPIRED)

@@ -1,6 +1,6 @@
-"""Versioned sets: what a researcher owns under a name, with versions that never change.
+"""Versioned sets: content that a researcher owns under a name, in versions that never change.
 
-Sets of contexts and knowledge bases are such sets. Their pages share `versioned_pages`.
+Context sets and knowledge bases are such sets. `versioned_pages` has their pages.
 """
 
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar
@@ -22,7 +22,7 @@ Text: TypeAlias = "str | _StrPromise"
 
 
 class VersionedSet(models.Model):
-    """A name, a licence and an owner. What is in the set, its versions say."""
+    """A name, a licence and an owner; the versions hold the content."""
 
     address: ClassVar[str]
     """Name of the address of a set's page."""
@@ -65,14 +65,14 @@ def owner_field(related_name: str) -> "models.ForeignKey[User | None, User | Non
 
 
 def once_per_owner(name: str, refusal: Text) -> models.UniqueConstraint:
-    """Constraint of that name: an owner has one set of a name, and so has the platform."""
+    """Constraint: set names are unique per owner, and among the shipped sets."""
     return models.UniqueConstraint(
         fields=("owner", "name"), name=name, nulls_distinct=False, violation_error_message=refusal
     )
 
 
 class SetVersion(models.Model):
-    """The content of a set as it was imported once. Never changed: the database refuses it."""
+    """The content of one import into a set. It never changes: a trigger refuses it."""
 
     address: ClassVar[str]
     """Name of the address of a version's page."""
@@ -98,16 +98,16 @@ S = TypeVar("S", bound=VersionedSet)
 V = TypeVar("V", bound=SetVersion)
 
 
-# --- who may see and change what -------------------------------------------------------------------
+# --- access ----------------------------------------------------------------------------------------
 
 
 def editable(user: User | AnonymousUser, model: type[S]) -> models.QuerySet[S]:
-    """The sets of which this person may import new versions."""
+    """Sets into which this person may import new versions."""
     return visible_to(user, model._default_manager.exclude(owner=None), owner="owner")
 
 
 def versions_in(sets: models.QuerySet[S], model: type[V]) -> models.QuerySet[V]:
-    """The versions of these sets, by title, the newest first."""
+    """Versions of these sets, ordered by title, newest first."""
     found = model._default_manager.filter(**{f"{model.set_field}__in": sets})
     return found.select_related(model.set_field).order_by(f"{model.set_field}__title", "-number")
 
@@ -120,7 +120,7 @@ def save(versioned: S) -> S:
     """Store a new or edited set.
 
     Raises:
-        ValidationError: a value it cannot have, or its owner has another set of that name.
+        ValidationError: a value is invalid, or the owner has another set of that name.
     """
     versioned.full_clean()
     versioned.save()
@@ -131,17 +131,17 @@ def save(versioned: S) -> S:
 def add_version(
     versions: "models.Manager[V]", versioned: VersionedSet, digest: str, *, refusal: str, **content: Any
 ) -> V:
-    """Store the next version of a set, without what is in it.
+    """Store the next version of a set, without its content.
 
     Args:
-        versions: of the set.
+        versions: versions of the set.
         versioned: the set.
-        digest: hash of the content, which no two versions of a set share.
-        refusal: what is said if a version has this content; `%(number)s` stands for its number.
-        content: the version's other fields.
+        digest: hash of the content, unique within a set.
+        refusal: message if a version has this content already; `%(number)s` stands for its number.
+        content: other fields of the version.
 
     Raises:
-        ValidationError: a version has this content.
+        ValidationError: a version has this content already.
     """
     _lock(versioned)
     if same := versions.filter(content_hash=digest).first():
@@ -151,10 +151,10 @@ def add_version(
 
 
 def shipped(model: type[S], name: str, **about: str) -> S:
-    """The set of that name that ships, made if it is missing and locked: others wait for the first."""
-    found, _made = model._default_manager.get_or_create(owner=None, name=name, defaults=about)
-    _lock(found)
-    return found
+    """The shipped set of that name, created if it is missing, and locked."""
+    versioned, _is_new = model._default_manager.get_or_create(owner=None, name=name, defaults=about)
+    _lock(versioned)
+    return versioned
 
 
 def _lock(versioned: VersionedSet) -> None:

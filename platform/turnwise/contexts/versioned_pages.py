@@ -1,4 +1,4 @@
-"""Pages that every kind of versioned set has: a file is chosen, previewed, and imported as a version."""
+"""Pages shared by versioned sets: choose a file, preview it, and import it as a version."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -19,11 +19,11 @@ from turnwise.contexts import upload_previews
 from turnwise.contexts.versioned import S, Text, V, editable, save
 
 SHOWN = 50
-"""Findings and rows of a preview."""
+"""Number of findings and rows in a preview."""
 
 
 class Content(Protocol):
-    """What a file holds, as it was read."""
+    """A parsed file."""
 
     @property
     def may_be_imported(self) -> bool: ...
@@ -37,10 +37,10 @@ C = TypeVar("C", bound=Content)
 
 
 class VersionedSetForm(forms.ModelForm[S]):
-    """What a set is called and under which licence it may be used."""
+    """Title, name, licence and description of a set."""
 
     name_taken: ClassVar[Text]
-    """The refusal if the owner has another set of this name."""
+    """Message if the owner has another set of this name."""
 
     class Meta:
         fields = ("title", "name", "licence", "description")
@@ -58,13 +58,13 @@ class ImportPages(ABC, Generic[S, V, C]):
     """The pages `new`, `import` and `preview` of one kind of set.
 
     Attributes:
-        namespace: of their addresses and templates.
-        listing: name of the address of the page with all sets.
-        heading: of the page for a new set.
-        shape: of what is kept between preview and import, from `turnwise.live.subprocesses`.
-        model: the kind of set.
-        form: what a new set is called.
-        file_form: the file, as `read` takes it.
+        namespace: namespace of the addresses and templates.
+        listing: URL name of the page with all sets.
+        heading: heading of the page for a new set.
+        shape: fingerprint of the stored upload, from `turnwise.live.subprocesses`.
+        model: model of the set.
+        form: form of a new set.
+        file_form: form with the file, for `read`.
     """
 
     namespace: str
@@ -76,16 +76,16 @@ class ImportPages(ABC, Generic[S, V, C]):
     file_form: type[forms.Form]
 
     @abstractmethod
-    def read(self, chosen: Mapping[str, Any]) -> dict[str, Any]:
-        """The content of a chosen file in plain values, read by another process."""
+    def read(self, submitted: Mapping[str, Any]) -> dict[str, Any]:
+        """Content of the submitted file in plain values, parsed by another process."""
 
     @abstractmethod
     def content_of(self, values: dict[str, Any]) -> C:
-        """The content again, from the values that `read` gave."""
+        """Content rebuilt from the values of `read`."""
 
     @abstractmethod
     def details(self, versioned: S, content: C) -> dict[str, Any]:
-        """What the preview of this kind shows besides problems and notes."""
+        """Template context of the preview besides problems and notes."""
 
     @abstractmethod
     def store(self, versioned: S, content: C, *, origin: str) -> V:
@@ -97,10 +97,10 @@ class ImportPages(ABC, Generic[S, V, C]):
 
     @abstractmethod
     def success(self, version: V) -> str:
-        """The message once a version is imported."""
+        """Message after the import of a version."""
 
     def after_refusal(self, token: str) -> HttpResponse:
-        """Where the reason is shown if the content could not be stored."""
+        """Response that shows the reason if the content could not be stored."""
         return redirect(f"{self.namespace}:preview", token=token)
 
     # --- pages -------------------------------------------------------------------------------------
@@ -115,10 +115,10 @@ class ImportPages(ABC, Generic[S, V, C]):
         return self._choose_file(request, None, get_object_or_404(editable(request.user, self.model), pk=pk))
 
     def preview(self, request: AuthenticatedHttpRequest, token: str) -> HttpResponse:
-        """Show what a file would bring; by POST, import it."""
-        upload = upload_previews.kept(request.user.pk, token, of=self.kind_of_upload)
+        """Preview the content of a file; by POST, import it."""
+        upload = upload_previews.get_upload(request.user.pk, token, of=self.kind_of_upload)
         if upload is None:
-            return upload_previews.gone(request, token, self.listing)
+            return upload_previews.redirect_expired(request, token, self.listing)
         sets = editable(request.user, self.model)
         known = get_object_or_404(sets, pk=upload["set"]) if upload["set"] else None
         versioned = known or self.model(owner=request.user, **upload["fields"])
@@ -127,7 +127,7 @@ class ImportPages(ABC, Generic[S, V, C]):
             return self._import(request, token, versioned, content, upload["origin"])
         return self._show(request, versioned, content, upload["origin"])
 
-    # --- their steps -------------------------------------------------------------------------------
+    # --- steps of the pages ------------------------------------------------------------------------
 
     @property
     def kind_of_upload(self) -> str:
@@ -182,8 +182,8 @@ class ImportPages(ABC, Generic[S, V, C]):
         except ValidationError as error:
             messages.error(request, " ".join(error.messages))
             return self.after_refusal(token)
-        upload_previews.forget(request.user.pk, token)
-        upload_previews.led_to(token, version.get_absolute_url())
+        upload_previews.delete_upload(request.user.pk, token)
+        upload_previews.record_import(token, version.get_absolute_url())
         messages.success(request, self.success(version))
         return redirect(version)
 
@@ -196,5 +196,5 @@ def _read(
     about: Mapping[str, Any],
 ) -> HttpResponse:
     upload = {**about, "origin": chosen["file"]["origin"], "content": pages.read(chosen)}
-    token = upload_previews.keep(request.user.pk, upload, of=pages.kind_of_upload)
+    token = upload_previews.store_upload(request.user.pk, upload, of=pages.kind_of_upload)
     return redirect(f"{pages.namespace}:preview", token=token)

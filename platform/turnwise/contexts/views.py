@@ -15,7 +15,7 @@ from django.views.decorators.http import require_GET, require_POST
 from typing_extensions import override
 
 from turnwise.accounts.access import AuthenticatedHttpRequest
-from turnwise.accounts.limits import reading_goes_on_at
+from turnwise.accounts.limits import limit_file_reading
 from turnwise.contexts import files, reading, services
 from turnwise.contexts.files import Parsed
 from turnwise.contexts.forms import ContextSetForm, FileForm, FilterForm, SubsetForm
@@ -71,13 +71,13 @@ class _Import(ImportPages[ContextSet, ContextSetVersion, Parsed]):
     file_form = FileForm
 
     @override
-    def read(self, chosen: Mapping[str, Any]) -> dict[str, Any]:
-        file = chosen["file"]
-        return reading.parsed_apart(file["text"], file["ending"], language=chosen["language"])
+    def read(self, submitted: Mapping[str, Any]) -> dict[str, Any]:
+        file = submitted["file"]
+        return reading.parse_in_subprocess(file["text"], file["ending"], language=submitted["language"])
 
     @override
     def content_of(self, values: dict[str, Any]) -> Parsed:
-        return reading.parsed_from(values)
+        return reading.parsed_from_json(values)
 
     @override
     def details(self, versioned: ContextSet, content: Parsed) -> dict[str, Any]:
@@ -113,7 +113,7 @@ def import_version(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
 
 
 @login_required
-@reading_goes_on_at(lambda request: request.path)
+@limit_file_reading(lambda request: request.path)
 def preview(request: AuthenticatedHttpRequest, token: str) -> HttpResponse:
     return _import.preview(request, token)
 
@@ -131,20 +131,20 @@ def version(request: HttpRequest, pk: int, number: int) -> HttpResponse:
 @require_POST
 @login_required
 def subset(request: AuthenticatedHttpRequest, pk: int, number: int) -> HttpResponse:
-    """Make a set of some contexts of a version; its address has the filters, as that of the table."""
+    """Create a set of some contexts of a version; the address has the filters of the table."""
     found = _version(request, pk, number)
     form = SubsetForm(request.POST)
     if form.is_valid():
         filters = FilterForm(choices(found), request.GET).filters()
         try:
-            made = services.draw_subset(found, filters, owner=request.user, **form.cleaned_data)
+            created = services.draw_subset(found, filters, owner=request.user, **form.cleaned_data)
         except ValidationError as error:
             form.add_error(None, error)
         else:
             messages.success(
                 request, _("This is the new set. Have bots respond to it, or people write for it.")
             )
-            return redirect(made)
+            return redirect(created)
     return _version_page(request, found, form)
 
 

@@ -1,8 +1,8 @@
-"""A base from raw leads and articles, by the rules of the paper; what breaks them is named with its place.
+"""Building a knowledge base from raw leads and articles by the rules of the paper; departures are named.
+
+`Names` finds entities in texts: whole words, case-insensitive.
 
 Source of the rules: Gopalakrishnan et al. 2019 (Topical-Chat), section 3.1; docs/topical-chat.md.
-
-Which entities a text names, and how often: whole words, whatever their case.
 """
 
 import re
@@ -22,9 +22,9 @@ def tokens(text: str) -> list[str]:
 
 
 class Names:
-    """The names of entities, each with its aliases, to be found in texts.
+    """Names and aliases of entities, to be found in texts.
 
-    Where several begin at the same word, the longest counts; no word counts twice.
+    If several names begin at the same word, the longest counts. No word counts twice.
     """
 
     def __init__(self, names: Mapping[str, Iterable[str]]) -> None:
@@ -35,24 +35,24 @@ class Names:
             for each in {tuple(tokens(text)) for text in (name, *aliases)} - {()}:
                 self._named.setdefault(each, name)
                 lengths.setdefault(each[0], set()).add(len(each))
-        self._lengths = {first: sorted(found, reverse=True) for first, found in lengths.items()}
+        self._lengths = {first: sorted(of_first, reverse=True) for first, of_first in lengths.items()}
 
     def counted(self, text: str) -> list[tuple[str, int]]:
-        """(name, how often) of those that the text names: the most frequent first, then by first mention."""
+        """Names in the text with their frequency, the most frequent first, ties by first mention."""
         counts: Counter[str] = Counter()
-        said = tokens(text)
+        words_of_text = tokens(text)
         at = 0
-        while at < len(said):
-            length, name = self._at(said, at)
+        while at < len(words_of_text):
+            length, name = self._at(words_of_text, at)
             if name:
                 counts[name] += 1
             at += length
-        return counts.most_common()  # of equal counts, in the order of their first mention
+        return counts.most_common()  # keeps the order of first mentions among ties
 
-    def _at(self, said: Sequence[str], at: int) -> tuple[int, str]:
-        """How many words the name at a place has, and whose it is; (1, "") if there is none."""
-        for length in self._lengths.get(said[at], ()):
-            if name := self._named.get(tuple(said[at : at + length])):
+    def _at(self, words_of_text: Sequence[str], at: int) -> tuple[int, str]:
+        """Number of words and entity of the name at this position; (1, "") if there is none."""
+        for length in self._lengths.get(words_of_text[at], ()):
+            if name := self._named.get(tuple(words_of_text[at : at + length])):
                 return length, name
         return 1, ""
 
@@ -63,7 +63,7 @@ ARTICLE_WORDS = (600, 1000)
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something to say about a part of a file, such as articles[3]."""
+    """A problem or note about a part of a file, such as articles[3]."""
 
     where: str
     say: str
@@ -71,7 +71,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class EntityRow:
-    """An entity as a base stores it. Fields as in `turnwise.knowledge.models.Entity`."""
+    """An entity of a base. Fields as in `turnwise.knowledge.models.Entity`."""
 
     where: str
     name: str
@@ -84,7 +84,7 @@ class EntityRow:
 
 @dataclass(frozen=True, slots=True)
 class ArticleRow:
-    """An article as a base stores it; `named` are the names of its three entities, most frequent first."""
+    """An article of a base; `named` has the names of its three entities, the most frequent first."""
 
     where: str
     key: str
@@ -95,7 +95,7 @@ class ArticleRow:
 
 @dataclass(slots=True)
 class Built:
-    """What a base would hold, what is wrong with it, and what is worth a look but no obstacle."""
+    """A built base, with problems that forbid the import, and notes that do not."""
 
     entities: list[EntityRow] = field(default_factory=list)
     articles: list[ArticleRow] = field(default_factory=list)
@@ -118,13 +118,13 @@ class RawArticle:
 
 
 def leads(lead: str) -> tuple[str, str]:
-    """The two versions of a lead: shortened and summarized."""
+    """The shortened and the summarized version of a lead."""
     return shortened(lead), summarized(lead)
 
 
 @dataclass
 class Articles:
-    """Turns raw articles into those of a base that has these entities."""
+    """Builds articles of a base with these entities."""
 
     entities: Sequence[EntityRow]
 
@@ -133,7 +133,7 @@ class Articles:
         return Names({entity.name: entity.aliases for entity in self.entities})
 
     def built(self, raw: RawArticle) -> ArticleRow | Finding:
-        """The article in its sections with its entities; a finding if it has too few of either."""
+        """The article with its sections and entities; a finding if it has too few of either."""
         counted = self._names.counted(f"{raw.headline}\n\n{raw.text}")
         if len(counted) < ENTITIES:
             named = ", ".join(f"“{name}”" for name, _ in counted) or "none"
@@ -148,12 +148,12 @@ class Articles:
                 raw.where,
                 f"“{raw.headline[:60]}” has fewer than {ARTICLE_SECTIONS} sentences, one for each section.",
             )
-        most = tuple(name for name, _ in counted[:ENTITIES])
-        return ArticleRow(raw.where, raw.key, raw.headline, tuple(parts), most)
+        most_frequent = tuple(name for name, _ in counted[:ENTITIES])
+        return ArticleRow(raw.where, raw.key, raw.headline, tuple(parts), most_frequent)
 
 
-def facts_wanted(entity: EntityRow, configurations: str) -> Finding | None:
-    """What an entity lacks for these configurations."""
+def missing_facts(entity: EntityRow, configurations: str) -> Finding | None:
+    """A finding if the entity has too few facts for these configurations."""
     for configuration in map(Configuration, configurations):
         needed = FACTS_NEEDED[configuration]
         if len(entity.facts) < needed:
@@ -167,11 +167,11 @@ def facts_wanted(entity: EntityRow, configurations: str) -> Finding | None:
 
 
 Unsafe = Callable[[Sequence[str]], list[bool]]
-"""Which of some sentences must not be said."""
+"""Function that tells for each sentence whether it is unsafe."""
 
 
-def by_the_rules(built: Built, unsafe: Unsafe | None = None) -> Iterator[Finding]:
-    """Where a base departs from the paper's rules, which are no conditions of ours."""
+def departures_from_paper(built: Built, unsafe: Unsafe | None = None) -> Iterator[Finding]:
+    """Yield notes on departures from the paper's rules, which do not forbid an import."""
     for entity in built.entities:
         if not FACTS[0] <= len(entity.facts) <= FACTS[1]:
             yield Finding(f"{entity.where}.facts", f"{len(entity.facts)} facts; the paper has {_to(FACTS)}.")
@@ -184,12 +184,11 @@ def by_the_rules(built: Built, unsafe: Unsafe | None = None) -> Iterator[Finding
             yield Finding(
                 article.where, f"{length:,} words; the paper takes articles of {_to(ARTICLE_WORDS)}."
             )
-        said = [sentence for section in article.sections for sentence in sentences(section)]
-        if unsafe and (
-            found := [each for each, is_unsafe in zip(said, unsafe(said), strict=True) if is_unsafe]
-        ):
+        all_sentences = [sentence for section in article.sections for sentence in sentences(section)]
+        flags = unsafe(all_sentences) if unsafe else []
+        if profane := [each for each, flag in zip(all_sentences, flags, strict=False) if flag]:
             yield Finding(
-                article.where, f"It may hold profanity, which the paper leaves out: “{found[0][:80]}”"
+                article.where, f"It may hold profanity, which the paper leaves out: “{profane[0][:80]}”"
             )
     yield from _topics(built)
 
@@ -220,12 +219,12 @@ def _topics(built: Built) -> Iterator[Finding]:
 
 
 def budgets(mentions: Mapping[str, int], total: int) -> dict[str, int]:
-    """How many of `total` entities each topic gets, in proportion to how often it was talked about.
+    """Number of entities of each topic, in proportion to its mentions; the sum is `total`.
 
-    Fractions are rounded by the largest remainder; of equal ones the topic that comes first is rounded up.
+    Rounding is by largest remainder; among equal remainders, earlier topics are rounded up.
 
     Raises:
-        ValueError: nothing was talked about, or a count is negative.
+        ValueError: there are no mentions, or a count is negative.
     """
     if any(count < 0 for count in mentions.values()) or not sum(mentions.values()):
         raise ValueError("Budgets need mentions: no count may be negative, and one must be above 0.")

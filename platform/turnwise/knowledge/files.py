@@ -1,4 +1,4 @@
-"""Knowledge bases as JSON: read with what is wrong in which part, and written."""
+"""Knowledge bases as JSON: parsed with problems by place, and written."""
 
 import hashlib
 import json
@@ -20,9 +20,9 @@ from turnwise.knowledge.building import (
     RawArticle,
     Unsafe,
     budgets,
-    by_the_rules,
-    facts_wanted,
+    departures_from_paper,
     leads,
+    missing_facts,
 )
 from turnwise.knowledge.texts import sentences
 
@@ -33,7 +33,7 @@ MOST_FACTS = 50
 LONGEST_FACT = 2_000
 LONGEST_LEAD = 20_000
 LONGEST_ARTICLE = 60_000
-MOST_SENTENCES = 400  # of a lead or an article: what is done with them takes the square of their number
+MOST_SENTENCES = 400  # of a lead or article; the time grows with the square of their number
 MOST_MENTIONS = 10**12
 
 _CONFIGURATIONS = re.compile(r"A?B?C?D?")
@@ -48,7 +48,7 @@ def decoded(data: bytes) -> str:
     """The text of an uploaded file.
 
     Raises:
-        FileRefusedError: too large, or not UTF-8.
+        FileRefusedError: the file is too large, or not UTF-8.
     """
     if len(data) > MAX_BYTES:
         raise FileRefusedError(
@@ -65,7 +65,7 @@ def decoded(data: bytes) -> str:
 
 
 def parse(text: str) -> Built:
-    """Read a base. A lead comes raw or in its two versions; facts with their entity, or apart by its name."""
+    """Parse a base. Leads are raw or in two versions; facts are inside entities, or separate."""
     built = Built()
     try:
         found = json.loads(text, object_pairs_hook=_members)
@@ -79,15 +79,15 @@ def parse(text: str) -> Built:
         return built
     _Reader(found, built).read()
     if built.may_be_imported:
-        built.notes += by_the_rules(built, _unsafe())
+        built.notes += departures_from_paper(built, _unsafe())
     return built
 
 
 def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object; of a key that is there twice, JSON would keep the last value without a word.
+    """Members of a JSON object. Duplicate keys are refused, of which JSON would silently keep the last.
 
     Raises:
-        ValueError: a key is there twice, or cannot be stored or shown.
+        ValueError: a key appears twice, or cannot be stored or shown.
     """
     found = dict(pairs)
     if len(found) < len(pairs):
@@ -99,7 +99,7 @@ def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _unsafe() -> Unsafe | None:
-    """The platform's check of what must not be said; None where its library is not installed."""
+    """The platform's profanity check; None if its library is not installed."""
     try:
         return ProfanityCheck().unsafe
     except ModuleNotFoundError:
@@ -107,7 +107,7 @@ def _unsafe() -> Unsafe | None:
 
 
 class _Reader:
-    """Takes a file apart, place by place; every problem is collected."""
+    """Reads a file part by part and collects every problem with its place."""
 
     def __init__(self, found: Mapping[str, Any], built: Built) -> None:
         self.found, self.built = found, built
@@ -120,15 +120,17 @@ class _Reader:
         self._unknown("file", self.found, _KNOWN)
         self._configurations()
         self._budgets()
-        apart = self._facts_apart()
-        self._each("entities", MOST_ENTITIES, lambda where, row: self._entity(where, row, apart))
-        for name in apart.keys() - {entity.name for entity in self.built.entities} - self._named_badly():
+        separate_facts = self._separate_facts()
+        self._each("entities", MOST_ENTITIES, lambda where, row: self._entity(where, row, separate_facts))
+        for name in (
+            separate_facts.keys() - {entity.name for entity in self.built.entities} - self._named_badly()
+        ):
             self.problem(
                 f"facts.{name[:60]}", f"“{name[:60]}” is not an entity of this base. Add it, or correct it."
             )
         self._choose()
         for entity in self.built.entities:
-            if lacks := facts_wanted(entity, self.built.configurations):
+            if lacks := missing_facts(entity, self.built.configurations):
                 self.built.problems.append(lacks)
         articles = Articles(self.built.entities)
         self._each("articles", MOST_ARTICLES, lambda where, row: self._article(where, row, articles))
@@ -157,10 +159,10 @@ class _Reader:
         else:
             self.problem("budgets", "Write how many entities each topic has, such as {“Books”: 33}.")
 
-    def _facts_apart(self) -> dict[str, Any]:
-        apart = self.found.get("facts", {})
-        if isinstance(apart, dict):
-            return apart
+    def _separate_facts(self) -> dict[str, Any]:
+        facts = self.found.get("facts", {})
+        if isinstance(facts, dict):
+            return facts
         self.problem("facts", "Write a list of facts for each name, such as {“Venus”: [“…”]}.")
         return {}
 
@@ -179,7 +181,7 @@ class _Reader:
                 self.problem(f"{name}[{number}]", f"{json.dumps(row)[:40]} is not an object. Write {{…}}.")
 
     def _text(self, where: Where, row: Mapping[str, Any], name: str, limit: int) -> str:
-        """A text that has to be there; "" with a problem if it cannot be stored."""
+        """A required text; "" with a problem if it cannot be stored."""
         value = row.get(name, "")
         if say := text_problem(value, limit=limit, what=f"“{name}”"):
             self.problem(f"{where}.{name}", say)
@@ -187,24 +189,24 @@ class _Reader:
         return str(value).strip()
 
     def _sentences(self, where: Where, row: Mapping[str, Any], name: str, limit: int) -> str:
-        """A text as `_text`, of which not too many sentences are weighed."""
+        """A required text with a limited number of sentences."""
         text = self._text(where, row, name, limit)
         if (number := len(sentences(text))) <= MOST_SENTENCES:
             return text
         self.problem(f"{where}.{name}", f"{number:,} sentences are more than {MOST_SENTENCES}. Shorten it.")
         return ""
 
-    def _entity(self, where: Where, row: Mapping[str, Any], apart: Mapping[str, Any]) -> None:
+    def _entity(self, where: Where, row: Mapping[str, Any], separate_facts: Mapping[str, Any]) -> None:
         self._unknown(where, row, _ENTITY)
         before = len(self.built.problems)
         name, topic = self._text(where, row, "name", 120), self._text(where, row, "topic", 60)
         aliases = self._list(f"{where}.aliases", row.get("aliases", []), 20, 120)
         short, summary = self._leads(where, row)
-        own = self._list(f"{where}.facts", row.get("facts", []), MOST_FACTS, LONGEST_FACT)
-        more = self._list(f"facts.{name[:60]}", apart.get(name, []), MOST_FACTS, LONGEST_FACT)
-        facts = list(dict.fromkeys([*own, *more]))
-        if len(facts) < len(own) + len(more):
-            say = f"{len(own) + len(more) - len(facts)} facts of “{name}” appear twice."
+        inline = self._list(f"{where}.facts", row.get("facts", []), MOST_FACTS, LONGEST_FACT)
+        separate = self._list(f"facts.{name[:60]}", separate_facts.get(name, []), MOST_FACTS, LONGEST_FACT)
+        facts = list(dict.fromkeys([*inline, *separate]))
+        if len(facts) < len(inline) + len(separate):
+            say = f"{len(inline) + len(separate) - len(facts)} facts of “{name}” appear twice."
             self.problem(f"{where}.facts", say)
         mentions = row.get("mentions", 0)
         if type(mentions) is not int or not 0 <= mentions <= MOST_MENTIONS:
@@ -235,12 +237,12 @@ class _Reader:
         return [str(each).strip() for each in given]
 
     def _named_badly(self) -> set[str]:
-        """Names of entities that have a problem of their own: their facts need no second one."""
+        """Names of entities with problems, whose separate facts need no further problem."""
         rows = [row for row in self.found["entities"] if isinstance(row, dict)]
         return {row["name"] for row in rows if isinstance(row.get("name"), str)}
 
     def _choose(self) -> None:
-        """Of more entities than are wanted, those most talked about, by the budgets of the topics."""
+        """Keep the entities mentioned most, by the budgets of their topics, if `total` is given."""
         total = self.found.get("total")
         if total is None:
             return
@@ -250,18 +252,19 @@ class _Reader:
                 "total", f"{json.dumps(total)[:20]} is not a number from 1 to {len(entities)}, the entities."
             )
             return
-        talked: dict[str, int] = {}
+        mentions_by_topic: dict[str, int] = {}
         for entity in entities:
-            talked[entity.topic] = talked.get(entity.topic, 0) + self.mentions[entity.name]
+            before = mentions_by_topic.get(entity.topic, 0)
+            mentions_by_topic[entity.topic] = before + self.mentions[entity.name]
         try:
-            self.built.budgets = budgets(talked, total)
+            self.built.budgets = budgets(mentions_by_topic, total)
         except ValueError as error:
             self.problem("total", str(error))
             return
-        self.built.entities = [entity for entity in entities if self._is_chosen(entity)]
+        self.built.entities = [entity for entity in entities if self._is_within_budget(entity)]
 
-    def _is_chosen(self, entity: EntityRow) -> bool:
-        """Whether fewer of its topic than the budget were talked about more; of equal ones the first."""
+    def _is_within_budget(self, entity: EntityRow) -> bool:
+        """True if the entity's rank by mentions within its topic is within the topic's budget."""
         same = [each for each in self.built.entities if each.topic == entity.topic]
         ranked = sorted(same, key=lambda each: -self.mentions[each.name])
         return ranked.index(entity) < self.built.budgets[entity.topic]
@@ -292,7 +295,7 @@ class _Reader:
 
 
 def as_json(built: Built) -> dict[str, Any]:
-    """A base as its file; read again, it gives the same base."""
+    """A base as the JSON of its file, which parses to the same base."""
     return {
         "configurations": built.configurations,
         "budgets": built.budgets,
@@ -317,6 +320,6 @@ def _article_json(article: ArticleRow) -> dict[str, Any]:
 
 
 def content_hash(built: Built) -> str:
-    """The same for the same content, whatever file it came in."""
+    """Hash of the content, independent of the file's form."""
     written = json.dumps(as_json(built), ensure_ascii=False, sort_keys=True)
     return hashlib.sha256(written.encode()).hexdigest()

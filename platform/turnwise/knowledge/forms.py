@@ -15,7 +15,7 @@ from turnwise.knowledge.reading_sets import Configuration
 
 
 class BaseForm(VersionedSetForm[KnowledgeBase]):
-    """What a base is called and under which licence it may be used."""
+    """Title, name, licence and description of a base."""
 
     name_taken = gettext_lazy(
         "You already have a knowledge base of the name “%(name)s”. Choose another, or import a new version "
@@ -27,7 +27,7 @@ class BaseForm(VersionedSetForm[KnowledgeBase]):
 
 
 class FileForm(forms.Form):
-    """A file with a base."""
+    """A file with a knowledge base."""
 
     file = forms.FileField(
         label=gettext_lazy("File"), help_text=gettext_lazy("JSON (.json) in UTF-8, up to 20\u00a0MB.")
@@ -43,7 +43,7 @@ class FileForm(forms.Form):
 
 
 class SharingForm(forms.Form):
-    """Who can read a base and use it, besides its owner and admins."""
+    """People who can read and use a base, besides its owner and admins."""
 
     open_to_all = forms.BooleanField(
         required=False, label=gettext_lazy("Everybody who signs in can read it and use it")
@@ -65,12 +65,12 @@ class SharingForm(forms.Form):
 
 
 class LookForm(forms.Form):
-    """Which reading sets of an article are looked at, from the address; what cannot be is as if left out."""
+    """Configuration and seed of the reading sets shown for an article; invalid values are ignored."""
 
     configuration = forms.ChoiceField(required=False, choices=[(c.value, c.value) for c in Configuration])
     seed = forms.IntegerField(required=False, min_value=0, max_value=2**31 - 1)
 
-    def chosen(self) -> tuple[Configuration, int]:
+    def selection(self) -> tuple[Configuration, int]:
         self.is_valid()
-        asked: dict[str, Any] = self.cleaned_data
-        return Configuration(asked.get("configuration") or "A"), asked.get("seed") or 0
+        values: dict[str, Any] = self.cleaned_data
+        return Configuration(values.get("configuration") or "A"), values.get("seed") or 0

@@ -12,11 +12,11 @@ from turnwise.contexts.versioned import (
     once_per_owner,
     owner_field,
 )
-from turnwise.knowledge.reading_sets import ARTICLE_SECTIONS, ENTITIES, KnownEntity, ToRead
+from turnwise.knowledge.reading_sets import ARTICLE_SECTIONS, ENTITIES, KnownEntity, ReadableArticle
 
 
 class KnowledgeBase(VersionedSet):
-    """What people read while they talk: entities and articles. What is known, its versions say."""
+    """Entities and articles that people read while they talk; the versions hold the content."""
 
     address = "knowledge:base"
 
@@ -48,7 +48,7 @@ class KnowledgeBase(VersionedSet):
 
 
 class BaseVersion(SetVersion):
-    """A base as it was imported once. Never changed: the database refuses it."""
+    """The content of one import into a base. It never changes: a trigger refuses it."""
 
     address = "knowledge:version"
     set_field = "base"
@@ -74,7 +74,7 @@ class BaseVersion(SetVersion):
 class Entity(models.Model):
     """Somebody or something that people can talk about."""
 
-    # No index of its own: that of entity_once_per_number begins with the version. So for articles.
+    # Without an own index: that of entity_once_per_number begins with the version. Likewise for articles.
     version = models.ForeignKey(
         BaseVersion, on_delete=models.CASCADE, related_name="entities", db_index=False
     )
@@ -131,8 +131,8 @@ class Article(models.Model):
     def __str__(self) -> str:
         return self.headline
 
-    def to_read(self) -> ToRead:
-        """With what is known of its three entities."""
+    def to_read(self) -> ReadableArticle:
+        """The article with the knowledge about its three entities."""
         found = {e.number: e for e in Entity.objects.filter(version=self.version_id, number__in=self.named)}
         known = tuple(found[number].known for number in self.named)
-        return ToRead(self.headline, tuple(self.sections), known)
+        return ReadableArticle(self.headline, tuple(self.sections), known)

@@ -11,7 +11,7 @@ from turnwise.knowledge.models import Article, BaseVersion, Entity, KnowledgeBas
 
 
 def bases_of(user: User | AnonymousUser) -> QuerySet[KnowledgeBase]:
-    """The bases that this person may read and use: their own, those shared with them, those that ship."""
+    """Bases that this person may read and use: their own, shared ones, and shipped ones."""
     ships = Q(owner=None)
     return shared_with(
         user,
@@ -23,7 +23,7 @@ def bases_of(user: User | AnonymousUser) -> QuerySet[KnowledgeBase]:
 
 
 def editable_bases(user: User | AnonymousUser) -> QuerySet[KnowledgeBase]:
-    """The bases of which this person may import new versions, and which they may share."""
+    """Bases that this person may share, and into which they may import new versions."""
     return versioned.editable(user, KnowledgeBase)
 
 
@@ -33,7 +33,7 @@ def versions_of(user: User | AnonymousUser) -> QuerySet[BaseVersion]:
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """A topic of a base: how many entities it has, and should have if the base says so."""
+    """A topic of a base with its number of entities, and its budget if the base has one."""
 
     name: str
     entities: int
@@ -46,7 +46,7 @@ def topics(version: BaseVersion) -> list[Topic]:
     return [Topic(name, counted.get(name, 0), version.budgets.get(name)) for name in names]
 
 
-def found_entities(version: BaseVersion, *, topic: str = "", text: str = "") -> QuerySet[Entity]:
+def find_entities(version: BaseVersion, *, topic: str = "", text: str = "") -> QuerySet[Entity]:
     entities = version.entities.order_by("topic", "name")
     if topic:
         entities = entities.filter(topic=topic)
@@ -61,7 +61,7 @@ def articles_about(entity: Entity) -> QuerySet[Article]:
 
 
 def built_from(version: BaseVersion) -> Built:
-    """A stored version as what it was imported from."""
+    """A stored version in the form in which it was imported."""
     entities = list(version.entities.all())
     names = {entity.number: entity.name for entity in entities}
     return Built(

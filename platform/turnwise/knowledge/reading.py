@@ -1,6 +1,6 @@
-"""A base from its file, read by a process of its own: `python -m turnwise.knowledge.reading`.
+"""A knowledge base parsed from a file by a process of its own: `python -m turnwise.knowledge.reading`.
 
-The process that serves pages serves workers, too, and texts of 20 MB are weighed for seconds.
+Texts of 20 MB take seconds, and the process that serves pages serves workers, too.
 """
 
 import json
@@ -10,37 +10,37 @@ from dataclasses import asdict
 from django.conf import settings
 from django.utils.translation import gettext as _
 
-from turnwise.contexts.reading import Told, run_reader
+from turnwise.contexts.reading import ParsedJSON, run_reader
 from turnwise.knowledge.building import ArticleRow, Built, EntityRow, Finding
 from turnwise.knowledge.files import parse
-from turnwise.live.subprocesses import PATIENCE_SECONDS, shape_of
+from turnwise.live.subprocesses import TIMEOUT_SECONDS, shape_of
 
 
-def parsed_apart(text: str) -> Told:
-    """What `parse` finds, found by another process; a file that takes too long has that as its problem."""
-    told = run_reader("turnwise.knowledge.reading", [], text.encode())
-    if told is None:
+def parse_in_subprocess(text: str) -> ParsedJSON:
+    """Parse a file in another process; a timeout is the file's only problem."""
+    parsed = run_reader("turnwise.knowledge.reading", [], text.encode())
+    if parsed is None:
         say = _("It could not be read within %(n)d\u00a0s. Leave entities or articles out, or shorten them.")
-        return asdict(Built(problems=[Finding("file", say % {"n": PATIENCE_SECONDS})]))
-    return told
+        return asdict(Built(problems=[Finding("file", say % {"n": TIMEOUT_SECONDS})]))
+    return parsed
 
 
-def built_from(told: Told) -> Built:
+def built_from_json(values: ParsedJSON) -> Built:
     return Built(
-        entities=[EntityRow(**_with_tuples(each)) for each in told["entities"]],
-        articles=[ArticleRow(**_with_tuples(each)) for each in told["articles"]],
-        configurations=told["configurations"],
-        budgets=told["budgets"],
-        problems=[Finding(**each) for each in told["problems"]],
-        notes=[Finding(**each) for each in told["notes"]],
+        entities=[EntityRow(**_with_tuples(each)) for each in values["entities"]],
+        articles=[ArticleRow(**_with_tuples(each)) for each in values["articles"]],
+        configurations=values["configurations"],
+        budgets=values["budgets"],
+        problems=[Finding(**each) for each in values["problems"]],
+        notes=[Finding(**each) for each in values["notes"]],
     )
 
 
 SHAPE = shape_of(Built, EntityRow, ArticleRow, Finding)
-"""Of what is kept until it is imported, for a version of the code that knows nothing else."""
+"""Fingerprint of the stored format, so that an upload of another version of the code is refused."""
 
 
-def _with_tuples(row: Told) -> Told:
+def _with_tuples(row: ParsedJSON) -> ParsedJSON:
     return {key: tuple(value) if isinstance(value, list) else value for key, value in row.items()}
 
 

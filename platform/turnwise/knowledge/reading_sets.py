@@ -1,9 +1,10 @@
-"""What two people who are to talk are given to read: a pure function of an article, a configuration, a seed.
+"""Reading sets: what the two people of a conversation read. Pure: from article, configuration and seed.
 
-Source: Gopalakrishnan et al. 2019 (Topical-Chat), section 3.2, and the published reading sets where the paper
-is silent; docs/topical-chat.md lists which rule is whose.
+The module also parses reading material that a researcher pastes.
 
-What somebody reads beside a conversation: texts under names, and how a researcher pastes them.
+Source: Gopalakrishnan et al. 2019 (Topical-Chat), section 3.2, and the published reading sets for what the
+paper leaves open;
+docs/topical-chat.md lists the origin of each rule.
 """
 
 import re
@@ -27,15 +28,15 @@ _HEADING = re.compile(r"#{1,6}\s*(.*?)\s*#*")
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """One text.
+    """One text to read.
 
     Attributes:
-        key: short name in files, unique among those that one person reads: FS1.
-        title: what the reader knows it by: Factual Section 1.
-        text: what is read.
-        heading: what it is about; empty if the title says so.
+        key: short name in files, such as FS1, unique for one person.
+        title: title for the reader, such as Factual Section 1.
+        text: the text.
+        heading: subject of the text; empty if the title says it.
         points: single facts after the text.
-        variant: which version of a text that has several: shortened, summarized.
+        variant: version of the text if there are several: shortened, summarized.
     """
 
     key: str
@@ -46,16 +47,16 @@ class Section:
     variant: str = ""
 
 
-def pasted(source: str) -> list[Section]:
-    """The sections of a pasted text: a line that begins with # names one, what follows is its text.
+def parse_pasted(source: str) -> list[Section]:
+    """Sections of a pasted text. A line that begins with # names a section, the lines below are its text.
 
-    A text without such a line is one section.
+    A text without such lines is one section.
 
     Raises:
-        ValidationError: names the line, what is wrong with it, and the cure.
+        ValidationError: names the line, the problem and the cure.
     """
     found: list[tuple[int, str, list[str]]] = []
-    above = source[: len(source) - len(source.lstrip())].count("\n")  # empty lines, which count, too
+    above = source[: len(source) - len(source.lstrip())].count("\n")  # leading empty lines count as lines
     for number, line in enumerate(cleaned(source, LONGEST_PASTED).split("\n"), start=1 + above):
         if line.startswith("#"):
             match = _HEADING.fullmatch(line)
@@ -98,7 +99,7 @@ def _section(number: int, line: int, title: str, text: str) -> Section:
 
 def refuse_unreadable(source: str) -> None:
     """Validate a pasted text."""
-    pasted(source)
+    parse_pasted(source)
 
 
 ENTITIES = 3
@@ -107,7 +108,7 @@ SHORTENED, SUMMARIZED = "shortened", "summarized"
 
 
 class Configuration(StrEnum):
-    """How the reading sets of the two differ: in A and B they do, in C and D they do not."""
+    """Configurations of reading sets: in A and B the two people's sets differ, in C and D they do not."""
 
     A = "A"
     B = "B"
@@ -116,7 +117,7 @@ class Configuration(StrEnum):
 
 
 FACTS_NEEDED = {Configuration.A: 8, Configuration.B: 4, Configuration.C: 4, Configuration.D: 4}
-"""Of each entity; in A each seat has at least four that the other has not."""
+"""Facts needed for each entity; in A each seat gets at least four that the other does not have."""
 
 
 class TooLittleKnownError(ValueError):
@@ -125,7 +126,7 @@ class TooLittleKnownError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class KnownEntity:
-    """What a base knows of one entity."""
+    """The knowledge of a base about one entity."""
 
     name: str
     shortened: str
@@ -134,8 +135,8 @@ class KnownEntity:
 
 
 @dataclass(frozen=True, slots=True)
-class ToRead:
-    """An article in its four sections, and the three entities that it names most often, in that order."""
+class ReadableArticle:
+    """An article in four sections, with the three entities that it names most often, in that order."""
 
     headline: str
     sections: tuple[str, ...]
@@ -143,14 +144,14 @@ class ToRead:
 
 
 ReadingSets = tuple[list[Section], list[Section]]
-"""What seat 0 has and what seat 1 has."""
+"""Reading sets of seat 0 and of seat 1."""
 
 
-def reading_sets(article: ToRead, configuration: Configuration, random: Random) -> ReadingSets:
-    """The reading sets of both seats.
+def reading_sets(article: ReadableArticle, configuration: Configuration, random: Random) -> ReadingSets:
+    """Reading sets of both seats.
 
     Raises:
-        TooLittleKnownError: there are not three entities and four sections, or an entity has too few facts.
+        TooLittleKnownError: the article lacks entities or sections, or an entity has too few facts.
     """
     if len(article.entities) != ENTITIES or len(article.sections) != ARTICLE_SECTIONS:
         raise TooLittleKnownError(
@@ -179,16 +180,16 @@ def article_sections(headline: str, sections: Sequence[str]) -> list[Section]:
 
 
 def _facts(entity: KnownEntity, configuration: Configuration, random: Random) -> list[tuple[str, ...]]:
-    """The facts of each seat, in the order of the base."""
+    """Facts of each seat, in the order of the base."""
     needed = FACTS_NEEDED[configuration]
     if len(entity.facts) < needed:
         raise TooLittleKnownError(
             f"“{entity.name}” has {len(entity.facts)} facts; configuration {configuration} needs {needed}."
         )
     if configuration == Configuration.A:
-        each = min(5, len(entity.facts) // 2)
-        drawn = random.sample(range(len(entity.facts)), 2 * each)
-        halves = [drawn[:each], drawn[each:]]
+        number = min(5, len(entity.facts) // 2)
+        drawn = random.sample(range(len(entity.facts)), 2 * number)
+        halves = [drawn[:number], drawn[number:]]
     else:
         drawn = random.sample(range(len(entity.facts)), min(5, len(entity.facts)))
         halves = [drawn, drawn]

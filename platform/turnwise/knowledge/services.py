@@ -20,14 +20,14 @@ def save_base(base: KnowledgeBase) -> KnowledgeBase:
     """Store a new or edited base.
 
     Raises:
-        ValidationError: a value it cannot have, or its owner has another base of that name.
+        ValidationError: a value is invalid, or the owner has another base of that name.
     """
     return versioned.save(base)
 
 
 @transaction.atomic
 def share(base: KnowledgeBase, *, named: list[User], open_to_all: bool) -> None:
-    """Say who may read a base and use it in studies, besides its owner and admins."""
+    """Set who may read a base and use it in studies, besides its owner and admins."""
     base.open_to_all = open_to_all
     base.save(update_fields=["open_to_all"])
     base.shared_with.set(named)
@@ -35,10 +35,10 @@ def share(base: KnowledgeBase, *, named: list[User], open_to_all: bool) -> None:
 
 @transaction.atomic
 def import_version(base: KnowledgeBase, built: Built, *, origin: str) -> BaseVersion:
-    """Store what was read as the base's next version, all or nothing.
+    """Store a built base as the next version, all or nothing.
 
     Raises:
-        ValidationError: it has problems, or the base has a version with exactly this.
+        ValidationError: the content has problems, or a version has exactly this content.
     """
     if not built.may_be_imported:
         raise ValidationError(_("The file has problems, so no version was made. Correct them first."))
@@ -83,7 +83,7 @@ def _store(version: BaseVersion, built: Built) -> None:
 
 @transaction.atomic
 def load_shipped() -> BaseVersion:
-    """The base that ships, for everybody. Safe to repeat: the newest text is loaded once."""
+    """Load the shipped base for everybody. Safe to repeat: the newest text is loaded once."""
     text = SHIPPED.read_text(encoding="utf-8")
     about: dict[str, Any] = json.loads(text)["about"]
     base = versioned.shipped(

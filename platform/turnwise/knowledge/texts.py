@@ -1,4 +1,4 @@
-"""Words, sentences and extracts of texts: pure functions, by which knowledge bases are built and checked."""
+"""Words, sentences and extracts of texts: pure functions for building and checking knowledge bases."""
 
 import re
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-SHORT_PARAGRAPH = 50  # words: a first paragraph below takes the second along
+SHORT_PARAGRAPH = 50  # words; a shorter first paragraph is joined with the second
 LONGEST_SUMMARY = 150  # words
 _DAMPING = 0.85
 
@@ -21,15 +21,15 @@ _NEXT = re.compile(r"\s+[\"'“\u2018(\[]*[^\Wa-z_]")
 
 
 def words(text: str) -> list[str]:
-    """The words of a text as they are counted everywhere here; a hyphen or an apostrophe joins."""
+    """Words of a text, as counted in this app; hyphens and apostrophes join."""
     return _WORD.findall(text)
 
 
 def sentence_ends(text: str) -> list[int]:
-    """Where the sentences of a text end, ascending; the last is the end of the text.
+    """Ends of the sentences of a text, ascending; the last is the end of the text.
 
-    A stop ends a sentence if a new one seems to begin: with a capital or a digit, and not after an
-    abbreviation or an initial. A blank line ends one always.
+    A stop ends a sentence if a capital or a digit follows, and if it belongs to no abbreviation or initial. A
+    blank line always ends a sentence.
     """
     text = text.rstrip()
     ends = {len(text)} if text else set()
@@ -42,25 +42,25 @@ def sentence_ends(text: str) -> list[int]:
 
 
 def _abbreviates(text: str, end: int) -> bool:
-    """Whether the stop before this position belongs to an abbreviation, of which none is longer than this."""
+    """True if the stop before this position belongs to an abbreviation."""
     return bool(_ABBREVIATION.search(text[max(0, end - 20) : end]))
 
 
 def sentences(text: str) -> list[str]:
-    """The sentences of a text, without the space between them."""
+    """Sentences of a text, without the space between them."""
     begins = [0, *sentence_ends(text)]
     found = (text[begin:end].strip() for begin, end in pairwise(begins))
     return [sentence for sentence in found if sentence]
 
 
 def paragraphs(text: str) -> list[str]:
-    """The paragraphs of a text, which a blank line divides, or any line break if there is none."""
+    """Paragraphs of a text, separated by blank lines, or by line breaks if there are none."""
     divider = r"\n\s*\n" if re.search(r"\n\s*\n", text.strip()) else r"\n"
     return [found for each in re.split(divider, text) if (found := each.strip())]
 
 
 def shortened(lead: str) -> str:
-    """The first paragraph of a lead, with the second if the first has fewer than 50 words.
+    """First paragraph of a lead, with the second if the first has fewer than 50 words.
 
     Source: Gopalakrishnan et al. 2019 (Topical-Chat), section 3.1.
     """
@@ -71,32 +71,32 @@ def shortened(lead: str) -> str:
 
 
 def summarized(lead: str, most: int = LONGEST_SUMMARY) -> str:
-    """The weightiest sentences of a lead by TextRank, in their order, of at most so many words together.
+    """Sentences of a lead with the highest TextRank, in their order, with at most `most` words together.
 
-    A lead that is no longer than that is its own summary.
+    A lead that is short enough is its own summary.
 
-    Source: Mihalcea & Tarau 2004, section 4: sentences are as similar as the words that they share, by the
-    logarithms of their lengths. Ties go to the earlier sentence.
+    Source: Mihalcea & Tarau 2004, section 4: similarity is the number of shared words divided by the sum of
+    the logarithms of both lengths. Ties go to the earlier sentence.
     """
     if len(words(lead)) <= most:
         return lead.strip()
     found = sentences(lead)
     weights = text_rank([[word.lower() for word in words(sentence)] for sentence in found])
     chosen: list[int] = []
-    room = most
+    words_left = most
     for at in sorted(range(len(found)), key=lambda at: (-round(float(weights[at]), 12), at)):
-        if (length := len(words(found[at]))) <= room:
+        if (length := len(words(found[at]))) <= words_left:
             chosen.append(at)
-            room -= length
+            words_left -= length
     return " ".join(found[at] for at in sorted(chosen))
 
 
 def text_rank(found: Sequence[Sequence[str]]) -> NDArray[np.float64]:
-    """The weight of each sentence, given as its words; the weights have the sum 1."""
+    """TextRank of each sentence, given as its words; the sum is 1."""
     n = len(found)
     similar = _similarities(found)
     out = similar.sum(axis=0)
-    # A sentence that resembles none gives its weight to all alike.
+    # A sentence that is similar to no other distributes its weight equally.
     steps = np.where(out > 0, similar / np.where(out > 0, out, 1), 1 / n)
     weights = np.full(n, 1 / n)
     for _ in range(200):
@@ -105,7 +105,7 @@ def text_rank(found: Sequence[Sequence[str]]) -> NDArray[np.float64]:
 
 
 def _similarities(found: Sequence[Sequence[str]]) -> NDArray[np.float64]:
-    """Of each two sentences the words that they share, by the logarithms of their lengths."""
+    """For each two sentences, the number of shared words over the sum of the logarithms of their lengths."""
     columns = {word: at for at, word in enumerate({word for sentence in found for word in sentence})}
     has = np.zeros((len(found), len(columns)))
     for row, sentence in enumerate(found):
@@ -120,9 +120,10 @@ def _similarities(found: Sequence[Sequence[str]]) -> NDArray[np.float64]:
 
 
 def similar_parts(text: str, number: int = 4) -> list[str] | None:
-    """A text in this many parts that end with sentences: of all ways, that with the most equal words.
+    """Split a text at ends of sentences into parts with the most similar numbers of words.
 
-    Of equal ways, that whose first part ends earliest. None if there are fewer sentences than parts.
+    Among equally good splits, the one with the earliest cuts is used. None if there are fewer sentences than
+    parts.
     """
     text = text.strip()
     ends = sentence_ends(text)
@@ -135,15 +136,15 @@ def similar_parts(text: str, number: int = 4) -> list[str] | None:
 
 
 def _even_cuts(before: NDArray[np.int64], number: int) -> list[int] | None:
-    """After how many sentences each part but the last ends; `before` counts the words before each sentence.
+    """Numbers of sentences after which to cut; `before` counts the words before each sentence.
 
-    Every way is looked at that could be best: none of those has a part that is further from the mean than the
-    difference of a way that is known.
+    The search skips splits with a part further from the mean than the difference of the best known split,
+    since they cannot be better.
     """
     n, mean = len(before) - 1, int(before[-1]) / number
     if n < number:
         return None
-    # To begin with: each cut where the mean would have it, as far as there is room before and after.
+    # Starts with cuts nearest to equal parts, as far as there are sentences before and after.
     known: list[int] = []
     for part in range(1, number):
         nearest = int(np.argmin(np.abs(before - mean * part)))

@@ -27,7 +27,7 @@ from turnwise.knowledge.queries import (
     bases_of,
     built_from,
     editable_bases,
-    found_entities,
+    find_entities,
     topics,
     versions_of,
 )
@@ -96,12 +96,12 @@ class _Import(ImportPages[KnowledgeBase, BaseVersion, Built]):
     file_form = FileForm
 
     @override
-    def read(self, chosen: Mapping[str, Any]) -> dict[str, Any]:
-        return reading.parsed_apart(chosen["file"]["text"])
+    def read(self, submitted: Mapping[str, Any]) -> dict[str, Any]:
+        return reading.parse_in_subprocess(submitted["file"]["text"])
 
     @override
     def content_of(self, values: dict[str, Any]) -> Built:
-        return reading.built_from(values)
+        return reading.built_from_json(values)
 
     @override
     def details(self, versioned: KnowledgeBase, content: Built) -> dict[str, Any]:
@@ -138,7 +138,7 @@ def preview(request: AuthenticatedHttpRequest, token: str) -> HttpResponse:
     return _import.preview(request, token)
 
 
-# --- looking around --------------------------------------------------------------------------------
+# --- pages of one version --------------------------------------------------------------------------
 
 
 def _version(request: HttpRequest, pk: int, number: int) -> BaseVersion:
@@ -150,7 +150,7 @@ def _version(request: HttpRequest, pk: int, number: int) -> BaseVersion:
 def version(request: HttpRequest, pk: int, number: int) -> HttpResponse:
     found = _version(request, pk, number)
     topic, text = request.GET.get("topic", "")[:60], request.GET.get("text", "")[:100].strip()
-    entities = found_entities(found, topic=topic, text=text)
+    entities = find_entities(found, topic=topic, text=text)
     shown = {
         "version": found,
         "base": found.base,
@@ -176,10 +176,10 @@ def entity(request: HttpRequest, pk: int, number: int, entity: int) -> HttpRespo
 @require_GET
 @login_required
 def article(request: HttpRequest, pk: int, number: int, article: int) -> HttpResponse:
-    """An article, with the reading sets that two people would get, by configuration and seed."""
+    """Show an article, with the reading sets of two people by configuration and seed."""
     found = _version(request, pk, number)
     one = get_object_or_404(found.articles, number=article)
-    configuration, seed = LookForm(request.GET).chosen()
+    configuration, seed = LookForm(request.GET).selection()
     to_read = one.to_read()
     try:
         first, second = reading_sets(to_read, configuration, Random(seed))

@@ -162,7 +162,7 @@ def split_troubles(
 ) -> tuple[list[tuple[M, Trouble]], ...]:
     """Split failed requests into those that only have to wait, and those whose failure counts.
 
-    Requests that came too early or too many at once are not counted. A late request counts if it was the only one,
+    Requests that came too early or too many at once are not counted. A late request counts if it was alone,
     so that it is asked for last and does not hold up others.
     """
     waiting = [each for each in troubles if each[1].kind in WAITING]

@@ -1,4 +1,4 @@
-"""Celery tasks that run a bot over a set of contexts, slice by slice. Interrupted requests keep their seed."""
+"""Celery tasks that run a bot over a set of contexts in slices. Repeated requests keep their seed."""
 
 import hashlib
 from collections.abc import Iterable, Sequence
