@@ -1,10 +1,7 @@
-"""Who may see what: the one place that decides it for people who sign in.
+"""Access rules: the only place that decides what people who sign in may see.
 
-Views narrow every queryset through `visible_to` and never check ownership themselves.
-
-A request of somebody who is signed in.
-
-Who is signed in at the other end of a socket, to which no middleware of Django's comes.
+Views narrow every queryset through `visible_to` and never check ownership themselves. `user_of` finds the
+user of a socket, which Django's middleware does not reach.
 """
 
 from collections.abc import Mapping
@@ -22,16 +19,16 @@ from turnwise.accounts.models import User
 
 
 class AuthenticatedHttpRequest(HttpRequest):
-    """What a view gets behind `login_required`, and a function of the API behind its token.
+    """Request in a view behind `login_required`, or in an API function behind a token.
 
-    Only types know it: Django makes a plain `HttpRequest`, whose `user` may be anonymous.
+    It exists for type checking only: Django creates a plain `HttpRequest`, whose `user` may be anonymous.
     """
 
     user: User
 
 
 def user_of(scope: Mapping[str, object]) -> User | None:
-    """Whose session the browser has that opened the socket; None if they are not signed in, or no more."""
+    """User of the browser that opened the socket; None if they are not signed in."""
     headers = scope.get("headers") or ()
     sent = "; ".join(value.decode("latin-1") for name, value in headers if name == b"cookie")  # type: ignore[attr-defined]  # pairs of bytes
     request = HttpRequest()
@@ -45,7 +42,7 @@ M = TypeVar("M", bound=Model)
 
 
 def visible_to(user: User | AnonymousUser, things: QuerySet[M], *, owner: str) -> QuerySet[M]:
-    """Narrow `things` to those whose `owner` path ends at this person; admins see all."""
+    """Narrow `things` to those whose `owner` path leads to this user; admins see all."""
     if not user.is_authenticated or not user.is_active:
         return things.none()
     if user.is_superuser:
@@ -56,14 +53,14 @@ def visible_to(user: User | AnonymousUser, things: QuerySet[M], *, owner: str) -
 def shared_with(
     user: User | AnonymousUser, things: QuerySet[M], *, owner: str, named: str, everybody: Q
 ) -> QuerySet[M]:
-    """Narrow `things` that may be shared to those of this person and those that they may see all the same.
+    """Narrow `things` to those that this user owns or that are shared with them.
 
     Args:
-        user: who.
-        things: of any number of people.
-        owner: path to whose it is.
-        named: path to the people who were named for it.
-        everybody: which of them are for all who sign in.
+        user: the user.
+        things: queryset of things of all owners.
+        owner: lookup path to the owner.
+        named: lookup path to the users with whom a thing is shared.
+        everybody: condition for things shared with all users.
     """
     if not user.is_authenticated or not user.is_active or user.is_superuser:
         return visible_to(user, things, owner=owner)

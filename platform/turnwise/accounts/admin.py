@@ -1,4 +1,4 @@
-"""The Django admin over what only services write."""
+"""Django admin of accounts, and read-only base classes for tables that only services write."""
 
 from typing import Any
 
@@ -10,10 +10,10 @@ from turnwise.accounts.models import ApiToken, Colleague, Event, User
 
 
 class NeverWritten:
-    """For an admin class or an inline: nothing is added or changed there.
+    """Admin class or inline without adding or changing.
 
-    What a form wrote past the services would break rules that no constraint can hold, and no report would
-    notice.
+    A form would bypass the services: it could break rules that no constraint checks, and reports would not be
+    updated.
     """
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
@@ -24,14 +24,14 @@ class NeverWritten:
 
 
 class NeverDeleted:
-    """For an admin class or an inline: nothing is deleted there, nor what would take such rows along."""
+    """Admin class or inline without deleting, also not by deleting a parent row."""
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
 
 
 class ViewOnly(NeverWritten, NeverDeleted):
-    """It is shown, and that is all."""
+    """Read-only admin class."""
 
 
 admin.site.register(User, UserAdmin)
@@ -39,7 +39,7 @@ admin.site.register(User, UserAdmin)
 
 @admin.register(ApiToken)
 class ApiTokenAdmin(admin.ModelAdmin[ApiToken]):
-    """Tokens can be taken back here, not made: only their owner may see one."""
+    """Tokens can be revoked here, not created: only their owner may see a token."""
 
     list_display = ("title", "owner", "created_at", "used_at")
     readonly_fields = ("owner", "created_at", "used_at")

@@ -1,4 +1,4 @@
-"""What the audit trail calls what was done, by the name of the page or the call that did it."""
+"""Descriptions of the actions in the audit log, by URL name of the page or API call."""
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
@@ -138,5 +138,5 @@ AUDIT_ACTIONS: dict[str, Promise] = {
 
 
 def describe_action(action: str) -> str:
-    """What was done; the name that the program has for it, of what was noted by another version."""
+    """Describe an action; actions recorded by another version are shown by their URL name."""
     return str(AUDIT_ACTIONS.get(action) or action.replace("_", " ").replace(":", ": "))

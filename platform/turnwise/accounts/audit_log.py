@@ -1,7 +1,7 @@
-"""The audit trail: who did what, and when. It is only ever added to.
+"""The audit log: who did what, and when. Entries are only added.
 
-Whatever somebody who signs in sends to be done, on a page or over the API, is noted once it is done, so that
-no view has to think of it. What workers do stands in their conversations and labels.
+A middleware records every successful change by a signed-in user, on pages and over the API, so no view has to
+do it. Workers' actions are not recorded: their conversations and labels show them.
 """
 
 import logging
@@ -17,14 +17,14 @@ from turnwise.accounts.models import Event, User
 log = logging.getLogger(__name__)
 
 READING = frozenset({"GET", "HEAD", "OPTIONS"})
-# What changes nothing that others see: tries of one's own, and previews.
+# Previews and trials, which change nothing that others see.
 LEFT_OUT = frozenset({"bots:try_reply", "api-1:reply", "studies:opening", "questions:preview"})
-# Of Django: a form that was refused is answered with 200.
+# Django's own views: only a redirect shows success, as an invalid form is answered with 200.
 DONE_ONCE_IT_LEADS_ON = frozenset({"accounts:password", "accounts:sign_in"})
 
 
 class AuditLogMiddleware(MiddlewareMixin):
-    """Notes what was done. What was refused, or answered with its form again, is not."""
+    """Records successful changes; refused requests and invalid forms are not recorded."""
 
     def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
         match = request.resolver_match
@@ -41,7 +41,7 @@ class AuditLogMiddleware(MiddlewareMixin):
 
 
 def _signed_in_user(request: HttpRequest) -> User | None:
-    """Whoever signed in, on pages or by a token; nobody for workers."""
+    """User of a request, by session or token; None for workers."""
     for person in (getattr(request, "auth", None), getattr(request, "user", None)):
         if isinstance(person, User) or getattr(person, "is_authenticated", False):
             return person
@@ -49,7 +49,7 @@ def _signed_in_user(request: HttpRequest) -> User | None:
 
 
 def _record(person: User, action: str, path: str) -> None:
-    """Add to the trail. What was done stays done if that cannot be."""
+    """Add an entry. If that fails, the change itself stays."""
     try:
         with transaction.atomic():
             Event.objects.create(
@@ -64,7 +64,7 @@ def _record(person: User, action: str, path: str) -> None:
 
 
 def find_events(*, name: str = "", about: str = "") -> QuerySet[Event]:
-    """What a person of this name did, or what was done at addresses with these letters; newest first."""
+    """Find entries by user name and by a part of the address, newest first."""
     events = Event.objects.all()
     if name:
         events = events.filter(name=name)

@@ -1,7 +1,4 @@
-"""People who sign in: who they are, who joins, who leaves, who is an admin.
-
-Inviting a colleague by a link, which lets in one person, once, within some days.
-"""
+"""Manage user accounts: add people, change roles and access, and invite colleagues by personal links."""
 
 import hashlib
 import secrets
@@ -33,28 +30,28 @@ def create_first_admin() -> tuple[str, str] | None:
 
 
 class UnknownPersonError(ValueError):
-    """Something was to be shared with somebody who is not here; nothing was changed."""
+    """A user name is not known; nothing was changed."""
 
 
 def people_named(names: Iterable[str]) -> list[User]:
-    """Who signs in by these names.
+    """Find active users by name.
 
     Raises:
-        UnknownPersonError: nobody does by one of them; says by which.
+        UnknownPersonError: no active user has one of the names; the message says which.
     """
-    wanted = [name.strip() for name in names if name.strip()]
-    found = {user.username: user for user in User.objects.filter(username__in=wanted, is_active=True)}
-    for name in wanted:
-        if name not in found:
+    stripped = [name.strip() for name in names if name.strip()]
+    users = {user.username: user for user in User.objects.filter(username__in=stripped, is_active=True)}
+    for name in stripped:
+        if name not in users:
             raise UnknownPersonError(f"Nobody signs in here as “{name}”. Check the spelling of their name.")
-    return [found[name] for name in dict.fromkeys(wanted)]
+    return [users[name] for name in dict.fromkeys(stripped)]
 
 
 def add_person(name: str, *, is_admin: bool) -> tuple[User, str]:
-    """Somebody new who may sign in, and the password for their first time, which nobody is told again.
+    """Create a user, and return it with its initial password, which is not stored in plain text.
 
     Raises:
-        ValidationError: no name, one that cannot be, or one that somebody has.
+        ValidationError: the name is empty, invalid or in use.
     """
     person = User(username=name, is_superuser=is_admin, is_staff=is_admin, has_first_password=True)
     password = secrets.token_urlsafe(12)
@@ -68,10 +65,10 @@ def add_person(name: str, *, is_admin: bool) -> tuple[User, str]:
 
 
 def new_password(person: User, *, by: User) -> str:
-    """A password for somebody who has lost theirs: for one time, and everywhere they are signed out.
+    """Set a new initial password for another user, which signs them out everywhere.
 
     Raises:
-        ValidationError: it is one's own, which one changes.
+        ValidationError: the user is the caller, who can change the password instead.
     """
     _refuse_oneself(person, by)
     password = secrets.token_urlsafe(12)
@@ -82,27 +79,27 @@ def new_password(person: User, *, by: User) -> str:
 
 
 def set_active(person: User, *, active: bool, by: User) -> None:
-    """Let somebody sign in, or no more: at once, their tokens too. What is theirs stays.
+    """Allow or deny a user's access, including their tokens, immediately. Their data stay.
 
     Raises:
-        ValidationError: it is oneself.
+        ValidationError: the user is the caller.
     """
     _refuse_oneself(person, by)
     User.objects.filter(pk=person.pk).update(is_active=active)
 
 
 def set_admin(person: User, *, admin: bool, by: User) -> None:
-    """Let somebody see everything and look after people, or no more.
+    """Make a user an admin, who sees everything and manages people, or a researcher.
 
     Raises:
-        ValidationError: it is oneself.
+        ValidationError: the user is the caller.
     """
     _refuse_oneself(person, by)
     User.objects.filter(pk=person.pk).update(is_superuser=admin, is_staff=admin)
 
 
 def _refuse_oneself(person: User, by: User) -> None:
-    """So there is always an admin left."""
+    """Refuse changes of the caller's own account, so that at least one admin remains."""
     if person.pk == by.pk:
         raise ValidationError(_("This is you. Another admin can do that; your password is under Password."))
 
@@ -113,20 +110,20 @@ MOST_SHOWN = 50
 
 
 class NotInvitedError(Exception):
-    """The link lets nobody in: it was used or taken back, its time is over, or there never was one."""
+    """The invitation link is invalid: used, revoked, expired or unknown."""
 
 
 def invite(whom: str, *, is_admin: bool, by: User, now: datetime | None = None) -> str:
-    """A new invitation; returns the secret of its link. It is stored as a hash: nobody can be told it again.
+    """Create an invitation, and return the secret of its link, of which only a hash is stored.
 
     Args:
-        whom: what the list calls them.
-        is_admin: whether they become an admin, or a researcher.
-        by: an admin.
-        now: when.
+        whom: name in the list of invitations.
+        is_admin: True for an admin, False for a researcher.
+        by: admin who invites.
+        now: time of the invitation.
 
     Raises:
-        ValidationError: nobody is named, or too many invitations are open.
+        ValidationError: the name is empty, or too many invitations are open.
     """
     whom, now = " ".join(whom.split()), now or timezone.now()
     if not whom:
@@ -149,16 +146,16 @@ def invite(whom: str, *, is_admin: bool, by: User, now: datetime | None = None) 
 
 
 def open_invitations(now: datetime) -> QuerySet[Colleague]:
-    """Invitations by which somebody could come in; those of whom is no admin any more let nobody in."""
+    """Valid invitations: not used, revoked or expired, and made by a current admin."""
     of_admins = Q(invited_by__is_active=True, invited_by__is_superuser=True)
     return Colleague.objects.filter(of_admins, ended_at=None, expires_at__gt=now)
 
 
 def invitation_of(secret: str, *, now: datetime | None = None) -> Colleague:
-    """The invitation of a link.
+    """Find the invitation of a link.
 
     Raises:
-        NotInvitedError: it lets nobody in.
+        NotInvitedError: the link is invalid.
     """
     invitation = open_invitations(now or timezone.now()).filter(digest=_digest(secret)).first()
     if invitation is None:
@@ -168,18 +165,18 @@ def invitation_of(secret: str, *, now: datetime | None = None) -> Colleague:
 
 @transaction.atomic
 def join(secret: str, person: User, *, now: datetime | None = None) -> User:
-    """Let somebody in by their link, which ends with that.
+    """Create the account of an invited person, and end the invitation.
 
     Args:
-        secret: of the link.
-        person: with name and password, not stored yet.
-        now: when.
+        secret: secret of the link.
+        person: unsaved user with name and password.
+        now: time of joining.
 
     Raises:
-        NotInvitedError: the link lets nobody in; nobody was added.
+        NotInvitedError: the link is invalid; no account was created.
     """
     now = now or timezone.now()
-    # Who opens the link twice at once comes in once.
+    # Two simultaneous requests with the same link create one account.
     rows = open_invitations(now).select_for_update(of=("self",))
     invitation = rows.filter(digest=_digest(secret)).first()
     if invitation is None:
@@ -192,7 +189,7 @@ def join(secret: str, person: User, *, now: datetime | None = None) -> User:
 
 
 def revoke_invitation(pk: int, *, now: datetime | None = None) -> bool:
-    """End an invitation at once; False if it was used, taken back or over already."""
+    """Revoke an invitation immediately; False if it was used, revoked or expired before."""
     now = now or timezone.now()
     return bool(Colleague.objects.filter(pk=pk, ended_at=None, expires_at__gt=now).update(ended_at=now))
 

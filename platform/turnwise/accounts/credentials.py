@@ -1,10 +1,7 @@
-"""What a password must have besides what Django's own validators ask.
+"""Credentials: password rules, initial passwords, known browsers, and tokens of the REST API.
 
-Whoever has a password that an admin made chooses their own before they do anything else.
-
-Browsers from which a person has signed in before: nobody else's wrong attempts lock them out there.
-
-Tokens of the REST API: made, recognised, taken back.
+Users with an initial password must choose their own first. In a browser from which a user has signed in
+before, other people's wrong attempts do not lock them out.
 """
 
 import hashlib
@@ -43,12 +40,12 @@ class DistinctCharactersValidator:
 
 
 OPEN_TO_THEM = frozenset({"accounts:password", "accounts:sign_out", "accounts:sign_in"})
-# These answer while nobody can be looked up.
+# These pages work without the user table.
 OF_NOBODY = frozenset({"healthz", "readyz"})
 
 
 class FirstPasswordMiddleware(MiddlewareMixin):
-    """Leads them to the page where they do."""
+    """Redirects users with an initial password to the page where they choose their own."""
 
     def process_view(self, request: HttpRequest, *_view: object) -> HttpResponse | None:
         name = request.resolver_match.view_name if request.resolver_match else ""
@@ -65,12 +62,12 @@ _SALT = "accounts.device"
 
 
 def canonical(name: str) -> str:
-    """A user name as the sign-in form reads it, whichever way it was written."""
+    """Normalise a user name: spaces, Unicode form and case."""
     return unicodedata.normalize("NFKC", name.strip()).strip().casefold()
 
 
 def device_of(request: HttpRequest, name: str) -> str:
-    """What tells this browser from others of this person; empty if they never signed in here."""
+    """ID of this browser for a user; empty if the user has not signed in here before."""
     try:
         known = signing.loads(request.COOKIES.get(COOKIE, ""), salt=_SALT, max_age=LIFETIME)
         return str(known["device"]) if known["name"] == canonical(name) else ""
@@ -79,7 +76,7 @@ def device_of(request: HttpRequest, name: str) -> str:
 
 
 def remember_device(response: HttpResponseBase, name: str) -> None:
-    """Note in this browser that this person has signed in here."""
+    """Set a cookie that marks this browser as known for the user."""
     known = {"name": canonical(name), "device": secrets.token_urlsafe(9)}
     response.set_cookie(
         COOKIE,
@@ -91,31 +88,31 @@ def remember_device(response: HttpResponseBase, name: str) -> None:
     )
 
 
-# Recognisable in a log or a repository where it has no business.
+# Makes a leaked token recognisable in logs and repositories.
 PREFIX = "turnwise_"
 _MINUTE = timedelta(minutes=1)
 
 
 def create_token(owner: User, title: str) -> str:
-    """A new token of this person. It is stored as a hash: nobody can be told it again."""
+    """Create a token of this user, of which only a hash is stored."""
     token = PREFIX + secrets.token_urlsafe(32)
     ApiToken.objects.create(owner=owner, title=title.strip()[:80] or "Untitled", digest=_digest(token))
     return token
 
 
 def token_owner(token: str) -> User | None:
-    """Whose token this is; None if nobody's, or of somebody who may no longer sign in."""
-    found = ApiToken.objects.select_related("owner").filter(digest=_digest(token)).first()
-    if found is None or not found.owner.is_active:
+    """Find the owner of a token; None if the token is unknown or its owner has no access."""
+    stored = ApiToken.objects.select_related("owner").filter(digest=_digest(token)).first()
+    if stored is None or not stored.owner.is_active:
         return None
     now = timezone.now()
-    if found.used_at is None or found.used_at < now - _MINUTE:
-        ApiToken.objects.filter(pk=found.pk).update(used_at=now)
-    return found.owner
+    if stored.used_at is None or stored.used_at < now - _MINUTE:
+        ApiToken.objects.filter(pk=stored.pk).update(used_at=now)
+    return stored.owner
 
 
 def revoke_token(owner: User, token_id: int) -> bool:
-    """End a token of this person at once; False if they have none such."""
+    """Revoke a token of this user immediately; False if the user has no such token."""
     deleted, _ = ApiToken.objects.filter(owner=owner, pk=token_id).delete()
     return bool(deleted)
 

@@ -1,4 +1,4 @@
-"""Bounds on attempts: sign-in, entry, resume codes. Redis counts them."""
+"""Rate limits, counted in Redis, and limits of concurrent requests per user."""
 
 import logging
 import threading
@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 
 
 class TooManyAtOnceError(Exception):
-    """This person waits for as many such answers as they may at once; nothing was begun."""
+    """The user has reached the limit of concurrent requests; nothing was started."""
 
 
 _under_way: Counter[tuple[str, int]] = Counter()
@@ -32,9 +32,9 @@ Key = str | Callable[[str, HttpRequest], str]
 
 
 def too_often(request: HttpRequest, what: str, *, rate: str, key: Key = "ip") -> bool:
-    """Count this attempt; whether there were more than `rate` (such as 10/m) for the same `key`.
+    """Count this attempt; True if it exceeds `rate` (such as 10/m) for the same `key`.
 
-    While Redis does not answer, nothing is too often: nobody's work stops for want of a count.
+    While Redis does not answer, no attempt is refused.
     """
     try:
         return guessed_too_often(request, what, rate=rate, key=key)
@@ -44,10 +44,10 @@ def too_often(request: HttpRequest, what: str, *, rate: str, key: Key = "ip") ->
 
 
 def guessed_too_often(request: HttpRequest, what: str, *, rate: str, key: Key = "ip") -> bool:
-    """The same for a secret, of which none may be tried uncounted: else it could be guessed without a bound.
+    """Strict version of `too_often` for secrets, which must never be tried without counting.
 
     Raises:
-        RedisError: Redis does not answer. Let it pass: project/middleware.py says so on the page.
+        RedisError: Redis does not answer. Do not catch it: project/middleware.py shows a page about it.
     """
     return bool(is_ratelimited(request, group=what, key=key, rate=rate, increment=True))
 
@@ -65,12 +65,12 @@ def too_many(request: HttpRequest) -> HttpResponse:
 
 @contextmanager
 def limit_concurrency(most: int, what: str, person: int) -> Iterator[None]:
-    """Hold one of the `most` places that a person has in this process for what takes long.
+    """Limit a user's concurrent long requests of one kind in this process to `most`.
 
-    So nobody holds all threads of a page server, whose answers others wait for.
+    So one user cannot occupy all threads of a web server.
 
     Raises:
-        TooManyAtOnceError: they hold all of them.
+        TooManyAtOnceError: the user has reached the limit.
     """
     key = (what, person)
     with _counting:
@@ -91,11 +91,11 @@ def _current_page(request: HttpRequest) -> str:
 
 
 def limit_file_reading(address: Callable[[HttpRequest], str]) -> Callable[[View], View]:
-    """Bound how often somebody who signed in has uploads and their previews read, and that one at once.
+    """Limit reading of uploads and their previews per user: by rate, and to one at a time.
 
     Args:
-        address: where whoever asks twice, as by a double click, gets what the first time leads to; empty if
-            that is nowhere yet.
+        address: finds the address to which a second request, such as a double click, is sent to see the
+            result of the first; empty if there is none yet.
     """
 
     def bounding(view: View) -> View:
@@ -118,7 +118,7 @@ reads_a_file = limit_file_reading(_current_page)
 
 
 def _still_reading(request: HttpRequest, goes_on_at: str) -> HttpResponse:
-    """Says so, and asks again by itself where that leads on."""
+    """Page saying that the file is being read; it reloads automatically if there is an address."""
     context = {
         "title": _("Your file is being read"),
         "say": _("One file of yours is read at a time, and one is being read now."),

@@ -1,3 +1,5 @@
+"""Tables of user accounts: users, API tokens, invitations and the audit log."""
+
 from django.contrib.auth.models import AbstractUser
 from django.db import models
 from django.utils.translation import gettext_lazy as _
@@ -6,7 +8,7 @@ from turnwise.accounts.audit_actions import describe_action
 
 
 class User(AbstractUser):
-    """Someone who signs in: a researcher, or an admin (`is_superuser`), who sees everything.
+    """Person who signs in: a researcher, or an admin (`is_superuser`), who sees everything.
 
     Crowd workers have no account; see `turnwise.crowd.models.Worker`.
     """
@@ -17,7 +19,7 @@ class User(AbstractUser):
 
 
 class ApiToken(models.Model):
-    """Lets a program act for its owner. The token itself is known only in the moment it is made."""
+    """API token, with which a program acts for its owner. Only a hash is stored."""
 
     owner = models.ForeignKey(User, on_delete=models.CASCADE, related_name="api_tokens")
     title = models.CharField(max_length=80, help_text=_("What it is for, such as: script on the GPU server"))
@@ -35,7 +37,7 @@ class ApiToken(models.Model):
 
 
 class Colleague(models.Model):
-    """An invitation by a link, which lets in one person once. The link is known only when it is made."""
+    """Invitation of a colleague by a link that admits one person once. Only a hash of the link is stored."""
 
     whom = models.CharField(max_length=80, help_text=_("What the list of invitations calls them."))
     digest = models.CharField(
@@ -60,9 +62,9 @@ class Colleague(models.Model):
 
 
 class Event(models.Model):
-    """What somebody who signs in did. Rows are only ever added: a trigger refuses everything else.
+    """Entry of the audit log. A trigger refuses changing or deleting rows.
 
-    It names the person without a foreign key: who they were stays said when they are gone.
+    The user is stored without a foreign key, so that the entry stays when the user is deleted.
     """
 
     at = models.DateTimeField()
@@ -80,5 +82,5 @@ class Event(models.Model):
 
     @property
     def description(self) -> str:
-        """What was done."""
+        """Description of the action."""
         return describe_action(self.action)

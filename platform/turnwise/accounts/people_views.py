@@ -1,7 +1,4 @@
-"""For admins: the people who sign in, and the trail of what they did.
-
-Inviting a colleague by a link, and coming in by one.
-"""
+"""Pages for admins about user accounts and the audit log, and joining by an invitation link."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -33,7 +30,7 @@ View = Callable[..., HttpResponse]
 
 
 def for_admins(view: View) -> View:
-    """To others there is no such page."""
+    """Decorate a view for admins only; other users get 404."""
 
     @login_required
     @wraps(view)
@@ -49,7 +46,7 @@ def for_admins(view: View) -> View:
 @require_http_methods(["GET", "POST"])
 @for_admins
 def people(request: HttpRequest) -> HttpResponse:
-    """Everybody; whoever is added is shown with their first password in the answer, and never again."""
+    """List all users; a POST adds one and shows the initial password, once."""
     name, is_admin = request.POST.get("name", "").strip()[:200], request.POST.get("role") == "admin"
     made: tuple[User, str] | None = None
     refused = ""
@@ -68,7 +65,7 @@ def people(request: HttpRequest) -> HttpResponse:
 
 
 def people_page(request: HttpRequest, *, status: int = 200, **more: Any) -> HttpResponse:
-    """Everybody, and who is invited; `more` says what came of what was sent."""
+    """Render the list of users and invitations; `more` has the result of a form."""
     everybody = User.objects.annotate(of_studies=Count("studies")).order_by("-is_active", "username")
     invited = colleagues.open_invitations(timezone.now()).select_related("invited_by")
     shown = {
@@ -83,7 +80,7 @@ def people_page(request: HttpRequest, *, status: int = 200, **more: Any) -> Http
 @require_POST
 @for_admins
 def change_person(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
-    """Let them sign in or not, be an admin or not, or give them a password for one time."""
+    """Change a user's access or role, or set a new initial password."""
     person, by = get_object_or_404(User, pk=pk), request.user
     what = request.POST.get("what", "")
     try:
@@ -103,7 +100,7 @@ def change_person(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
 @require_GET
 @for_admins
 def audit_log_page(request: HttpRequest) -> HttpResponse:
-    """Who did what."""
+    """Show the audit log, optionally filtered by user name and address."""
     name, about = (request.GET.get(key, "").strip()[:200] for key in ("name", "about"))
     page = Paginator(audit_log.find_events(name=name, about=about), PER_PAGE).get_page(
         request.GET.get("page")
@@ -112,7 +109,7 @@ def audit_log_page(request: HttpRequest) -> HttpResponse:
 
 
 class JoinForm(UserCreationForm[User]):
-    """Name and password of whoever comes in, by the rules of every password here."""
+    """Form with the name and password of a person who joins."""
 
     class Meta:
         model = User
@@ -123,7 +120,7 @@ class JoinForm(UserCreationForm[User]):
 @require_POST
 @for_admins
 def invite(request: AuthenticatedHttpRequest) -> HttpResponse:
-    """Make a link, which the answer shows and no page after it."""
+    """Create an invitation and show its link, once."""
     if too_often(request, "invite", rate="30/h", key="user"):
         return too_many(request)
     whom, is_admin = request.POST.get("whom", "")[:200], request.POST.get("role") == "admin"
@@ -151,7 +148,7 @@ def take_back(request: HttpRequest, pk: int) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def join(request: HttpRequest, secret: str) -> HttpResponse:
-    """Choose a name and a password, and be in."""
+    """Join by an invitation link: choose a name and a password, and get signed in."""
     if guessed_too_often(request, "join", rate="20/m"):
         return too_many(request)
     form = JoinForm(request.POST if request.method == "POST" else None)
@@ -169,7 +166,7 @@ def join(request: HttpRequest, secret: str) -> HttpResponse:
 
 
 def _private(response: HttpResponse) -> HttpResponse:
-    """The link is a secret as long as it was not used."""
+    """Keep the invitation link, which is a secret, out of referrers and search engines."""
     response["Referrer-Policy"] = "no-referrer"
     response["X-Robots-Tag"] = "noindex"
     return response

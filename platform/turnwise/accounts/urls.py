@@ -1,3 +1,5 @@
+"""Addresses of the pages about accounts."""
+
 from django.contrib.auth.views import LogoutView
 from django.urls import path
 

@@ -1,3 +1,5 @@
+"""Pages to sign in, change the password and manage API tokens."""
+
 from typing import Any
 
 from django.conf import settings
@@ -20,14 +22,14 @@ from turnwise.accounts.access import AuthenticatedHttpRequest
 from turnwise.accounts.limits import guessed_too_often, too_many, too_often
 from turnwise.accounts.models import ApiToken
 
-# At a name from everywhere together.
+# Attempts per name from all addresses together.
 ATTEMPTS = "100/m"
-# At a name from an address, whatever others do: enough to mistype once, and too few to guess by.
+# Attempts per name and address that are always accepted: enough for typing errors, too few to guess.
 FIRST_ATTEMPTS = "3/h"
 
 
 class SignIn(LoginView):
-    """Sign-in for admins and researchers; the Django admin is sent here too."""
+    """Sign-in page of admins and researchers, also for the Django admin."""
 
     template_name = "accounts/sign_in.html"
     redirect_authenticated_user = True
@@ -44,10 +46,10 @@ class SignIn(LoginView):
 
 
 def _name_too_often(request: HttpRequest) -> bool:
-    """Whether this name was tried too often: in its owner's browser, or else from this address or from all.
+    """True if this name was tried too often: in the user's known browser, from this address, or overall.
 
-    What is refused here does not count anywhere: one address alone locks nobody out of all others. Nor do
-    many: the first attempts from an address are taken however often others tried.
+    Attempts refused for one address do not count for others, so one address cannot lock a user out. The
+    first attempts from an address are accepted even if the overall limit is exceeded.
     """
     written = request.POST.get("username", "")
     name = credentials.canonical(written)
@@ -60,14 +62,14 @@ def _name_too_often(request: HttpRequest) -> bool:
 
 
 class ChangePassword(SuccessMessageMixin[PasswordChangeForm], PasswordChangeView):
-    """One's own password: the first one of an admin is told at the first start."""
+    """Page to change one's password."""
 
     template_name = "accounts/password.html"
     success_url = reverse_lazy("accounts:password")
     success_message = "Your password is changed. Other browsers in which you were signed in are signed out."
 
     def form_valid(self, form: PasswordChangeForm) -> HttpResponse:
-        if form.user.has_first_password:  # who has just come goes on to what they came for
+        if form.user.has_first_password:  # a new user continues to the start page
             self.success_url = reverse_lazy(settings.LOGIN_REDIRECT_URL)
         form.user.has_first_password = False  # saved with the password
         return super().form_valid(form)
@@ -79,8 +81,8 @@ class ChangePassword(SuccessMessageMixin[PasswordChangeForm], PasswordChangeView
 
 
 def admin_sign_in(request: HttpRequest) -> HttpResponse:
-    """One sign-in page for everybody, with its limits on attempts; the admin's own has none."""
-    if request.user.is_authenticated:  # but no admin: the sign-in page would send them straight back here
+    """Redirect the Django admin to the sign-in page with rate limits; its own page has none."""
+    if request.user.is_authenticated:  # not an admin: the sign-in page would redirect back here
         raise PermissionDenied
     return redirect(reverse("accounts:sign_in", query=request.GET))
 
@@ -89,7 +91,7 @@ def admin_sign_in(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "POST"])
 def tokens(request: AuthenticatedHttpRequest) -> HttpResponse:
-    """One's own tokens; a new one is shown in the answer to the form that made it, and never again."""
+    """List the user's tokens; a POST creates one and shows it, once."""
     user = request.user
     made = ""
     if request.method == "POST":

@@ -1,4 +1,4 @@
-"""Erasing by what somebody could be found again: panel ids, submissions, addresses, names of invitations."""
+"""Erase identifiers of participants: panel IDs, submissions, network addresses and names of invitations."""
 
 from collections.abc import Collection
 from datetime import datetime, timedelta
@@ -24,22 +24,22 @@ from turnwise.studies.models import Study
 from turnwise.trash import soft_delete as trash
 
 
-def participations_of_person(own: Participation) -> QuerySet[Participation]:
-    """All that the person of a participation began in its study."""
-    return Participation.objects.filter(worker=own.worker_id, study=own.study_id)
+def participations_of_person(participation: Participation) -> QuerySet[Participation]:
+    """All participations of the same worker in the same study."""
+    return Participation.objects.filter(worker=participation.worker_id, study=participation.study_id)
 
 
-def has_unpaid_amount(own: Participation) -> bool:
-    """Whether somebody still has to be paid for any of their times, for which their id is needed."""
-    only = list(participations_of_person(own).values_list("pk", flat=True))
-    return any(account.due > 0 for account in ledger.accounts(own.study, only=only))
+def has_unpaid_amount(participation: Participation) -> bool:
+    """True if the worker is still to be paid in this study, for which the panel ID is needed."""
+    only = list(participations_of_person(participation).values_list("pk", flat=True))
+    return any(account.due > 0 for account in ledger.accounts(participation.study, only=only))
 
 
 def anonymize(own: Participation, *, now: datetime) -> None:
-    """Erase, in the caller's transaction, who took part; what is left is nobody's in particular.
+    """Erase the identifiers of a worker in one study, in the caller's transaction.
 
-    It holds for each time that they did. Where the worker takes part in other studies, these keep them, and
-    what they began here gets a worker of its own.
+    It covers all of the worker's participations in the study; their remaining rows are anonymous. If the
+    worker takes part in other studies, the participations here move to a new worker.
     """
     known, here = own.worker, list(participations_of_person(own).values_list("pk", flat=True))
     if known.panel == Invited.key:
@@ -47,22 +47,22 @@ def anonymize(own: Participation, *, now: datetime) -> None:
         invited = Invitation.objects.filter(study=own.study_id, pk=int(key) if key.isdigit() else 0)
         for each in invited:
             invited.update(name=f"[erased] {each.pk}")
-    kept = known
+    anonymous = known
     if Participation.objects.filter(worker=known).exclude(pk__in=here).exists():
-        kept = Worker.objects.create()
-        _move(here, own.study_id, known, kept)
+        anonymous = Worker.objects.create()
+        _move(here, own.study_id, known, anonymous)
     else:
         Worker.objects.filter(pk=known.pk).update(panel="", panel_id="", pseudonym=pseudonym())
     known_by = hash_panel_id(known.panel, known.panel_id, own.study) if known.panel_id else ""
     Participation.objects.filter(pk__in=here).update(
-        worker=kept, known_by=known_by, address="", submission="", way_back={}, erased_at=now
+        worker=anonymous, known_by=known_by, address="", submission="", way_back={}, erased_at=now
     )
     bundles.delete_bundles_quoting([own.study_id])
     trash.purge_studies([own.study_id])
 
 
 def _move(here: Collection[int], study_id: int, known: Worker, fresh: Worker) -> None:
-    """Give all that a worker did in one study, where these are their participations, to another."""
+    """Move a worker's participations in one study, with all their data, to another worker."""
     Label.objects.filter(rater=known, study=study_id).update(rater=fresh)
     Seat.objects.filter(assignment__participation__in=here).update(worker=fresh)
     Batch.objects.filter(assignment__participation__in=here).update(worker=fresh)
@@ -71,22 +71,22 @@ def _move(here: Collection[int], study_id: int, known: Worker, fresh: Worker) ->
 
 
 def due_for_erasure(now: datetime, study: Study | None = None) -> QuerySet[Participation]:
-    """Of whom, in a study or in all, ids are to be erased: its time is over, or they withdrew.
+    """Participations whose identifiers are due for erasure: retention is over, or the worker withdrew.
 
-    Some may still be owed.
+    Some of the workers may still have to be paid.
     """
     every = Participation.objects.all()
     return every.filter(pk__in=_due_keys(every.filter(study=study) if study else every, now))
 
 
 def _due_keys(among: QuerySet[Participation], now: datetime) -> QuerySet[Participation, Any]:
-    """Keys of the participations among these whose ids are to be erased."""
+    """Keys of those of these participations whose identifiers are due for erasure."""
     kept = ExpressionWrapper(
         F("study__retention_days") * Value(timedelta(days=1)), output_field=DurationField()
     )
     ended = Coalesce("assignment__ended_at", "assignment__active_at", "consented_at")
     rows = among.filter(erased_at=None)
-    # Nobody ends before they agreed, which an index knows.
+    # No participation ends before its consent, so the indexed `consented_at` narrows the search.
     over = rows.alias(kept=kept, ended=ended).filter(
         consented_at__lte=now - F("kept"), ended__lte=now - F("kept")
     )
@@ -96,10 +96,10 @@ def _due_keys(among: QuerySet[Participation], now: datetime) -> QuerySet[Partici
 
 @transaction.atomic
 def erase_ids(participation_id: int, *, now: datetime | None = None) -> None:
-    """Erase who somebody is before their time is over. Safe to repeat.
+    """Erase a worker's identifiers before the retention period is over. Idempotent.
 
     Raises:
-        ValidationError: they are still to be paid, for which their id is needed. Nothing was erased.
+        ValidationError: the worker is still to be paid, for which the ID is needed. Nothing was erased.
     """
     rows = Participation.objects.select_related("study", "worker").select_for_update(of=("self",))
     own = rows.get(pk=participation_id)
@@ -117,14 +117,14 @@ def erase_ids(participation_id: int, *, now: datetime | None = None) -> None:
 
 
 def _is_due_each_time(own: Participation, now: datetime) -> bool:
-    """Whether each participation of the person in its study is due: until then the id is kept for all."""
-    # By their keys, so that the database reads these rows and no others.
+    """True if all of the worker's participations in the study are due for erasure."""
+    # Filter by keys, so that the database reads only these rows.
     keys = list(participations_of_person(own).values_list("pk", flat=True))
     return len(_due_keys(Participation.objects.filter(pk__in=keys), now)) == len(keys)
 
 
 def erase_due(*, now: datetime | None = None) -> int:
-    """Erase of whom it is due and who is owed nothing; returns of how many it did."""
+    """Erase all identifiers that are due, except of workers who are still to be paid; returns the number."""
     now, erased = now or timezone.now(), 0
     for key in list(due_for_erasure(now).order_by("pk").values_list("pk", flat=True)):
         with transaction.atomic():

@@ -1,4 +1,4 @@
-"""What somebody sees of themselves by their own link: all that is stored, a file of it, and the way out."""
+"""Pages behind a participant's data link: all stored data, a file of them, and withdrawal."""
 
 import json
 from collections.abc import Callable
@@ -23,7 +23,7 @@ DataView = Callable[[HttpRequest, Participation], HttpResponse]
 
 
 def data_page(view: DataView) -> Callable[[HttpRequest, str, str], HttpResponse]:
-    """Find whose link it is. Whoever has it may look, from any device: it is theirs to keep."""
+    """Decorate a view for data links: find the participation. Anyone with the link may see the page."""
 
     @wraps(view)
     def page(request: HttpRequest, code: str, token: str) -> HttpResponse:
@@ -77,7 +77,7 @@ def file(request: HttpRequest, own: Participation) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @data_page
 def withdraw(request: HttpRequest, own: Participation) -> HttpResponse:
-    """Withdraw, after a question whether that is meant."""
+    """Withdraw from the study, after a confirmation."""
     if hasattr(own, "withdrawal"):
         return redirect(own.data_link)
     shown = _page_context(request, own)

@@ -1,7 +1,4 @@
-"""Which redactions hold for what leaves the platform from a study.
-
-Looking through what people wrote in a study for likely personal data.
-"""
+"""Find likely personal data in a study's texts, and the redactions that apply to its exports."""
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -22,8 +19,8 @@ from turnwise.questions.question_sets import question_set
 from turnwise.responses.models import Response
 from turnwise.studies.models import Study
 
-# From an item to the studies in which what it shows was said or written.
-_SAID_IN = (
+# Lookup paths from an item to the studies in which its texts were written.
+_SOURCE_STUDIES = (
     "turn__dialogue__study", "dialogue__study", "response__run__study",
     "pair__first_response__run__study", "pair__second_response__run__study",
     "pair__first_dialogue__study", "pair__second_dialogue__study",
@@ -31,38 +28,38 @@ _SAID_IN = (
 
 
 def redactor_for(study: Study) -> Redactor:
-    """Those of the study, and of every study whose texts its workers judge."""
+    """Redactor for a study's exports: its redactions, and those of all studies whose texts it judges."""
     return redactor_of({study.pk, *_sources(study)})
 
 
 def _sources(study: Study) -> set[int]:
     items, found = Item.objects.filter(study=study).order_by(), set[int]()
-    for path in _SAID_IN:
-        # Whether an item is of such a thing stands in its own row: else all conversations would be read.
+    for path in _SOURCE_STUDIES:
+        # Filter on the item's own column first: otherwise all conversations would be read.
         there = items.filter(**{f"{path.partition('__')[0]}__isnull": False, f"{path}__isnull": False})
         found.update(there.values_list(path, flat=True).distinct())
     return found
 
 
 def studies_quoted_by(study: Study) -> set[int]:
-    """The study, those whose texts it judges, and all that judge the same: its bundle may tell of them."""
-    said_in = {study.pk, *_sources(study)}
-    return said_in | studies_that_judge(said_in)
+    """The study, the studies whose texts it judges, and all studies that judge the same texts."""
+    sources = {study.pk, *_sources(study)}
+    return sources | studies_that_judge(sources)
 
 
 def studies_that_judge(studies: Collection[int]) -> set[int]:
-    """Studies whose reports and exports have texts of these."""
+    """Studies whose reports and exports contain texts of these studies."""
     items = Item.objects.order_by().values_list("study", flat=True).distinct()
-    return {found for path in _SAID_IN for found in items.filter(**{f"{path}__in": studies})}
+    return {key for path in _SOURCE_STUDIES for key in items.filter(**{f"{path}__in": studies})}
 
 
 def answered(question: Question, answers: Mapping[str, Answer], redactor: Redactor) -> Answer | None:
-    """What was answered, with marks in free text."""
+    """Answer to a question, with redactions in free text."""
     answer = answers.get(question.key)
     return redactor(answer) if question.kind is QuestionKind.TEXT and isinstance(answer, str) else answer
 
 
-# Looked through at once, in a tenth of a second; the page goes on from there.
+# Texts searched per page, in a tenth of a second.
 AT_ONCE = 2_000
 PASSAGES = 3
 AROUND = 40
@@ -70,7 +67,7 @@ AROUND = 40
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """Where something was found: what stands around it, and the page with the whole."""
+    """One occurrence of likely personal data, with its surroundings and the page that shows it."""
 
     before: str
     text: str
@@ -81,7 +78,7 @@ class Passage:
 
 @dataclass(slots=True)
 class LikelyPersonalData:
-    """Likely personal data: what, how often, and its first passages."""
+    """Likely personal data with its number of occurrences and the first passages."""
 
     kind: Kind
     text: str
@@ -90,18 +87,18 @@ class LikelyPersonalData:
 
     @property
     def value(self) -> str:
-        """As a form sends it."""
+        """Value in the form: kind and text."""
         return f"{self.kind.name} {self.text}"
 
 
 @dataclass(slots=True)
 class ReviewedTexts:
-    """What was found in some of a study's texts.
+    """Likely personal data in one page of a study's texts.
 
     Attributes:
         found: each text once, the most frequent first.
-        looked_through: how many texts that were.
-        after: from where to go on; None: these were the last.
+        looked_through: number of texts searched.
+        after: key of the last turn searched, to continue from; None at the end.
     """
 
     found: list[LikelyPersonalData]
@@ -117,12 +114,12 @@ class _Text:
 
 
 def review_texts(study: Study, *, after: int = 0, at_once: int = AT_ONCE) -> ReviewedTexts:
-    """Likely personal data in what people wrote, but for what is redacted already.
+    """Search people's texts for likely personal data that is not redacted yet.
 
     Args:
-        study: whose texts.
-        after: the turn after which to go on; 0 begins with the first, and with all other texts.
-        at_once: how many turns to look through.
+        study: the study.
+        after: key of the turn after which to continue; 0 also searches responses and answers.
+        at_once: number of turns to search.
     """
     turns = list(_turns(study).filter(pk__gt=after).order_by("pk")[: at_once + 1])
     texts = [*map(_of_turn, turns[:at_once])]
@@ -144,7 +141,7 @@ def review_texts(study: Study, *, after: int = 0, at_once: int = AT_ONCE) -> Rev
 
 
 def _turns(study: Study) -> Any:
-    """What people said, without scripted openings."""
+    """Turns written by people, without scripted openings."""
     of_people = Turn.objects.filter(dialogue__study=study, bot_version=None).exclude(text=WITHDRAWN)
     of_people = of_people.filter(~Q(dialogue__origin="live") | Q(key__isnull=False))
     return of_people.select_related("dialogue").only("text", "position", "dialogue__public_id")
@@ -162,18 +159,18 @@ def _responses(study: Study) -> Iterator[_Text]:
 
 
 def _answers(study: Study) -> Iterator[_Text]:
-    """Free text among the answers; what was chosen is never likely."""
+    """Free-text answers; chosen options contain no personal data."""
     for question_set_key, keys in _free_texts(study).items():
         given = Label.objects.filter(study=study, question_set=question_set_key, answers__has_any_keys=keys)
         with_turns = given.select_related("turn__dialogue", "dialogue", "participation")
         for each in with_turns.order_by("pk")[:AT_ONCE]:
-            said = [each.answers[key] for key in keys if isinstance(each.answers.get(key), str)]
-            for text in said:
+            texts = [each.answers[key] for key in keys if isinstance(each.answers.get(key), str)]
+            for text in texts:
                 yield _Text(text, *_whereabouts(each))
 
 
 def _free_texts(study: Study) -> dict[str, list[str]]:
-    """By question set that was answered, the keys of its free-text questions."""
+    """Keys of the free-text questions, by answered question set."""
     used = Label.objects.filter(study=study).values_list("question_set", flat=True).distinct().order_by()
     asked = {key: question_set(key).free_texts for key in used}
     return {key: keys for key, keys in asked.items() if keys}

@@ -1,4 +1,4 @@
-"""Everything that is stored of somebody in a study, in words: for the page that shows it and the file."""
+"""Collect all data stored about a participant of a study, in readable form for the data page and file."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -18,7 +18,7 @@ from turnwise.responses.models import Response
 
 
 def stored_data_of(own: Participation) -> dict[str, Any]:
-    """All of it as JSON. Which bot somebody talked with is left out: the study may not tell."""
+    """All stored data as JSON, except the bot's name, which may be blinded."""
     seat = _seat(own)
     withdrawal = getattr(own, "withdrawal", None)
     return {
@@ -50,10 +50,10 @@ def stored_data_of(own: Participation) -> dict[str, Any]:
 
 
 def count_stored(own: Participation) -> dict[str, int]:
-    """How much of it there is: messages, answers, responses that were written, entries of pay."""
-    said = Turn.objects.filter(dialogue__seats__assignment__participation=own)
+    """Number of stored messages, answers, written responses and pay entries."""
+    turns = Turn.objects.filter(dialogue__seats__assignment__participation=own)
     return {
-        "messages": said.count(),
+        "messages": turns.count(),
         "answers": _labels(own).count(),
         "written": Response.objects.filter(author=own).count(),
         "pay": PayEntry.objects.filter(participation=own.pk).count(),
@@ -70,7 +70,7 @@ def _others(own: Participation) -> QuerySet[Participation]:
 
 
 def _other_time(own: Participation) -> dict[str, Any]:
-    """Another time that the same person took part; what they answered is listed with the rest."""
+    """Data of another participation of the same worker; its answers are listed with all others."""
     seat = _seat(own)
     return {
         "number": own.number,
@@ -107,7 +107,7 @@ def _work(own: Participation) -> dict[str, str]:
 
 
 def _passed(own: Participation) -> dict[str, list[dict[str, Any]]]:
-    """What they had to pass before the work."""
+    """Training, practice and qualification tests that the worker passed or tried."""
     return {
         "training": [
             {"tries": each.tries, "passed_at": _time(each.passed_at)}
@@ -141,7 +141,7 @@ def _paid(entry: PayEntry) -> dict[str, str]:
 
 
 def _noted(own: Participation) -> list[str]:
-    """What was seen of how they worked, and what was decided about it."""
+    """Quality flags and decisions about the participation, as sentences."""
     flags = [describe_flag(flag.kind, flag.figures) for flag in own.flags.all()]
     decided = Decision.objects.filter(study=own.study_id, participation=own.pk)
     return [*flags, *(f"{each.get_action_display()}: {each.reason}".removesuffix(": ") for each in decided)]
@@ -172,7 +172,7 @@ def _conversation(seat: Seat) -> dict[str, Any]:
 
 
 def _typing(turn: Turn, seat: Seat) -> dict[str, int]:
-    """How they wrote it, where the study noted that; of the other person that is not theirs to see."""
+    """Typing data of the participant's own messages, if the study records them."""
     typed: Typing | None = getattr(turn, "typing", None)
     if typed is None or turn.position % 2 != seat.number:
         return {}
@@ -196,15 +196,17 @@ def _answer(label: Label) -> dict[str, Any]:
     }
 
 
-def _answer_texts(questions: str, answers: Mapping[str, Any]) -> dict[str, str]:
-    asked = question_set(questions).questions
+def _answer_texts(key: str, answers: Mapping[str, Any]) -> dict[str, str]:
+    questions = question_set(key).questions
     return {
-        str(each.wording): str(each.caption_of(answers[each.key])) for each in asked if each.key in answers
+        str(each.wording): str(each.caption_of(answers[each.key]))
+        for each in questions
+        if each.key in answers
     }
 
 
 def _about(label: Label) -> str:
-    """What was judged: its text, or what it is."""
+    """Text or description of what the label is about."""
     judged = label.turn or label.response
     if judged:
         return judged.text

@@ -1,9 +1,4 @@
-"""What a researcher sees of people's data in a study: who withdrew, what is erased when.
-
-Finding somebody who asks for their data: by whatever they have of a study.
-
-Likely personal data in a study's texts: what is found, what is redacted, and what is taken back.
-"""
+"""Staff pages about privacy: withdrawals and erasure, finding a participant, and redaction of texts."""
 
 import re
 
@@ -39,11 +34,11 @@ MOST = 100
 
 
 def find_participations(user: User | AnonymousUser, sought: str) -> QuerySet[Participation]:
-    """Where somebody took part, in studies that this person works on; admins work on all.
+    """Find all participations of a person in the studies that this user may see.
 
     Args:
-        user: who looks.
-        sought: a panel's id of them, a submission, a pseudonym, a completion code or a resume code.
+        user: user who searches.
+        sought: panel ID, submission, pseudonym, completion code or resume code.
     """
     everywhere = Participation.objects.filter(study__in=studies_of(user), study__rehearsal_of=None)
     sought = sought.strip()
@@ -59,7 +54,7 @@ def find_participations(user: User | AnonymousUser, sought: str) -> QuerySet[Par
         | Q(completion_code=capitals)
         | Q(resume_code=f"{letters[:5]}-{letters[5:]}")
     )
-    # Whoever is found by one study's code is found in the others, too.
+    # A match in one study finds the worker's participations in all others, too.
     whole = everywhere.filter(worker__in=matching.values("worker"))
     return whole.select_related("study", "worker", "assignment", "withdrawal").order_by("-pk")
 
@@ -84,7 +79,7 @@ def overview(request: HttpRequest, pk: int) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
 def withdraw(request: HttpRequest, pk: int, participation: int) -> HttpResponse:
-    """What is stored about somebody; erased at their request, after a question whether that is meant."""
+    """Show how much is stored about a participant; a POST erases it at their request."""
     study = get_object_or_404(studies_of(request.user), pk=pk)
     people = Participation.objects.select_related("study", "worker", "withdrawal")
     own = get_object_or_404(people, pk=participation, study=study)
@@ -92,11 +87,11 @@ def withdraw(request: HttpRequest, pk: int, participation: int) -> HttpResponse:
     if request.method == "POST":
         assert request.user.is_authenticated
         try:
-            said = _erase(own, request.POST.get("what", "everything"), request.user)
+            message = _erase(own, request.POST.get("what", "everything"), request.user)
         except ValidationError as error:
             refused = " ".join(error.messages)
         else:
-            messages.success(request, said % {"who": own.pseudonym})
+            messages.success(request, message % {"who": own.pseudonym})
             return redirect("privacy:overview", pk=study.pk)
     shown = {"stored": count_stored(own), "is_owed": erasure.has_unpaid_amount(own), "refused": refused}
     context = {"study": study, "own": own, **shown}
@@ -116,7 +111,7 @@ def _erase(own: Participation, what: str, by: User) -> str:
 @require_safe
 @login_required
 def find(request: HttpRequest) -> HttpResponse:
-    """Look somebody up in all studies that one works on."""
+    """Find a person in all studies that the user may see."""
     if too_often(request, "find_person", rate="60/m", key="user"):
         return too_many(request)
     sought = request.GET.get("find", "").strip()[:120]
@@ -148,11 +143,11 @@ def texts(request: HttpRequest, pk: int) -> HttpResponse:
 @require_POST
 @login_required
 def redact(request: HttpRequest, pk: int) -> HttpResponse:
-    """Redact what was chosen, or everything that the page showed; and note that it was looked through."""
+    """Redact the selected texts, or all texts on the page, and record the review."""
     study = get_object_or_404(studies_of(request.user), pk=pk)
     assert request.user.is_authenticated
     study.refresh_from_db(fields=["results_version"])
-    # What came while the page was open was not seen.
+    # Texts that arrived while the page was open were not reviewed.
     is_newest = _whole_number(request.POST.get("seen", "")) >= study.results_version
     chosen = request.POST.getlist("shown" if "all" in request.POST else "text")
     own = [(Kind.OTHER, each) for each in request.POST.getlist("own")]
@@ -166,8 +161,8 @@ def redact(request: HttpRequest, pk: int) -> HttpResponse:
         return redirect("privacy:texts", pk=pk)
     if is_newest:
         redaction.note_review(study, by=request.user)
-    said = ngettext("%(n)d text is redacted.", "%(n)d texts are redacted.", done) % {"n": done}
-    messages.success(request, said if chosen or own else _("It is recorded that you reviewed the texts."))
+    message = ngettext("%(n)d text is redacted.", "%(n)d texts are redacted.", done) % {"n": done}
+    messages.success(request, message if chosen or own else _("It is recorded that you reviewed the texts."))
     further = _whole_number(request.POST.get("after", ""))
     address = reverse("privacy:texts", args=[pk])
     return redirect(f"{address}?after={further}" if further else address)
@@ -187,10 +182,10 @@ def undo(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 def _parsed(value: str) -> tuple[Kind, str]:
-    """A kind and a text, as the form sends them.
+    """Parse the form's value: kind and text.
 
     Raises:
-        ValidationError: there is no such kind.
+        ValidationError: the kind is unknown.
     """
     kind, _mark, text = value.partition(" ")
     if kind not in Kind.__members__:
@@ -199,12 +194,12 @@ def _parsed(value: str) -> tuple[Kind, str]:
 
 
 def _whole_number(text: str) -> int:
-    """A whole number as a page sends it; 0 for anything else."""
+    """Parse a whole number; 0 for anything else."""
     return int(text) if text.isascii() and text.isdigit() and len(text) < 16 else 0
 
 
 def _update_dependents(study: Study) -> None:
-    """Have the reports of studies that judge these texts follow, too, and no bundle stay as it was."""
+    """Update the reports of studies that judge these texts, and delete outdated bundles and deletions."""
     for other in sorted(studies_that_judge([study.pk]) - {study.pk}):
         results_changed(other)
     bundles.delete_bundles_quoting([study.pk])

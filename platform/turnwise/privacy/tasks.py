@@ -1,3 +1,5 @@
+"""Background job that erases identifiers when they are due."""
+
 from celery import shared_task
 
 from turnwise.privacy import erasure

@@ -1,3 +1,5 @@
+"""Addresses of the pages about privacy."""
+
 from django.urls import path
 
 from turnwise.privacy import participant_views, study_views

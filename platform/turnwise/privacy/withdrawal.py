@@ -1,4 +1,4 @@
-"""Somebody takes their texts and answers back from a study: what goes, and what stays in its place."""
+"""Withdrawal: remove a participant's texts and answers from a study, and leave marks in their place."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
@@ -27,9 +27,9 @@ from turnwise.trash import soft_delete as trash
 
 
 def last_day(participation: Participation) -> datetime | None:
-    """Until when they may withdraw; None while their part has not ended: at any time.
+    """Deadline for withdrawal; None while a participation is open, when there is none.
 
-    Of who takes part several times it is so long after the end of the last.
+    With several participations, the period begins at the end of the last one.
     """
     every = Participation.objects.filter(worker=participation.worker_id, study=participation.study_id)
     if every.filter(assignment__ended_at=None).exists():
@@ -39,18 +39,18 @@ def last_day(participation: Participation) -> datetime | None:
 
 
 def why_too_late(participation: Participation, now: datetime) -> str:
-    """Why they cannot withdraw any more, in a sentence; empty if they can."""
+    """Sentence for a participant whose deadline has passed; empty if they can withdraw."""
     until = last_day(participation)
     if until is None or now <= until:
         return ""
-    said = _("You could withdraw your texts and answers until %(day)s. They are part of the results now.") % {
+    text = _("You could withdraw your texts and answers until %(day)s. They are part of the results now.") % {
         "day": date_format(until, "DATE_FORMAT")
     }
     if participation.study.contact:
-        said += " " + _("To ask for it anyway, write to %(contact)s.") % {
+        text += " " + _("To ask for it anyway, write to %(contact)s.") % {
             "contact": participation.study.contact
         }
-    return said
+    return text
 
 
 @transaction.atomic
@@ -72,7 +72,7 @@ def withdraw(participation_id: int, *, by: User | None = None, now: datetime | N
     now = now or timezone.now()
     rows = Participation.objects.select_related("study", "worker", "assignment")
     own = rows.get(pk=participation_id)
-    # Nobody takes part once more meanwhile.
+    # Prevents another participation meanwhile.
     Worker.objects.select_for_update(no_key=True).get(pk=own.worker_id)
     theirs = rows.filter(worker=own.worker_id, study=own.study_id).order_by("number")
     every = list(theirs.select_for_update(of=("self",)))
@@ -110,7 +110,7 @@ def _withdraw_one(own: Participation, by: User | None, now: datetime) -> Withdra
 
 
 def _remove_contributions(own: Participation, by: User | None, now: datetime) -> Withdrawal:
-    """Remove all that is theirs, and note how much it was."""
+    """Remove the participation's texts and answers, and record how many there were."""
     seat = Seat.objects.filter(assignment__participation=own).select_related("dialogue").first()
     turns = _turns_of(seat)
     written = Response.objects.filter(author=own)
@@ -132,13 +132,13 @@ def _remove_contributions(own: Participation, by: User | None, now: datetime) ->
     written.delete()
     WritingPlace.objects.filter(participation=own).delete()
     Training.objects.filter(worker=own.worker_id, study=own.study_id).delete()
-    # That they tried stays, as tries are counted; what they answered goes.
+    # Attempts stay, as they are counted; their answers are deleted.
     Attempt.objects.filter(participation=own).update(given={})
     if seat and goes_whole:
         seat.dialogue.delete()
     elif seat:
         _blank_turns(turns)
-    # Their figures are of labels that are gone; the page works them out anew.
+    # These figures include deleted labels; the page computes them again.
     settled = Agreement.State.READY, Agreement.State.FAILED
     Agreement.objects.filter(ask__study__in=touched, state__in=settled).delete()
     for study_id in sorted(touched):
@@ -147,40 +147,40 @@ def _remove_contributions(own: Participation, by: User | None, now: datetime) ->
 
 
 def _turns_of(seat: Seat | None) -> list[int]:
-    """What they said themselves, without a scripted opening."""
+    """Keys of the participant's own turns, without a scripted opening."""
     if seat is None:
         return []
     Dialogue.objects.select_for_update().get(pk=seat.dialogue_id)
-    said = Turn.objects.filter(dialogue=seat.dialogue_id, position__gte=seat.dialogue.opening_turns)
-    return [pk for pk, position in said.values_list("pk", "position") if position % 2 == seat.number]
+    turns = Turn.objects.filter(dialogue=seat.dialogue_id, position__gte=seat.dialogue.opening_turns)
+    return [pk for pk, position in turns.values_list("pk", "position") if position % 2 == seat.number]
 
 
 def _is_shared(seat: Seat) -> bool:
-    """Whether another person talks there who has not withdrawn."""
+    """True if the conversation has another person who has not withdrawn."""
     others = Seat.objects.filter(dialogue=seat.dialogue_id, assignment__isnull=False).exclude(pk=seat.pk)
     return others.filter(assignment__participation__withdrawal=None).exists()
 
 
 def _about(seat: Seat | None, written: list[int]) -> dict[str, Any]:
-    """By field of items and labels, what goes, or what it is part of."""
+    """Lookups of items and labels about the withdrawn content: field path to values."""
     held = [seat.dialogue_id] if seat else []
     pairs = Pair.objects.filter(
         Q(first_dialogue__in=held) | Q(second_dialogue__in=held)
         | Q(first_response__in=written) | Q(second_response__in=written)
     )  # fmt: skip
-    # One after the other: all in one condition would read every label there is.
+    # Separate queries: one combined condition would read every label.
     return {"turn__dialogue__in": held, "dialogue__in": held, "response__in": written, "pair__in": pairs}
 
 
 def _lock_slots(about: Mapping[str, Any]) -> None:
-    """Wait for judgments about it that are being saved, so that they go, too; later ones find nothing."""
+    """Wait for judgments about this content that are being saved, so that they are deleted, too."""
     for path, those in about.items():
         slots = Slot.objects.filter(**{f"item__{path}": those})
         list(slots.select_for_update(of=("self",)).order_by("pk").values_list("pk"))
 
 
 def _studies_touched(own: Participation, about: Mapping[str, Any]) -> set[int]:
-    """The study itself, and those whose workers judge what goes or what it is part of."""
+    """The study itself, and all studies that judge the withdrawn content."""
     touched = {own.study_id}
     for path, those in about.items():
         touched.update(Label.objects.filter(**{path: those}).values_list("study", flat=True))
@@ -189,7 +189,7 @@ def _studies_touched(own: Participation, about: Mapping[str, Any]) -> set[int]:
 
 
 def _free_slots(own: Participation) -> None:
-    """Let others judge what they judged or had before them."""
+    """Free the judging slots that the worker judged or held, for other workers."""
     judged = Slot.objects.filter(label__rater=own.worker_id, study=own.study_id)
     had = Slot.objects.filter(batch__assignment__participation=own)
     slots = {*judged.values_list("pk", flat=True), *had.values_list("pk", flat=True)}
@@ -198,8 +198,8 @@ def _free_slots(own: Participation) -> None:
 
 
 def _blank_turns(turns: list[int]) -> None:
-    """Put a mark in place of what was said, and drop what was said about it."""
-    # First of all, as whoever notes how it was typed looks for its key.
+    """Replace the turns' texts by a mark, and delete labels, items and typing data about them."""
+    # First, because saving typing data looks up the turn by its key.
     Turn.objects.filter(pk__in=turns).update(text=WITHDRAWN, key=None)
     Item.objects.filter(turn__in=turns).delete()
     Label.objects.filter(turn__in=turns).delete()

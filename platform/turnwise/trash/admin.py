@@ -1,3 +1,5 @@
+"""Django admin of deletions."""
+
 from django.contrib import admin
 
 from turnwise.accounts.admin import ViewOnly
@@ -6,7 +8,7 @@ from turnwise.trash.models import Deletion
 
 @admin.register(Deletion)
 class DeletionAdmin(ViewOnly, admin.ModelAdmin[Deletion]):
-    """Put back on the page of who deleted it."""
+    """Deletions are read-only here; they are undone on the page *Deleted*."""
 
     list_display = ("what", "study", "by", "at")
     exclude = ("content",)

@@ -1,3 +1,5 @@
+"""Table of soft deletions, which can be undone for a day."""
+
 import json
 import zlib
 from datetime import timedelta
@@ -13,7 +15,7 @@ UNDO_PERIOD = timedelta(days=1)
 
 
 class Deletion(models.Model):
-    """What somebody deleted, kept for a day, so that they can put it back."""
+    """Soft deletion: the deleted rows, kept for a day so that the user can restore them."""
 
     by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="deletions")
     study = models.ForeignKey(
@@ -33,10 +35,10 @@ class Deletion(models.Model):
 
     @property
     def stored_rows(self) -> dict[str, Any]:
-        """What was deleted.
+        """Deleted rows.
 
-        `tables` has by table its rows, each as the JSON that PostgreSQL wrote, so that no digit is lost.
-        `cleared` has what referred to them and stayed: (table, column, key column, [key, value]).
+        `tables` maps each table to its rows, as JSON written by PostgreSQL, so that no digit is lost.
+        `cleared` lists the foreign keys that were set to null: (table, column, key column, [key, value]).
         """
-        found: dict[str, Any] = json.loads(zlib.decompress(self.content))
-        return found
+        content: dict[str, Any] = json.loads(zlib.decompress(self.content))
+        return content

@@ -1,6 +1,7 @@
-"""Deleting so that it can be undone for a day.
+"""Soft delete: deletions that can be undone for a day.
 
-Rows are kept as PostgreSQL has them, with their keys, and put back as they were: a key is never given twice.
+Deleted rows are stored as PostgreSQL has them, with their keys, and restored unchanged. Keys are never
+reused.
 """
 
 import json
@@ -26,35 +27,35 @@ from turnwise.trash.models import UNDO_PERIOD, Deletion
 
 
 def deletions_of(user: User) -> QuerySet[Deletion]:
-    """What this person deleted within a day and may still put back, the newest first; admins see all."""
+    """Deletions that this user can undo, newest first; admins see all."""
     recent = Deletion.objects.filter(at__gte=timezone.now() - UNDO_PERIOD)
-    still_theirs = Q(study=None) | Q(study__in=studies_of(user).values("pk"))
-    return visible_to(user, recent, owner="by").filter(still_theirs).select_related("study").defer("content")
+    accessible = Q(study=None) | Q(study__in=studies_of(user).values("pk"))
+    return visible_to(user, recent, owner="by").filter(accessible).select_related("study").defer("content")
 
 
 RESTORED_LAST = "dialogues_dialogue"
-"""Put back after its turns: a trigger lets nobody add a turn to a conversation that has ended."""
+"""Table restored after its turns: a trigger refuses adding turns to a conversation that has ended."""
 
 AT_ONCE = 5_000
-"""Rows that are put back in one statement: PostgreSQL takes 256 MB of JSON at the most."""
+"""Rows restored per statement: PostgreSQL accepts at most 256 MB of JSON."""
 
 
 class RestoreRefusedError(Exception):
-    """It cannot be put back; the message says why."""
+    """The deletion cannot be undone; the message says why."""
 
 
 class SoftDeleter:
-    """What is deleted in one go, piece by piece; `store` keeps it."""
+    """Deletes querysets one after another, and stores their rows as one undoable deletion."""
 
     def __init__(self) -> None:
         self._tables: dict[str, list[str]] = defaultdict(list)
         self._cleared: list[tuple[str, str, str, Any]] = []
 
     def delete(self, things: QuerySet[Any]) -> None:
-        """Delete these with all that goes with them; a part of the caller's transaction.
+        """Delete these rows with all dependent rows, in the caller's transaction.
 
         Raises:
-            django.db.models.ProtectedError: something stands in the way; nothing of these is deleted.
+            django.db.models.ProtectedError: protected rows depend on them; nothing was deleted.
         """
         collector = Collector(using="default", origin=things)
         collector.collect(things)
@@ -79,28 +80,28 @@ class SoftDeleter:
             self._cleared += [(table, column, key, pair) for pair in pairs]
 
     def store(self, what: str, *, by: User, study: Study | None = None) -> Deletion:
-        """Keep what was deleted.
+        """Store the deleted rows.
 
         Args:
-            what: what the person deleted, as its page calls it.
-            by: who.
-            study: to which it belonged and still belongs once it is put back; with it goes what is kept.
+            what: name of the deleted thing, as its page calls it.
+            by: user who deleted it.
+            study: study to which it belongs; deleting the study deletes the stored rows, too.
         """
         packed = zlib.compress(json.dumps({"tables": self._tables, "cleared": self._cleared}).encode())
         return Deletion.objects.create(by=by, study=study, what=what[:300], at=timezone.now(), content=packed)
 
 
 def _key(model: type[Model]) -> str:
-    """The column of a table's key."""
+    """Column name of a table's primary key."""
     key = model._meta.pk
     assert key
     assert key.column
     return key.column
 
 
-def _read(chosen: str, table: str, key: str, keys: Collection[Any]) -> list[tuple[str, ...]]:
+def _read(columns: str, table: str, key: str, keys: Collection[Any]) -> list[tuple[str, ...]]:
     with connection.cursor() as cursor:
-        cursor.execute(f'SELECT {chosen} FROM "{table}" AS t WHERE t."{key}" = ANY(%s)', [list(keys)])
+        cursor.execute(f'SELECT {columns} FROM "{table}" AS t WHERE t."{key}" = ANY(%s)', [list(keys)])
         rows: list[tuple[str, ...]] = cursor.fetchall()
     return rows
 
@@ -147,16 +148,16 @@ def restore(deletion_id: int) -> Deletion | None:
 
 
 def _studies_in(tables: Mapping[str, Sequence[str]]) -> set[int]:
-    """The studies that rows belong to: also those whose workers were to judge what was said in another."""
+    """Studies to which the rows belong, including those that judge texts of another study."""
     of_studies = [rows for rows in tables.values() if rows and "study_id" in json.loads(rows[0])]
     return {json.loads(row)["study_id"] for rows in of_studies for row in rows} - {None}
 
 
 def purge_studies(studies: Iterable[int]) -> None:
-    """Keep nothing of these studies any more: somebody took data back that may be in it."""
+    """Delete the stored rows of these studies for good, as they may contain withdrawn data."""
     Deletion.objects.filter(study__in=list(studies)).delete()
 
 
 def purge_expired(*, now: datetime | None = None) -> None:
-    """Delete for good what was deleted more than a day ago."""
+    """Delete expired deletions for good."""
     Deletion.objects.filter(at__lt=(now or timezone.now()) - UNDO_PERIOD).delete()

@@ -1,3 +1,5 @@
+"""Background job of soft deletions."""
+
 from celery import shared_task
 
 from turnwise.trash import soft_delete

@@ -1,3 +1,5 @@
+"""Addresses of the page *Deleted*."""
+
 from django.urls import path
 
 from turnwise.trash import views

@@ -1,3 +1,5 @@
+"""Page *Deleted*, and the button *Undo* in messages about deletions."""
+
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
@@ -32,6 +34,6 @@ def put_back(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
     return redirect(deletion.study) if deletion.study else redirect("trash:deleted")
 
 
-def offer_undo(request: AuthenticatedHttpRequest, said: str, deletion: Deletion) -> None:
-    """Have the next page say what was deleted, with a button that puts it back."""
-    messages.success(request, said, extra_tags=reverse("trash:put_back", args=[deletion.pk]))
+def offer_undo(request: AuthenticatedHttpRequest, message: str, deletion: Deletion) -> None:
+    """Show a message about a deletion on the next page, with a button that undoes it."""
+    messages.success(request, message, extra_tags=reverse("trash:put_back", args=[deletion.pk]))

@@ -1,6 +1,7 @@
 """Panels (recruiting services and link types), one module each, and their use in a study.
 
-`arrival_from_link` reads a link, `return_path` leads out again; nothing else knows how panels name people.
+`arrival_from_link` reads a panel's link; `return_path` leads back to the panel. No other code knows how
+panels name people.
 """
 
 from django.core import signing

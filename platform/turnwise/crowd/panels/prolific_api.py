@@ -48,7 +48,7 @@ class RefusedByPanelError(Exception):
 
 
 class OutcomeUnknownError(Exception):
-    """It is unknown whether Prolific carried out the request; idempotent requests may be retried."""
+    """Prolific may or may not have carried out the request; idempotent requests are retried."""
 
 
 @dataclass(frozen=True, slots=True)
