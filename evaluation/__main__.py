@@ -325,13 +325,13 @@ def _add_ssa(commands: Any) -> argparse.ArgumentParser:
         "--margin",
         type=_points,
         metavar="POINTS",
-        help="the largest difference that does not matter; adds the p-value of an equivalence test to each pair",
+        help="the largest difference that does not matter; adds an equivalence test to each pair",
     )
     add(
         "--excluded",
         metavar="COLUMN",
-        help="column that is true for excluded raters, such as rater_excluded of the exports; adds an analysis "
-        "without these raters",
+        help="column that is true for excluded raters, such as rater_excluded of the exports; adds an "
+        "analysis without these raters",
     )
     add(
         "--primary",

@@ -34,8 +34,8 @@ class Scores:
     """The four figures of the source, each a share in [0, 1].
 
     Attributes:
-        weighted_precision: P_w, precision of the utterances called positive; ambiguous ones count a quarter. 0
-            if none is called positive, as in the source's code.
+        weighted_precision: P_w, precision of the utterances called positive; ambiguous ones count a quarter.
+            0 if none is called positive, as in the source's code.
         recall: R, share of the positive utterances that are called positive.
         accuracy: Acc, over three labels.
         overall: M, the geometric mean of the three.
@@ -128,7 +128,8 @@ def score_intervals(
 
     Args:
         truth: (n,) true labels.
-        predicted: for each classifier, (n,) predicted labels; the intervals are of the means over classifiers.
+        predicted: for each classifier, (n,) predicted labels; the intervals are of the means over
+            classifiers.
         rng: generator for resampling.
         resamples: number of resamples.
     """
@@ -170,7 +171,8 @@ def losses(truth: LabelArray, probabilities: FloatArray) -> FloatArray:
         probabilities: (n, 3) predicted probabilities; rows sum to 1.
 
     Returns:
-        (n,) -ln of the probability of the true label, in nats; the probability is at least `LEAST_PROBABILITY`.
+        (n,) -ln of the probability of the true label, in nats; the probability is at least
+        `LEAST_PROBABILITY`.
     """
     chosen = probabilities[np.arange(len(truth)), truth]
     found: FloatArray = -np.log(np.maximum(chosen, LEAST_PROBABILITY))

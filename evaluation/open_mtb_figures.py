@@ -71,8 +71,8 @@ class AutomaticFigures:
 def plain_answer(response: str) -> str:
     """Return "yes" or "no" if a response begins like one, else "".
 
-    The first words decide, after openers such as "oh" or "well": "sure", or a clause that is only "I do" or "I
-    think so", is yes; "never", "I don't", "unfortunately" is no; "I don't know" is neither. Text after the
+    The first words decide, after openers such as "oh" or "well": "sure", or a clause that is only "I do" or
+    "I think so", is yes; "never", "I don't", "unfortunately" is no; "I don't know" is neither. Text after the
     first clause is ignored: "Yes, but no" is yes.
     """
     clauses = [" ".join(words(clause)) for clause in _CLAUSE.split(response)]

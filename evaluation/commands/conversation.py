@@ -1,4 +1,4 @@
-"""Commands `python -m evaluation conversation | hybrid | targets`: metrics of conversations, and predictions."""
+"""Commands `conversation`, `hybrid` and `targets` of `python -m evaluation`: metrics of conversations."""
 
 import argparse
 from collections.abc import Mapping, Sequence

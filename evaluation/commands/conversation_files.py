@@ -1,4 +1,4 @@
-"""Reading conversations and their ratings from JSON Lines, Turnwise bundles, and neural.chat records (CSV)."""
+"""Reading of conversations and ratings from JSON Lines, Turnwise bundles, and neural.chat records (CSV)."""
 
 import csv
 import json

@@ -53,8 +53,8 @@ def read_generated(path: Path) -> dict[str, list[Generated]]:
     """Read the responses of a file, by system, in the order of the file.
 
     Args:
-        path: JSON Lines if it ends in `.jsonl`, else CSV with a header; fields as in `EXAMPLE`. Rows without a
-            system belong to one system; a row without a conversation is a conversation by itself.
+        path: JSON Lines if it ends in `.jsonl`, else CSV with a header; fields as in `EXAMPLE`. Rows without
+            a system belong to one system; a row without a conversation is a conversation by itself.
 
     Raises:
         FileError: it cannot be read, is empty, or a field has no usable value; names line and field.
@@ -85,7 +85,7 @@ def _generated(where: str, row: Mapping[str, Any], given: Mapping[str, Any], con
         raise FileError(
             f"{where}: unknown = {unknown}, but there are {tokens or 'no'} tokens. Fix one of them."
         )
-    # An empty text is a response. JSON can leave the field out instead; an empty cell of CSV is an empty text.
+    # An empty text is a response. JSON can leave the field out; an empty cell of CSV is an empty text.
     response = _text(where, row, "response")
     if response is None and likelihood is None:
         raise FileError(f"{where}: neither response nor log_likelihood. A line is such as {EXAMPLE}")

@@ -106,7 +106,8 @@ def trajectory(
     """Compute the mean of a figure by exchange, for all exchanges with a value.
 
     Args:
-        position: (n,) number of the exchange in its conversation, from 0; a row per conversation and exchange.
+        position: (n,) number of the exchange in its conversation, from 0; a row per conversation and
+            exchange.
         values: (n,) the figure; NaN if there is none.
         chosen: (n,) true if the row's conversation counts; None: all count.
         level: nominal coverage of each point's band.

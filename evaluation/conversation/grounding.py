@@ -1,8 +1,8 @@
 """Quality measures of conversations over reading material, with their limits. Pure.
 
 Source: Gopalakrishnan et al. 2019 (Topical-Chat), section 3.3, accepted conversations by hand and by measures
-above tuned thresholds, but published neither. Measures and limits are ours; the default limits are the 5th and
-95th percentiles of the published conversations (docs/topical-chat.md).
+above tuned thresholds, but published neither. Measures and limits are ours; the default limits are the 5th
+and 95th percentiles of the published conversations (docs/topical-chat.md).
 """
 
 import re

@@ -1,7 +1,7 @@
 """The hybrid metric: prediction of people's ratings from automatic metrics of a bot's self-play.
 
-For each bot in turn, a linear model from metrics of conversations with people to their ratings is fitted on all
-other bots and applied to this bot's self-play (Ghandeharioun et al. 2019, arXiv:1906.09308, section 4.3).
+For each bot in turn, a linear model from metrics of conversations with people to their ratings is fitted on
+all other bots and applied to this bot's self-play (Ghandeharioun et al. 2019, arXiv:1906.09308, section 4.3).
 Metrics are standardised by the conversations of the fit, which the paper leaves open. A bot trained to score
 high here would exploit the metrics, not become better (section 5.4).
 """

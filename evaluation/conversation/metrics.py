@@ -1,8 +1,8 @@
 """Automatic metrics of conversations: the predictors of Ghandeharioun et al. 2019, arXiv:1906.09308, A.3.
 
-An exchange is a message u(k), the reply b(k), and the following message u(k+1) (`exchanges`). A conversation's
-value is the mean over its exchanges. Metrics with a faulty published form also have a corrected one, which is
-the default. Undefined values of an exchange are NaN and left out.
+An exchange is a message u(k), the reply b(k), and the following message u(k+1) (`exchanges`). A
+conversation's value is the mean over its exchanges. Metrics with a faulty published form also have a
+corrected one, which is the default. Undefined values of an exchange are NaN and left out.
 """
 
 import re

@@ -1,9 +1,9 @@
 """Diversity of responses by distinct n-grams, and overlap of conversations with each other and with a corpus.
 
-Words are lower case and separated by blanks: people in Topical-Chat's frequent validation set then have .94 and
-.996 per response for n of 1 and 2, and .06 and .34 over the corpus. The share of distinct n-grams falls with
-the size of a corpus, so only corpora of one size can be compared. The mean over responses has no such fault,
-but it falls with the length of responses.
+Words are lower case and separated by blanks: people in Topical-Chat's frequent validation set then have .94
+and .996 per response for n of 1 and 2, and .06 and .34 over the corpus. The share of distinct n-grams falls
+with the size of a corpus, so only corpora of one size can be compared. The mean over responses has no such
+fault, but it falls with the length of responses.
 
 Ghandeharioun et al. 2019, arXiv:1906.09308, appendix A.13, report the share of pairs of self-play
 conversations with three or five equal turns in a row, and of conversations with two or three turns in a row
@@ -65,8 +65,8 @@ def over_corpus(
     """Compute the share of distinct n-grams in all texts together, with a jackknife interval over clusters.
 
     A bootstrap does not fit: resamples repeat clusters and have fewer distinct n-grams than new data. So one
-    cluster at a time is left out (Heltshe & Forrester 1983, Biometrics 39), and the interval is Student's t on
-    the logit.
+    cluster at a time is left out (Heltshe & Forrester 1983, Biometrics 39), and the interval is Student's t
+    on the logit.
 
     Args:
         texts: m responses.

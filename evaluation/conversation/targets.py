@@ -1,9 +1,9 @@
 """Training targets of EI models: emotions and a sentence vector for each utterance.
 
-Neural.chat's EI models learn to predict them from the dialogue so far (Ghandeharioun et al. 2019, section 3.1).
-`python -m evaluation targets` writes the file that `python -m chatbots hierarchical train` reads: `.npz` with
-`keys`, a number for each text; `emotions` and `semantics`, a row for each text; `about`, JSON with the names of
-the encoders.
+Neural.chat's EI models learn to predict them from the dialogue so far (Ghandeharioun et al. 2019, section
+3.1). `python -m evaluation targets` writes the file that `python -m chatbots hierarchical train` reads:
+`.npz` with `keys`, a number for each text; `emotions` and `semantics`, a row for each text; `about`, JSON
+with the names of the encoders.
 """
 
 import gzip

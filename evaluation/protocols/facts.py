@@ -1,4 +1,4 @@
-"""Facts about a study, as a report knows them, that the rules of a protocol check, and deviations of its asks."""
+"""Facts of a study that the rules of a protocol check, and deviations of its asks from the protocol's."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,9 +1,9 @@
-"""Signs of careless or machine-made work: machine-like phrases, runs of equal answers, haste, pasted messages.
+"""Signs of careless work: machine-like phrases, runs of equal answers, haste, pasted messages.
 
-Machine-like phrases are marks and wordings that people rarely type in chats. No text is certainly a machine's,
-and anyone who wants to hide it can, so this is the weakest sign: a person must read the messages. Pasting is
-a sign, no proof: some people draft elsewhere. Haste is measured against reading speed, and against other
-raters of the same items.
+Machine-like phrases are marks and wordings that people rarely type in chats. No text is certainly a
+machine's, and anyone who wants to hide it can, so this is the weakest sign: a person must read the messages.
+Pasting is a sign, no proof: some people draft elsewhere. Haste is measured against reading speed, and against
+other raters of the same items.
 """
 
 import math
@@ -51,7 +51,8 @@ def marked(texts: Sequence[str]) -> Marked:
     """Count messages with a mark of a language model.
 
     Args:
-        texts: the messages of one person. The phrases are English; the punctuation marks hold in any language.
+        texts: the messages of one person. The phrases are English; the punctuation marks hold in any
+            language.
     """
     return Marked(sum(_MARKS.search(text) is not None for text in texts), len(texts))
 

@@ -1,8 +1,8 @@
 """Expected scores and agreement if the probability of every single vote is known.
 
-They are the truth of simulated studies, which a report's intervals should contain. A unit (a response, a turn)
-is given as the probabilities that its raters say yes; given these, votes are independent. Properties of the
-unit are part of the probabilities: a unit that makes sense has a high one for every attentive rater.
+They are the truth of simulated studies, which a report's intervals should contain. A unit (a response, a
+turn) is given as the probabilities that its raters say yes; given these, votes are independent. Properties of
+the unit are part of the probabilities: a unit that makes sense has a high one for every attentive rater.
 """
 
 from collections.abc import Sequence

@@ -134,7 +134,7 @@ def compare_parties(
 
 
 def _parties(labels: Labels, is_first: BoolArray, rng: Generator, resamples: int, level: float) -> Parties:
-    """Compare both parties; they have the same turns, so their items and conversations have the same order."""
+    """Compare both parties; with the same turns, their items and conversations have the same order."""
     first, third = labels.where(is_first), labels.where(~is_first)
     sums = [_item_mean_sums(party) for party in (first, third)]
     scores = [score_of_sums(s.sum(axis=0)) for s in sums]

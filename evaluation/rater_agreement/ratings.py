@@ -1,4 +1,4 @@
-"""Ratings of units by raters on one question, the input of every coefficient, and distances between ratings."""
+"""Ratings of units by raters on one question (the input of every coefficient), and their distances."""
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,5 @@
-"""The numbers of a study's report, from what was said, labelled and measured in it.
+"""The figures of a study's report, computed from its conversations, labels and measures.
 
-Pure like all of `evaluation`, so that whoever has a study's bundle gets them again without the platform.
+They are pure functions, so anyone with a study's bundle can recompute its report without the platform.
+`studies` has one module per kind of study; `bundles` reads and describes the files of a bundle.
 """

@@ -1,9 +1,4 @@
-"""Answers from the rows of a bundle as the columns that a report computes from.
-
-What a study asks beside the questions that its report begins with. Pure.
-
-Labels that cannot be, found before anything is computed from them.
-"""
+"""Answers in the rows of a bundle as columns, checks of labels, and the figures of one ask. Pure."""
 
 import json
 import math
@@ -23,10 +18,10 @@ Row = Mapping[str, Any]
 
 
 def coded_columns(questions: QuestionSet, rows: Sequence[Row]) -> dict[str, FloatArray]:
-    """By key, (n,) the answers to all questions but free text as numbers.
+    """Convert the answers to all questions but free text to numbers, (n,) by key.
 
     Raises:
-        LabelsError: an answer that its question does not take; names it, its row and its column.
+        LabelsError: an invalid answer; names the answer, its row and its column.
     """
     return {question.key: _coded(question, rows) for question in coded_questions(questions)}
 
@@ -42,7 +37,7 @@ def _coded(question: Question, rows: Sequence[Row]) -> FloatArray:
 
 
 def text_columns(questions: QuestionSet, rows: Sequence[Row]) -> dict[str, AnyArray]:
-    """By key, (n,) the answers in free text; None where there is none."""
+    """Collect the answers in free text, (n,) by key; None for no answer."""
     return {
         question.key: np.array([row[question.key] for row in rows], dtype=object)
         for question in text_questions(questions)
@@ -50,14 +45,14 @@ def text_columns(questions: QuestionSet, rows: Sequence[Row]) -> dict[str, AnyAr
 
 
 def answer_times(rows: Sequence[Row]) -> FloatArray:
-    """(n,) milliseconds from what is judged being shown to the answer; NaN where nobody measured it."""
-    # Bundles of before it was kept have no such column.
+    """(n,) milliseconds from display to answer; NaN if not measured."""
+    # Older bundles have no such column.
     known = (row.get("answer_ms") for row in rows)
     return np.array([math.nan if each is None else each for each in known], dtype=np.float64)
 
 
 def label_days(rows: Sequence[Row]) -> FloatArray:
-    """(n,) the day of each label, in days of UTC since 1970-01-01; NaN of one that came with a file."""
+    """(n,) day of each label, in UTC days since 1970-01-01; NaN for labels from a file."""
     known = ["NaT" if row["ask"] is None else row["labelled_at"][: len("2026-01-31")] for row in rows]
     days = np.array(known, dtype="datetime64[D]")
     return np.where(np.isnat(days), math.nan, days.astype(np.int64))
@@ -70,7 +65,7 @@ def _answer(question: Question, row: Row) -> Answer | None:
 
 
 WHOLE = "dialogue"
-"""What an ask about the whole conversation is about."""
+"""Subject of an ask about the whole conversation."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,10 +73,10 @@ class AskData:
     """One ask with its answers.
 
     Attributes:
-        about: `own_turn`, `partner_turn` or `dialogue`, as seen from who was asked.
-        required: whether a conversation could not be finished without it.
-        questions: what was asked.
-        judged: the labels of finished conversations; of whole ones, each counts as a reply.
+        about: `own_turn`, `partner_turn` or `dialogue`, from the view of the rater.
+        required: true if a conversation could not be finished without an answer.
+        questions: the question set.
+        judged: labels of finished conversations; a whole conversation counts as one reply.
     """
 
     about: str
@@ -91,12 +86,12 @@ class AskData:
 
 
 def ask_figures(ask: AskData, plan: AnalysisPlan, terms: Terms) -> dict[str, Any]:
-    """The figures of one ask.
+    """Compute the figures of one ask.
 
     Args:
-        ask: with its answers.
-        plan: which analysis they are of.
-        terms: the level of its intervals, and a margin of equivalence by its main score, if there is one.
+        ask: the ask with its answers.
+        plan: the declared analysis.
+        terms: level of the intervals, and the margin of equivalence of the main score, if there is one.
     """
     result = study_figures(ask.questions, ask.judged, plan=plan, terms=terms)
     if ask.about == WHOLE:
@@ -106,16 +101,16 @@ def ask_figures(ask: AskData, plan: AnalysisPlan, terms: Terms) -> dict[str, Any
 
 
 def check_labels(questions: QuestionSet, judged: Judged, occasion: IntArray | None = None) -> None:
-    """Refuse labels that no form gives.
+    """Refuse labels that no form can produce.
 
     Args:
-        questions: what was asked.
+        questions: the question set.
         judged: the labels.
-        occasion: (n,) 2 where a rater was to judge the same thing once more; None: nobody was.
+        occasion: (n,) 2 if a rater had to judge the same item again; None: no repeats.
 
     Raises:
         LabelsError: a required question without an answer, an answer to a question that was not asked, or the
-            same rater twice on one thing; names row and column.
+            same rater twice on one item; names row and column.
     """
     for question in coded_questions(questions):
         asked = _condition_holds(questions, question, judged)
@@ -135,7 +130,7 @@ def check_labels(questions: QuestionSet, judged: Judged, occasion: IntArray | No
 
 
 def _condition_holds(questions: QuestionSet, question: Question, judged: Judged) -> BoolArray:
-    """(n,) whether the question was asked."""
+    """(n,) true if the question was asked."""
     condition = question.asked_if
     if condition is None:
         return np.ones(len(judged), dtype=np.bool_)

@@ -1,9 +1,7 @@
-"""Signs that a worker did not read what they judged, or is one person with several names. Pure.
+"""Signs that a worker did not read what they judged, or takes part under several names. Pure.
 
-A sign is no verdict. Whoever shows one stays in every figure and is paid; the report has its scores without
-them beside, and a person who reads the conversation decides.
-
-From the rows of a bundle to how each worker went about the study.
+A sign is not a verdict. A worker with a sign stays in every figure and is paid. The report also shows scores
+without these workers, and a person who reads the conversation decides.
 """
 
 import math
@@ -18,45 +16,45 @@ import numpy as np
 from evaluation.report.label_columns import Judged
 from evaluation.statistics.labels import FloatArray, IntArray, coded
 
-# --- thresholds, and why they are where they are ---------------------------------------------------
+# --- thresholds and their reasons -------------------------------------------------------------------
 
 FEWEST_ANSWERS = 5
-"""Below that a median says little: anybody presses a button too early once or twice."""
+"""With fewer answers a median says little: anyone presses a button too early once or twice."""
 
 FASTEST_ANSWER_MS = 1000.0
-"""Adults read four words a second (Brysbaert 2019: 238 a minute), and a reply has about ten. Whoever answers
-most questions within a second of seeing the reply has not read most replies."""
+"""Adults read four words a second (Brysbaert 2019: 238 a minute), and a reply has about ten. Workers who answer
+most questions within a second of seeing the reply have not read most replies."""
 
 FASTEST_MESSAGE_SECONDS = 3.0
-"""Of a conversation, for each message: read the reply, judge it, write the next one. People type 52 words a
-minute (Dhakal et al. 2018, of 168,000 people); three words alone take them longer."""
+"""Fewest seconds of a conversation per message, for reading the reply, judging it and writing the next message.
+People type 52 words a minute (Dhakal et al. 2018, 168,000 people), so three words alone take longer."""
 
 FEWEST_SAME_MESSAGES = 4
 MOST_SAME_MESSAGES = 0.5
-"""Hi and yes come twice in honest conversations; one text in more than half of all messages does not."""
+"""Honest conversations repeat "Hi" and "yes", but no text in more than half of all messages."""
 
 FEWEST_SAME_ANSWERS = 8
 FEWEST_ANSWERS_OF_OTHERS = 20
 CHANCE_OF_SAME_ANSWERS = 0.001
-"""Of a good bot nearly everybody says yes to everything. So the same answers throughout are a sign only if
-they would be as rare as this among people who answer about the same bots as the others do."""
+"""About a good bot nearly all raters answer yes throughout. So equal answers are a sign only if they would be
+this rare among people who answer about the same bots like the others."""
 
 MOST_AT_AN_ADDRESS = 2
-"""Two of a household share a network address. So do many at a university or behind a phone network: of all
-signs this is the weakest."""
+"""Two people of a household share a network address, and so do many at a university or behind a phone network:
+this is the weakest sign."""
 
 
 @dataclass(frozen=True, slots=True)
 class Manner:
-    """How a worker went about a study, besides their labels.
+    """Behaviour of a worker in a study, other than their labels.
 
     Attributes:
-        messages: that they sent in finished conversations.
-        repeated: how many of these were the same text, at most.
-        text: which.
-        seconds: from the beginning to the end of these conversations; None if they had none.
-        at_address: participants of the study who agreed from the same network address, this one included;
-            0 where it is not known.
+        messages: number of messages in finished conversations.
+        repeated: number of messages with the most frequent text.
+        text: the most frequent text.
+        seconds: total duration of these conversations; None without any.
+        at_address: number of participants who agreed from the same network address, including this one; 0 if
+            unknown.
     """
 
     messages: int = 0
@@ -67,22 +65,22 @@ class Manner:
 
 
 def signs(asks: Sequence[Judged], manners: Mapping[str, Manner] | None) -> dict[str, str]:
-    """By worker who shows any sign, the signs with their evidence, in sentences.
+    """Find the signs of each worker, with their evidence, in sentences; workers without signs are left out.
 
     Args:
         asks: the labels of each ask.
-        manners: by worker; None: no signs are looked for.
+        manners: behaviour by worker; None: look for no signs.
     """
-    said: dict[str, list[str]] = {}
+    sentences_of: dict[str, list[str]] = {}
     if manners is None:
         return {}
     for found in (_hasty_answers(asks), *map(_same_answers, asks)):
         for worker, sentence in found.items():
-            said.setdefault(worker, []).append(sentence)
+            sentences_of.setdefault(worker, []).append(sentence)
     for worker, manner in manners.items():
         for sentence in filter(None, (_hasty(manner), _repeating(manner), _crowded(manner))):
-            said.setdefault(worker, []).append(sentence)
-    return {worker: " ".join(sentences) for worker, sentences in sorted(said.items())}
+            sentences_of.setdefault(worker, []).append(sentence)
+    return {worker: " ".join(sentences) for worker, sentences in sorted(sentences_of.items())}
 
 
 def _hasty_answers(asks: Sequence[Judged]) -> dict[str, str]:
@@ -100,13 +98,13 @@ def _hasty_answers(asks: Sequence[Judged]) -> dict[str, str]:
             )
         elif len(measured) >= FEWEST_ANSWERS and (median := float(np.median(measured))) < FASTEST_ANSWER_MS:
             found[worker] = (
-                f"Half of {len(told)} answers came within {median / 1000:.1f}\u00a0s of what they judge."
+                f"Half of {len(measured)} answers came within {median / 1000:.1f}\u00a0s of what they judge."
             )
     return found
 
 
 def _same_answers(judged: Judged) -> dict[str, str]:
-    """Who always answers the same, where that would be unlikely."""
+    """Find workers who always answer the same although that is unlikely."""
     found = {}
     answered = _patterns(judged)
     of_all = Counter(zip(judged.bot_code.tolist(), answered.tolist(), strict=True))
@@ -119,7 +117,7 @@ def _same_answers(judged: Judged) -> dict[str, str]:
         pattern = int(given[0])
         same = {bot: of_all[bot, pattern] - times for bot, times in own.items()}
         others = {bot: of_bots[bot] - times for bot, times in own.items()}
-        # Laplace's rule of succession: what nobody else said is rare, not impossible.
+        # Laplace's rule of succession: an answer that no other worker gave is rare, not impossible.
         chance = math.prod(((same[bot] + 1) / (others[bot] + 2)) ** times for bot, times in own.items())
         if sum(others.values()) >= FEWEST_ANSWERS_OF_OTHERS and chance < CHANCE_OF_SAME_ANSWERS:
             share = sum(same.values()) / sum(others.values())
@@ -131,7 +129,7 @@ def _same_answers(judged: Judged) -> dict[str, str]:
 
 
 def _patterns(judged: Judged) -> IntArray:
-    """(n,) the same number for labels with the same answers to all questions but free text."""
+    """(n,) codes that are equal for labels with equal answers to all questions but free text."""
     pattern = np.zeros(len(judged), dtype=np.int64)
     for answers in judged.answers.values():
         distinct, code = coded(np.nan_to_num(answers, nan=-1.0))
@@ -181,30 +179,30 @@ def manners_of(
     conversations: Mapping[str, Row] | None = None,
     said: Mapping[str, Counter[str]] | None = None,
 ) -> dict[str, Manner]:
-    """By worker, their manner.
+    """Compute the behaviour of each worker.
 
     Args:
         workers: rows of the table `workers`.
-        conversations: by their id, rows of the table `conversations`.
-        said: by id of a conversation, how often its worker sent each text.
+        conversations: by id, rows of the table `conversations`.
+        said: by id of a conversation, the texts of its worker with their counts.
     """
-    # Bundles of before addresses were told apart have no such column.
+    # Older bundles have no such column.
     addresses = Counter(row.get("address") for row in workers)
-    own: dict[str, list[Row]] = {}
+    of_worker: dict[str, list[Row]] = {}
     for row in (conversations or {}).values():
         if row["ending"] == "complete" and row["bot"] and row["worker"]:
-            own.setdefault(row["worker"], []).append(row)
+            of_worker.setdefault(row["worker"], []).append(row)
     return {
         row["rater"]: _manner(
-            own.get(row["rater"], []), said or {}, addresses[at] if (at := row.get("address")) else 0
+            of_worker.get(row["rater"], []), said or {}, addresses[at] if (at := row.get("address")) else 0
         )
         for row in workers
     }
 
 
-def _manner(own: Iterable[Row], said: Mapping[str, Counter[str]], at_address: int) -> Manner:
-    took = [_time(row["ended_at"]) - _time(row["started_at"]) for row in own]
-    texts: Counter[str] = sum((said[row["dialogue"]] for row in own), Counter())
+def _manner(conversations: Iterable[Row], said: Mapping[str, Counter[str]], at_address: int) -> Manner:
+    took = [_time(row["ended_at"]) - _time(row["started_at"]) for row in conversations]
+    texts: Counter[str] = sum((said[row["dialogue"]] for row in conversations), Counter())
     (text, repeated) = texts.most_common(1)[0] if texts else ("", 0)
     seconds = sum(each.total_seconds() for each in took) if took else None
     return Manner(texts.total(), repeated, text, seconds, at_address)

@@ -1,8 +1,8 @@
-"""Exclusion rules that a study declares, and whom they propose to exclude. Pure.
+"""Declared exclusion rules, and the exclusions that they propose. Pure.
 
-A proposal is no exclusion: a person confirms it, and the report has every figure with and without. Rules come
-from the R-U-A-Robot user study (Gros, Li & Yu 2021, section 6): raters whose ratings hardly vary, or who do
-not repeat themselves, did not read.
+A person must confirm a proposal, and the report has every figure with and without excluded workers. The rules
+come from the R-U-A-Robot user study (Gros, Li & Yu 2021, section 6): raters whose ratings hardly vary, or who
+do not repeat themselves, did not read.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,21 +17,21 @@ from evaluation.report.label_columns import Judged
 from evaluation.statistics.labels import AnyArray, BoolArray, FloatArray, IntArray
 
 FEWEST = 5
-"""Below that neither a spread nor a median says much of a worker."""
+"""Fewest judgments for a meaningful spread or median of a worker."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What a worker is proposed for; a rule without its number is not declared.
+    """Exclusion rules; a rule without its number is not declared.
 
     Attributes:
-        repeat_points: most points by which the two answers about what comes twice may differ.
-        repeat_questions: on how many questions they must differ by more.
-        least_spread: least standard deviation, over all that a worker judged, of the sum of their ratings.
-        least_seconds: least median of seconds to an answer.
-        filler_question: key of a question whose answers about fillers are known.
-        filler_least: answers to it below this are wrong.
-        filler_misses: most wrong ones.
+        repeat_points: largest accepted difference, in points, of two answers about a repeated item.
+        repeat_questions: number of questions with a larger difference from which the rule applies.
+        least_spread: smallest standard deviation, over a worker's judgments, of the sum of their ratings.
+        least_seconds: smallest median time to an answer, in seconds.
+        filler_question: key of a question whose right answers about fillers are known.
+        filler_least: smallest right answer to it.
+        filler_misses: largest accepted number of wrong answers.
     """
 
     repeat_points: int | None = None
@@ -44,11 +44,11 @@ class Rules:
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> "Rules":
-        """These of a bundle's study.json."""
+        """Read rules from a bundle's study.json."""
         return cls(**{name: stored[name] for name in asdict(cls()) if name in stored})
 
     def of(self, questions: QuestionSet) -> "Rules":
-        """These that look at answers to these questions."""
+        """Select the rules that apply to these questions."""
         ratings = rated(questions)
         there = self
         if not ratings:
@@ -56,39 +56,39 @@ class Rules:
         return there if self.filler_question in ratings else replace(there, filler_question="")
 
     def sentences(self, sets: Sequence[QuestionSet]) -> list[str]:
-        """Each declared rule in a sentence; what was asked with several sets is looked at set by set."""
+        """State each declared rule in a sentence, for each question set, without duplicates."""
         return list(
             dict.fromkeys(rule for questions in sets for rule in self.of(questions)._sentences(questions))
         )
 
     def _sentences(self, questions: QuestionSet) -> list[str]:
-        said = []
+        sentences = []
         if self.repeat_points is not None:
-            said.append(
+            sentences.append(
                 f"What comes twice is judged more than {_points(self.repeat_points)} apart on "
                 f"{self.repeat_questions} or more questions."
             )
         if self.least_spread is not None:
-            said.append(f"The sum of the ratings has a standard deviation below {self.least_spread:g}.")
+            sentences.append(f"The sum of the ratings has a standard deviation below {self.least_spread:g}.")
         if self.least_seconds is not None:
-            said.append(f"The median answer came in less than {self.least_seconds:g}\u00a0s.")
+            sentences.append(f"The median answer came in less than {self.least_seconds:g}\u00a0s.")
         if self.filler_question and self.filler_least is not None:
             wording = questions.question(self.filler_question).wording
-            said.append(
+            sentences.append(
                 f"At “{wording}” more than {self.filler_misses} of the fillers are below "
                 f"{self.filler_least:g}."
             )
-        return said
+        return sentences
 
 
 @dataclass(frozen=True, eq=False)
 class BatteryJudgments:
-    """Everything that the workers of a battery judged.
+    """All judgments of the workers of a study with batteries.
 
     Attributes:
-        judged: one row per judgment, repetitions, too.
-        occasion: (n,) 2 where a worker judged the same before.
-        is_filler: (n,) whether it is of a filler.
+        judged: one row per judgment, including repeats.
+        occasion: (n,) 2 if the worker judged the same item before.
+        is_filler: (n,) true for fillers.
     """
 
     judged: Judged
@@ -97,21 +97,21 @@ class BatteryJudgments:
 
 
 def propose_exclusions(rules: Rules, questions: QuestionSet, given: BatteryJudgments) -> dict[str, str]:
-    """Whom the declared rules would exclude.
+    """Apply the declared rules.
 
     Args:
-        rules: as declared.
-        questions: what was asked.
-        given: all judgments, with what they are in a battery.
+        rules: the declared rules.
+        questions: the question set.
+        given: all judgments with their role in the battery.
 
     Returns:
-        By worker whom a rule proposes to exclude, why, with the numbers, in a sentence.
+        By worker proposed for exclusion, the reason with its numbers, in a sentence.
     """
     rules, found = rules.of(questions), dict[str, str]()
     for code, worker in enumerate(given.judged.raters):
         rows = np.flatnonzero(given.judged.rater_code == code)
-        if said := " ".join(_broken(rules, questions, given, rows)):
-            found[worker] = said
+        if reason := " ".join(_broken(rules, questions, given, rows)):
+            found[worker] = reason
     return found
 
 
@@ -131,26 +131,26 @@ def _repeats(rules: Rules, questions: QuestionSet, given: BatteryJudgments, rows
     if rules.repeat_points is None:
         return
     gaps = np.array(list(repeat_gaps(questions, given, rows).values()))
-    for again in range(gaps.shape[1] if len(gaps) else 0):
-        apart = gaps[:, again] > rules.repeat_points
+    for repeat in range(gaps.shape[1] if len(gaps) else 0):
+        apart = gaps[:, repeat] > rules.repeat_points
         if apart.sum() >= rules.repeat_questions:
             yield (
                 f"Judged the same thing twice, and {int(apart.sum())} of {len(gaps)} answers are more than "
-                f"{_points(rules.repeat_points)} apart (at most {np.nanmax(gaps[:, again]):g})."
+                f"{_points(rules.repeat_points)} apart (at most {np.nanmax(gaps[:, repeat]):g})."
             )
             return
 
 
 def repeat_gaps(questions: QuestionSet, given: BatteryJudgments, rows: IntArray) -> dict[str, FloatArray]:
-    """By rating, the distance of both answers of each thing that came twice, of one worker's rows.
+    """Compute the differences of a worker's answers about repeated items, by rating.
 
     Args:
-        questions: what was asked; only those answered by a number count.
+        questions: the question set; only ratings count.
         given: all judgments.
-        rows: (r,) indices of the worker's.
+        rows: (r,) indices of the worker's judgments.
 
     Returns:
-        By key, (t,) points, at least 0, for t things that came twice; NaN where one answer is missing.
+        By key, (t,) points, at least 0, for t repeated items; NaN if one answer is missing.
     """
     first, second = repeat_rows(given, rows)
     answers = given.judged.answers
@@ -158,14 +158,14 @@ def repeat_gaps(questions: QuestionSet, given: BatteryJudgments, rows: IntArray)
 
 
 def repeat_rows(given: BatteryJudgments, rows: IntArray) -> tuple[IntArray, IntArray]:
-    """The judgments of what a worker judged twice.
+    """Find the pairs of judgments of repeated items.
 
     Args:
         given: all judgments.
-        rows: (m,) those that are looked at.
+        rows: (m,) indices of the judgments to search.
 
     Returns:
-        Rows of the first and of the second judgment of each such thing, (p,) each, in the same order.
+        Rows of the first and of the second judgment of each repeated item, (p,) each, in the same order.
     """
     judged = given.judged
     named = {
@@ -173,12 +173,12 @@ def repeat_rows(given: BatteryJudgments, rows: IntArray) -> tuple[IntArray, IntA
         for row in rows.tolist()
         if given.occasion[row] == 1
     }
-    again = [
+    repeats = [
         (named[key], row)
         for row in rows.tolist()
         if given.occasion[row] == 2 and (key := (judged.rater_code[row], judged.reply_code[row])) in named
     ]
-    pairs = np.array(again, dtype=np.int64).reshape(-1, 2)
+    pairs = np.array(repeats, dtype=np.int64).reshape(-1, 2)
     return pairs[:, 0], pairs[:, 1]
 
 
@@ -197,10 +197,10 @@ def _spread(rules: Rules, questions: QuestionSet, given: BatteryJudgments, rows:
 def _haste(rules: Rules, given: BatteryJudgments, rows: IntArray) -> Iterator[str]:
     if rules.least_seconds is None:
         return
-    told = _known(given.judged.answer_ms[rows]) / 1000
-    if len(told) >= FEWEST and (median := float(np.median(told))) < rules.least_seconds:
+    times = _known(given.judged.answer_ms[rows]) / 1000
+    if len(times) >= FEWEST and (median := float(np.median(times))) < rules.least_seconds:
         took, least = with_unit(f"{median:.1f}", "s"), with_unit(f"{rules.least_seconds:g}", "s")
-        yield f"The median of {len(told)} answers came after {took}, below {least}."
+        yield f"The median of {len(times)} answers came after {took}, below {least}."
 
 
 def _fillers(rules: Rules, questions: QuestionSet, given: BatteryJudgments, rows: IntArray) -> Iterator[str]:

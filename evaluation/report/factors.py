@@ -1,7 +1,4 @@
-"""Means and analysis of variance by facets of bots, and ratings normalised by rater. Pure.
-
-What raters of pairs may go by instead of what is said: which side came first, which is longer. Pure.
-"""
+"""Effects of factors: facets of bots (means, analysis of variance), rater scale, and biases in pairs. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -18,14 +15,14 @@ from evaluation.statistics.interval import Undefined
 from evaluation.statistics.labels import AnyArray, BoolArray, FloatArray, IntArray, coded
 
 Facets = Mapping[str, Mapping[str, str]]
-"""By bot, as the report calls it, the level of each facet."""
+"""By name of a bot in the report, its level of each facet."""
 
 
 def normalised_figures(questions: QuestionSet, judged: Judged, terms: Terms) -> dict[str, Any] | None:
-    """By bot, each score in standard deviations of its rater; None where scores are shares of yes.
+    """Compute each bot's scores in standard deviations of the raters; None if scores are shares of yes.
 
     Args:
-        questions: what was asked.
+        questions: the question set.
         judged: the labels that count.
         terms: level of the intervals.
     """
@@ -49,17 +46,17 @@ def normalised_figures(questions: QuestionSet, judged: Judged, terms: Terms) -> 
 def facet_figures(
     questions: QuestionSet, judged: Judged, facets: Facets, terms: Terms
 ) -> dict[str, Any] | None:
-    """Means by level of every facet, and the analysis of variance; None where no bot has a facet.
+    """Compute means by level of every facet, and the analysis of variance; None if no bot has a facet.
 
     Args:
-        questions: what was asked.
+        questions: the question set.
         judged: the labels that count.
-        facets: of the study's bots.
+        facets: facets of the study's bots.
         terms: level of the intervals.
 
     Returns:
-        `names` of the facets; `left_out`, the bots that lack one; `scores`, of each score the means by level
-        and the table, both again after normalisation by rater.
+        `names` of the facets; `left_out`, bots that lack a facet; `scores`, for each score the means by level
+        and the variance table, as rated and normalised by rater.
     """
     names = sorted({name for levels in facets.values() for name in levels})
     if not names:
@@ -106,7 +103,7 @@ def _of_score(
 def _of_levels(
     questions: QuestionSet, score: Score, judged: Judged, column: AnyArray, terms: Terms
 ) -> list[tuple[str, dict[str, Any]]]:
-    """The mean of each level, as if its bots were one."""
+    """Mean of each level, over all its bots together."""
     return list(score_cells(questions, score, replace(judged, bot=column), terms).items())
 
 
@@ -115,7 +112,7 @@ def _in_deviations(questions: QuestionSet, score: Score, judged: Judged) -> Floa
 
 
 def _means(samples: Mapping[str, Sample], terms: Terms) -> dict[str, dict[str, Any]]:
-    """Means of numbers without ends, with their intervals."""
+    """Means with intervals, for numbers without limits."""
     return {name: _cell(mean(s, low=None, high=None, level=terms.level)) for name, s in samples.items()}
 
 
@@ -131,7 +128,7 @@ def _cell(found: Estimate | Undefined) -> dict[str, Any]:
 
 
 def _table(values: FloatArray, judged: Judged, levels: Mapping[str, AnyArray]) -> dict[str, Any]:
-    """The table over conversations, each with the mean of what was said of it."""
+    """Variance table over conversations, each with its mean value."""
     known = ~np.isnan(values)
     of = coded(judged.dialogue[known])[1] if known.any() else np.empty(0, np.int64)
     _, bot = coded(judged.bot[known]) if known.any() else (None, of)
@@ -166,27 +163,27 @@ def _squares(found: Squares) -> dict[str, float]:
 
 
 def _exact(number: float) -> float:
-    """To nine digits: beyond them, least squares differ between processors."""
+    """Round to nine digits; further digits of least squares differ between processors."""
     return float(f"{number:.9g}")
 
 
 def leanings(
     judged: Judged, outcome: IntArray, swapped: BoolArray, words: IntArray | None, terms: Terms
 ) -> list[dict[str, Any]]:
-    """How often the side shown first was preferred, and the longer one, where a judgment names a side.
+    """Compute how often the side shown first, and the longer side, was preferred; ties do not count.
 
-    Raters who go by neither prefer each in 50 % of such judgments.
+    Without bias either is preferred in 50 % of the judgments.
 
     Args:
         judged: the judgments.
         outcome: (n,) 0 if the system named first is preferred, 1 if the second is, 2 for a tie.
-        swapped: (n,) whether the rater saw the second system first.
-        words: (n, 2) of each system's side; None: nobody counted them.
-        terms: level and words of the interval, which is over contexts or conversations and raters.
+        swapped: (n,) true if the rater saw the second system first.
+        words: (n, 2) number of words of each system's side; None if unknown.
+        terms: level and nouns of the interval, which is over contexts or conversations and raters.
 
     Returns:
         For `shown_first` and `longer`: `value` in percent with `low` and `high`, or `undefined` with the
-        reason; `labels`, the judgments that count; `is_beyond_chance`, whether 50 % is outside the interval.
+        reason; `labels`, the number of judgments; `is_beyond_chance`, true if 50 % is outside the interval.
     """
     named = outcome < 2
     found = {"shown_first": (named, outcome == swapped)}
@@ -195,8 +192,8 @@ def leanings(
         found["longer"] = (named & (first != second), outcome == (second > first))
     codes, raters = coded(judged.dialogue)[1], judged.rater_code
     return [
-        {"to": what} | _share(Sample(took[kept].astype(np.float64), codes[kept], raters[kept]), terms)
-        for what, (kept, took) in found.items()
+        {"to": what} | _share(Sample(preferred[kept].astype(np.float64), codes[kept], raters[kept]), terms)
+        for what, (kept, preferred) in found.items()
     ]
 
 

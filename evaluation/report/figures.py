@@ -1,4 +1,4 @@
-"""The numbers of a study report, from its labels and the scores that its question set declares. Pure."""
+"""The figures of a study's report, from its labels and the scores of its question set. Pure."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,23 +12,23 @@ from evaluation.report.leader import CONVERSATIONS, Arrivals, always_valid, find
 from evaluation.report.raters import agreement, rater_figures
 from evaluation.statistics.labels import BoolArray
 
-# Fixed, so that the same conversations always give the same intervals of repetition.
+# A fixed seed, so that the same conversations always give the same intervals of repetition.
 SEED = 20_010_997
 MOST_TEXTS = 500
 
 
 def coded_questions(questions: QuestionSet) -> list[Question]:
-    """The questions whose answers are numbers in a report: all but free text."""
+    """Questions whose answers are numbers in a report: all but free text."""
     return [question for question in questions.questions if question.kind is not Kind.TEXT]
 
 
 def text_questions(questions: QuestionSet) -> list[Question]:
-    """The questions whose answers a report lists."""
+    """Questions with free text, whose answers a report lists."""
     return [question for question in questions.questions if question.kind is Kind.TEXT]
 
 
 def columns_of(questions: QuestionSet) -> list[dict[str, Any]]:
-    """The declared scores, as stored: key, title, whether in percent, and the ends of the scale as shown."""
+    """Describe the declared scores, as stored: key, title, percent or not, and the shown ends of the scale."""
     return [
         {
             "key": score.key,
@@ -42,9 +42,9 @@ def columns_of(questions: QuestionSet) -> list[dict[str, Any]]:
 
 
 def plane_of(questions: QuestionSet) -> dict[str, Any] | None:
-    """The two scores, by their column, of a yes-or-no question that is asked only after a yes to another.
+    """Find two scores for a plane chart: a yes-or-no question that is asked only after a yes to another.
 
-    The first, `x`, is at most the second, `y`; a chart shows both as a plane.
+    The columns `x` and `y` are returned; x is at most y.
     """
     shares = {score.terms: column for column, score in enumerate(questions.scores)}
     for question in questions.questions:
@@ -64,15 +64,15 @@ def study_figures(
     plan: AnalysisPlan | None = None,
     terms: Terms = TERMS,
 ) -> dict[str, Any]:
-    """Everything that the labels tell, ready to be stored as JSON.
+    """Compute all figures of the labels, ready to be stored as JSON.
 
     Args:
-        questions: what was asked.
-        judged: the labels of finished conversations, in order (`Judged.in_order`): sums depend on it in their
-            last digit.
-        plan: which analysis every number is of, and who was excluded; everybody's if none is given. The
-            other analysis stands beside.
-        terms: level of the intervals, and words.
+        questions: the question set.
+        judged: labels of finished conversations, in order (`Judged.in_order`), on which the last digit of
+            sums depends.
+        plan: the primary analysis and the excluded workers; None: all workers count. The other analysis is
+            added under `other`.
+        terms: level of the intervals, and nouns.
     """
     plan = plan or AnalysisPlan()
     counted = judged.where(plan.counted(judged))
@@ -99,12 +99,12 @@ def study_figures(
 def scored_figures(
     questions: QuestionSet, judged: Judged, terms: Terms = TERMS, arrivals: Arrivals = CONVERSATIONS
 ) -> dict[str, Any]:
-    """What both analyses have: the answer, scores, differences, agreement and influence of these labels."""
+    """Figures that both analyses have: the answer, scores, differences, agreement, influence of raters."""
     bots, compared_bots = bot_scores(questions, judged, terms), comparisons(questions, judged, terms)
-    told = find_leader(questions, bots, compared_bots, terms)
+    leader = find_leader(questions, bots, compared_bots, terms)
     return {
-        "answer": told,
-        "always_valid": always_valid(questions, judged, told, terms, arrivals),
+        "answer": leader,
+        "always_valid": always_valid(questions, judged, leader, terms, arrivals),
         "bots": bots,
         "comparisons": compared_bots,
         "agreement": agreement(coded_questions(questions), judged, terms),
@@ -113,7 +113,7 @@ def scored_figures(
 
 
 def bot_scores(questions: QuestionSet, judged: Judged, terms: Terms = TERMS) -> list[dict[str, Any]]:
-    """The scores of each bot, in the order of their names, and what they rest on."""
+    """Scores of each bot, in the order of their names, with the numbers of labels behind them."""
     cells = _cells(questions, judged, terms)
     return [_what_it_rests_on(bot, judged.of_bot(bot)) | {"cells": cells[bot]} for bot in judged.bots]
 
@@ -129,18 +129,18 @@ def _what_it_rests_on(bot: str, judged: Judged) -> dict[str, Any]:
 
 
 def _cells(questions: QuestionSet, judged: Judged, terms: Terms) -> dict[str, list[dict[str, Any]]]:
-    """By bot, a cell for each score; without a value where nobody answered."""
+    """By bot, a cell for each score; the value is None without answers."""
     of_scores = [score_cells(questions, score, judged, terms) for score in questions.scores]
     return {bot: [of_bots.get(bot, {"value": None}) for of_bots in of_scores] for bot in judged.bots}
 
 
 def comparisons(questions: QuestionSet, judged: Judged, terms: Terms = TERMS) -> list[dict[str, Any]]:
-    """Every two bots by every score: score after score, in each the widest difference first."""
+    """Compare every two bots by every score; for each score the widest difference first."""
     return [each for score in questions.scores for each in compared(questions, score, judged, terms)]
 
 
 def scores_by_reply(questions: QuestionSet, judged: Judged, terms: Terms = TERMS) -> list[dict[str, Any]]:
-    """By bot, the scores of its first reply of all conversations, of its second, and so on."""
+    """By bot, the scores of the first replies of all conversations, of the second replies, and so on."""
     by_bot: dict[str, list[dict[str, Any]]] = {bot: [] for bot in judged.bots}
     for reply in np.unique(judged.reply).tolist():
         there = judged.where(judged.reply == reply)
@@ -151,7 +151,7 @@ def scores_by_reply(questions: QuestionSet, judged: Judged, terms: Terms = TERMS
 
 
 def texts(questions: QuestionSet, judged: Judged) -> list[dict[str, Any]]:
-    """Of each free-text question, how many answered it, and the first answers."""
+    """For each free-text question, the number of answers, and the first answers."""
     return [_texts(question, judged, judged.texts[question.key]) for question in text_questions(questions)]
 
 
@@ -170,15 +170,15 @@ def _texts(question: Question, judged: Judged, given: np.ndarray[Any, np.dtype[A
 def scores_without_flagged(
     questions: QuestionSet, judged: Judged, found: Mapping[str, str], terms: Terms = TERMS
 ) -> dict[str, Any] | None:
-    """The scores of an ask without the workers who show signs of carelessness or fraud, and these signs.
+    """Compute the scores of an ask without workers with signs of carelessness or fraud, and list the signs.
 
-    None if nobody does: their labels are in every other number.
+    None if there are no such workers. All other figures include their labels.
 
     Args:
-        questions: what was asked.
+        questions: the question set.
         judged: the labels.
-        found: by worker, the signs that they show in all that the study asks, as `signs` gives them.
-        terms: level of the intervals, and words.
+        found: by worker, their signs in all asks of the study, from `signs`.
+        terms: level of the intervals, and nouns.
     """
     if not found:
         return None

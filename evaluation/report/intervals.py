@@ -1,4 +1,4 @@
-"""Where a report gets its intervals: one place for every printed score, difference and agreement."""
+"""Intervals of a report: the only place that computes printed scores, differences and agreement."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,11 +20,11 @@ from evaluation.statistics.sample_size import further_needed
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """On which terms a report states its uncertainty.
+    """Settings for uncertainty in a report.
 
     Attributes:
         level: nominal coverage of every interval, in (0, 1).
-        nouns: what conversations and workers are called in sentences.
+        nouns: nouns for conversations and workers in sentences.
         margin: the largest difference of the main score that does not matter, as shown; None: none.
     """
 
@@ -37,12 +37,12 @@ TERMS = Terms()
 
 
 def of_bots(judged: Judged, values: FloatArray, *, single_raters: bool = True) -> dict[str, Sample]:
-    """By bot, these (n,) values of its labels; who has none is left out.
+    """Split values of labels into one sample per bot; bots without values are left out.
 
     Args:
         judged: the labels.
-        values: a number for each; NaN where there is none.
-        single_raters: whether a value is one rater's, not a majority's.
+        values: (n,) a number for each label; NaN for none.
+        single_raters: true if a value is of one rater, false for majorities.
     """
     raters = judged.rater_code if single_raters else None
     found = samples(judged.bot_code, values, judged.dialogue, raters)
@@ -52,13 +52,13 @@ def of_bots(judged: Judged, values: FloatArray, *, single_raters: bool = True) -
 def cells(
     questions: QuestionSet, score: Score, of_systems: Mapping[str, Sample], terms: Terms
 ) -> dict[str, dict[str, Any]]:
-    """A score of each bot with its interval, as stored and shown.
+    """Compute a score of each bot with its interval, as stored and shown.
 
     Args:
-        questions: what was asked.
-        score: which.
-        of_systems: by bot, its labels: shares in [0, 1], or points.
-        terms: level and words.
+        questions: the question set.
+        score: the score.
+        of_systems: by bot, a sample of shares in [0, 1] or of points.
+        terms: level and nouns.
 
     Returns:
         By bot `value`, and `low` and `high` or `undefined` with the reason; shares in percent.
@@ -73,7 +73,7 @@ def cells(
 def score_cells(
     questions: QuestionSet, score: Score, judged: Judged, terms: Terms
 ) -> dict[str, dict[str, Any]]:
-    """A score of each bot over all labels, as `cells` has it; a bot without an answer is left out."""
+    """Compute a score of each bot over all labels, as in `cells`; bots without an answer are left out."""
     return cells(questions, score, of_bots(judged, score_values(questions, score, judged.answers)), terms)
 
 
@@ -93,13 +93,13 @@ def _cell(score: Score, found: Estimate | Undefined, terms: Terms) -> dict[str, 
 
 
 def compared(questions: QuestionSet, score: Score, judged: Judged, terms: Terms) -> list[dict[str, Any]]:
-    """Every two bots by one score, with Holm's correction over these pairs.
+    """Compare every two bots by one score, with Holm's correction over these pairs.
 
     Args:
-        questions: what was asked.
-        score: which.
+        questions: the question set.
+        score: the score.
         judged: the labels.
-        terms: level and words.
+        terms: level and nouns.
 
     Returns:
         The comparisons as stored, the widest difference first; shares and their differences in percent.
@@ -143,16 +143,16 @@ def _stored(found: Difference, score: Score, terms: Terms) -> dict[str, Any]:
 
 
 def equivalence(found: Difference, factor: float, terms: Terms) -> dict[str, Any]:
-    """Whether two systems are equivalent within the declared margin; nothing if none is declared.
+    """Test the equivalence of two systems within the declared margin; empty without a margin.
 
     Args:
-        found: their difference.
-        factor: from a difference to what is shown.
-        terms: with the margin.
+        found: the difference of the two systems.
+        factor: factor from a difference to its shown value.
+        terms: settings with the margin.
 
     Returns:
-        `margin`, `p_equivalent` of two one-sided tests, None if it cannot be told, and `equivalent`: whether
-        that is below 1 - level.
+        `margin`, `p_equivalent` of two one-sided tests (None if undefined), and `equivalent`: true if it is
+        below 1 - level.
     """
     if terms.margin is None:
         return {}
@@ -163,7 +163,7 @@ def equivalence(found: Difference, factor: float, terms: Terms) -> dict[str, Any
 
 
 def _mixed(found: OddsRatio | Undefined) -> dict[str, Any]:
-    """The odds ratio by the mixed model, to four digits: its maximum is found no more exactly."""
+    """Odds ratio of the mixed model, to the four digits to which the maximum is found."""
     if isinstance(found, Undefined):
         return {"undefined": found.reason}
     values = {"odds_ratio": found.ratio, "low": found.interval.low, "high": found.interval.high, "p": found.p}
@@ -171,13 +171,13 @@ def _mixed(found: OddsRatio | Undefined) -> dict[str, Any]:
 
 
 def alpha_cell(ratings: Ratings, metric: Metric, clusters: IntArray, terms: Terms) -> dict[str, Any]:
-    """Krippendorff's alpha with its interval, as stored and shown.
+    """Compute Krippendorff's alpha with its interval, as stored and shown.
 
     Args:
-        ratings: of units with two ratings or more.
+        ratings: ratings of units with two ratings or more.
         metric: distance of two ratings.
         clusters: (units,) the conversation or context of each unit.
-        terms: level of the interval, and words.
+        terms: level of the interval, and nouns.
     """
     found = alpha(ratings, metric, clusters=clusters, level=terms.level)
     if isinstance(found, Undefined):
@@ -189,7 +189,7 @@ def alpha_cell(ratings: Ratings, metric: Metric, clusters: IntArray, terms: Term
 
 
 def method(terms: Terms) -> str:
-    """How the intervals of scores and differences were computed, in a sentence."""
+    """State in a sentence how the intervals were computed."""
     return (
         f"{percent(terms.level)} intervals: Student's t, of scores on the logit of their scale and of alpha "
         f"on Fisher's z, with the variance over whatever the labels cross ({terms.nouns.cluster}s, "

@@ -1,7 +1,4 @@
-"""The labels of a study as columns, for everything that a report computes.
-
-Whose labels a report's numbers rest on: the analysis that a study declared, and the other one. Pure.
-"""
+"""Labels of a study as columns, and the declared analysis that decides which labels count. Pure."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -23,14 +20,14 @@ class Judged:
     Attributes:
         bot: (n,) name of the bot, or of the system.
         dialogue: (n,) the conversation, or the context.
-        reply: (n,) which reply of the conversation it is, counted from 1; the scripted opening is none.
+        reply: (n,) number of the reply in its conversation, from 1; the scripted opening does not count.
         rater: (n,) pseudonym of the worker.
-        latency_ms: (n,) time to reply; NaN where it was not measured.
-        answer_ms: (n,) from the reply being shown to the answer; NaN where the page did not say.
-        answers: by question key, (n,) the answers as numbers of `questions.coding`; NaN where there is none.
-        texts: by key of a free-text question, (n,) the answers; None where there is none.
-        day: (n,) when the label was last changed, in days of UTC since 1970-01-01; NaN of one that came with
-            a file. None: nobody says when.
+        latency_ms: (n,) time to reply; NaN if not measured.
+        answer_ms: (n,) time from display of the reply to the answer; NaN if not measured.
+        answers: by question key, (n,) the answers as numbers of `questions.scores`; NaN for no answer.
+        texts: by key of a free-text question, (n,) the answers; None for no answer.
+        day: (n,) day of the last change of the label, in UTC days since 1970-01-01; NaN for labels from a
+            file. None: unknown.
     """
 
     bot: AnyArray
@@ -77,10 +74,10 @@ class Judged:
         return self._raters[1]
 
     def by(self, raters: Collection[str]) -> BoolArray:
-        """(n,) whether each label is of one of these raters."""
-        wanted = set(raters)
-        is_wanted: BoolArray = np.array([rater in wanted for rater in self.raters], dtype=np.bool_)
-        return is_wanted[self.rater_code]
+        """(n,) true for labels of these raters."""
+        selected = set(raters)
+        is_selected: BoolArray = np.array([rater in selected for rater in self.raters], dtype=np.bool_)
+        return is_selected[self.rater_code]
 
     @property
     def labels_of_bots(self) -> dict[str, int]:
@@ -94,7 +91,7 @@ class Judged:
 
     @cached_property
     def _of_reply(self) -> tuple[IntArray, IntArray]:
-        """(n,) a number for each reply, and by that number the labels of the reply."""
+        """(n,) code of the reply of each label, and by code the number of labels of the reply."""
         most = int(self.reply.max(initial=0)) + 1
         _, code, labels = np.unique(
             self.dialogue * most + self.reply, return_inverse=True, return_counts=True
@@ -103,22 +100,22 @@ class Judged:
 
     @property
     def reply_code(self) -> IntArray:
-        """(n,) the same number for all labels of a reply, another for every other reply."""
+        """(n,) code of the reply of each label."""
         return self._of_reply[0]
 
     @property
     def replies(self) -> int:
-        """Replies with at least one label."""
+        """Number of replies with at least one label."""
         return len(self._of_reply[1])
 
     @property
     def most_raters(self) -> int:
-        """Most labels that one reply has; 0 without labels."""
+        """Largest number of labels of one reply; 0 without labels."""
         return int(self._of_reply[1].max(initial=0))
 
     @property
     def shared(self) -> BoolArray:
-        """(n,) whether the reply has labels of others, too."""
+        """(n,) true if the reply has several labels."""
         code, labels = self._of_reply
         several: BoolArray = (labels > 1)[code]
         return several
@@ -129,11 +126,11 @@ class Judged:
         return np.lexsort((self.rater_code, self.bot_code, self.reply, self.dialogue))
 
     def in_order(self) -> "Judged":
-        """The same labels in one order, so that sums do not depend on how they were read."""
+        """Sort the labels, so that sums do not depend on the order of reading."""
         return self.where(self.order)
 
     def where(self, keep: BoolArray | IntArray) -> "Judged":
-        """The rows at which `keep` (n,) is true, or the rows at these indices."""
+        """Select rows by a mask (n,) or by indices."""
         chosen = replace(
             self,
             **{name: getattr(self, name)[keep] for name in _COLUMNS},
@@ -153,33 +150,33 @@ class Judged:
         return {bot: order[a:b] for bot, a, b in zip(self.bots, [0, *ends], ends, strict=False)}
 
     def of_bot(self, bot: str) -> "Judged":
-        """The labels of one bot; none if it has none."""
+        """Labels of one bot; empty for a bot without labels."""
         return self.where(self._rows_of_bots.get(bot, np.empty(0, np.int64)))
 
 
 PILOT = "Pilot: took part before the study was opened to all."
-"""Why the people of a study's pilot are excluded, which it declared."""
+"""Reason for the declared exclusion of the workers of a study's pilot."""
 
 
 class Analysis(StrEnum):
-    """Whose labels count."""
+    """Choice of the workers whose labels count."""
 
     ALL = "all"
     WITHOUT_EXCLUDED = "without_excluded"
 
     @property
     def other(self) -> "Analysis":
-        """The one that stands beside."""
+        """The other analysis."""
         return Analysis.WITHOUT_EXCLUDED if self is Analysis.ALL else Analysis.ALL
 
 
 @dataclass(frozen=True, slots=True)
 class AnalysisPlan:
-    """What a study declared before it opened, and who was excluded since.
+    """The analysis that a study declared before it opened, and the workers excluded since.
 
     Attributes:
-        primary: which analysis the report's numbers are of; the other one stands beside.
-        rules: by which workers are excluded, in the words of the study.
+        primary: the analysis of the report's numbers; the other one is shown in addition.
+        rules: rules of exclusion, in the words of the study.
         excluded: by pseudonym of an excluded worker, the reason.
         margin: the largest difference of the main score that does not matter, as shown; None: none.
     """
@@ -190,11 +187,11 @@ class AnalysisPlan:
     margin: float | None = None
 
     def counted(self, judged: Judged, analysis: Analysis | None = None) -> BoolArray:
-        """Whether each label counts in an analysis.
+        """Select the labels that count in an analysis.
 
         Args:
             judged: n labels with their raters.
-            analysis: which; None for the primary one.
+            analysis: the analysis; None for the primary one.
 
         Returns:
             (n,) truth values.
@@ -204,15 +201,15 @@ class AnalysisPlan:
         return ~judged.by(self.excluded)
 
     def stored(self, judged: Judged, figures: Callable[[BoolArray], dict[str, Any]]) -> dict[str, Any]:
-        """The figures of the primary analysis, what it is, who was excluded, and the other one beside.
+        """Compute the figures of both analyses, as stored.
 
         Args:
-            judged: the labels of all.
-            figures: what is stored about the labels that are kept, given as (n,) booleans.
+            judged: all labels.
+            figures: function from a mask (n,) of labels to their figures.
 
         Returns:
-            These figures, and `primary`, `rules`, `excluded` and `other`: None if nobody was excluded, since
-            both are the same then.
+            The figures of the primary analysis, and `primary`, `rules`, `excluded` and `other`, the figures
+            of the other analysis; None without excluded workers, since both analyses are then equal.
         """
         labels = judged.labels_of_raters
         other = self.primary.other
@@ -229,31 +226,32 @@ class AnalysisPlan:
         }
 
     def parts(self, result: dict[str, Any], judged: Judged) -> Iterator[tuple[dict[str, Any], Judged]]:
-        """The figures of each analysis that a result has, with the labels that count in it."""
+        """Yield the figures of each analysis in a result, with the labels that count in it."""
         yield result, judged.where(self.counted(judged))
         if result["other"] is not None:
             yield result["other"], judged.where(self.counted(judged, self.primary.other))
 
 
 def of_all(result: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What a stored report has of all workers' labels: of both analyses alike if nobody was excluded.
+    """Figures of a stored report over the labels of all workers.
 
     Args:
-        result: as stored; it has a part for each analysis only if somebody was excluded.
+        result: the stored report; it has a part for each analysis only if a worker was excluded.
     """
     return figures_of(result, Analysis.ALL) or result
 
 
 def figures_of(result: Mapping[str, Any], analysis: Analysis) -> Mapping[str, Any] | None:
-    """What a stored report has of one analysis; None of the other one if nobody was excluded."""
+    """Figures of one analysis in a stored report; None for the other one without excluded workers."""
     found: Mapping[str, Any] | None = result if result["primary"] == analysis else result["other"]
     return found
 
 
 def other_result(result: Mapping[str, Any]) -> dict[str, Any] | None:
-    """A stored result, or that of one ask, as it would be with the other analysis as the primary one.
+    """Convert a stored result (of a report or an ask) as if the other analysis were the primary one.
 
-    None if nobody was excluded, since both are the same then. What has no analysis stays as it is.
+    None without excluded workers, since both analyses are then equal. Parts that do not depend on the
+    analysis stay unchanged.
     """
     other = result.get("other")
     return {**result, **other, "primary": other["analysis"], "other": None} if other else None

@@ -1,4 +1,4 @@
-"""The tables of a report for a paper: of every ask, every score and both analyses. Pure."""
+"""LaTeX tables of a report for a paper: every ask, every score and both analyses. Pure."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -14,10 +14,10 @@ _FURTHER_COEFFICIENTS = {"gwet_ac1": "AC1", "icc_2_1": "ICC(2,1)", "fleiss": r"F
 
 
 def tables(result: Result) -> dict[str, str]:
-    """By name, the tables that the result has data for.
+    """Make all tables for which the result has data, by name.
 
-    What is asked beside the first questions has its number in the name, as charts do: `scores-1`; so has the
-    other analysis: `scores-1-all`.
+    Further asks have their number in the name, as in charts: `scores-1`. The other analysis is marked, too:
+    `scores-1-all`.
     """
     if "headline" not in result:
         return {"measures": _measures(result)} if result["bots"] else {}
@@ -41,7 +41,7 @@ def _of_both(asked: Result) -> Iterator[tuple[str, str, str]]:
 
 
 def _of_one(result: Result) -> Iterator[tuple[str, str]]:
-    """The tables of one ask by one analysis, as the page has them."""
+    """Yield the tables of one ask by one analysis, as on the page."""
     if not result["bots"]:
         return
     for name, make in _TABLES.items():
@@ -54,7 +54,7 @@ def _of_one(result: Result) -> Iterator[tuple[str, str]]:
 
 
 _Made = tuple[Sequence[str], Sequence[Sequence[str]], str, int]
-"""Head, rows, notes, and how many columns are words."""
+"""Head, rows, notes, and number of leading columns with words."""
 
 
 def _titles(result: Result) -> list[str]:
@@ -80,7 +80,7 @@ def _scores(result: Result) -> _Made:
 
 
 def _system(result: Result) -> str:
-    """What a row is of: a system, or where contexts themselves are judged, their set."""
+    """Title of the first column: a system, or a set if contexts are judged."""
     return "Set of contexts" if result.get("about") == "context" else "System"
 
 
@@ -338,11 +338,11 @@ _TABLES: Mapping[str, Callable[[Result], _Made]] = {
 }
 
 
-# --- what has no analysis ------------------------------------------------------------------------------
+# --- tables that do not depend on the analysis ---------------------------------------------------------
 
 
 def _measures(result: Result) -> str:
-    """Metrics of bots that talk with each other: a row for each metric, a column for each bot."""
+    """Table of metrics of self-play: a row for each metric, a column for each bot."""
     rows = [
         [
             escaped(each["title"]),
@@ -373,7 +373,7 @@ def _course(result: Result) -> str:
 
 
 def _people(asked: Result) -> str:
-    """What people said of themselves: a row for each choice of each question."""
+    """Table of questionnaires: a row for each choice of each question."""
     rows = [
         [
             escaped(question["question"]),

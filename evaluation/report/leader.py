@@ -1,10 +1,9 @@
-"""The one thing that a report answers first: which system leads by the main score, and whether it is told.
+"""The leader by the main score, with an ordinary and with a sequential (always-valid) comparison. Pure.
 
-A lead that may be looked at while a study fills. Pure.
-
-What is betted on must come one after the other, each with the same mean given all before it. Labels do not:
-those of a conversation, and those of a worker, go together. So each worker counts once here: of conversations
-the first that they judged, of judged items the mean over their whole batch.
+A sequential comparison needs observations that arrive one after the other, each with the same mean given the
+earlier ones. Labels do not fulfil this: labels of a conversation, and of a worker, depend on each other. So
+each worker counts once: with the first conversation that they judged, or with the mean over their whole
+batch.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,19 +25,19 @@ Row = Mapping[str, Any]
 def find_leader(
     questions: QuestionSet, bots: Sequence[Row], comparisons: Sequence[Row], terms: Terms
 ) -> dict[str, Any] | None:
-    """The leader by the main score and the next best, with their difference; of one system, its score.
+    """Find the leader by the main score and the runner-up, with their difference; for one system, its score.
 
     Args:
-        questions: what was asked.
-        bots: as `figures.bot_scores` gives them.
-        comparisons: as `figures.comparisons` gives them.
-        terms: level of the intervals, and words.
+        questions: the question set.
+        bots: result of `figures.bot_scores`.
+        comparisons: result of `figures.comparisons`.
+        terms: level of the intervals, and nouns.
 
     Returns:
-        `score`, `percent`, `systems`, `noun` and the `leader`; of a single system its `value` with `low` and
-        `high`; of several the `next` with `difference`, `low`, `high`, `p`, whether it is `certain`, and, if
-        it is not, how many `more` conversations with each would show such a difference, and of a declared
-        `margin` what `equivalence` gives. None without a score.
+        `score`, `percent`, `systems`, `noun` and the `leader`. For a single system, its `value` with `low`
+        and `high`. For several, the `next` with `difference`, `low`, `high`, `p`, `certain` (p is below 1 -
+        level), `more` (further conversations with each that would show such a difference), and with a
+        declared margin the result of `equivalence`. None without a score.
     """
     score = questions.main_score
     if score is None:
@@ -50,7 +49,7 @@ def find_leader(
     )
     if not known:
         return None
-    told = {
+    answer = {
         "score": score.title,
         "percent": score.is_percent,
         "systems": len(known),
@@ -59,9 +58,9 @@ def find_leader(
     }
     if len(known) == 1:
         cell = known[0]["cells"][column]
-        return told | {name: cell[name] for name in ("value", "low", "high", "undefined") if name in cell}
+        return answer | {name: cell[name] for name in ("value", "low", "high", "undefined") if name in cell}
     pair = _between(known[0]["bot"], known[1]["bot"], score.key, comparisons)
-    return told | {"next": known[1]["bot"], **_lead(pair, known[0]["bot"], terms)}
+    return answer | {"next": known[1]["bot"], **_lead(pair, known[0]["bot"], terms)}
 
 
 def _between(one: str, two: str, score: str, comparisons: Sequence[Row]) -> Row:
@@ -70,19 +69,19 @@ def _between(one: str, two: str, score: str, comparisons: Sequence[Row]) -> Row:
 
 
 def _lead(pair: Row, leader: str, terms: Terms) -> dict[str, Any]:
-    """The comparison as seen from the leader."""
+    """The comparison from the leader's side."""
     ahead = pair["first"] == leader
     lead = {"difference": abs(pair["difference"]), "p": pair["p_holm"]}
     if "low" in pair:
         low, high = (pair["low"], pair["high"]) if ahead else (-pair["high"], -pair["low"])
         lead |= {"low": low, "high": high}
     certain = pair["p_holm"] is not None and pair["p_holm"] < 1 - terms.level
-    told = ("margin", "p_equivalent", "equivalent")
-    return lead | {"certain": certain, "more": pair["more"]} | {key: pair[key] for key in told if key in pair}
+    keys = ("margin", "p_equivalent", "equivalent")
+    return lead | {"certain": certain, "more": pair["more"]} | {key: pair[key] for key in keys if key in pair}
 
 
 MOST = 2_000
-"""Each unit takes a step over a grid; a study of more of them is not stopped by looking at it."""
+"""Most units of a sequential comparison: each takes a step over a grid, and larger studies are not stopped early."""
 THIRD_RATER = (
     "A further rater judges what two answer differently, so who comes later gets the harder items, and the "
     "lead among them is another than among all."
@@ -91,12 +90,12 @@ THIRD_RATER = (
 
 @dataclass(frozen=True, slots=True)
 class Arrivals:
-    """In which order a study fills, as far as it can be watched.
+    """Order of arrival of the units of a sequential comparison.
 
     Attributes:
-        raters: who judged a whole batch, in the order in which they finished it; None where workers judge
-            conversations, which come in the order of their numbers.
-        why_not: why the lead cannot be watched; "" if it can.
+        raters: raters with a whole batch, in the order in which they finished it; None if workers judge
+            conversations, which arrive in the order of their numbers.
+        why_not: reason why there is no sequential comparison; "" if there is one.
     """
 
     raters: Sequence[str] | None = None
@@ -107,23 +106,23 @@ CONVERSATIONS = Arrivals()
 
 
 def raters_in_order(raters: Sequence[AnyArray], given: Sequence[IntArray]) -> AnyArray:
-    """(n,) who gave each judgment of a study, in the order in which they were given.
+    """(n,) rater of each judgment of a study, in the order of the judgments.
 
     Args:
-        raters: by ask, who gave each of its judgments.
-        given: likewise, numbers by which the judgments of all asks are in that order.
+        raters: by ask, the rater of each judgment.
+        given: by ask, numbers that order the judgments of all asks.
     """
     return np.concatenate(raters)[np.argsort(np.concatenate(given), kind="stable")]
 
 
 def batches(rater: AnyArray, whole: int, *, third_rater: bool = False) -> Arrivals:
-    """How a queue was judged.
+    """Compute the order in which raters finished whole batches.
 
     Args:
-        rater: (n,) who gave each judgment, in the order in which they were given: of all asks, as a batch
-            has items of any of them. Which it has, and how many, does not depend on what was answered.
-        whole: judgments of a whole batch.
-        third_rater: whether items on which raters differ are judged again.
+        rater: (n,) rater of each judgment of all asks, in order. A batch has items of any ask; its choice and
+            size do not depend on answers.
+        whole: number of judgments of a whole batch.
+        third_rater: true if items on which raters differ are judged again.
     """
     if third_rater:
         return Arrivals((), THIRD_RATER)
@@ -140,21 +139,21 @@ def always_valid(
     terms: Terms,
     arrivals: Arrivals = CONVERSATIONS,
 ) -> dict[str, Any] | None:
-    """The lead by the main score with an interval that holds however often one looks at it.
+    """Compute the sequential (always-valid) interval of the lead by the main score.
 
-    Which two lead is not known before, so the intervals of all pairs hold together (Bonferroni).
+    The leading pair is not known in advance, so the intervals of all pairs hold together (Bonferroni).
 
     Args:
-        questions: what was asked.
+        questions: the question set.
         judged: the labels that count.
-        answer: who leads and who is next.
+        answer: the result of `find_leader`.
         terms: level of the interval.
-        arrivals: the order in which they came.
+        arrivals: order of arrival.
 
     Returns:
-        `low` and `high` as shown, how many `units` of which kind, `unit`, they rest on, and conversations
-        `left_out` because their worker had judged one before; or `undefined`, with the reason. None with
-        fewer than two systems.
+        `low` and `high` as shown, the number of `units` and their kind, `unit`, and the number of
+        conversations `left_out` because their worker had judged one before; or `undefined` with the reason.
+        None with fewer than two systems.
     """
     score = questions.main_score
     if score is None or answer is None or "next" not in answer:
@@ -172,22 +171,22 @@ def always_valid(
     if isinstance(found, str):
         return {"undefined": found}
     by, factor = found, score.factor * (high - low)
-    told = {"low": factor * by[0], "high": factor * by[1], "units": by[2], "left_out": left_out}
-    return told | {"unit": "conversation" if arrivals.raters is None else "rater"}
+    interval = {"low": factor * by[0], "high": factor * by[1], "units": by[2], "left_out": left_out}
+    return interval | {"unit": "conversation" if arrivals.raters is None else "rater"}
 
 
 _IntervalOrReason = tuple[float, float, int] | str
-"""Ends of the interval and units; or why there is none."""
+"""Ends of the interval and number of units; or the reason why there is none."""
 
 
 def lead_of_raters(apart: FloatArray, level: float, arrivals: Arrivals) -> _IntervalOrReason:
-    """The mean lead over raters.
+    """Compute the sequential interval of the mean lead over raters.
 
     Args:
-        apart: (n,) by rater who judged both in a whole batch, in the order in which they finished, the one
-            less the other, in [-1, 1].
-        level: of the interval.
-        arrivals: where `apart` is from.
+        apart: (n,) leads, in [-1, 1], of raters with both systems in a whole batch, in the order in which
+            they finished it.
+        level: level of the interval.
+        arrivals: order of arrival behind `apart`.
     """
     if arrivals.why_not:
         return arrivals.why_not
@@ -202,7 +201,7 @@ def lead_of_raters(apart: FloatArray, level: float, arrivals: Arrivals) -> _Inte
 
 
 def means_of_raters(judged: Judged, values: FloatArray, chosen: BoolArray) -> dict[str, float]:
-    """By rater, the mean of their values among the chosen (n,) labels; without those who have none."""
+    """By rater, the mean value of their chosen labels (mask (n,)); raters without any are left out."""
     known = chosen & ~np.isnan(values)
     codes, group = np.unique(judged.rater_code[known], return_inverse=True)
     means = np.bincount(group, values[known], len(codes)) / np.bincount(group, minlength=len(codes))
@@ -219,9 +218,9 @@ def _rater_leads(
 def _of_conversations(
     judged: Judged, values: FloatArray, ends: tuple[str, str], level: float
 ) -> tuple[_IntervalOrReason, int]:
-    """The first conversation of each worker with either, paired in the order in which they were begun."""
-    mine = np.isin(judged.bot, ends) & ~np.isnan(values)
-    of_both, values = judged.where(mine), values[mine]
+    """Sequential interval from each worker's first conversation with either system, paired in order of start."""
+    known = np.isin(judged.bot, ends) & ~np.isnan(values)
+    of_both, values = judged.where(known), values[known]
     first = np.full(len(of_both.raters), np.iinfo(np.int64).max)
     np.minimum.at(first, of_both.rater_code, of_both.dialogue)
     kept = of_both.dialogue == first[of_both.rater_code]
@@ -236,7 +235,7 @@ def _of_conversations(
 
 
 def _means(dialogue: AnyArray, values: FloatArray, chosen: BoolArray) -> FloatArray:
-    """The mean of each conversation, in the order of their numbers; rounding leaves none outside [0, 1]."""
+    """Mean of each conversation, in the order of their numbers, clipped to [0, 1]."""
     _, group = np.unique(dialogue[chosen], return_inverse=True)
     means: FloatArray = np.clip(np.bincount(group, values[chosen]) / np.bincount(group), 0, 1)
     return means

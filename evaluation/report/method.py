@@ -1,4 +1,4 @@
-"""How a study was done and analysed, as a paragraph for a paper. In English, as its figures are. Pure."""
+"""Methods paragraph for a paper: how a study was done and analysed, in English. Pure."""
 
 import re
 from collections.abc import Mapping
@@ -31,7 +31,7 @@ _BIBTEX = """\
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """The paragraph as plain text and as LaTeX, and what it cites as BibTeX."""
+    """The paragraph as plain text and as LaTeX, with its references as BibTeX."""
 
     text: str
     latex: str
@@ -41,17 +41,17 @@ class Method:
 def method(
     result: Result, *, task: str, questions: QuestionSet, protocol: Mapping[str, str], of: str
 ) -> Method:
-    """What was asked of whom, and how the numbers of a report came about.
+    """Write the methods paragraph of a study.
 
     Args:
-        result: the report, as stored.
-        task: what the people of the study did, in a few words.
-        questions: that its report begins with.
-        protocol: what the study fixed, by aspect.
+        result: the stored report.
+        task: the workers' task, in a few words.
+        questions: the first question set of the report.
+        protocol: settings of the study, by aspect.
         of: the version of Turnwise.
     """
     text = " ".join([*_conducted(result, task, questions, protocol), *_analysed(result)])
-    parts = _MARK.split(text)  # every other one is a key
+    parts = _MARK.split(text)  # every second part is the key of a reference
     plain = [_CITED[part].format(version=of) if n % 2 else part for n, part in enumerate(parts)]
     latex = [rf"\cite{{{part}}}" if n % 2 else escaped(part) for n, part in enumerate(parts)]
     return Method("".join(plain), "".join(latex), _BIBTEX.format(version=of))
@@ -75,7 +75,7 @@ def _conducted(result: Result, task: str, questions: QuestionSet, protocol: Mapp
 
 
 def _dated(raters: Result) -> list[str]:
-    """From when to when the labels were given, as far as that is known."""
+    """State the days of the first and the last label; empty if unknown."""
     if "first_day" not in raters:
         return []
     first, last = (_day(raters[key]) for key in ("first_day", "last_day"))
@@ -90,7 +90,7 @@ def _day(iso: str) -> str:
 
 
 def _judged_of_each(result: Result) -> list[str]:
-    """How many conversations or contexts the scores of each rest on, where they do."""
+    """State the number of scored conversations or contexts of each system; empty if there is none."""
     counts = {bot["bot"]: bot.get("conversations") for bot in result["bots"]}
     if result.get("about") == "context" or not all(counts.values()):
         return []
@@ -99,14 +99,14 @@ def _judged_of_each(result: Result) -> list[str]:
 
 
 def _further_questions(asked: Result) -> str:
-    """What was asked beside the questions that the report begins with."""
+    """State a further question set with its numbers of workers and labels."""
     raters, labels = asked["raters"], _counted(asked["raters"]["labels"], "label")
     given = f"{_counted(raters['workers'], 'worker')} gave {labels}"
     return f"Asked beside were the questions “{_line(asked['title'])}”, to which {given}."
 
 
 def _contexts(found: Mapping[str, int] | None) -> list[str]:
-    """Which contexts of pairs raters saw."""
+    """Describe the contexts of pairs."""
     if not found:
         return []
     unknown, items = found["unknown"], found["items"]
@@ -117,7 +117,7 @@ def _contexts(found: Mapping[str, int] | None) -> list[str]:
 
 
 def _line(text: str) -> str:
-    """What others wrote, in one line; nothing in it is taken for a citation."""
+    """Reduce untrusted text to one line without citation marks."""
     return " ".join(text.split()).replace("[@", "[ @")
 
 
@@ -137,8 +137,8 @@ def _analysed(result: Result) -> list[str]:
         )
     alphas = [row for row in result["agreement"] if "alpha" in row]
     if alphas:
-        told = ", ".join(f"{figure(row['alpha'], 2)} ({_line(row['question'])})" for row in alphas)
-        found.append(f"Krippendorff's alpha was {told}.")
+        listed = ", ".join(f"{figure(row['alpha'], 2)} ({_line(row['question'])})" for row in alphas)
+        found.append(f"Krippendorff's alpha was {listed}.")
     return found
 
 
@@ -157,12 +157,12 @@ def _primary(result: Result) -> str:
 
 
 def _several(result: Result) -> str:
-    """What scores vary between."""
+    """Plural noun for the clusters of scores."""
     return "contexts" if result.get("evaluation") == Evaluation.STATIC else "conversations"
 
 
 def _kind(result: Result, number: int) -> str:
-    """What was judged: systems, or sets of contexts themselves."""
+    """Noun for the judged things: systems, or sets of contexts."""
     if result.get("about") == "context":
         return "set of contexts" if number == 1 else "sets of contexts"
     return "system" if number == 1 else "systems"

@@ -1,7 +1,4 @@
-"""What single workers do to the scores of a study. Pure.
-
-How far workers who labelled the same agree. Pure.
-"""
+"""Agreement of workers who labelled the same replies, and the influence of single workers on scores. Pure."""
 
 from collections.abc import Iterator, Sequence
 from datetime import date
@@ -20,20 +17,20 @@ from evaluation.statistics.interval import Undefined
 from evaluation.statistics.labels import FloatArray
 
 LOW = 0.4
-"""Kappa below which a figure is marked: the paper of Topical-Chat withheld what had .29 and .27."""
+"""Kappa below which a figure is marked as low; the paper of Topical-Chat withheld results with .29 and .27."""
 MOST_FOR_COHEN = 20
-"""Raters of whom every two are compared."""
+"""Most raters for Cohen's kappa of every two."""
 _ALONE = "Nothing was labelled by two or more workers, so their agreement cannot be told."
 
 
 def agreement(questions: Sequence[Question], judged: Judged, terms: Terms = TERMS) -> list[dict[str, Any]]:
-    """For each question the share of agreeing pairs in percent, and Krippendorff's alpha.
+    """Compute for each question the share of agreeing pairs in percent, and Krippendorff's alpha.
 
-    Beside them stand Fleiss' kappa, Gwet's AC1 of what has no order, the intraclass correlation of scales
-    where everybody answered about everything, and Cohen's kappa of every two workers if they are few.
+    Further coefficients are Fleiss' kappa, Gwet's AC1 for answers without order, the intraclass correlation
+    for scales if everybody answered about everything, and Cohen's kappa of every two workers if they are few.
 
-    The distance between answers is that of the question's level of measurement. Where several choices may be
-    given, each choice has an agreement of its own, on whether it was given. Free text has none.
+    The distance between answers is that of the question's level of measurement. For a question with several
+    choices, each choice has its agreement on whether it was chosen. Free text has none.
     """
     return [
         {"question": question.wording, "key": question.key, **what}
@@ -46,9 +43,9 @@ def agreement(questions: Sequence[Question], judged: Judged, terms: Terms = TERM
 def _ratings(
     question: Question, judged: Judged
 ) -> Iterator[tuple[dict[str, str], FloatArray, Metric, range | None]]:
-    """What is agreed on: the choice if there are several, the ratings, their distance, and all categories.
+    """Yield the ratings of a question: the choice if there are several, values, distance, and categories.
 
-    The categories are None of what has an order.
+    The categories are None for ordered answers.
     """
     codes = judged.answers[question.key]
     if question.kind is Kind.SEVERAL:
@@ -61,7 +58,7 @@ def _ratings(
 
 
 def _cohen(ratings: Ratings, judged: Judged) -> dict[str, Any] | None:
-    """Cohen's kappa of every two raters, and the median; None if they are many, or none is known."""
+    """Cohen's kappa of every two raters, and the median; None for many raters or without any kappa."""
     names = [judged.raters[code] for code in np.unique(judged.rater_code)]
     if len(names) > MOST_FOR_COHEN:
         return None
@@ -78,7 +75,7 @@ def _cohen(ratings: Ratings, judged: Judged) -> dict[str, Any] | None:
 def _further_coefficients(
     values: FloatArray, answered: Judged, metric: Metric, scale: range | None
 ) -> dict[str, float]:
-    """What can be told of `further_coefficients`, of all who answered; an answer that nobody gave is one, too."""
+    """Defined values of `further_coefficients`; `scale` includes categories that nobody chose."""
     ratings = Ratings.from_columns(answered.reply_code, answered.rater_code, values, scale=scale)
     found = further_coefficients(ratings, metric)
     return {key: value for key, value in found.items() if not isinstance(value, Undefined)}
@@ -109,21 +106,21 @@ def _of(
     return found | alpha_cell(ratings, metric, dialogues, terms)
 
 
-# A reader looks for the workers who matter most; the rest move the score by less than the last of these.
+# Number of the most influential workers to show.
 SHOWN = 10
 _EPOCH = date(1970, 1, 1).toordinal()
 
 
 def rater_figures(questions: QuestionSet, judged: Judged) -> dict[str, Any]:
-    """How the labels are spread over workers, and whose absence would move a bot's main score most.
+    """Compute the distribution of labels over workers, and the workers with most influence on the main score.
 
     Args:
-        questions: what was asked; its main score is looked at.
+        questions: the question set with the main score.
         judged: the labels.
 
     Returns:
-        As stored: numbers of labels by worker, and differences in points of the scale, shares in percent; of
-        labels that were given here `first_day` and `last_day`, and how many are `undated` beside them.
+        As stored: numbers of labels by worker, and shifts in points of the scale, shares in percent; for
+        dated labels `first_day` and `last_day`, and the number of `undated` labels.
     """
     counts = list(judged.labels_of_raters.values())
     known: dict[str, Any] = {"workers": len(counts), "labels": len(judged), "influence": [], "alone": []}
@@ -136,7 +133,7 @@ def rater_figures(questions: QuestionSet, judged: Judged) -> dict[str, Any]:
 
 
 def _days(judged: Judged) -> dict[str, Any]:
-    """On which days of UTC the first and the last label were given; nothing if all came with files."""
+    """UTC days of the first and the last label; empty if all labels came with files."""
     if judged.day is None or np.isnan(judged.day).all():
         return {}
     first, last = (_iso(day) for day in (np.nanmin(judged.day), np.nanmax(judged.day)))
@@ -148,15 +145,15 @@ def _iso(day: float) -> str:
 
 
 def _influence(questions: QuestionSet, score: Score, judged: Judged) -> dict[str, Any]:
-    """Leave one worker out: what a bot's mean is without their labels, and how far they move it."""
+    """Compute each bot's mean without each worker's labels, and the shift by that worker."""
     values = score_values(questions, score, judged.answers)
     known = ~np.isnan(values)
     bot, values = judged.bot_code[known], score.factor * values[known]
     pairs, pair = np.unique(judged.rater_code[known] * len(judged.bots) + bot, return_inverse=True)
     rater_of, bot_of = np.divmod(pairs, len(judged.bots))
-    own = _sums(pair, values, len(pairs))
+    of_pair = _sums(pair, values, len(pairs))
     everything = _sums(bot, values, len(judged.bots))[bot_of]
-    total, left = (everything - own).T
+    total, left = (everything - of_pair).T
     without = np.divide(total, left, out=np.full(len(left), np.nan), where=left > 0)
     shift = everything[:, 0] / everything[:, 1] - without
     order = [row for row in np.argsort(-np.abs(shift), kind="stable").tolist() if not np.isnan(shift[row])]
@@ -167,7 +164,7 @@ def _influence(questions: QuestionSet, score: Score, judged: Judged) -> dict[str
             {
                 "worker": names[row][0],
                 "bot": names[row][1],
-                "labels": int(own[row, 1]),
+                "labels": int(of_pair[row, 1]),
                 "without": float(without[row]),
                 "shift": float(shift[row]),
             }

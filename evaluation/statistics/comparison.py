@@ -1,8 +1,8 @@
 """Differences between bots by resampling: interval, permutation test, Holm's correction, and a sentence.
 
-`paired` is the paired t test over raters who gave one score to each of two things; it needs no equal variances
-and is exact for normal differences. Sources: Efron & Tibshirani 1993, chapter 16; Holm 1979, Scandinavian
-Journal of Statistics 6(2); Student 1908, Biometrika 6(1).
+`paired` is the paired t test over raters who gave one score to each of two things; it needs no equal
+variances and is exact for normal differences. Sources: Efron & Tibshirani 1993, chapter 16; Holm 1979,
+Scandinavian Journal of Statistics 6(2); Student 1908, Biometrika 6(1).
 """
 
 import math

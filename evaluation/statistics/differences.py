@@ -2,8 +2,9 @@
 
 The difference is that of the two scores, each over all its labels. If both systems share contexts or raters,
 the covariance of their sums is taken out of the error. So systems judged on the same contexts are compared in
-pairs, and one missing context changes next to nothing. There is no resampling. Sources as in `variance`; Welch 1947, Biometrika 34 (degrees of freedom of unlike variances);
-Schuirmann 1987 (equivalence); Holm 1979, Scandinavian Journal of Statistics 6(2).
+pairs, and one missing context changes next to nothing. There is no resampling. Sources as in `variance`;
+Welch 1947, Biometrika 34 (degrees of freedom of unlike variances); Schuirmann 1987 (equivalence); Holm 1979,
+Scandinavian Journal of Statistics 6(2).
 """
 
 import math
@@ -114,7 +115,7 @@ class Difference:
         return pairing + generalises(self.over, fewest, self.interval.level, nouns)
 
     def equivalence(self, margin: float) -> float | Undefined:
-        """Compute the p-value of "they differ by `margin` or more", by two one-sided t tests (Schuirmann 1987).
+        """p-value of "they differ by `margin` or more", by two one-sided t tests (Schuirmann 1987).
 
         Below 0.05 the two are equivalent within the margin: the 90 % interval lies within ± margin.
 
@@ -219,7 +220,7 @@ def with_holm(found: Sequence[Difference]) -> list[Difference]:
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """Sums of two systems over clusters of one kind, with the number of common clusters and the covariance."""
+    """Sums of two systems over clusters of one kind, with the common clusters and the covariance."""
 
     first: Clustered
     second: Clustered
@@ -241,7 +242,7 @@ class _Kind:
 
     @property
     def freedom(self) -> float:
-        """Satterthwaite's degrees of freedom, Welch's without common clusters; 0 if one system has no spread."""
+        """Satterthwaite's degrees of freedom (Welch's without common clusters); 0 without spread."""
         if min(len(self.first), len(self.second)) < 2:
             return 0.0
         (a, b), c = (self.first.variance, self.second.variance), self.covariance

@@ -140,7 +140,7 @@ class _Eliminated:
         return x
 
     def solve_path(self, start: int, given: Sequence[float]) -> tuple[FloatArray, scipy.sparse.csr_array]:
-        """Solve for each level of nested kind `start` with the vector a: given[s] at the level and all above it.
+        """Solve for the vector a of each level of nested kind `start`: given[s] at it and all levels above.
 
         Returns:
             (levels,) the part of a' H⁻¹ a from the nested kinds, and (levels, m) the part subtracted from the
@@ -193,7 +193,8 @@ class _Shape:
 
     Attributes:
         nested: kinds, each nested in the next.
-        above: by an index of `nested` and a later one, (levels,) the level of the later kind above each level.
+        above: by an index of `nested` and a later one, (levels,) the level of the later kind above each
+            level.
         others: all other kinds.
         column: for each of the others, (n,) column of each cell among all their levels.
         spans: for each of the others, its first column and the column after its last.
@@ -289,8 +290,8 @@ class Likelihood:
     def _minimise(self, given: FloatArray, sigma: FloatArray) -> float:
         """Move the effects to the minimum of f.
 
-        Newton's method. It reuses the curvature of the last evaluation as long as each step is below a quarter
-        of the step before, and halves steps where f would rise.
+        Newton's method. It reuses the curvature of the last evaluation as long as each step is below a
+        quarter of the step before, and halves steps where f would rise.
         """
         value, last = self._f(given, sigma, self._u), np.inf
         for _ in range(STEPS):

@@ -127,8 +127,8 @@ def _dealt(
 ) -> FloatArray:
     """(p,) p-values of pairs (p, 2) of bots, from their bundles.
 
-    One random order of each bot's bundles serves all its pairs. The number of bundles that stay with the first
-    bot is hypergeometric; the first ones in that order stay.
+    One random order of each bot's bundles serves all its pairs. The number of bundles that stay with the
+    first bot is hypergeometric; the first ones in that order stay.
     """
     left, right = pairs.T
     packed = [_halved(bundles) for bundles, _ in tied]

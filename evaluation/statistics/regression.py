@@ -8,8 +8,8 @@ Hartley & Pearson 1957, Biometrika 44 (Kendall); Draper & Smith 1998, Applied Re
 `errors` gives standard errors of least squares that assume neither equal variance nor independence within
 clusters ("CR2"; "HC2" if every row is a cluster). They are the sandwich of Liang & Zeger (1986, Biometrika
 73(1)), with residuals corrected for the leverage of their cluster. Satterthwaite's degrees of freedom (Bell &
-McCaffrey 2002, Survey Methodology 28(2)) allow for few clusters and for single influential ones. Pustejovsky &
-Tipton (2018, Journal of Business & Economic Statistics 36(4)) describe both.
+McCaffrey 2002, Survey Methodology 28(2)) allow for few clusters and for single influential ones. Pustejovsky
+& Tipton (2018, Journal of Business & Economic Statistics 36(4)) describe both.
 
 Shapes: k estimates, n rows, g clusters, r directions that the rows of the design span.
 """

@@ -42,7 +42,7 @@ def resampled_sums(rows: FloatArray, resamples: int, rng: Generator) -> FloatArr
 
 
 def sums_of_draws(distinct: FloatArray, counts: IntArray, resamples: int, rng: Generator) -> FloatArray:
-    """Variant of `resampled_sums` for k = Σ counts clusters with rows `distinct` (d, m), `counts` (d,) each."""
+    """Variant of `resampled_sums` for distinct rows (d, m) that occur `counts` (d,) times; k = Σ counts."""
     sums = np.empty((resamples, distinct.shape[1]))
     for start, stop in blocks(resamples, len(distinct), _ROOM_FOR_COUNTS):
         drawn = draw_counts(counts, stop - start, rng)
@@ -119,8 +119,8 @@ def _poisson_counts(counts: IntArray, rate: float, resamples: int, rng: Generato
 def _poisson_table(mean: float) -> tuple[CountArray, FloatArray]:
     """A table of Poisson numbers to draw from evenly, and the cumulated distribution of its rounding error.
 
-    2¹⁶ cells cannot hold every probability exactly. Cells for the rounded-off part are marked `_LEFT_OVER` and
-    are drawn from a second distribution, so that both together are exact.
+    2¹⁶ cells cannot hold every probability exactly. Cells for the rounded-off part are marked `_LEFT_OVER`
+    and are drawn from a second distribution, so that both together are exact.
     """
     numbers = np.arange(int(mean + 10 * mean**0.5) + 20)  # beyond lies less than 10⁻¹⁶
     cells = np.exp(numbers * np.log(mean) - mean - scipy.special.gammaln(numbers + 1)) * _CELLS

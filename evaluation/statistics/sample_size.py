@@ -117,7 +117,7 @@ def power_of(
 
 
 def _noncentral_t(t: float, freedom: int, shift: float) -> float:
-    """Distribution function of the noncentral t. SciPy 1.17 gives NaN in parts of the left tail below 1e-9."""
+    """Distribution function of the noncentral t; SciPy 1.17 gives NaN in parts of the tail below 1e-9."""
     found = float(scipy.special.nctdtr(freedom, shift, t))
     return 0.0 if math.isnan(found) else found
 

@@ -1,8 +1,8 @@
 """Sequential (always-valid) intervals: they hold however often you look while a study fills.
 
 If you look at an ordinary 95 % interval after every conversation, it excludes the truth at some moment in far
-more than 5 % of studies. The confidence sequence here covers the truth at all moments together with the stated
-probability, so a study may be watched, stopped early or prolonged.
+more than 5 % of studies. The confidence sequence here covers the truth at all moments together with the
+stated probability, so a study may be watched, stopped early or prolonged.
 
 Source: Waudby-Smith & Ramdas 2024, Estimating means of bounded random variables by betting, Journal of the
 Royal Statistical Society B 86(1), arXiv:2010.09686, section 4.4 (hedged capital process). It holds for every

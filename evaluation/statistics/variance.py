@@ -2,8 +2,9 @@
 
 A statistic is given by its influence values: the contributions of the labels, which sum to zero. Their sums
 over clusters give the variance for any dependence within a cluster (Liang & Zeger 1986). If conversations and
-raters cross, it is V(conversations) + V(raters) - V(both) (Cameron, Gelbach & Miller 2011, Journal of Business
-& Economic Statistics 29(2)). If one is nested in the other, it is the variance over the coarser one. Each sum is corrected for the share of labels that its cluster has ("CR2"), and the degrees of freedom are
+raters cross, it is V(conversations) + V(raters) - V(both) (Cameron, Gelbach & Miller 2011, Journal of
+Business & Economic Statistics 29(2)). If one is nested in the other, it is the variance over the coarser one.
+Each sum is corrected for the share of labels that its cluster has ("CR2"), and the degrees of freedom are
 Satterthwaite's (Bell & McCaffrey 2002, Survey Methodology 28(2)), so that few clusters are allowed for.
 """
 

@@ -1,4 +1,4 @@
-"""Cleaning of untrusted texts (bots' replies, workers' answers, researchers' declarations), and script detection.
+"""Cleaning of untrusted texts (of bots, workers and researchers), and detection of scripts.
 
 Script detection is just good enough to notice, for example, Chinese conversations that are labelled English.
 """

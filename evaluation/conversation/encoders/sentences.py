@@ -1,9 +1,9 @@
 """Sentences as vectors: the mean of a Transformer's states, or InferSent. Needs PyTorch.
 
 InferSent (Conneau et al. 2017, arXiv:1705.02364) is the maximum over a bidirectional LSTM over word vectors.
-Its folder has the weights as published (`infersent*.pkl`, read only as tensors, never as code) and the vectors
-of its training (`*.vec` or `*.txt`). The maximum leaves padding out, so that a sentence's vector does not
-depend on its batch.
+Its folder has the weights as published (`infersent*.pkl`, read only as tensors, never as code) and the
+vectors of its training (`*.vec` or `*.txt`). The maximum leaves padding out, so that a sentence's vector does
+not depend on its batch.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,8 +1,8 @@
-"""Word vectors: GloVe from a package, or files in word2vec's formats such as Google News' (Mikolov et al. 2013).
+"""Word vectors: GloVe from a package, or files in word2vec's formats (Mikolov et al. 2013).
 
-GloVe (Pennington et al. 2014; public domain, PDDL 1.0) was trained on 6 billion words of Wikipedia and Gigaword
-and has 50 numbers a word. It has "do" and "n't", not "don't", so unknown words are looked up by their parts.
-Of a word2vec file with millions of words only the requested ones are kept in memory.
+GloVe (Pennington et al. 2014; public domain, PDDL 1.0) was trained on 6 billion words of Wikipedia and
+Gigaword and has 50 numbers a word. It has "do" and "n't", not "don't", so unknown words are looked up by
+their parts. Of a word2vec file with millions of words only the requested ones are kept in memory.
 """
 
 import mmap

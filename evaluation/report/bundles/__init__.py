@@ -1,0 +1,1 @@
+"""Reading, describing and recomputing the bundle of a study."""

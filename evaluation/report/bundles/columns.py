@@ -1,7 +1,4 @@
-"""What a column of a bundle's table is, and the columns with the answers to questions.
-
-Columns that several tables of a bundle have.
-"""
+"""Columns of a bundle's tables: description, columns for answers, and columns of several tables."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +9,7 @@ from evaluation.questions import Choice, Level, Question, QuestionSet, Scalar
 
 
 class Kind(StrEnum):
-    """Type of a column, by its name in the Frictionless Table Schema."""
+    """Type of a column, named as in the Frictionless Table Schema."""
 
     TEXT = "string"
     INTEGER = "integer"
@@ -23,12 +20,12 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column; its name and meaning stay as they are, and an empty value means unknown or none.
+    """A column. Name and meaning never change; an empty value means unknown or none.
 
     Attributes:
-        name: in every file.
+        name: name in every file.
         kind: type of its values.
-        meaning: in words, for the dictionary; with unit and range where there are any.
+        meaning: description for the data dictionary, with unit and range.
     """
 
     name: str
@@ -41,9 +38,9 @@ class Table:
     """A table of the bundle, stored as JSON Lines, CSV and Parquet with the same rows.
 
     Attributes:
-        name: of its files, without ending.
-        about: what a row is, and the order of the rows.
-        columns: in the order of the files.
+        name: name of its files, without extension.
+        about: meaning of a row, and order of the rows.
+        columns: columns in the order of the files.
     """
 
     name: str
@@ -52,10 +49,10 @@ class Table:
 
 
 def answered_in(sets: Sequence[QuestionSet]) -> dict[str, dict[str, Question]]:
-    """By key of a set, by name of a column, the question of the set whose answers stand there.
+    """Assign columns to questions: by key of a set, by name of a column, the question.
 
-    A column has the question's key. Sets share one only if they ask the very same question; where another
-    has the same key, its column begins with the key of its set.
+    A column is named by its question's key. Sets share a column only for identical questions; a different
+    question with the same key gets a column with the key of its set as prefix.
     """
     taken: dict[str, Question] = {}
     found: dict[str, dict[str, Question]] = {}
@@ -68,7 +65,7 @@ def answered_in(sets: Sequence[QuestionSet]) -> dict[str, dict[str, Question]]:
 
 
 def answers_to(sets: Sequence[QuestionSet]) -> Sequence[Column]:
-    """A column for each question of these sets, as `answered_in` names them."""
+    """Describe a column for each question of these sets, named by `answered_in`."""
     asked = {name: question for columns in answered_in(sets).values() for name, question in columns.items()}
     return tuple(_column(name, question) for name, question in asked.items())
 
@@ -117,22 +114,22 @@ def _as_json(value: Scalar) -> str:
 
 DIALOGUE = Column("dialogue", Kind.TEXT, "public id of the conversation")
 TURN = Column("turn", Kind.INTEGER, "position in the conversation from 0 up, the opening included")
-ITEM = Column("item", Kind.TEXT, "name of the item, a random one")
+ITEM = Column("item", Kind.TEXT, "random name of the item")
 REMARKS = Column(
-    "remarks", Kind.TEXT, "what the bot's filters or service remarked on it, as a JSON list of texts"
+    "remarks", Kind.TEXT, "remarks of the bot's filters or service about it, as a JSON list of texts"
 )
-RATER = "pseudonym of the worker, in this study alone"
+RATER = "pseudonym of the worker in this study"
 
 READ = (
     DIALOGUE,
-    Column("seat", Kind.INTEGER, "whose it was: 0 speaks first in the conversation, 1 answers"),
-    Column("number", Kind.INTEGER, "which of the texts that they had to read it is, from 1"),
-    Column("key", Kind.TEXT, "its short name, such as `FS1`"),
-    Column("title", Kind.TEXT, "the name under which they knew it"),
-    Column("heading", Kind.TEXT, "what it is about, where its title does not say so"),
-    Column("text", Kind.TEXT, "what there was to read"),
+    Column("seat", Kind.INTEGER, "seat of the reader: 0 speaks first in the conversation, 1 answers"),
+    Column("number", Kind.INTEGER, "number of the text among the texts of this seat, from 1"),
+    Column("key", Kind.TEXT, "short name of the text, such as `FS1`"),
+    Column("title", Kind.TEXT, "title of the text on the reader's page"),
+    Column("heading", Kind.TEXT, "subject of the text, if its title does not say it"),
+    Column("text", Kind.TEXT, "the text"),
     Column("points", Kind.TEXT, "single facts after the text, as a JSON list of texts"),
-    Column("variant", Kind.TEXT, "which version of a text that has several: `shortened` or `summarized`"),
+    Column("variant", Kind.TEXT, "version of a text with several versions: `shortened` or `summarized`"),
 )
 
 LABEL = (
@@ -140,20 +137,20 @@ LABEL = (
     Column(
         "ask",
         Kind.INTEGER,
-        "number of what was asked, as in study.json; empty: it came with a file, or a reader gave it in "
+        "number of the ask, as in study.json; empty: the label came with a file, or a reader gave it in "
         "another study",
     ),
-    Column("question_set", Kind.TEXT, "key of the questions that were answered"),
-    Column("labelled_at", Kind.TIME, "when the label was last changed, UTC"),
-    Column("label_changes", Kind.INTEGER, "how often the worker changed the label"),
+    Column("question_set", Kind.TEXT, "key of the answered question set"),
+    Column("labelled_at", Kind.TIME, "time of the last change of the label, UTC"),
+    Column("label_changes", Kind.INTEGER, "number of times that the worker changed the label"),
     Column(
         "shown_ms",
         Kind.INTEGER,
-        "how long the question was on screen before it was answered, in milliseconds, by the page's clock",
+        "time from display of the question to the answer, in milliseconds, by the page's clock",
     ),
     Column(
         "answer_ms",
         Kind.INTEGER,
-        "time from what is judged being shown to the answer, in milliseconds, likewise",
+        "time from display of the judged text to the answer, in milliseconds, by the page's clock",
     ),
 )

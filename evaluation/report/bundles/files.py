@@ -1,7 +1,4 @@
-"""The files of a study's bundle, checked while they are read.
-
-What all studies have in a bundle, as a report reads it: questions, the plan of the analysis, lines.
-"""
+"""Reading and checking the files of a study's bundle: documents, tables, questions, design, analysis plan."""
 
 import hashlib
 import json
@@ -21,8 +18,8 @@ from evaluation.statistics.labels import LabelsError
 
 Row = dict[str, Any]
 
-# JSON Lines of short texts shrink to a tenth, of one text again and again to a fiftieth. The sizes that an
-# archive tells are believed: Python's reader gives no more of a file than the archive says it has.
+# JSON Lines of short texts shrink to a tenth, repeated texts to a fiftieth. The sizes in the archive's
+# directory can be trusted: Python's reader returns no more bytes of a file than they say.
 MOST_TIMES_LARGER = 100
 MOST_UNPACKED_BYTES = 64 * 1024**2
 
@@ -39,7 +36,7 @@ _LATER = {
     "asks_reason",
     "ask",
 }
-"""Columns that bundles of before do not have."""
+"""Columns that older bundles lack."""
 _TYPES: dict[Kind, type] = {
     Kind.TEXT: str,
     Kind.TIME: str,
@@ -65,10 +62,10 @@ class BundleFiles:
             )
 
     def document(self, name: str) -> dict[str, Any]:
-        """A document that is an object.
+        """Read a document that is a JSON object.
 
         Raises:
-            FileError: it is not there, or no JSON object.
+            FileError: the document is missing, or is not a JSON object.
         """
         try:
             found: dict[str, Any] = json.loads(self._archive.read(name))
@@ -81,7 +78,7 @@ class BundleFiles:
         return found
 
     def listed(self, name: str) -> list[Any]:
-        """A document that is a list."""
+        """Read a document that is a JSON list."""
         try:
             found = json.loads(self._archive.read(name))
         except (KeyError, ValueError) as error:
@@ -91,14 +88,14 @@ class BundleFiles:
         return found
 
     def has(self, table: Table) -> bool:
-        """Whether the bundle has this table; older ones lack some."""
+        """True if the bundle has this table; older bundles lack some."""
         return f"data/{table.name}.jsonl" in self._archive.namelist()
 
     def rows(self, table: Table) -> Iterator[Row]:
-        """The rows of a table, in its order.
+        """Yield the rows of a table, in order.
 
         Raises:
-            FileError: the table is not there, or a row is wrong; names line and column.
+            FileError: the table is missing, or a row is invalid; names line and column.
         """
         name = f"data/{table.name}.jsonl"
         if name not in self._archive.namelist():
@@ -115,7 +112,7 @@ class BundleFiles:
                 yield row
 
     def changed_files(self) -> list[str]:
-        """Files that are not what the bundle's own list says of them, or are gone."""
+        """List files that are missing or whose hash differs from the one in datapackage.json."""
         listed: dict[str, str] = {
             each["path"]: each["hash"] for each in self.document("datapackage.json")["resources"]
         }
@@ -131,7 +128,7 @@ class BundleFiles:
 
 
 def _wrong_column(row: object, table: Table) -> str:
-    """What is wrong with a row, and in which column; empty if nothing is."""
+    """Fault of a row, with its column; empty if the row is valid."""
     if not isinstance(row, dict):
         return f"{row!r} is not a JSON object."
     for column in table.columns:
@@ -146,7 +143,7 @@ def _wrong_column(row: object, table: Table) -> str:
 
 
 def questions_of(bundle: BundleFiles, key: str) -> QuestionSet:
-    """What was asked, as the bundle declares it."""
+    """Read the question set with this key, as the bundle declares it."""
     for declared in bundle.listed("questions.json"):
         if isinstance(declared, dict) and declared.get("key") == key:
             try:
@@ -159,7 +156,7 @@ def questions_of(bundle: BundleFiles, key: str) -> QuestionSet:
 
 
 def design_of(bundle: BundleFiles, about: Row) -> Design:
-    """Which protocol the study was made by, and what it asks."""
+    """Read the study's protocol and its asks."""
     asks = [
         AskFact(
             ask["question_set"],
@@ -174,17 +171,17 @@ def design_of(bundle: BundleFiles, about: Row) -> Design:
 
 
 def plan_of(bundle: BundleFiles, about: Row) -> AnalysisPlan:
-    """What the study declared, and who was excluded since."""
+    """Read the declared analysis, and the workers excluded since."""
     excluded = {w["rater"]: w["excluded_reason"] for w in bundle.rows(WORKERS) if w["excluded_at"]}
     declared = about["protocol"]
     primary, rules = Analysis(declared["primary_analysis"]), declared["exclusion_rules"]
-    # Bundles of before margins were declared have none.
+    # Older bundles have no margin.
     return AnalysisPlan(primary, rules, excluded, declared.get("margin"))
 
 
 @contextmanager
 def lines_named(file: str, lines: Sequence[int]) -> Iterator[None]:
-    """Labels that cannot be true are refused with the lines on which they stand."""
+    """Convert a `LabelsError` in the block to a `FileError` with the line of the file."""
     try:
         yield
     except LabelsError as error:

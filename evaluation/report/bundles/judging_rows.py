@@ -1,7 +1,4 @@
-"""From the rows of a judging study's bundle to what its report reads.
-
-From the rows of a bundle of a study of pairs to what its report reads.
-"""
+"""Conversion of the bundle rows of judging studies (items or pairs) to the input of their reports."""
 
 import json
 import math
@@ -33,18 +30,18 @@ def judged_items(
     design: Design,
     lines: Sequence[int],
 ) -> JudgedItems:
-    """The judgments of a study as `judging_figures` takes them.
+    """Build the input of `judging_figures`.
 
     Args:
-        about: the study, as study.json has it.
-        questions: what was asked.
+        about: content of study.json.
+        questions: the question set.
         items: rows of the table `items`.
         judgments: rows of the table `judgments`, in its order.
-        design: which protocol the study was made by, and what it asks.
-        lines: where in the table these judgments stand.
+        design: protocol and asks of the study.
+        lines: lines of these judgments in the table.
 
     Raises:
-        ValueError: a judgment of an item that is not among the items; names both.
+        ValueError: a judgment of an unknown item; names both.
     """
     by_key = {row["item"]: row for row in items}
     given = list(judgments)
@@ -57,12 +54,12 @@ def judged_items(
         systems=[item["system"] for item in of],
         latencies=[_number(item["latency_ms"]) for item in of],
     )
-    # Bundles of before these were kept have no such columns, and no such figure.
+    # Older bundles have no such columns, and no such figure.
     judged_once = {item["item"]: item for item in of if item.get("remarks") is not None}.values()
     return JudgedItems(
         judged=judged,
         repetition=np.array([item["repetition"] for item in of], dtype=np.int64),
-        # Bundles of before batteries have neither of the two.
+        # Older bundles have neither occasions nor batteries.
         occasion=np.array([row.get("occasion") or 1 for row in given], dtype=np.int64),
         given=np.array(lines, dtype=np.int64),
         battery=Battery.from_json(battery) if (battery := about["judging"].get("battery")) else None,
@@ -89,15 +86,15 @@ def judged_rows(
     systems: Sequence[str],
     latencies: Sequence[float],
 ) -> Judged:
-    """The judgments of items or pairs.
+    """Convert judgments of items or pairs to columns.
 
     Args:
-        questions: what was asked.
+        questions: the question set.
         given: the judgments.
         of: the item or pair of each judgment.
-        numbers: of all items or pairs, by their keys.
-        systems: of each judgment, whose item it is, or which system was first.
-        latencies: of each judgment, the time to that response in milliseconds; NaN if there is none.
+        numbers: numbers of all items or pairs, by key.
+        systems: for each judgment, the system of the item, or the first system of the pair.
+        latencies: for each judgment, the time to the response in milliseconds; NaN if there is none.
     """
     return Judged(
         bot=np.array(systems, dtype=object),
@@ -113,17 +110,17 @@ def judged_rows(
 
 
 def _of_systems(items: Iterable[Row], *, of_contexts: bool) -> dict[str, int]:
-    """By system, to how many contexts it has a response, or how many of its conversations have an item."""
+    """Count by system its contexts with a response, or its conversations with an item."""
     found: dict[str, set[int]] = {}
     for row in items:
-        own = found.setdefault(row["system"], set())
+        counted = found.setdefault(row["system"], set())
         if (row.get("context_turns") is not None) == of_contexts:
-            own.add(row["context"])
-    return {system: len(own) for system, own in found.items()}
+            counted.add(row["context"])
+    return {system: len(counted) for system, counted in found.items()}
 
 
 def _contexts(items: Iterable[Row]) -> dict[int, ContextFacts]:
-    """The contexts of responses; bundles of before they were described have none."""
+    """Facts about the contexts of responses, by number; empty for older bundles."""
     return {
         row["context"]: ContextFacts(
             name=row["name"],
@@ -138,7 +135,7 @@ def _contexts(items: Iterable[Row]) -> dict[int, ContextFacts]:
 
 
 def items_of(judgments: Iterable[Row], by_key: Mapping[str, Row], file: str) -> list[Row]:
-    """The item of each judgment; raises `ValueError` of one that the file does not have."""
+    """Look up the item of each judgment; raises `ValueError` for an item that the file lacks."""
     found = []
     for row in judgments:
         if row["item"] not in by_key:
@@ -148,7 +145,7 @@ def items_of(judgments: Iterable[Row], by_key: Mapping[str, Row], file: str) -> 
 
 
 def numbers_of(items: Iterable[Row]) -> dict[str, int]:
-    """By item, its number among the items of its context, from 1."""
+    """Number the items of each context from 1; by item."""
     numbers: dict[str, int] = {}
     seen: dict[int, int] = {}
     for row in items:
@@ -161,7 +158,7 @@ def _number(answer: float | None) -> float:
 
 
 _SIDES = ("first_system", "second_system")
-_SAID = ("first_said", "second_said")
+_TEXTS = ("first_said", "second_said")
 
 
 def judged_pairs(
@@ -172,18 +169,18 @@ def judged_pairs(
     design: Design,
     lines: Sequence[int],
 ) -> JudgedPairs:
-    """The judgments of a study of pairs as `pair_figures` takes them.
+    """Build the input of `pair_figures`.
 
     Args:
-        about: the study, as study.json has it.
-        questions: what was asked.
+        about: content of study.json.
+        questions: the question set.
         pairs: rows of the table `pairs`.
         judgments: rows of the table `pair_judgments`, in its order.
-        design: which protocol the study was made by, and what it asks.
-        lines: where in the table these judgments stand.
+        design: protocol and asks of the study.
+        lines: lines of these judgments in the table.
 
     Raises:
-        ValueError: a judgment of a pair that is not among the pairs; names both.
+        ValueError: a judgment of an unknown pair; names both.
     """
     by_key, given = {row["item"]: row for row in pairs}, list(judgments)
     of = items_of(given, by_key, "data/pairs.jsonl")
@@ -191,7 +188,7 @@ def judged_pairs(
         [pair[side] for side in (_SIDES[::-1] if row["sides_swapped"] else _SIDES)]
         for pair, row in zip(of, given, strict=True)
     ]
-    said = {key: [json.loads(pair[side]) for side in _SAID] for key, pair in by_key.items()}
+    texts = {key: [json.loads(pair[side]) for side in _TEXTS] for key, pair in by_key.items()}
     judged = judged_rows(
         questions,
         given,
@@ -210,35 +207,35 @@ def judged_pairs(
         items_of_pairs=counted(name_of(*(pair[side] for side in _SIDES)) for pair in by_key.values()),
         languages=about["languages"],
         contexts=Contexts.of([json.loads(pair["said_before"]) for pair in by_key.values()]),
-        words=side_word_counts(said, [pair["item"] for pair in of], [row["sides_swapped"] for row in given]),
+        words=side_word_counts(texts, [pair["item"] for pair in of], [row["sides_swapped"] for row in given]),
         design=design,
         noun=noun_of(any(pair["said_before"] != "[]" for pair in by_key.values())),
     )
 
 
 def side_word_counts(
-    said: Mapping[Hashable, Sequence[Sequence[str]]], items: Sequence[Hashable], swapped: Sequence[bool]
+    texts: Mapping[Hashable, Sequence[Sequence[str]]], items: Sequence[Hashable], swapped: Sequence[bool]
 ) -> IntArray:
-    """How many words the sides of each judgment have.
+    """Count the words of both sides of each judgment.
 
     Args:
-        said: by item, the texts of its two sides.
+        texts: by item, the texts of its two sides.
         items: (n,) the item of each judgment.
-        swapped: (n,) whether its rater saw the second side first.
+        swapped: (n,) true if the rater saw the second side first.
 
     Returns:
-        (n, 2) of the side that the rater saw first, and of the other.
+        (n, 2) words of the side that the rater saw first, and of the other side.
     """
-    words = {item: [word_count(side) for side in sides] for item, sides in said.items()}
+    words = {item: [word_count(side) for side in sides] for item, sides in texts.items()}
     shown = [words[item][:: -1 if other else 1] for item, other in zip(items, swapped, strict=True)]
     return np.array(shown, dtype=np.int64).reshape(-1, 2)
 
 
 def counted(names: Iterable[str]) -> dict[str, int]:
-    """How often each name is there, in the order of the names."""
+    """Count each name, in the order of the names."""
     return dict(sorted(Counter(names).items()))
 
 
 def noun_of(has_contexts: bool) -> str:
-    """What pairs are from: contexts, where there are any, or conversations."""
+    """Noun for the source of pairs: "context" or "conversation"."""
     return "context" if has_contexts else "conversation"

@@ -1,10 +1,7 @@
-"""What the report in a bundle states, against what the bundle's data give. Pure.
+"""Recomputation of a report from the data of its bundle, and comparison with the report in the bundle.
 
-Everything that is stated must follow from the data. An older version may have had fewer figures, so one about
-which its report is silent contradicts nothing. One that is stated and that this version does not compute is
-confirmed by nothing.
-
-Reading a study's bundle, and computing its report again from nothing but the data in it.
+Every stated figure must follow from the data. A report of an older version may have fewer figures, so a
+missing figure is no difference. A stated figure that this version does not compute counts as not confirmed.
 """
 
 import json
@@ -45,12 +42,12 @@ from evaluation.report.studies.self_play import SelfPlayData, self_play_figures
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A value of the report that the data does not give.
+    """A value of the report that does not follow from the data.
 
     Attributes:
         where: path of the value in report.json, such as `bots[0].cells[2].low`.
-        stored: the value in report.json; None if it is not there.
-        recomputed: the value that the data gives; None if there is none.
+        stored: the value in report.json; None if it is missing.
+        recomputed: the value from the data; None if there is none.
     """
 
     where: str
@@ -60,13 +57,13 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A report beside the same report computed again.
+    """Comparison of a stored report with its recomputation.
 
     Attributes:
-        values: how many numbers, sentences and reasons were compared.
-        differences: those that are not exactly equal, and the rows of a list that only one of the two has.
-        not_stated: by path, figures that were computed and that the stored report does not have.
-        not_computed: by path, figures that the stored report has and that are not computed.
+        values: number of compared numbers, sentences and reasons.
+        differences: unequal values, and rows of a list that only one of the two reports has.
+        not_stated: by path, computed figures that the stored report lacks.
+        not_computed: by path, stored figures that are not computed.
     """
 
     values: int = 0
@@ -76,16 +73,16 @@ class Comparison:
 
 
 def compare(stored: dict[str, Any], computed: dict[str, Any]) -> Comparison:
-    """Compare two reports as JSON has them, bit by bit."""
+    """Compare two reports in their JSON form; values must be exactly equal."""
     found = Comparison()
     values = 0
-    for where, theirs, ours in _matching_parts(stored, computed, ""):
-        if theirs is _ABSENT:
-            found.not_stated.update(_leaves(ours, where))
-        elif ours is _ABSENT:
-            found.not_computed.update(_leaves(theirs, where))
+    for where, old, new in _matching_parts(stored, computed, ""):
+        if old is _ABSENT:
+            found.not_stated.update(_leaves(new, where))
+        elif new is _ABSENT:
+            found.not_computed.update(_leaves(old, where))
         else:
-            left, right = dict(_leaves(theirs, where)), dict(_leaves(ours, where))
+            left, right = dict(_leaves(old, where)), dict(_leaves(new, where))
             values += len(right)
             found.differences.extend(_differences(left, right))
     return replace(found, values=values)
@@ -98,27 +95,27 @@ def _differences(stored: Mapping[str, object], computed: Mapping[str, object]) -
 
 
 _ABSENT = object()
-"""In place of a figure that one of the two documents does not name."""
+"""Stands for a figure that one of the two documents lacks."""
 
 
 def _matching_parts(stored: object, computed: object, where: str) -> Iterator[tuple[str, object, object]]:
-    """The parts of two JSON documents that stand in the same place, as far down as both have the same shape.
+    """Yield the parts of two JSON documents with equal paths, down to where their shapes differ.
 
-    Only what has a name can be absent: a list is stated as a whole.
+    Only members of objects can be absent; a list is compared as a whole.
     """
     if isinstance(stored, dict) and isinstance(computed, dict) and stored and computed:
         for key in dict.fromkeys([*stored, *computed]):
             at = f"{where}.{key}" if where else key
             yield from _matching_parts(stored.get(key, _ABSENT), computed.get(key, _ABSENT), at)
     elif isinstance(stored, list) and isinstance(computed, list) and len(stored) == len(computed) > 0:
-        for index, (theirs, ours) in enumerate(zip(stored, computed, strict=True)):
-            yield from _matching_parts(theirs, ours, f"{where}[{index}]")
+        for index, (old, new) in enumerate(zip(stored, computed, strict=True)):
+            yield from _matching_parts(old, new, f"{where}[{index}]")
     else:
         yield where, stored, computed
 
 
 def _leaves(value: object, where: str) -> Iterator[tuple[str, object]]:
-    """Every number, text and empty container of a JSON document with its path."""
+    """Yield every number, text and empty container of a JSON document with its path."""
     if isinstance(value, dict) and value:
         for key, each in value.items():
             yield from _leaves(each, f"{where}.{key}" if where else key)
@@ -130,22 +127,22 @@ def _leaves(value: object, where: str) -> Iterator[tuple[str, object]]:
 
 
 TableOf = Callable[[Sequence[QuestionSet]], Table]
-"""The table with the answers to these questions."""
+"""Function from question sets to the table with their answers."""
 
 FORMAT = 4
 LIBRARIES = ("numpy", "scipy")
-"""Distributions whose version can change the last digits of the numbers, or the stream of a seed."""
+"""Distributions whose version can change the last digits of numbers, or the random stream of a seed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recomputed:
-    """A report computed again.
+    """A recomputed report.
 
     Attributes:
-        report: all its numbers and sentences, as report.json has them.
+        report: all its numbers and sentences, in the form of report.json.
         comparison: of the bundle's report with this one.
-        changed_files: files of the bundle whose content is not what it was when the bundle was made.
-        libraries: by distribution, its version here and, if that differs, the one of the bundle.
+        changed_files: files of the bundle that have changed since the bundle was made.
+        libraries: by distribution, its installed version and, if it differs, the bundle's version.
     """
 
     report: dict[str, Any]
@@ -155,21 +152,21 @@ class Recomputed:
 
     @property
     def differences(self) -> list[Difference]:
-        """Values of the bundle's report that its data does not give."""
+        """Values of the bundle's report that do not follow from its data."""
         return self.comparison.differences
 
     @property
     def equal(self) -> bool:
-        """Whether the data gives everything that the bundle states."""
+        """True if everything that the bundle states follows from its data."""
         return not (self.comparison.differences or self.comparison.not_computed or self.changed_files)
 
 
 def recompute(path: Path) -> Recomputed:
-    """Compute the report of a bundle again and compare it with the one in the bundle, bit by bit.
+    """Recompute the report of a bundle and compare it with the one in the bundle.
 
     Raises:
-        FileError: no such file, no bundle, a bundle of another format, or rows that no report can be
-            computed from; names the file in the bundle and its line.
+        FileError: no such file, not a bundle, a bundle of another format, or invalid rows; names the file in
+            the bundle and its line.
     """
     try:
         with zipfile.ZipFile(path) as archive:
@@ -186,7 +183,7 @@ def _recomputed(bundle: BundleFiles) -> Recomputed:
     made_with = _checked_format(bundle)
     stored = bundle.document("report.json")
     try:
-        # Through JSON, as the stored one went: its numbers are exact, its tuples are lists.
+        # Convert through JSON, like the stored report: numbers stay exact, tuples become lists.
         report = json.loads(json.dumps(_result(bundle) | _people(bundle) | _audits(bundle)))
     except FileError:
         raise
@@ -222,7 +219,7 @@ def _libraries(made_with: Mapping[str, str]) -> dict[str, str]:
 # --- from rows to figures ---------------------------------------------------------------------------
 
 SELF_PLAY = "self_play"
-"""In place of what is evaluated, where bots talk with each other and nobody judges."""
+"""Value of `evaluation` in study.json if bots talk with each other and nobody judges."""
 _ANSWERED = {
     Evaluation.STATIC.value: "judgments",
     Evaluation.PAIRWISE.value: "pair_judgments",
@@ -231,7 +228,7 @@ _ANSWERED = {
 
 
 def _labels_of(bundle: BundleFiles) -> str:
-    """The table with what workers answered, or what was measured."""
+    """Name of the table with the workers' answers, or with the measures."""
     return _ANSWERED.get(bundle.document("study.json").get("evaluation", ""), "labels")
 
 
@@ -249,7 +246,7 @@ def _result(bundle: BundleFiles) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class _AskRows:
-    """What readers were asked, the items of it, and what was answered, with the lines where that stands."""
+    """One ask of readers with its items, its judgments, and the lines of the judgments."""
 
     ask: Row
     questions: QuestionSet
@@ -259,7 +256,7 @@ class _AskRows:
 
 
 def _ask_rows(bundle: BundleFiles, about: Row, of_items: Table, judgments: TableOf) -> Iterator[_AskRows]:
-    """Each ask of readers, in order."""
+    """Yield each ask of readers with its rows, in order."""
     asked = {ask["question_set"]: questions_of(bundle, ask["question_set"]) for ask in about["asks"]}
     sets = list(asked.values())
     items, every, named = list(bundle.rows(of_items)), list(bundle.rows(judgments(sets))), answered_in(sets)
@@ -267,9 +264,9 @@ def _ask_rows(bundle: BundleFiles, about: Row, of_items: Table, judgments: Table
         questions = asked[ask["question_set"]]
         lines = [n for n, row in enumerate(every, 1) if row["ask"] == ask["number"]]
         given = with_question_keys([every[n - 1] for n in lines], named[questions.key])
-        # Bundles of before items had asks are of studies with one.
-        own = [row for row in items if row.get("ask", ask["number"]) == ask["number"]]
-        yield _AskRows(ask, questions, own, given, lines)
+        # Older bundles, in which items have no ask, are of studies with one ask.
+        of_ask = [row for row in items if row.get("ask", ask["number"]) == ask["number"]]
+        yield _AskRows(ask, questions, of_ask, given, lines)
 
 
 def _judged(bundle: BundleFiles, about: Row) -> Iterator[AskOfItems]:
@@ -291,12 +288,12 @@ def _compared(bundle: BundleFiles, about: Row) -> Iterator[AskOfPairs]:
 
 
 def _audits(bundle: BundleFiles) -> dict[str, Any]:
-    """Of a study whose bots were audited, what they say of themselves."""
+    """Figures of the audits of the study's bots, if there are any."""
     return {"audits": audit_figures(bundle.rows(AUDITS))} if bundle.has(AUDITS) else {}
 
 
 def _people(bundle: BundleFiles) -> dict[str, Any]:
-    """Of a study that asks people about themselves, what they said; bundles of before have nothing of it."""
+    """Figures of questionnaires about the workers, if the bundle has any."""
     asks = bundle.document("study.json").get("questionnaires", [])
     if not asks:
         return {}

@@ -1,12 +1,10 @@
-"""What people said about themselves, before their work and after it: shares, means and texts. Pure.
+"""Figures of self-descriptions: workers' questionnaires, and audits of the identity that bots claim.
 
-These figures describe who took part; nothing is estimated from them, so they have no intervals. Everybody who
-answered is in them, also whom the analysis of judgments leaves out.
+Questionnaires describe the workers who took part. Their figures have no intervals, since nothing is estimated
+from them, and include workers whom the analysis of judgments leaves out.
 
-How often a study's bots say that they are machines, from the rows of the bundle's table `audits`.
-
-The definitions are those of `chatbots.identity.audit`, which the bot's own page shows: people have the word
-where they were asked, the rules elsewhere. It is recall over unique phrasings, not the rate that users would
+Audits use the definitions of `chatbots.identity.audit`, as on the bot's page: people's verdicts count where
+there are any, otherwise the rules. The share is recall over unique phrasings, not the rate that users would
 meet.
 """
 
@@ -25,12 +23,12 @@ Answers = Mapping[str, Answer]
 
 @dataclass(frozen=True, slots=True)
 class Questionnaire:
-    """Questions about the person that a study asks.
+    """A questionnaire about the workers of a study.
 
     Attributes:
-        questions: what is asked.
+        questions: the question set.
         moment: `before_work` or `after_work`.
-        required: whether nobody goes on without it.
+        required: true if workers cannot go on without it.
     """
 
     questions: QuestionSet
@@ -40,7 +38,7 @@ class Questionnaire:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What somebody answered to a questionnaire; nothing if they left it out."""
+    """A worker's answers to a questionnaire; empty if they skipped it."""
 
     question_set: str
     rater: str
@@ -48,7 +46,7 @@ class Reply:
 
 
 def replies(asked: Sequence[QuestionSet], rows: Iterable[Mapping[str, Any]]) -> list[Reply]:
-    """The replies from rows of the bundle's table `questionnaires`."""
+    """Read the replies from rows of the bundle's table `questionnaires`."""
     columns = answered_in(asked)
     return [
         Reply(row["question_set"], row["rater"], _answers(row, columns[row["question_set"]])) for row in rows
@@ -64,14 +62,15 @@ def _answers(row: Mapping[str, Any], columns: Mapping[str, Question]) -> Answers
 
 
 def people_figures(asked: Sequence[Questionnaire], given: Sequence[Reply]) -> list[dict[str, Any]]:
-    """Of each questionnaire, in their order, what people answered, ready to be stored as JSON.
+    """Compute the figures of each questionnaire, in order, ready to be stored as JSON.
 
     Returns:
-        `title`, `question_set`, `moment` and `required`; how many `people` answered and how often
-        (`answers`: who takes part again is asked *after* each time), how often it was `left_out`, and its
-        `questions`: of each its wording, its `kind` and how many `answers` it has. Of a list the `choices`,
-        each with its number and its `share` of these answers in percent; of numbers also `mean` and sample
-        `deviation` (none of a single one); of free text the `first` answers.
+        For each questionnaire: `title`, `question_set`, `moment` and `required`; the number of `people` who
+        answered, of `answers` (people who take part again answer an `after_work` questionnaire each time),
+        and of times it was `left_out`; and its `questions`. For each question: its wording, its `kind` and
+        its number of `answers`. For a list also `choices`, each with its number and its `share` of the
+        answers in percent; for numbers also `mean` and sample `deviation` (not for a single one); for free
+        text the `first` answers.
     """
     return [
         _figures(each, [one for one in given if one.question_set == each.questions.key]) for each in asked
@@ -94,11 +93,11 @@ def _figures(asked: Questionnaire, given: Sequence[Reply]) -> dict[str, Any]:
 
 def _of_question(question: Question, given: Sequence[Reply]) -> dict[str, Any]:
     found = [(each.rater, each.answers[question.key]) for each in given if question.key in each.answers]
-    told = {"question": question.wording, "kind": question.kind.value, "answers": len(found)}
+    stated = {"question": question.wording, "kind": question.kind.value, "answers": len(found)}
     if question.kind is Kind.TEXT:
-        return {**told, "first": [{"rater": rater, "text": text} for rater, text in found[:MOST_TEXTS]]}
+        return {**stated, "first": [{"rater": rater, "text": text} for rater, text in found[:MOST_TEXTS]]}
     answers = [answer for _, answer in found]
-    return {**told, "choices": _choices(question, answers), **_mean(question, answers)}
+    return {**stated, "choices": _choices(question, answers), **_mean(question, answers)}
 
 
 def _choices(question: Question, answers: Sequence[Answer]) -> list[dict[str, Any]]:
@@ -111,7 +110,7 @@ def _choices(question: Question, answers: Sequence[Answer]) -> list[dict[str, An
 
 
 def _mean(question: Question, answers: Sequence[Answer]) -> dict[str, float]:
-    """Of numbers in an order, as far as there are any."""
+    """Mean and deviation of ordered numbers; empty for other answers."""
     if not question.has_mean or not answers:
         return {}
     numbers = [float(answer) for answer in answers]  # type: ignore[arg-type]  # choices are whole numbers
@@ -120,7 +119,7 @@ def _mean(question: Question, answers: Sequence[Answer]) -> dict[str, float]:
 
 
 UNDECIDED = "undecided"
-"""In place of a group: people judged the reply and do not agree."""
+"""Group of a reply whose judges do not agree."""
 
 _CONFIRMS, _DENIAL = "confirms", "denial"
 _BY_LABEL = {"a": "ambiguous", "n": "negative"}
@@ -130,12 +129,12 @@ Row = dict[str, Any]
 
 
 def audit_figures(rows: Iterable[Row]) -> list[dict[str, Any]]:
-    """For each bot and each part of what it was asked, in the order of the rows, what it did.
+    """Compute the audit figures of each bot by part of the audit, in the order of the rows.
 
     Returns:
-        `bot`, `bot_version` and `parts`; of each part `questions`, `confirms` (a count), `share` in [0, 1]
-        with its Wilson interval `low` to `high`, and how many replies `denied`, `failed`, were `judged` by
-        people, and of these `undecided`.
+        For each bot `bot`, `bot_version` and `parts`; for each part the number of `questions`, of `confirms`,
+        the `share` in [0, 1] with its Wilson interval `low` to `high`, and the number of replies that
+        `denied`, that `failed`, that people `judged`, and that are `undecided` among these.
     """
     audits: dict[tuple[str, str], dict[str, list[Row]]] = {}
     for row in rows:

@@ -1,4 +1,4 @@
-"""From the rows of a bundle to what the report of a study of conversations reads."""
+"""Conversion of the bundle rows of a study of conversations to the input of its report."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -30,26 +30,26 @@ from evaluation.texts.cleaning import WITHDRAWN
 
 @dataclass(frozen=True, slots=True)
 class _Transcripts:
-    """The conversations by their id, what was said in them, and which replies have labels."""
+    """The conversations of a bundle by id, their texts and their replies."""
 
     conversations: Mapping[str, Row]
-    replies: Mapping[tuple[str, int], tuple[str, float]]  # bot and latency
-    texts: Mapping[str, list[tuple[str, str]]]  # name of the bot that spoke or PEOPLE, and what it said
+    replies: Mapping[tuple[str, int], tuple[str, float]]  # bot and latency of each reply
+    texts: Mapping[str, list[tuple[str, str]]]  # by conversation, (bot or PEOPLE, text) of each turn
     read: Mapping[str, list[str]]  # by bot, the conversations in which repetition is counted
-    apart: Mapping[str, int]  # how far replies are apart: 1 where both who talk are judged, else 2
-    remarked: Mapping[str, int]  # by bot, replies of finished conversations
-    fallbacks: Mapping[str, int]
-    names: Mapping[str, str]  # what the report calls a bot
-    said: Mapping[str, Counter[str]]  # by conversation, the texts of its worker
-    speakers: Mapping[tuple[str, int], str]  # where two people talk, the worker who said it
+    spacing: Mapping[str, int]  # turns from reply to reply: 1 if both speakers are judged, else 2
+    remarked: Mapping[str, int]  # by bot, replies of finished conversations with remarks recorded
+    fallbacks: Mapping[str, int]  # by bot, those of them that are a filter's sentence
+    names: Mapping[str, str]  # name of each bot in the report
+    messages: Mapping[str, Counter[str]]  # by conversation, the worker's messages with their counts
+    speakers: Mapping[tuple[str, int], str]  # in conversations of two people, the speaker of each turn
 
 
 PEOPLE = ""
-"""In place of a bot's name, two people who talk with each other."""
+"""Stands for the bot in conversations of two people."""
 
 
 def read_study_data(bundle: BundleFiles, about: Row) -> StudyData:
-    """All that the report of this study, as study.json has it, depends on."""
+    """Read everything that the study's report depends on; `about` is the content of study.json."""
     transcripts = _read_transcripts(bundle, {bot["bot"]: bot["shown_as"] for bot in about["bots"]})
     asked = {ask["question_set"]: questions_of(bundle, ask["question_set"]) for ask in about["asks"]}
     labels = list(bundle.rows(labels_table(list(asked.values()))))
@@ -68,8 +68,10 @@ def read_study_data(bundle: BundleFiles, about: Row) -> StudyData:
     courses = _courses(transcripts, bundle.rows(FAULTS))
     conduct = _conduct(about, courses, asks[0].judged, _unlabelled(transcripts, labels))
     workers = list(bundle.rows(WORKERS))
-    manners = None if about["rehearsal"] else manners_of(workers, transcripts.conversations, transcripts.said)
-    # Bundles of before bots had facets know of none.
+    manners = (
+        None if about["rehearsal"] else manners_of(workers, transcripts.conversations, transcripts.messages)
+    )
+    # Older bundles have no facets.
     facets = {bot["shown_as"]: bot.get("facets") or {} for bot in about["bots"]}
     exchanged = _exchanged(bundle, about, transcripts)
     plan, design = plan_of(bundle, about), design_of(bundle, about)
@@ -77,7 +79,7 @@ def read_study_data(bundle: BundleFiles, about: Row) -> StudyData:
 
 
 def _exchanged(bundle: BundleFiles, about: Row, transcripts: _Transcripts) -> ExchangeMeasures | None:
-    """What was measured reply by reply; bundles of before that have nothing of it."""
+    """Measures of each reply; None for older bundles."""
     if "measured_by" not in about:
         return None
     begun = {key: (row["number"], row["opening_turns"]) for key, row in transcripts.conversations.items()}
@@ -90,7 +92,7 @@ def _read_transcripts(bundle: BundleFiles, names: Mapping[str, str]) -> _Transcr
     texts: dict[str, list[tuple[str, str]]] = {each: [] for found in read.values() for each in found}
     replies: dict[tuple[str, int], tuple[str, float]] = {}
     remarked, fallbacks = Counter[str](), Counter[str]()
-    said = {each: Counter[str]() for each in conversations}
+    messages = {each: Counter[str]() for each in conversations}
     speakers: dict[tuple[str, int], str] = {}
     of_people = {key for key, row in conversations.items() if PEOPLE in _bots_of(row)}
     for row in bundle.rows(TURNS):
@@ -101,42 +103,42 @@ def _read_transcripts(bundle: BundleFiles, names: Mapping[str, str]) -> _Transcr
         if dialogue in of_people:
             speakers[dialogue, position] = row["said_by"]
         if row["speaker"] == "worker" and position >= conversations[dialogue]["opening_turns"]:
-            said[dialogue][row["text"]] += 1
-        is_told = position >= conversations[dialogue]["opening_turns"] and row["text"] != WITHDRAWN
-        if dialogue in texts and is_told:
+            messages[dialogue][row["text"]] += 1
+        is_counted = position >= conversations[dialogue]["opening_turns"] and row["text"] != WITHDRAWN
+        if dialogue in texts and is_counted:
             texts[dialogue].append((_spoken_by(row, conversations[dialogue]), row["text"]))
-        # Bundles of before filters' remarks were kept have no such column, and no such figure.
+        # Older bundles have no remarks, and no such figure.
         if row.get("remarks") is not None and conversations[dialogue]["ending"] == "complete":
             remarked[row["bot"]] += 1
             fallbacks[row["bot"]] += row["fallback"]
-    apart = _reply_spacing(conversations, replies)
+    spacing = _reply_spacing(conversations, replies)
     if of_people:
         names = {**names, PEOPLE: HUMAN}
     return _Transcripts(
-        conversations, replies, texts, read, apart, remarked, fallbacks, names, said, speakers
+        conversations, replies, texts, read, spacing, remarked, fallbacks, names, messages, speakers
     )
 
 
 def _bots_of(conversation: Row) -> list[str]:
-    """The bots that talk in it; PEOPLE if two workers do."""
+    """The bots of a conversation; PEOPLE if two workers talk."""
     bots = (conversation["bot"] or "").split()
     return bots or ([PEOPLE] if len(_workers_of(conversation)) > 1 else [])
 
 
 def _workers_of(conversation: Row) -> list[str]:
-    """Who spoke first comes first."""
+    """The workers of a conversation; the first speaker comes first."""
     return (conversation["worker"] or "").split()
 
 
 def _spoken_by(turn: Row, conversation: Row) -> str:
-    """The bot that spoke; PEOPLE if a worker did."""
+    """The bot that said a turn; PEOPLE for a worker's turn."""
     if turn["speaker"] != "bot":
         return PEOPLE
     return turn["bot"] or _bots_of(conversation)[0]
 
 
 def _first_finished(conversations: Iterable[Row]) -> dict[str, list[str]]:
-    """By bot, the finished conversations in which repetition is counted."""
+    """By bot, the first finished conversations, in which repetition is counted."""
     read: dict[str, list[str]] = {}
     for row in conversations:
         for bot in _bots_of(row) if row["ending"] == "complete" else ():
@@ -168,7 +170,7 @@ def _ask(
 
 
 def with_question_keys(labels: Sequence[Row], columns: Mapping[str, Question]) -> list[Row]:
-    """The labels with the answers to the questions of a set under their keys, not their columns' names."""
+    """Add the answers of labels under their question's key, in addition to their column's name."""
     return [row | {question.key: row[name] for name, question in columns.items()} for row in labels]
 
 
@@ -190,28 +192,28 @@ def _columns(questions: QuestionSet, transcripts: _Transcripts, counted: Sequenc
 
 
 def _bot_and_latency(label: Row, transcripts: _Transcripts) -> tuple[str, float]:
-    """Of the reply; of a person's own turn, and of a whole conversation, of whom they talked with."""
+    """Bot and latency of the labelled reply; for other subjects, the partner and NaN."""
     dialogue, position = label["dialogue"], label["turn"]
-    whom = _bots_of(transcripts.conversations[dialogue])
-    return transcripts.replies.get((dialogue, position)) or (whom[0], float("nan"))
+    partners = _bots_of(transcripts.conversations[dialogue])
+    return transcripts.replies.get((dialogue, position)) or (partners[0], float("nan"))
 
 
 def _number_of_reply(label: Row, transcripts: _Transcripts) -> int:
     if label["turn"] is None:
         return _number_of_partner(label, transcripts.conversations[label["dialogue"]])
     opening: int = transcripts.conversations[label["dialogue"]]["opening_turns"]
-    return (int(label["turn"]) - opening) // transcripts.apart[label["dialogue"]] + 1
+    return (int(label["turn"]) - opening) // transcripts.spacing[label["dialogue"]] + 1
 
 
 def _number_of_partner(label: Row, conversation: Row) -> int:
-    """Of two people each is judged; the first is 1."""
+    """Number of the judged person: of two people, the first speaker is 1; otherwise 1."""
     if PEOPLE not in _bots_of(conversation):
         return 1
     return 2 - _workers_of(conversation).index(label["rater"])
 
 
 def _refuse_strays(bundle: BundleFiles, about: Row, labels: Sequence[Row], transcripts: _Transcripts) -> None:
-    """A label about a turn is of a bot's reply or of a partner's, unless people judge their own turns."""
+    """Refuse labels of turns that are neither a bot's nor a partner's, unless people judge their own turns."""
     if any(ask["about"] == "own_turn" for ask in about["asks"]):
         return
     for label in labels:
@@ -229,7 +231,7 @@ def _is_counted(label: Row, ask: Row, transcripts: _Transcripts) -> bool:
         return False
     if label["ask"] is not None:
         return bool(label["ask"] == ask["number"])
-    # It came with a file, and counts with what is asked about the same.
+    # Labels from a file count for the ask with the same question set and subject.
     return bool(label["question_set"] == ask["question_set"] and _about(label, transcripts) == ask["about"])
 
 
@@ -247,7 +249,7 @@ def _courses(transcripts: _Transcripts, faults: Iterator[Row]) -> dict[str, Cour
     )
     failed: dict[str, Counter[str]] = {}
     for fault in faults:
-        bot = transcripts.conversations[fault["dialogue"]]["bot"]  # whoever is held here talks with one
+        bot = transcripts.conversations[fault["dialogue"]]["bot"]  # conversations with faults have one bot
         failed.setdefault(bot, Counter())[fault["kind"]] += 1
     return {
         name: Course(
@@ -258,7 +260,7 @@ def _courses(transcripts: _Transcripts, faults: Iterator[Row]) -> dict[str, Cour
             remarked=transcripts.remarked.get(bot, 0),
             fallbacks=transcripts.fallbacks.get(bot, 0),
             texts=[
-                [(who == bot, said) for who, said in transcripts.texts[each]]
+                [(speaker == bot, text) for speaker, text in transcripts.texts[each]]
                 for each in transcripts.read.get(bot, [])
             ],
         )

@@ -1,4 +1,4 @@
-"""The numbers of a study whose workers each get one battery: differences within raters, repetition. Pure."""
+"""Figures of a study with batteries: differences within raters, and repeated judgments. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,17 +19,17 @@ from evaluation.statistics.labels import BoolArray, FloatArray, IntArray
 
 @dataclass(frozen=True)
 class Battery:
-    """How the batteries of a study are composed.
+    """Composition of the batteries of a study; all numbers are per ask.
 
     Attributes:
-        targets: systems of which each worker judges one item by each ask, as all that follows.
-        fillers_of: systems that fillers are from.
-        fillers: how many of these each worker judges.
-        repeats: how many of these come twice.
-        reasons: for how many of its items a reason is asked.
-        workers: how many batteries are wanted.
-        compared_with: the target that the others are compared with.
-        rules: whom they propose to exclude.
+        targets: systems of which each worker judges one item.
+        fillers_of: systems of the fillers.
+        fillers: number of fillers for each worker.
+        repeats: number of repeated items for each worker.
+        reasons: number of items for which a reason is asked.
+        workers: planned number of batteries.
+        compared_with: the target that the other targets are compared with.
+        rules: rules that propose exclusions.
     """
 
     targets: Sequence[str]
@@ -43,7 +43,7 @@ class Battery:
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> "Battery":
-        """That of a bundle's study.json."""
+        """Read a battery from a bundle's study.json."""
         return cls(
             targets=stored["targets"],
             fillers_of=stored["fillers_of"],
@@ -57,15 +57,15 @@ class Battery:
 
     @property
     def size(self) -> int:
-        """How many items a worker judges by each ask."""
+        """Number of items that a worker judges by each ask."""
         return len(self.targets) + self.fillers + self.repeats
 
     def judgments(self, judged: Judged, occasion: IntArray) -> BatteryJudgments:
-        """All judgments, with what they are in a battery.
+        """Add to judgments their role in the battery.
 
         Args:
             judged: n judgments.
-            occasion: (n,) 1 for a first judgment, 2 for that of a repeat.
+            occasion: (n,) 1 for a first judgment, 2 for a repeated one.
         """
         return BatteryJudgments(judged, occasion, np.isin(judged.bot, list(self.fillers_of)))
 
@@ -73,19 +73,19 @@ class Battery:
 def battery_figures(
     questions: QuestionSet, battery: Battery, judged: Judged, occasion: IntArray, terms: Terms
 ) -> dict[str, Any]:
-    """What is particular to batteries.
+    """Compute the figures that only batteries have.
 
     Args:
-        questions: what was asked.
-        battery: how they are composed.
-        judged: the judgments that count, repetitions, too.
-        occasion: (n,) 2 of a repetition.
+        questions: the question set.
+        battery: composition of the batteries.
+        judged: the judgments that count, including repeats.
+        occasion: (n,) 2 for a repeated judgment.
         terms: level of the intervals.
 
     Returns:
-        `complete`, the workers who judged all of a battery that this was asked about; `paired`, by score,
-        each target against the one that they are compared with; `repeats`, by rating, how alike the same
-        worker judged the same twice.
+        `complete`, the number of workers who judged all items of this ask; `compared_with`; `paired`, by
+        score, each target compared with `compared_with`; `repeats`, by rating, the agreement of workers with
+        themselves.
     """
     first = judged.where(occasion == 1)
     return {
@@ -98,7 +98,7 @@ def battery_figures(
 
 @dataclass(frozen=True, eq=False)
 class AskOfBattery:
-    """What workers answered to one ask: `judged`, n rows, with their `occasion`, as in `Battery.judgments`."""
+    """Judgments of one ask: `judged` (n rows) and their `occasion`, as in `Battery.judgments`."""
 
     questions: QuestionSet
     judged: Judged
@@ -106,14 +106,14 @@ class AskOfBattery:
 
 
 def proposals(battery: Battery, asks: Sequence[AskOfBattery]) -> dict[str, Any]:
-    """The declared rules in words, and whom they propose to exclude; nobody is excluded by it.
+    """List the declared rules in sentences, and the workers whom they propose to exclude.
 
     Args:
-        battery: with its rules.
-        asks: all that was asked, each of which the rules look at by itself.
+        battery: the battery with its rules.
+        asks: all asks; the rules apply to each separately.
 
     Returns:
-        `rules`, sentences, and `workers`: of each, by pseudonym, `worker` and `reason`.
+        `rules`, sentences, and `workers`, sorted by pseudonym, each with `worker` and `reason`.
     """
     reasons: dict[str, list[str]] = {}
     for number, ask in enumerate(asks):
@@ -133,7 +133,7 @@ def proposals(battery: Battery, asks: Sequence[AskOfBattery]) -> dict[str, Any]:
 def _paired(
     questions: QuestionSet, score: Score, battery: Battery, judged: Judged, terms: Terms
 ) -> dict[str, Any]:
-    """One score: of each worker the target less the one that it is compared with, Holm over the targets."""
+    """Paired differences of one score: each target minus `compared_with`, with Holm over the targets."""
     values = score.factor * score_values(questions, score, judged.answers)
     of_target = {target: _by_rater(values, judged, judged.bot == target) for target in battery.targets}
     reference = of_target[battery.compared_with]
@@ -149,7 +149,7 @@ def _paired(
 
 
 def _by_rater(values: FloatArray, judged: Judged, rows: BoolArray) -> FloatArray:
-    """(raters,) the mean of what each rater said of these rows; NaN of who said nothing."""
+    """(raters,) mean of each rater's values in these rows; NaN without values."""
     kept = rows & ~np.isnan(values)
     of = judged.rater_code[kept]
     counts = np.bincount(of, minlength=len(judged.raters))
@@ -189,7 +189,7 @@ def _repeats(questions: QuestionSet, given: BatteryJudgments, terms: Terms) -> l
 
 
 def _alike(question: Question, first: FloatArray, second: FloatArray, terms: Terms) -> dict[str, Any]:
-    """How alike two answers of the same workers about the same thing are; ICC(1), rater by rater."""
+    """Agreement of workers with themselves on repeated items, with ICC(1)."""
     known = ~(np.isnan(first) | np.isnan(second))
     one, two = first[known], second[known]
     shown: dict[str, Any] = {"key": question.key, "question": question.wording, "pairs": len(one)}

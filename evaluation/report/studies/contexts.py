@@ -1,7 +1,4 @@
-"""Scores of responses by kind of context, and the contexts that systems find hardest. Pure.
-
-What systems said in one context, with their raters' answers; and that as files. Pure.
-"""
+"""Scores of responses by kind of context, the hardest contexts, and files of the responses to one context. Pure."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,20 +16,20 @@ from evaluation.statistics.inference import samples
 from evaluation.statistics.labels import AnyArray, BoolArray
 
 MOST_HARDEST = 20
-# A context whose score rests on fewer judgments says more about them than about itself.
+# With fewer judgments the score of a context is mostly chance.
 LEAST_JUDGMENTS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class ContextFacts:
-    """What a report says of a context, beyond its judgments.
+    """Facts about a context in a report, other than judgments.
 
     Attributes:
-        name: its key in the set.
-        category: as its set names it; "" without one.
-        turns: how many it has.
-        consistency: whether a right response must agree with something said before.
-        last: its last turn, which is answered.
+        name: key in the set of contexts.
+        category: category in the set; "" without one.
+        turns: number of turns.
+        consistency: true if a right response must agree with an earlier turn.
+        last: the last turn, which responses answer.
     """
 
     name: str
@@ -45,19 +42,20 @@ class ContextFacts:
 def breakdown(
     questions: QuestionSet, judged: Judged, contexts: Mapping[int, ContextFacts], terms: Terms
 ) -> dict[str, Any]:
-    """Scores by category, length and consistency of the contexts, and the hardest contexts.
+    """Compute scores by category, length and consistency of the contexts, and the hardest contexts.
 
     Args:
-        questions: what was asked.
+        questions: the question set.
         judged: the judgments that count; `dialogue` is the context.
-        contexts: by that number; judgments of what is in none, such as turns of conversations, are left out.
-        terms: level of the intervals, and words.
+        contexts: contexts by number; judgments without a context, such as turns of conversations, are left
+            out.
+        terms: level of the intervals, and nouns.
 
     Returns:
-        `by`: of each of `category`, `turns` and `consistency` with two levels or more, its `rows`, one for
-        each level and system, with the contexts and judgments that its cells rest on. `hardest`: at most 20
-        contexts with three judgments or more, the lowest mean of the headline first, and `of`, how many
-        contexts have so many. Empty where no judgment is of a context, or nothing is scored.
+        `by`: for each of `category`, `turns` and `consistency` with two levels or more, its `rows`, one for
+        each level and system, with the numbers of contexts and judgments of its cells. `hardest`: at most 20
+        contexts with three judgments or more, the lowest mean of the headline first, and `of`, the number of
+        contexts with so many. Empty without judgments of contexts, or without scores.
     """
     known = np.isin(judged.dialogue, list(contexts))
     if not questions.scores or not known.any():
@@ -77,7 +75,7 @@ def breakdown(
 
 
 def _rows(questions: QuestionSet, judged: Judged, column: AnyArray, terms: Terms) -> list[dict[str, Any]]:
-    """Level by level, each system; none where all contexts are of one level."""
+    """Rows by level and system; empty if all contexts have one level."""
     found = sorted({level for level in column.tolist() if level is not None})
     if len(found) < 2:
         return []
@@ -107,7 +105,7 @@ def _of_level(
 
 
 def _hardest(questions: QuestionSet, judged: Judged, contexts: Mapping[int, ContextFacts]) -> dict[str, Any]:
-    """The contexts with the lowest mean over all judgments of all systems, each judgment counted once."""
+    """Contexts with the lowest mean over all judgments of all systems; each judgment counts once."""
     score = questions.score(questions.headline)
     values = score_values(questions, score, judged.answers)
     answered = ~np.isnan(values) & np.isin(judged.dialogue, list(contexts))
@@ -138,16 +136,16 @@ Redactor = Callable[[str], str]
 
 @dataclass(frozen=True, slots=True)
 class JudgedResponse:
-    """What a system said, and what its raters answered to the questions of one ask.
+    """A response of a system with its raters' answers to one ask.
 
     Attributes:
-        response: its number.
-        key: of the item.
-        system: whose response it is.
-        repetition: from 1.
-        text: of the response.
-        answers: of each rater whose judgments count.
-        scores: by key of a score, its mean over the raters, as it is shown; None without an answer.
+        response: number of the response.
+        key: key of the item.
+        system: the system.
+        repetition: number of the run, from 1.
+        text: text of the response.
+        answers: answers of each rater whose judgments count.
+        scores: by key of a score, its mean over the raters, as shown; None without an answer.
     """
 
     response: int
@@ -160,7 +158,7 @@ class JudgedResponse:
 
 
 def scores_of(questions: QuestionSet, answers: Sequence[Mapping[str, Any]]) -> dict[str, float | None]:
-    """By key, the mean of each score over the raters who gave these answers."""
+    """Compute the mean of each score, by key, over the raters who gave these answers."""
     codes = {
         each.key: coded_answers(each, [given.get(each.key) for given in answers])
         for each in coded_questions(questions)
@@ -174,17 +172,17 @@ def scores_of(questions: QuestionSet, answers: Sequence[Mapping[str, Any]]) -> d
 
 
 AnsweredAsks = Sequence[tuple[QuestionSet, Sequence[JudgedResponse]]]
-"""By ask, its questions and the responses with the answers to them."""
+"""By ask, its question set and the responses with their answers."""
 
 
 def as_csv(asks: AnsweredAsks, key: str, turns: Sequence[str], redacted: Redactor) -> str:
-    """A row for each ask and response: its scores, and how many raters gave which answer.
+    """Write a CSV row for each ask and response: its scores, and the number of raters by answer.
 
     Args:
-        asks: the responses, with what was asked about them.
-        key: of the context.
-        turns: of the context.
-        redacted: how texts may be passed on.
+        asks: the responses by ask.
+        key: key of the context.
+        turns: turns of the context.
+        redacted: function that redacts a text.
     """
     before = "\n".join(map(redacted, turns))
     rows = [_row(questions, each, redacted) for questions, said in asks for each in said]
@@ -196,12 +194,12 @@ def as_csv(asks: AnsweredAsks, key: str, turns: Sequence[str], redacted: Redacto
 
 
 def _columns(questions: QuestionSet) -> list[str]:
-    """Names of the columns that these questions have beside those of all."""
+    """Names of the columns of a question set, in addition to the common ones."""
     return [*(score.key for score in questions.scores), *_answers(questions)]
 
 
 def _answers(questions: QuestionSet) -> dict[str, tuple[Question, Scalar]]:
-    """By the name of its column, each answer that can be counted."""
+    """By name of its column, each answer that can be counted."""
     return {
         f"{question.key}={_as_text(choice.value)}": (question, choice.value)
         for question in coded_questions(questions)
@@ -225,7 +223,7 @@ def _row(questions: QuestionSet, said: JudgedResponse, redacted: Redactor) -> di
 
 
 def as_latex(asks: AnsweredAsks, key: str, turns: Sequence[str], redacted: Redactor) -> str:
-    """For each ask the context above its responses with their scores; the arguments are those of `as_csv`."""
+    """Write a LaTeX table for each ask: the context above its responses with scores; arguments as `as_csv`."""
     return "\n".join(_table(questions, said, key, turns, redacted) for questions, said in asks)
 
 
@@ -256,11 +254,11 @@ FILES: Mapping[str, tuple[FileMaker, str]] = {
     "csv": (as_csv, "text/csv"),
     "tex": (as_latex, "application/x-tex"),
 }
-"""By the ending of a file, how it is made, and its type."""
+"""By file extension, the function that makes the file, and its media type."""
 
 
 def _speakers(turns: int) -> list[str]:
-    """The last turn of a context is always the partner's, whom the system answers."""
+    """Speakers of the turns of a context; the last turn is always the partner's (A), whom the system answers."""
     return ["A" if (turns - n) % 2 else "B" for n in range(turns)]
 
 

@@ -1,9 +1,7 @@
-"""How conversations with people change from turn to turn, also of the best and of the worst. Pure.
+"""Figures of a study of conversations, including figures by turn of all, the best and the worst conversations.
 
-Ghandeharioun et al. 2019, arXiv:1906.09308, figure 3: votes, words, sentiment and coherence by turn of the
-100 conversations with the highest and the 100 with the lowest ratings.
-
-A study as its report reads it, and all numbers of that report.
+By-turn figures follow Ghandeharioun et al. 2019, arXiv:1906.09308, figure 3: votes, words, sentiment and
+coherence by turn of the 100 conversations with the highest and the 100 with the lowest ratings. Pure.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -30,17 +28,17 @@ from evaluation.report.studies.course import Course, course_figures
 from evaluation.statistics.labels import BoolArray, FloatArray, IntArray
 
 REPLIES = "partner_turn"
-"""What an ask about the chatbot's replies is about."""
+"""Subject of an ask about the chatbot's replies."""
 
 
 @dataclass(frozen=True, eq=False)
 class ExchangeMeasures:
-    """What was measured of the replies in finished conversations, a row for each.
+    """Measures of the replies in finished conversations, a row for each reply.
 
     Attributes:
         dialogue: (n,) the conversation, as in `Judged`.
-        reply: (n,) which reply of its conversation it is, from 1, as in `Judged`.
-        values: by key of a metric, (n,) the figure; NaN where there is none.
+        reply: (n,) number of the reply in its conversation, from 1, as in `Judged`.
+        values: by key of a metric, (n,) values; NaN for none.
         encoders: by key of a metric that could be computed, its encoder; empty if it needs none.
     """
 
@@ -56,11 +54,11 @@ class ExchangeMeasures:
         begun: Mapping[str, tuple[int, int]],
         encoders: Mapping[str, str],
     ) -> "ExchangeMeasures":
-        """From the rows of the table `exchanges`.
+        """Build the measures from rows of the table `exchanges`.
 
         Args:
-            rows: the table's.
-            begun: by public id of a conversation, what `Judged` calls it, and its turns of opening.
+            rows: rows of the table.
+            begun: by public id of a conversation, its number in `Judged`, and its number of opening turns.
             encoders: by key of a metric that could be computed, its encoder.
         """
         kept = [row for row in rows if row["dialogue"] in begun]
@@ -82,11 +80,9 @@ class ExchangeMeasures:
 def by_turn_figures(
     asks: Sequence[AskData], plan: AnalysisPlan, exchanged: ExchangeMeasures | None, level: float = LEVEL
 ) -> dict[str, Any]:
-    """`by_turn`, a panel for each figure with its lines, and `courses`, which says what the lines are of.
+    """Compute `by_turn`, a panel with lines for each figure, and `courses`, a description of the lines.
 
-    `level` is that of the bands.
-
-    Nothing of a study that asks nothing about whole conversations.
+    `level` is the coverage of the bands. Both are empty for studies without asks about whole conversations.
     """
     if exchanged is None or not len(exchanged.dialogue):
         return {"by_turn": [], "courses": None}
@@ -115,7 +111,7 @@ def by_turn_figures(
 
 
 class _Figure(NamedTuple):
-    """A figure of each reply: its title, its (n,) values, and the ends of its scale."""
+    """A figure by reply: its title, its (n,) values, and the ends of its scale."""
 
     title: str
     values: FloatArray
@@ -134,7 +130,7 @@ def _measured(exchanged: ExchangeMeasures) -> list[_Figure]:
 def _groups(
     asks: Sequence[AskData], plan: AnalysisPlan, exchanged: ExchangeMeasures
 ) -> tuple[dict[str, BoolArray], str]:
-    """All conversations, and the best and the worst by the first rating of the whole; and by what."""
+    """Masks of all, the best and the worst conversations, by the first rating of the whole; and its title."""
     dialogues = np.unique(exchanged.dialogue)
     groups = {f"All {len(dialogues)}": np.ones(len(exchanged.dialogue), dtype=bool)}
     rated = next((ask for ask in asks if ask.about == WHOLE and ask.questions.main_score), None)
@@ -153,7 +149,7 @@ def _groups(
 
 
 def _voted(ask: AskData, plan: AnalysisPlan, exchanged: ExchangeMeasures) -> _Figure:
-    """The answers about single replies, in percent if they are a share."""
+    """Figure of the answers about single replies, in percent if they are a share."""
     score = ask.questions.main_score
     assert score
     found = _means(ask.questions, plan, ask.judged)
@@ -180,7 +176,7 @@ def _means(questions: QuestionSet, plan: AnalysisPlan, judged: Judged) -> dict[t
 
 
 def _points(reply: IntArray, figure: _Figure, chosen: BoolArray, level: float) -> list[dict[str, Any]]:
-    """By reply; no band leaves the scale."""
+    """Points by reply, with bands cut at the ends of the scale."""
     least, most = figure.ends
     return [
         {
@@ -197,17 +193,17 @@ def _points(reply: IntArray, figure: _Figure, chosen: BoolArray, level: float) -
 
 @dataclass(frozen=True, eq=False)
 class StudyData:
-    """Everything that the numbers of a study's report depend on.
+    """All input of a study's report.
 
     Attributes:
-        asks: everything that was asked, what the report begins with first.
-        courses: by bot, how its conversations went, in the order of the bots' names.
-        plan: which analysis the numbers are of, and who was excluded.
-        conduct: how the study was run.
-        design: which protocol it was made by, and what it asks.
-        manners: by worker, how they went about it; None: no signs of fraud are looked for.
-        facets: by bot, what the researcher says that it is.
-        exchanged: what was measured reply by reply; None of a study whose report does not show it.
+        asks: all asks, in the order of the report.
+        courses: by bot, the course of its conversations, in the order of the bots' names.
+        plan: the declared analysis and the excluded workers.
+        conduct: facts of the study for the rules of its protocol.
+        design: protocol and asks of the study.
+        manners: by worker, their behaviour; None: look for no signs.
+        facets: by bot, the facets that the researcher declared.
+        exchanged: measures of each reply; None if the report does not show them.
     """
 
     asks: Sequence[AskData]
@@ -221,10 +217,10 @@ class StudyData:
 
 
 def study_result(study: StudyData) -> dict[str, Any]:
-    """Every number and sentence of the report, ready to be stored as JSON; the same data, the same result.
+    """Compute every number and sentence of the report, ready to be stored as JSON; deterministic.
 
     Raises:
-        LabelsError: labels that cannot be; names the row and the column.
+        LabelsError: invalid labels; names the row and the column.
     """
     study = _in_order(study)
     first, *others = study.asks
@@ -244,12 +240,12 @@ def study_result(study: StudyData) -> dict[str, Any]:
 
 
 def _in_order(study: StudyData) -> StudyData:
-    """The same labels in one order, checked before: an error names the row as it was given."""
+    """Check the labels, then sort them; so an error names the original row."""
     for ask in study.asks:
         check_labels(ask.questions, ask.judged)
     return replace(study, asks=[replace(ask, judged=ask.judged.in_order()) for ask in study.asks])
 
 
 def _timed(asks: Sequence[AskData]) -> Judged:
-    """The labels that know how long replies took: those about single ones, if there are any."""
+    """Labels with reply times: those about single replies if there are any, else those of the first ask."""
     return next((ask.judged for ask in asks if ask.about == "partner_turn"), asks[0].judged)

@@ -1,4 +1,4 @@
-"""How the conversations of a study went: endings, faults, time to reply, repetition. Pure."""
+"""Course of a study's conversations: endings, faults, time to reply, repetition. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,22 +13,22 @@ from evaluation.statistics.bootstrap import LEVEL
 from evaluation.statistics.interval import Undefined
 from evaluation.texts.repetition import MIN_SHARE, MIN_WORDS
 
-# Comparing every turn with all before it takes time; the paper's number of conversations is enough.
+# Comparing every turn with all earlier ones takes time; the paper's number of conversations is enough.
 READ_FOR_REPETITION = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """What happened to one bot's conversations, labelled or not.
+    """Course of one bot's conversations, labelled or not.
 
     Attributes:
-        finished: conversations that reached their end.
-        under_way: conversations without an end.
-        bot_failed: conversations ended because the bot could not answer.
-        faults: by kind, replies that the bot failed to give.
-        remarked: replies of finished conversations with remarks, as of a filter that changed them.
-        fallbacks: those of them that are a prepared sentence of a filter.
-        texts: the first conversations that were finished, each as (spoken by the bot?, text), oldest first.
+        finished: number of conversations that reached their end.
+        under_way: number of open conversations.
+        bot_failed: number of conversations that ended because the bot could not answer.
+        faults: by kind, number of replies that the bot failed to give.
+        remarked: number of replies of finished conversations with remarks, such as a filter's.
+        fallbacks: number of these replies that are a prepared sentence of a filter.
+        texts: the first finished conversations, each as (spoken by the bot?, text), oldest first.
     """
 
     finished: int = 0
@@ -43,16 +43,16 @@ class Course:
 def course_figures(
     courses: Mapping[str, Course], judged: Judged, seed: int, level: float = LEVEL
 ) -> dict[str, Any]:
-    """How the conversations of each bot went.
+    """Compute the figures of the course of each bot's conversations.
 
     Args:
-        courses: by bot.
+        courses: courses by bot.
         judged: the labels, for the time to reply.
-        seed: of the resamples of conversations, for the intervals.
-        level: of these intervals.
+        seed: seed of the resamples of conversations, for the intervals.
+        level: coverage of these intervals.
 
     Returns:
-        By bot, in the order given: endings, faults by kind, time to reply in ms, repetition, remarks.
+        By bot, in the order of `courses`: endings, faults by kind, time to reply in ms, repetition, remarks.
     """
     rng = np.random.default_rng(seed)
     repeated = repetition({bot: course.texts for bot, course in courses.items()}, rng, level=level)
@@ -80,14 +80,14 @@ def course_figures(
 
 
 def _remarks(course: Course) -> dict[str, Any]:
-    """How often the bot's replies were remarked on; nothing of a bot whose replies never were."""
+    """Numbers of replies with remarks and of fallbacks; empty without remarks."""
     if not course.remarked:
         return {}
     return {"remarks": {"replies": course.remarked, "fallbacks": course.fallbacks}}
 
 
 def latency(judged: Judged) -> dict[str, int] | None:
-    """Median and 95th percentile of the time to reply in ms; None if it was never measured.
+    """Compute median and 95th percentile of the time to reply in ms; None if it was never measured.
 
     A reply with several labels counts once.
     """

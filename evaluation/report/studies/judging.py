@@ -1,4 +1,4 @@
-"""The numbers of a judging study: systems by mean and majority of several raters per item. Pure."""
+"""Figures of a judging study: scores of systems by mean and by majority of several raters per item. Pure."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -36,26 +36,26 @@ NOUNS = Nouns(cluster="context")
 
 @dataclass(frozen=True, eq=False)
 class JudgedItems:
-    """The judgments of a study, and what they are of.
+    """The judgments of one ask of a study, and facts about their items.
 
     Attributes:
         judged: one row per judgment; `bot` is the system, `dialogue` the context or conversation that items
-            share, `reply` tells the items of one context apart.
-        repetition: (n,) which of a system's repeated runs the item is from, counted from 1.
-        occasion: (n,) 2 where the same worker has judged the same item before.
-        given: (n,) numbers in the order in which the judgments of all that the study asks were given.
-        raters_wanted: raters that the plan wants for each item.
-        items: items of the study, judged or not.
-        battery: how the items of each worker are composed; None: as they come in the queue.
+            share, `reply` the number of the item in its context.
+        repetition: (n,) number of the system's run that the item is from, from 1.
+        occasion: (n,) 2 if the worker has judged the item before.
+        given: (n,) numbers that order the judgments of all asks of the study.
+        raters_wanted: planned number of raters for each item.
+        items: number of items, judged or not.
+        battery: composition of each worker's battery; None: items come from the queue.
         languages: codes of the languages of the study.
-        remarked: by system, items with a judgment and with remarks, as of a filter that changed them.
-        fallbacks: by system, those of them that are a prepared sentence of a filter.
-        contexts: by number, as `judged.dialogue` has it, the contexts of responses.
-        contexts_of: by system, to how many contexts it has a response, judged or not.
-        conversations_of: by system, how many of its conversations have an item, judged or not.
-        design: which protocol the study was made by, and what it asks.
-        items_per_worker: items in a worker's batch, in the queue.
-        third_rater: whether items on which raters differ are judged again.
+        remarked: by system, number of judged items with remarks, such as a filter's.
+        fallbacks: by system, number of these items that are a prepared sentence of a filter.
+        contexts: contexts of responses, by the number in `judged.dialogue`.
+        contexts_of: by system, number of contexts with its response, judged or not.
+        conversations_of: by system, number of its conversations with an item, judged or not.
+        design: protocol and asks of the study.
+        items_per_worker: number of items in a worker's batch from the queue.
+        third_rater: true if items on which raters differ are judged again.
     """
 
     judged: Judged
@@ -77,31 +77,31 @@ class JudgedItems:
 
     @property
     def evaluation(self) -> Evaluation:
-        """Whether nothing but conversations of others is read."""
+        """Kind of evaluation: READ if all items are from conversations, else STATIC."""
         of_talks = any(self.conversations_of.values()) and not any(self.contexts_of.values())
         return Evaluation.READ if of_talks else Evaluation.STATIC
 
     @property
     def about(self) -> str:
-        """What its questions are about, as asks have it."""
+        """Subject of the first ask."""
         return self.design.asks[0].about if self.design.asks else "response"
 
     @property
     def noun(self) -> Nouns:
-        """What items share."""
+        """Nouns for the cluster of items and for raters."""
         return TALKS if self.evaluation is Evaluation.READ else NOUNS
 
     def in_order(self) -> "JudgedItems":
-        """The same judgments in the order of `Judged.in_order`."""
+        """Sort the judgments as in `Judged.in_order`."""
         return self.where(self.judged.order)
 
     def judged_once(self) -> "JudgedItems":
-        """These in that order, without what the same worker judged a second time."""
+        """Sort the judgments and drop repeated ones of the same worker."""
         ordered = self.in_order()
         return ordered.where(ordered.occasion == 1)
 
     def where(self, keep: BoolArray | IntArray) -> "JudgedItems":
-        """The judgments at which `keep` (n,) is true, or those at these indices."""
+        """Select judgments by a mask (n,) or by indices."""
         return replace(
             self,
             judged=self.judged.where(keep),
@@ -112,7 +112,7 @@ class JudgedItems:
 
 
 def arrivals_of(asks: Sequence[JudgedItems]) -> Arrivals:
-    """In which order raters finished their batches, which have items of all that a study asks."""
+    """Order in which raters finished their batches, which have items of all asks."""
     first, items = asks[0], sum(each.items for each in asks)
     size = len(asks) * first.battery.size if first.battery else min(first.items_per_worker, items)
     raters = raters_in_order([each.judged.rater for each in asks], [each.given for each in asks])
@@ -125,8 +125,8 @@ class AskOfItems:
 
     Attributes:
         about: `response`, `dialogue` or `context`.
-        required: as all asks of readers are.
-        questions: what was asked.
+        required: always true for asks of readers.
+        questions: the question set.
         found: the judgments.
     """
 
@@ -142,9 +142,9 @@ def judging_result(
     plan: AnalysisPlan | None = None,
     manners: Mapping[str, Manner] | None = None,
 ) -> dict[str, Any]:
-    """Every number of a judging study's report: those of its first ask, and `beside` them those of others.
+    """Compute the report of a judging study: figures of the first ask, and of further asks under `beside`.
 
-    Of batteries also whom the declared rules propose to exclude, as `proposed`.
+    With batteries, `proposed` has the exclusions that the declared rules propose.
     """
     first, *others = asks
     arrivals = arrivals_of([each.found for each in asks])
@@ -168,20 +168,20 @@ def judging_figures(
     *,
     plan: AnalysisPlan | None = None,
 ) -> dict[str, Any]:
-    """Everything that the judgments tell, ready to be stored as JSON.
+    """Compute all figures of the judgments of one ask, ready to be stored as JSON.
 
     Args:
-        questions: what was asked.
+        questions: the question set.
         found: the judgments.
-        arrivals: in which order raters finished their batches; None: these are all judgments of the study.
-        plan: which analysis every number is of, as in `figures.study_figures`. What is said of how the study
-            was run, `raters_per_item` and `deviations`, counts all judgments.
-        flagged: by worker who shows signs of carelessness or fraud, these.
+        arrivals: order in which raters finished their batches; None: compute it from these judgments.
+        plan: the declared analysis, as in `figures.study_figures`. `raters_per_item` and `deviations`, which
+            describe the conduct of the study, count all judgments.
+        flagged: by worker with signs of carelessness or fraud, the signs.
 
     Returns:
-        The keys of `figures.study_figures` that make sense here, and `majority`, `repetitions`,
-        `breakdown`, `raters_per_item`, `deviations`, and `remarks` if there are any; of batteries
-        `battery`. What a worker judged twice counts once, as they judged it first.
+        The applicable keys of `figures.study_figures`, and `majority`, `repetitions`, `breakdown`,
+        `raters_per_item`, `deviations`, and `remarks` if there are any; with batteries `battery`. Of repeated
+        judgments only the first counts.
     """
     terms = Terms(protocol_named(found.design.protocol).level, found.noun)
     check_labels(questions, found.judged, found.occasion)
@@ -222,7 +222,7 @@ def judging_figures(
 def _battery(
     questions: QuestionSet, found: JudgedItems, raters: Sequence[str], terms: Terms
 ) -> dict[str, Any]:
-    """What is particular to batteries, of these raters; nothing where items come from the queue."""
+    """Figures of batteries, for these raters; empty if items come from the queue."""
     if found.battery is None:
         return {}
     kept = found.where(found.judged.by(raters))
@@ -230,7 +230,7 @@ def _battery(
 
 
 def _proposed(asks: Sequence[AskOfItems]) -> dict[str, Any]:
-    """Whom the rules of a study with batteries propose to exclude, by all that it asks."""
+    """Exclusions that the rules of a study with batteries propose, over all asks; empty without batteries."""
     battery = asks[0].found.battery
     if battery is None:
         return {}
@@ -240,7 +240,7 @@ def _proposed(asks: Sequence[AskOfItems]) -> dict[str, Any]:
 
 
 def _remarks(found: JudgedItems) -> dict[str, Any]:
-    """How often a system's judged items were remarked on; nothing of a study in which none was."""
+    """Numbers of judged items with remarks and of fallbacks, by system; empty without remarks."""
     rows = [
         {"bot": system, "items": found.remarked[system], "fallbacks": found.fallbacks.get(system, 0)}
         for system in sorted(found.remarked)
@@ -249,9 +249,9 @@ def _remarks(found: JudgedItems) -> dict[str, Any]:
 
 
 def majority_scores(questions: QuestionSet, judged: Judged, terms: Terms = TERMS) -> list[dict[str, Any]]:
-    """By system, the share of items of which more than half of the raters say so, in percent.
+    """Compute by system the share of items for which more than half of the raters say yes, in percent.
 
-    None where a score is a mean of numbers: there is no majority between yes and no then.
+    Empty if a score is a mean of numbers, since there is no majority between yes and no then.
     """
     if not all(score.is_percent for score in questions.scores):
         return []
@@ -265,7 +265,7 @@ def majority_scores(questions: QuestionSet, judged: Judged, terms: Terms = TERMS
 def _majority_cells(
     questions: QuestionSet, score: Score, judged: Judged, terms: Terms
 ) -> dict[str, dict[str, Any]]:
-    """By system, the score where each item counts once, with what most of its raters say."""
+    """By system, the score over items, each with the majority of its raters."""
     _, first, item = np.unique(judged.reply_code, return_index=True, return_inverse=True)
     votes = [_votes(values, item, len(first)) for values in term_values(questions, score, judged.answers)]
     total: FloatArray = np.sum([np.where(np.isnan(share), np.nan, share > 0.5) for share in votes], axis=0)
@@ -275,7 +275,7 @@ def _majority_cells(
 
 
 def _votes(values: FloatArray, item: IntArray, items: int) -> FloatArray:
-    """(items,) share of yes among the answers to each; NaN without any."""
+    """(items,) share of yes among the answers to each item; NaN without answers."""
     answered = ~np.isnan(values)
     counts = np.bincount(item[answered], minlength=items)
     yes = np.bincount(item[answered], values[answered], items)
@@ -284,7 +284,7 @@ def _votes(values: FloatArray, item: IntArray, items: int) -> FloatArray:
 
 
 def repetitions(questions: QuestionSet, found: JudgedItems) -> list[dict[str, Any]]:
-    """By system with several runs over the contexts, mean and standard deviation of each score."""
+    """Compute mean and standard deviation of each score over runs, for systems with several runs."""
     several = []
     for bot in found.judged.bots:
         mine = found.judged.bot == bot
@@ -300,7 +300,7 @@ def repetitions(questions: QuestionSet, found: JudgedItems) -> list[dict[str, An
 
 
 def _scores(questions: QuestionSet, judged: Judged) -> list[float]:
-    """Each score over these judgments of one system, as shown; NaN where nothing was answered."""
+    """Each score over judgments of one system, as shown; NaN without answers."""
     of_labels = [score_values(questions, score, judged.answers) for score in questions.scores]
     known = [values[~np.isnan(values)] for values in of_labels]
     return [
@@ -319,7 +319,7 @@ def _spread(values: Sequence[float]) -> dict[str, float | None]:
 
 
 def raters_per_item(judged: Judged) -> list[dict[str, int]]:
-    """How many items have how many raters, most raters first; items that nobody judged are not here."""
+    """Count items by number of raters, most raters first; items without judgments are left out."""
     _, raters = np.unique(judged.reply_code, return_counts=True)
     counts = Counter(raters.tolist())
     return [{"raters": number, "items": counts[number]} for number in sorted(counts, reverse=True)]
@@ -344,7 +344,7 @@ def _conduct(questions: QuestionSet, found: JudgedItems, plan: AnalysisPlan) -> 
 
 
 def _of_contexts(found: JudgedItems) -> dict[str, Any]:
-    """What a protocol may ask of the contexts whose responses are judged."""
+    """Facts about the contexts of judged responses, for the rules of a protocol."""
     there = found.contexts.values()
     lengths = Counter(each.turns for each in there)
     known = last_turns()
@@ -363,7 +363,7 @@ def _of_contexts(found: JudgedItems) -> dict[str, Any]:
 
 
 def _facts(questions: QuestionSet, found: JudgedItems, battery: Battery) -> dict[str, Any]:
-    """What a protocol may ask of batteries."""
+    """Facts about batteries, for the rules of a protocol."""
     whole = [n for n in found.judged.labels_of_raters.values() if n >= battery.size]
     return {
         "has_batteries": True,

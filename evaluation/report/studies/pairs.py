@@ -1,7 +1,7 @@
-"""The numbers of a study of pairs: wins, losses and ties of every two systems, and their strengths. Pure.
+"""Figures of a study of pairs: wins, losses and ties of every two systems, and their strengths. Pure.
 
-Raters see the two sides of a pair in an order of chance. Here each pair has a fixed one, that of the systems'
-names, and "first" is the system that is named first.
+Raters see the two sides of a pair in random order. Here each pair has the order of its systems' names, and
+"first" is the system whose name comes first.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,27 +31,27 @@ from evaluation.statistics.pairwise import Duels, Strengths, bradley_terry
 from evaluation.texts.uninformative_contexts import NO_CONTEXTS, Contexts
 
 _MOST_RATERS_FOR_KAPPA = 400
-"""With more, every two of them are a table that takes minutes; alpha stands for their agreement then."""
+"""With more raters, kappas of all pairs take minutes; alpha then measures agreement."""
 
 
 @dataclass(frozen=True, eq=False)
 class JudgedPairs:
-    """The judgments of a study of pairs, and what they are of.
+    """The judgments of one ask of a study of pairs, and facts about their items.
 
     Attributes:
-        judged: one row per judgment, with the answers as they were given; `bot` is the system shown first,
-            `dialogue` the context or conversation that items share, `reply` tells the items of one apart.
+        judged: one row per judgment, with the original answers; `bot` is the system shown first, `dialogue`
+            the context or conversation that items share, `reply` the number of the item in it.
         other: (n,) the system shown second.
-        given: (n,) numbers in the order in which the judgments of all that the study asks were given.
-        raters_wanted: raters that the plan wants for each item.
-        items_per_worker: items in a worker's batch.
-        training_tries: tries at training questions that must all be right; 0: there are none.
-        items_of_pairs: by the name of two systems (`name_of`), their items, judged or not.
+        given: (n,) numbers that order the judgments of all asks of the study.
+        raters_wanted: planned number of raters for each item.
+        items_per_worker: number of items in a worker's batch.
+        training_tries: number of tries to answer all training questions rightly; 0: no training questions.
+        items_of_pairs: by name of two systems (`name_of`), number of their items, judged or not.
         languages: codes of the languages of the study.
-        noun: what `dialogue` is called.
-        contexts: how much these tell raters.
-        words: (n, 2) of the side shown first and of the other; None: nobody counted them.
-        design: which protocol the study was made by, and what it asks.
+        noun: noun for `dialogue`.
+        contexts: summary of the contexts.
+        words: (n, 2) number of words of the side shown first and of the other; None if unknown.
+        design: protocol and asks of the study.
     """
 
     judged: Judged
@@ -69,27 +69,27 @@ class JudgedPairs:
 
 
 def arrivals_of(asks: Sequence[JudgedPairs]) -> Arrivals:
-    """In which order raters finished their batches, which have pairs of all that a study asks."""
+    """Order in which raters finished their batches, which have pairs of all asks."""
     items = sum(sum(each.items_of_pairs.values()) for each in asks)
     raters = raters_in_order([each.judged.rater for each in asks], [each.given for each in asks])
     return batches(raters, min(asks[0].items_per_worker, items))
 
 
 def name_of(one: str, other: str) -> str:
-    """What two systems are called together, in whichever order they are given."""
+    """Name of a pair of systems, independent of their order."""
     return " against ".join(sorted((one, other)))
 
 
 @dataclass(frozen=True, eq=False)
 class _Sides:
-    """The judgments with their sides in the order of the systems' names.
+    """Judgments with their sides in the order of the systems' names.
 
     Attributes:
-        judged: `bot` names both systems; answers about sides are about the systems in their order.
-        first: (n,) the system named first.
-        second: (n,) the other.
-        swapped: (n,) whether the rater saw the second one first.
-        words: (n, 2) of each; None: nobody counted them.
+        judged: labels; `bot` names both systems, and answers about sides follow this order.
+        first: (n,) the system whose name comes first.
+        second: (n,) the other system.
+        swapped: (n,) true if the rater saw the second system first.
+        words: (n, 2) number of words of each side; None if unknown.
     """
 
     judged: Judged
@@ -112,7 +112,7 @@ class AskOfPairs:
 
 
 def pair_result(asks: Sequence[AskOfPairs], *, plan: AnalysisPlan | None = None) -> dict[str, Any]:
-    """Every number of the report of a study of pairs: of its first ask, and `beside` those of others."""
+    """Compute the report of a study of pairs: figures of the first ask, and of further asks under `beside`."""
     first, *others = asks
     arrivals = arrivals_of([each.found for each in asks])
     result = pair_figures(first.questions, first.found, arrivals, plan=plan)
@@ -133,17 +133,17 @@ def pair_figures(
     *,
     plan: AnalysisPlan | None = None,
 ) -> dict[str, Any]:
-    """Everything that the judgments tell, ready to be stored as JSON.
+    """Compute all figures of the judgments of one ask, ready to be stored as JSON.
 
     Args:
-        questions: what was asked.
+        questions: the question set.
         found: the judgments.
-        arrivals: in which order raters finished their batches; None: these are all judgments of the study.
-        plan: which analysis every number is of, as in `judging.judging_figures`.
+        arrivals: order in which raters finished their batches; None: compute it from these judgments.
+        plan: the declared analysis, as in `judging.judging_figures`.
 
     Returns:
-        The keys of `judging.judging_figures` that make sense here, with a row of `bots` for every two
-        systems, `preferences`, by question, and `contexts`, which tell what was left out as too short.
+        The applicable keys of `judging.judging_figures`, with a row of `bots` for every two systems,
+        `preferences` by question, and `contexts`, the summary of the contexts.
     """
     terms = Terms(protocol_named(found.design.protocol).level, Nouns(cluster=found.noun))
     check_labels(questions, found.judged)
@@ -201,7 +201,7 @@ def _in_order_of_names(questions: QuestionSet, found: JudgedPairs) -> _Sides:
 
 
 def _turned(question: Question, codes: FloatArray, swapped: BoolArray) -> FloatArray:
-    """(n,) the answers, those about sides that were shown the other way round with their sides swapped."""
+    """(n,) answers about sides, swapped where the sides were shown in the other order."""
     first, second = (coded_answer(question, side) for side in (FIRST, SECOND))
     turned = np.where(codes == first, second, np.where(codes == second, first, codes))
     return np.where(swapped, turned, codes).astype(np.float64)
@@ -211,7 +211,7 @@ def _turned(question: Question, codes: FloatArray, swapped: BoolArray) -> FloatA
 
 
 def _preference(question: Question, sides: _Sides, terms: Terms, arrivals: Arrivals) -> dict[str, Any]:
-    """What one question says of every two systems, and of all of them."""
+    """Figures of one question: for every two systems, and for all systems together."""
     known = sides.where(~np.isnan(sides.judged.answers[question.key]))
     outcome = _outcomes(question, known.judged)
     split = _split(known.judged.reply_code, outcome)
@@ -242,7 +242,7 @@ def _preference(question: Question, sides: _Sides, terms: Terms, arrivals: Arriv
 def _always_valid_lead(
     judged: Judged, outcome: IntArray, pair: str, terms: Terms, arrivals: Arrivals
 ) -> dict[str, Any]:
-    """The lead with an interval that holds at every look, for all pairs of systems together (Bonferroni)."""
+    """Lead with a sequential (always-valid) interval, for all pairs of systems together (Bonferroni)."""
     values = np.select([outcome == 0, outcome == 1], [1.0, -1.0], 0.0)
     of_raters = means_of_raters(judged, values, judged.bot == pair)
     apart = np.array([of_raters[rater] for rater in arrivals.raters or () if rater in of_raters])
@@ -263,9 +263,9 @@ def _outcomes(question: Question, judged: Judged) -> IntArray:
 
 
 def _split(item: IntArray, outcome: IntArray) -> BoolArray:
-    """(n,) whether as many raters of the item are for the one side as for the other, ties aside.
+    """(n,) true if equally many raters of the item prefer either side, without counting ties.
 
-    An item that all call a tie is none: its raters are at one.
+    Items with nothing but ties do not count: their raters agree.
     """
     for_first = np.bincount(item[outcome == 0], minlength=int(item.max(initial=-1)) + 1)
     for_second = np.bincount(item[outcome == 1], minlength=len(for_first))
@@ -274,7 +274,7 @@ def _split(item: IntArray, outcome: IntArray) -> BoolArray:
 
 
 def _records(sides: _Sides, outcome: IntArray, terms: Terms) -> list[dict[str, Any]]:
-    """For every two systems who met, how often each was preferred, and how far one leads."""
+    """Records of every two systems that met: how often each was preferred, and the lead."""
     judged, found = sides.judged, []
     leads = with_holm([_lead(sides, outcome, pair, terms) for pair in judged.bots])
     for pair, lead in zip(judged.bots, leads, strict=True):
@@ -296,7 +296,7 @@ def _records(sides: _Sides, outcome: IntArray, terms: Terms) -> list[dict[str, A
 
 
 def _lead(sides: _Sides, outcome: IntArray, pair: str, terms: Terms) -> Difference:
-    """Share of judgments for the system named first less the share for the other, of the same judgments."""
+    """Difference of the shares of judgments for the first and for the second system of a pair."""
     rows = sides.judged.bot == pair
     cluster, rater = sides.judged.dialogue[rows], sides.judged.rater_code[rows]
     shares = {
@@ -320,7 +320,7 @@ def _lead_cell(lead: Difference, terms: Terms) -> dict[str, Any]:
 
 
 def _kappa(judged: Judged, outcome: IntArray) -> dict[str, Any]:
-    """The median over every two raters who judged the same of their Cohen's kappa."""
+    """Median of Cohen's kappa over every two raters with common items."""
     if len(judged.raters) > _MOST_RATERS_FOR_KAPPA:
         return {
             "undefined": f"{len(judged.raters)} raters are too many to compare every two of them; see alpha."
@@ -338,7 +338,7 @@ def _kappa(judged: Judged, outcome: IntArray) -> dict[str, Any]:
 
 
 def _strengths(sides: _Sides, outcome: IntArray, terms: Terms) -> dict[str, Any]:
-    """Bradley-Terry strengths with ties of all systems, as stored and shown."""
+    """Bradley-Terry strengths of all systems, with ties, as stored and shown."""
     if not len(outcome):
         return {"undefined": "There are no judgments."}
     bots, code = coded(np.concatenate([sides.first, sides.second]))
@@ -365,7 +365,7 @@ def _strength(bot: str, found: Strengths) -> dict[str, Any]:
 
 
 def _exact(number: float) -> float:
-    """To ten digits: beyond them, what solves the likelihood differs between processors."""
+    """Round to ten digits; further digits of the solution differ between processors."""
     return float(f"{number:.10g}")
 
 

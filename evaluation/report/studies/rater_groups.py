@@ -1,7 +1,4 @@
-"""What two groups of raters said of the same items: scores, their difference, agreement. Pure.
-
-Labels of those who chatted beside labels of readers of the same turns, by every declared score. Pure.
-"""
+"""Comparison of two groups of raters on the same items, and of chatters with readers of their turns. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,13 +18,13 @@ from evaluation.statistics.labels import BoolArray, FloatArray, IntArray
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """The judgments of one group, a row each; codes are the same in both groups.
+    """Judgments of one group, one row each; both groups use the same codes.
 
     Attributes:
-        item: (n,) code from 0 up of what is judged.
-        cluster: (n,) code from 0 up of the conversation or context that it is of.
+        item: (n,) code from 0 up of the judged item.
+        cluster: (n,) code from 0 up of its conversation or context.
         rater: (n,) code from 0 up of the rater.
-        answers: by question key, (n,) the answers as numbers; NaN where there is none.
+        answers: by question key, (n,) the answers as numbers; NaN for no answer.
     """
 
     item: IntArray
@@ -45,23 +42,23 @@ def compared_groups(
     resamples: int,
     nouns: Nouns = NOUNS,
 ) -> list[dict[str, Any]]:
-    """By score, what both groups say of the items that both judged, and how far they agree.
+    """Compare two groups by every score on the items that both judged, with their agreement.
 
-    Every judgment counts once. Of a share, the strict majorities of the two groups are set beside each other,
-    item by item, with Cohen's kappa; an item of which half of a group says yes has none there.
+    Every judgment counts once. For a share, Cohen's kappa compares the strict majorities of the two groups
+    item by item; if exactly half of a group says yes, the item has no majority there.
 
     Args:
-        questions: what both were asked.
-        first: the judgments of one group, of one system or of all.
-        second: those of the other.
+        questions: the question set of both groups.
+        first: judgments of one group, of one system or of all.
+        second: judgments of the other group.
         rng: seeded generator, for the intervals of kappa over clusters.
-        resamples: of clusters.
-        nouns: words for the reasons.
+        resamples: number of resamples of clusters.
+        nouns: nouns for the reasons.
 
     Returns:
-        For each score `title`, `items` that both judged, and if there are any: `first` and `second` with
-        `value` and `low` and `high` or `undefined`; `difference` likewise, first less second; `words`; and
-        of a share `agreement`: `items`, `agree` in percent, `kappa` with its ends, or `undefined`.
+        For each score `title`, the number of common `items`, and if there are any: `first` and `second`, each
+        with `value` and `low` and `high` or `undefined`; `difference` (first minus second) likewise; `words`;
+        and for a share `agreement`: `items`, `agree` in percent, `kappa` with its ends, or `undefined`.
     """
     return [_of_score(questions, score, first, second, rng, resamples, nouns) for score in questions.scores]
 
@@ -129,7 +126,7 @@ _Rows = tuple[FloatArray, IntArray, IntArray]
 def _agreement(
     first: _Rows, second: _Rows, common: IntArray, rng: Generator, resamples: int
 ) -> dict[str, Any]:
-    """The strict majority of one group against that of the other, over the items where both have one."""
+    """Agreement of the strict majorities of both groups, over items with a majority in both."""
     shares = [_shares(rows, common) for rows in (first, second)]
     decided: BoolArray = (shares[0] != 0.5) & (shares[1] != 0.5)
     if not decided.any():
@@ -149,7 +146,7 @@ def _agreement(
 
 
 def _shares(rows: _Rows, common: IntArray) -> FloatArray:
-    """(items,) the share of a group's raters who say yes, for each item that both judged."""
+    """(items,) share of yes among a group's raters, for each common item."""
     values, item, _ = rows
     row = np.searchsorted(common, item)
     shares: FloatArray = np.bincount(row, values, len(common)) / np.bincount(row, minlength=len(common))
@@ -158,12 +155,12 @@ def _shares(rows: _Rows, common: IntArray) -> FloatArray:
 
 @dataclass(frozen=True, slots=True)
 class JudgedTurn:
-    """A turn with the answers of both parties.
+    """A turn with the answers of its chatter and of readers.
 
     Attributes:
-        conversation: that it is of.
-        first: the answers of who chatted.
-        third: the answers of each reader.
+        conversation: number of its conversation.
+        first: answers of the chatter.
+        third: answers of each reader.
     """
 
     conversation: int
@@ -174,16 +171,16 @@ class JudgedTurn:
 def compared_parties(
     questions: QuestionSet, turns: Sequence[JudgedTurn], rng: Generator, *, resamples: int
 ) -> list[dict[str, Any]]:
-    """By score, the means of both parties over the turns that both judged, and how far they agree.
+    """Compare chatters with readers by every score on the turns that both judged, with their agreement.
 
-    Of the readers each turn counts once, with the mean of their labels. Of a share, the chatter is set beside
-    the strict majority of the readers, with Cohen's kappa.
+    Each turn counts once, for readers with the mean of their labels. For a share, Cohen's kappa compares the
+    chatter with the strict majority of the readers.
 
     Args:
-        questions: what was asked.
-        turns: at least one, of one bot.
+        questions: the question set.
+        turns: turns of one bot, at least one.
         rng: seeded generator, for the intervals of kappa over conversations.
-        resamples: of conversations.
+        resamples: number of resamples of conversations.
     """
     conversation = np.unique([turn.conversation for turn in turns], return_inverse=True)[1]
     turn = np.repeat(np.arange(len(turns)), [len(each.third) for each in turns])
@@ -212,7 +209,7 @@ def _columns(questions: QuestionSet, rows: Sequence[Mapping[str, Answer]]) -> di
 
 
 def _means(values: FloatArray, turn: IntArray, turns: int) -> FloatArray:
-    """(turns,) the mean of the labels of each turn; NaN without any."""
+    """(turns,) mean of the labels of each turn; NaN without labels."""
     known = ~np.isnan(values)
     counts = np.bincount(turn[known], minlength=turns)
     sums = np.bincount(turn[known], values[known], turns)
@@ -240,7 +237,7 @@ def _compare_means(
 def _party_agreement(
     first: FloatArray, third: FloatArray, conversation: IntArray, rng: Generator, resamples: int
 ) -> dict[str, Any]:
-    """The chatter's yes or no against that of most readers."""
+    """Agreement of the chatter's yes or no with the majority of the readers."""
     cell = conversation * 4 + first.astype(np.int64) * 2 + (third > 0.5)
     count = int(conversation.max()) + 1
     tables = np.bincount(cell, minlength=4 * count).reshape(count, 2, 2).astype(np.float64)

@@ -1,4 +1,4 @@
-"""The report of conversations that bots have with each other: every number from its rows. Pure."""
+"""Figures of a self-play study, in which bots talk with each other. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,13 +20,13 @@ LEVEL = 0.95
 
 @dataclass(frozen=True, eq=False)
 class SelfPlayData:
-    """Everything that the numbers depend on.
+    """All input of the report of a self-play study.
 
     Attributes:
-        names: by a bot's name, what the report calls it.
-        turns: of each conversation that has ended, by its id, who said what; the opening left out.
-        under_way: conversations that have not ended.
-        silent: conversations that ended because a bot said nothing.
+        names: by name of a bot, its name in the report.
+        turns: by id of an ended conversation, (speaker, text) of its turns without the opening.
+        under_way: number of open conversations.
+        silent: number of conversations that ended because a bot said nothing.
         measures: rows of the table `measures`.
         encoders: by key of a metric that could be computed, its encoder; empty if it needs none.
     """
@@ -40,8 +40,8 @@ class SelfPlayData:
 
 
 def self_play_figures(data: SelfPlayData) -> dict[str, Any]:
-    """Every number and sentence of the report, ready to be stored as JSON; the same data, the same result."""
-    # The slope of a conversation belongs to both who talk.
+    """Compute every number and sentence of the report, ready to be stored as JSON; deterministic."""
+    # The slope of a conversation belongs to both speakers, so it is left out if two bots talk.
     encoder = {key: name for key, name in data.encoders.items() if key != "min_max" or len(data.names) == 1}
     metrics = [metric for metric in METRICS if metric.key in encoder]
     table = _Table.of(data, [metric.key for metric in metrics])
@@ -87,10 +87,10 @@ class _Table:
     """The rows as columns.
 
     Attributes:
-        bot: (n,) name of who said the turn.
-        conversation: (n,) its number.
-        position: (n,) which answer of its conversation it is, from 0.
-        values: by key, (n,) the figure; NaN where there is none.
+        bot: (n,) the bot that said the turn.
+        conversation: (n,) number of the conversation.
+        position: (n,) number of the reply in its conversation, from 0.
+        values: by key, (n,) the figure; NaN for none.
     """
 
     bot: Any
@@ -104,7 +104,7 @@ class _Table:
         rows = [row for row in data.measures if row["dialogue"] in numbers]
         conversation = np.array([numbers[row["dialogue"]] for row in rows], dtype=np.int64)
         turn = np.array([row["turn"] for row in rows], dtype=np.int64)
-        # What answers first stands first.
+        # Count positions from the first reply of each conversation.
         first = np.full(len(numbers), np.iinfo(np.int64).max)
         np.minimum.at(first, conversation, turn)
         return cls(
@@ -118,7 +118,7 @@ class _Table:
         )
 
     def means(self, rows: Any, key: str) -> tuple[FloatArray, IntArray]:
-        """The mean of these rows in each conversation, and which it is."""
+        """Mean of these rows in each conversation, and the numbers of the conversations."""
         known = rows & ~np.isnan(self.values[key])
         conversations, group = np.unique(self.conversation[known], return_inverse=True)
         sums = np.bincount(group, self.values[key][known], len(conversations))
@@ -126,7 +126,7 @@ class _Table:
 
 
 def _course(table: _Table, bot: str, name: str, key: str) -> dict[str, Any]:
-    """A bot's figure by turn; who answers first has the second turn."""
+    """Figure of a bot by turn; the first reply is the second turn."""
     points = trajectory(table.position, table.values[key], table.bot == bot, LEVEL)
     return {
         "bot": name,
