@@ -1,10 +1,10 @@
-"""Steps of many people in one statement and one commit.
+"""Database batches: steps of many people in one statement and one commit.
 
     caller ── row ──▶ waiting ── batch ──▶ one statement on this step's own connection
        ◀── its row, once all of them are committed ──┘
 
-While a batch is under way the next one gathers. So nobody waits for company: a lone step goes out at
-once, and the more there are, the fewer commits each costs. See docs/decisions/turns-in-batches.md.
+A single step is sent immediately. While a batch runs, further steps gather for the next one, so that under
+load each commit carries more steps. See docs/decisions/turns-in-batches.md.
 """
 
 import asyncio
@@ -22,10 +22,10 @@ from turnwise.live.frames import as_json
 log = logging.getLogger(__name__)
 
 LARGEST_BATCH = 100
-# A row that somebody else holds must not hold up the whole batch for long: without it the others go
-# on, and it waits on a thread as long as any step may (settings.DATABASES).
+# A locked row must not delay the whole batch for long. The batch fails, and each step is repeated alone,
+# where it may wait as long as any step (settings.DATABASES).
 OPTIONS = "-c lock_timeout=500ms -c statement_timeout=10s"
-TIMEOUT_SECONDS = 15.0  # more than the statement_timeout: the server has given up by then
+TIMEOUT_SECONDS = 15.0  # longer than statement_timeout: the server has given up by then
 
 Values = dict[str, Any]  # by parameter, as JSON can carry them
 
@@ -33,22 +33,22 @@ _steps: list["BatchedStep"] = []
 
 
 class BatchFailedError(Exception):
-    """A batch was not committed; any one of its steps, or none, may be to blame."""
+    """A batch was not committed; the cause may be any of its steps, or none."""
 
 
 class BatchedStep:
-    """A short step in one dialogue, one batch of a rater or one participation, taken by a database function.
+    """A short step of one dialogue, one batch of a rater or one participation, run by a database function.
 
-    The function must be safe to repeat. Its first parameter is the id of that, whose row is
-    the first that it locks: a batch goes through them in ascending order, so that no two batches wait
-    for each other. If nothing may be done, the first value that it returns is NULL.
+    The function must be idempotent. Its first parameter is the id of the row that it locks first. Batches are
+    sorted by this id, so that two batches cannot deadlock. The function returns NULL as its first value if
+    the step is not allowed.
     """
 
     def __init__(self, function: str, parameters: Mapping[str, str], *, is_durable: bool = True) -> None:
         """Take the function's name, and its parameters in order with their PostgreSQL types.
 
-        A step that `is_durable` has outlived a crash of PostgreSQL when it is reported; another does so soon
-        after, and at the latest with the next that is.
+        The result of an `is_durable` step survives a crash of PostgreSQL as soon as it is returned. Any other
+        step is flushed shortly afterwards.
         """
         self._options = OPTIONS if is_durable else f"{OPTIONS} -c synchronous_commit=off"
         names = ", ".join(parameters)
@@ -61,10 +61,10 @@ class BatchedStep:
         _steps.append(self)
 
     async def row(self, **values: Any) -> Row | None:
-        """Take the step; what the function returns, committed, or None if nothing may be done.
+        """Run the step and return the committed row of the function; None if the step is not allowed.
 
         Raises:
-            django.db.Error: this step failed, whatever became of those that shared its batch.
+            django.db.Error: this step failed; other steps of its batch may have succeeded.
         """
         try:
             row = await self._queue().row(values)
@@ -73,7 +73,7 @@ class BatchedStep:
         return None if row[1] is None else row[1:]
 
     def row_alone(self, **values: Any) -> Row | None:
-        """Take the step on this thread, within the transaction of its caller if there is one."""
+        """Run the step on this thread, within the caller's transaction if there is one."""
         with connection_of_thread.cursor() as cursor:
             cursor.execute(self._statement.format("%s::jsonb"), [as_json([values])])
             row: Row = cursor.fetchone()
@@ -94,7 +94,7 @@ class BatchedStep:
 
 
 class _BatchQueue:
-    """One kind of step in one event loop: those that wait, and the connection of the batch under way."""
+    """Queue of one kind of step in one event loop, with the connection that runs its batches."""
 
     def __init__(self, statement: str, options: str) -> None:
         self._options = options
@@ -126,7 +126,7 @@ class _BatchQueue:
     def _next_batch(self) -> list[tuple[Values, asyncio.Future[Row]]]:
         """Take the next steps off the queue; the list is empty if all of their callers were cancelled."""
         taken = [self._waiting.popleft() for _ in range(min(LARGEST_BATCH, len(self._waiting)))]
-        batch = [(values, row) for values, row in taken if not row.done()]  # some callers have gone
+        batch = [(values, row) for values, row in taken if not row.done()]  # others were cancelled
         batch.sort(key=_lock_key)
         return batch
 
@@ -136,9 +136,9 @@ class _BatchQueue:
                 connection = await self._live_connection()
                 given = as_json([values for values, _ in batch])
                 rows = await connection.rows("EXECUTE step (%s)", (given,))
-        except Exception as error:  # whatever it was: each step finds out whether it is its own
+        except Exception as error:  # each step is repeated alone, so that only the failing one raises
             log.warning(
-                "A batch of %s steps was not committed; each is taken alone.", len(batch), exc_info=True
+                "A batch of %s steps was not committed; each step is repeated alone.", len(batch), exc_info=True
             )
             for _, row in batch:
                 if not row.done():

@@ -1,4 +1,4 @@
-"""What was computed for a page and will be asked for again, kept in the cache by everything it depends on."""
+"""Cached results of expensive computations for pages, keyed by everything that they depend on."""
 
 import hashlib
 import json
@@ -14,15 +14,15 @@ log = logging.getLogger(__name__)
 
 
 def cache_key(*parts: Any) -> str:
-    """A name for these values, which JSON can hold; another for any others."""
+    """Cache key for these JSON-serialisable values."""
     canonical = json.dumps(parts, sort_keys=True, separators=(",", ":"))
     return "remembered." + hashlib.sha256(canonical.encode()).hexdigest()
 
 
 def cached(key: str, compute: Callable[[], Any], *, seconds: int = CACHE_SECONDS) -> Any:
-    """The value computed for this key before, or now; without Redis it is computed every time.
+    """Return the cached value of a key, or compute and store it. Without Redis it is computed every time.
 
-    Fewer `seconds` are for what the key does not tell all of.
+    Pass a shorter time in `seconds` when the key does not cover every dependency.
     """
     try:
         value = cache.get(key)

@@ -1,10 +1,8 @@
-"""Database steps of the consumers that are not taken in batches: a few threads that keep their connections.
+"""Database access of the consumers: a pool of threads, and connections that the event loop waits for.
 
-Opening a connection for every step costs more than the step; Channels' own
-`database_sync_to_async` would queue every worker of the process behind one thread.
-What every turn needs goes another way: see `batches.py`.
-
-A connection to PostgreSQL that the event loop waits for, so that no thread has to.
+`in_database` runs a step on one of a few threads that keep their connections: opening a connection costs
+more than most steps, and Channels' `database_sync_to_async` would queue all workers behind one thread.
+The steps of every turn are batched instead (`batches.py`), over a `LoopConnection`, which needs no thread.
 """
 
 import asyncio
@@ -26,8 +24,8 @@ Row = tuple[Any, ...]
 class LoopConnection:
     """One connection, for one statement at a time; each commits by itself.
 
-    It belongs to the event loop in which it was opened. A statement that fails leaves it usable, a
-    loss of the line or a caller that stopped waiting does not: then `is_closed`.
+    It belongs to the event loop in which it was opened. It stays usable after a failed statement. It closes
+    (`is_closed`) when the connection is lost or the caller is cancelled.
     """
 
     def __init__(self, options: str) -> None:
@@ -41,10 +39,10 @@ class LoopConnection:
 
     @classmethod
     async def open(cls, options: str = "") -> Self:
-        """Connect to the default database; `options` are PostgreSQL's own, as in `-c lock_timeout=1s`.
+        """Connect to the default database; `options` are those of PostgreSQL, such as `-c lock_timeout=1s`.
 
         Raises:
-            psycopg2.OperationalError: the server cannot be reached or lets nobody in.
+            psycopg2.OperationalError: the server cannot be reached or refuses connections.
         """
         connection = cls(options)
         try:
@@ -65,7 +63,7 @@ class LoopConnection:
         """Run one statement and return its rows once it is committed.
 
         Raises:
-            psycopg2.Error: it failed or the line was lost.
+            psycopg2.Error: the statement failed or the connection was lost.
         """
         with self._psycopg.cursor() as cursor:
             cursor.execute(statement, values)
@@ -74,7 +72,7 @@ class LoopConnection:
                 self._advance()
                 await answered
             except asyncio.CancelledError:
-                self.close()  # a statement nobody waits for would be in the way of the next
+                self.close()  # an abandoned statement would block the next one
                 raise
             return cursor.fetchall() if cursor.description else []
 
@@ -87,7 +85,7 @@ class LoopConnection:
         self._settle(psycopg2.InterfaceError("The connection was closed while a statement ran on it."))
 
     async def _ready(self, state: int) -> None:
-        """Wait, while connecting, until the socket of this moment can be read or written."""
+        """Wait, while connecting, until the current socket is readable or writable."""
         descriptor, happened = self._psycopg.fileno(), asyncio.Event()
         if state == POLL_READ:
             self._loop.add_reader(descriptor, happened.set)
@@ -100,7 +98,7 @@ class LoopConnection:
             self._loop.remove_writer(descriptor)
 
     def _advance(self) -> None:
-        """Let psycopg2 read and write what it can: there is news from the server, perhaps of its end."""
+        """Let psycopg2 read and write after the socket became ready, perhaps because the server ended."""
         try:
             state = self._psycopg.poll()
         except psycopg2.Error as error:
@@ -129,7 +127,7 @@ class LoopConnection:
             waiter.set_exception(error)
 
 
-# For a PostgreSQL that was killed: it is mostly there again within a second or two.
+# After a crash PostgreSQL is usually back within two seconds.
 RETRY_FOR_SECONDS = 5.0
 PAUSE_SECONDS = 0.1
 
@@ -145,16 +143,15 @@ _threads = _new_threads()
 
 
 class DatabaseUnavailableError(Exception):
-    """PostgreSQL lets nobody in; its cause says why."""
+    """PostgreSQL accepts no connections; the cause says why."""
 
 
 async def in_database(step: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
     """Run a short database step on one of the threads that keep a connection.
 
-    A step must be safe to repeat: if its connection was lost, as in a restart of PostgreSQL, it runs once
-    more on a new one, once PostgreSQL accepts connections; no thread waits for that. Every other error,
-    lock and statement timeouts included, goes to the caller at once. Texts of the step are in the language
-    of its caller.
+    The step must be idempotent: if the connection is lost, for example in a restart of PostgreSQL, the step
+    is repeated once PostgreSQL accepts connections. No thread waits meanwhile. Every other error, lock and
+    statement timeouts included, goes to the caller at once. The step runs in the language of its caller.
     """
     loop = asyncio.get_running_loop()
     language, until = get_language(), loop.time() + RETRY_FOR_SECONDS
@@ -173,7 +170,7 @@ async def in_database(step: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -
 
 
 def _activate_language(language: str | None) -> None:
-    """Have this thread use a language until its next step: giving back the last one would cost more."""
+    """Set this thread's language until its next step; restoring the previous one would cost more."""
     if get_language() == language:
         return
     if language is None:
@@ -197,7 +194,7 @@ def _with_live_connection(step: Callable[P, R], *args: P.args, **kwargs: P.kwarg
 
 
 def close_connections() -> None:
-    """End the threads, and with each its connection, at the end of the process or of the tests."""
+    """Stop the threads and close their connections, at the end of the process or of the tests."""
     global _threads
     _threads.shutdown()
     _threads = _new_threads()

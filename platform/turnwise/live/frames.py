@@ -1,10 +1,6 @@
-"""Frames: the JSON objects that sockets and pages send to each other.
+"""Frames: the JSON objects that sockets and pages send to each other, with their limits and refusals.
 
-How much somebody may ask for: so much at once, and so much more every second.
-
-How long a person's text may be (`evaluation.texts.cleaning` cleans it), and why a file holds no text.
-
-Why a frame was refused. The page shows `say`; nothing changed; the work so far is safe.
+A refused frame changes nothing; the page shows the refusal's `say`.
 """
 
 import json
@@ -21,7 +17,7 @@ from django.utils.translation import gettext_lazy
 
 
 class RateLimit:
-    """Spent one by one, and regained with time."""
+    """A token bucket: `at_once` tokens at first, refilled with `per_second` tokens a second."""
 
     __slots__ = ("_at", "_left", "_most", "_per_second")
 
@@ -31,7 +27,7 @@ class RateLimit:
         self._at = time.monotonic()
 
     def spend(self) -> bool:
-        """Spend one; False if none was left, which costs one as well."""
+        """Spend one token; False if none was left. A refused attempt costs a token, too."""
         now = time.monotonic()
         self._left = min(self._most, self._left + (now - self._at) * self._per_second) - 1
         self._at = now
@@ -46,7 +42,7 @@ _WIDE = (b"\xff\xfe", b"\xfe\xff")
 
 
 def why_not_text(data: bytes) -> str:
-    """What a file is that spreadsheets save and that is no UTF-8, and what to do; empty: nothing of that."""
+    """Explain that a file is a workbook or UTF-16, and what to do; empty for any other file."""
     if data.startswith(_PACKED):
         return _(
             "This is a workbook (.xlsx, .xls) or another packed file, whatever its name says. Open it in a "
@@ -136,11 +132,11 @@ REFUSALS: dict[str, str | Promise] = {
 
 
 class RefusedError(Exception):
-    """A frame that may not take effect.
+    """A frame that is refused.
 
     Attributes:
         reason: a key of `REFUSALS`, or of another table with its own sentence.
-        say: plain words for the worker, in the language that is active.
+        say: a sentence for the worker, in the active language.
     """
 
     def __init__(self, reason: str, say: str | Promise = "") -> None:
@@ -152,14 +148,14 @@ class RefusedError(Exception):
 Frame = dict[str, Any]
 Tell = Callable[[Frame], Awaitable[None]]
 
-# A frame is a message of at most 4,000 characters, each of which JSON may write as twelve, and little else.
+# A message has at most 4,000 characters, each of which takes up to twelve in JSON.
 MAX_FRAME = 60_000
 
 _encode_anything = json.JSONEncoder(separators=(",", ":")).encode
 
 
 def as_json(value: Any) -> str:
-    """The value as JSON. Each turn writes three of them; the standard library takes ten times as long."""
+    """Encode a value as JSON with orjson, ten times as fast as the standard library."""
     try:
         return orjson.dumps(value).decode()
     except TypeError:  # a lone surrogate, a number beyond 64 bits, a named tuple
@@ -167,7 +163,7 @@ def as_json(value: Any) -> str:
 
 
 def parse_frame(text: str | None, types: Collection[str]) -> Frame:
-    """The frame, an object of a known type.
+    """Parse a frame: a JSON object of a known type.
 
     Raises:
         RefusedError: not_json, too_long or unknown_type.
@@ -188,7 +184,7 @@ def parse_frame(text: str | None, types: Collection[str]) -> Frame:
 
 
 def field(frame: Frame, name: str, kind: type) -> Any:
-    """A field of the expected kind. A boolean is not a number here.
+    """Return a field of the expected kind. A boolean does not count as a number.
 
     Raises:
         RefusedError: malformed.

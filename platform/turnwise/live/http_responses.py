@@ -1,6 +1,4 @@
-"""What calls of the REST API answer, for /api/openapi.json: what is asked for, or an error in words.
-
-Long files sent while they are made.
+"""Responses of the REST API as /api/openapi.json describes them, and streamed downloads.
 """
 
 from collections.abc import Generator
@@ -22,13 +20,13 @@ class ErrorOut(Schema):
 
 
 def answers(out: Any, *errors: int, status: int = 200, has_body: bool = False) -> dict[Any, Any]:
-    """The `response` of an operation.
+    """Build the `response` argument of an API operation.
 
     Args:
-        out: schema of what is asked for.
-        errors: statuses of errors beside 401, which every call may get.
-        status: of what is asked for.
-        has_body: whether it reads a body, which may be no JSON (400), too long (413) or wrong (422).
+        out: schema of the successful response.
+        errors: error statuses besides 401, which every call may return.
+        status: of the successful response.
+        has_body: whether the call reads a body, which may be no JSON (400), too long (413) or invalid (422).
     """
     of_body = {400, 413, 422} if has_body else set()
     return {status: out, frozenset({401, *of_body, *errors}): ErrorOut}
@@ -40,10 +38,9 @@ CHUNK_SIZE = 64 * 1024  # characters or bytes
 
 
 class ThreadedChunks(Generic[T]):
-    """The chunks for an ASGI response, which would otherwise collect all of them before sending the first.
+    """Chunks of a streamed ASGI response, produced in threads; Django would collect all before sending any.
 
-    Django closes it in the thread of the request, where the transaction of an export that was broken off
-    can be ended.
+    Django closes it in the request's thread, where the transaction of an aborted export can be ended.
     """
 
     def __init__(self, chunks: Generator[T]) -> None:
@@ -59,7 +56,7 @@ class ThreadedChunks(Generic[T]):
         return chunk
 
     def _next(self) -> T | None:
-        """Chunks for one message: a thread and a message for every line would cost more than the lines."""
+        """Join chunks to at least `CHUNK_SIZE`: a thread and a message for every line would cost too much."""
         found: list[T] = []
         size = 0
         while size < CHUNK_SIZE and (chunk := next(self._chunks, None)) is not None:
@@ -74,7 +71,7 @@ class ThreadedChunks(Generic[T]):
 def attachment(
     request: HttpRequest, chunks: Generator[T], content_type: str, name: str
 ) -> StreamingHttpResponse:
-    """A file that the browser saves under this name."""
+    """Build a streamed download that the browser saves under this name."""
     body = ThreadedChunks(chunks) if isinstance(request, ASGIRequest) else chunks
     response = StreamingHttpResponse(body, content_type=content_type)
     response["Content-Disposition"] = f'attachment; filename="{name}"'

@@ -1,8 +1,6 @@
-"""What pages say of work that an error ended which nobody expected.
+"""Background jobs: sending them to the queue, locks that keep a row to one process, and chunked jobs.
 
-Jobs that pages and calls of the API give to the worker, and what is said when Redis takes none.
-
-Long work in slices: each is a job that takes the row's key, and sends the next one when it ends.
+A chunked job works on a row for a while, then sends the next job for the same row.
 """
 
 import logging
@@ -24,7 +22,7 @@ from chatbots.errors import ChatbotError, last_line
 
 
 def describe_failure(error: BaseException) -> str:
-    """In a sentence, for whoever waits for the work: of a bot what its error says, else where to look."""
+    """Describe in a sentence why a job failed: the error of a bot, else a pointer to the log."""
     if isinstance(error, ChatbotError):
         return last_line(error)
     said = _("An error that was not expected ended it; the server's log says where: %(error)s")
@@ -43,9 +41,9 @@ NOT_STARTED = gettext_lazy(
 
 
 def is_sent(send: Callable[[], object]) -> bool:
-    """Whether the queue took what `send` gives it; if not, nothing of it is done later."""
+    """Call `send` and return True if the queue accepted the job; a refused job never runs."""
     try:
-        # A Redis that is stopped would take a job from the socket, and hand it out, once it goes on.
+        # A suspended Redis would accept the job on its socket and hand it out when it resumes.
         cache.get("turnwise.live.jobs")
         send()
     except (OperationalError, RedisError) as error:
@@ -55,22 +53,22 @@ def is_sent(send: Callable[[], object]) -> bool:
 
 
 def send_or_warn(request: HttpRequest, send: Callable[[], object]) -> None:
-    """Send a job for something that is stored; the timer sends it if the queue does not take it now."""
+    """Send a job, or warn the person that it starts later: the timer sends it once the queue is back."""
     if not is_sent(send):
         messages.warning(request, STARTS_LATER)
 
 
-# What is locked: PostgreSQL keeps locks apart by these numbers.
+# Kinds of advisory locks in PostgreSQL.
 REPORTS, RUNS, REHEARSALS, AGREEMENTS = 7301, 7302, 7303, 7304
 SELF_PLAY, AUDITS, WAITING, IMPORTS, BUNDLES = 7305, 7306, 7307, 7308, 7309
 
 
 @contextmanager
 def exclusive_lock(kind: int, pk: int) -> Iterator[bool]:
-    """Hold the lock of a report or a run, on a connection of its own; it falls with the process that held it.
+    """Hold the advisory lock of a row on a separate connection; it is released if the process dies.
 
     Yields:
-        Whether it is ours; False if another process works on it.
+        True if this process has the lock; False if another process works on the row.
     """
     connection = connections.create_connection("default")
     try:
@@ -78,7 +76,7 @@ def exclusive_lock(kind: int, pk: int) -> Iterator[bool]:
             cursor.execute("SELECT pg_try_advisory_lock(%s, %s)", [kind, pk])
             row = cursor.fetchone()
             yield bool(row and row[0])
-            # Given back here: after the connection closed, the server may still hold it for a moment.
+            # Release it explicitly: after the connection is closed, the server may hold it for a moment.
             with suppress(DatabaseError):
                 cursor.execute("SELECT pg_advisory_unlock_all()")
     finally:
@@ -90,26 +88,26 @@ def is_locked(kind: int, pk: int) -> bool:
         return not free
 
 
-# A message is on its way for at most so long; then it is taken for lost and sent again.
+# A sent message that nobody received within this time counts as lost and may be sent again.
 LOST_AFTER_SECONDS = 60
-# A process that dies, or loses Redis, while it sends holds the row up no longer than this.
+# If a process dies or loses Redis while it sends, others may send after this time.
 SENDING_SECONDS = 10
 
 
 @dataclass(frozen=True, slots=True)
 class ChunkedJob:
-    """The slices of one kind of work.
+    """Chunks of one kind of work, each a job for the row's key.
 
     Attributes:
-        name: of the kind.
-        lock: under which one process works on a row (`turnwise.live.jobs`).
+        name: of the kind of work.
+        lock: kind of the advisory lock under which one process works on a row.
     """
 
     name: str
     lock: int
 
     def send(self, pk: int, job: "Task[[int], None]") -> bool:
-        """Have a worker go on with a row; False if one was told so already.
+        """Send the next chunk of a row; False if a message for it is pending already.
 
         Raises:
             kombu.exceptions.OperationalError, redis.exceptions.RedisError: the queue did not take the job.
@@ -123,16 +121,16 @@ class ChunkedJob:
             with suppress(RedisError):
                 cache.delete(key)
             raise
-        with suppress(RedisError):  # the queue has the job; if the mark ends early, it is sent twice at most
+        with suppress(RedisError):  # the queue has the job; if the mark expires early, it is sent twice at most
             cache.touch(key, LOST_AFTER_SECONDS)
         return True
 
     def mark_received(self, pk: int) -> None:
-        """The message is there: the next one may be sent."""
+        """Mark the pending message as received, so that the next one may be sent."""
         cache.delete(self._pending_key(pk))
 
     def send_if_abandoned(self, pk: int, job: "Task[[int], None]") -> bool:
-        """Send a row that nobody works on and no message is under way for: its process has died."""
+        """Send a chunk if nobody works on the row and no message is pending: its process has died."""
         return not is_locked(self.lock, pk) and self.send(pk, job)
 
     def _pending_key(self, pk: int) -> str:

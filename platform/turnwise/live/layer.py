@@ -3,10 +3,10 @@
     group_send ── queues of this process, at once
              └── outbox ── PUBLISH ──▶ Redis ── one subscription per process ──▶ queues of the others
 
-Nobody here ever waits for Redis: what stays in this process needs none, and the rest goes out from a task of
-its own. While Redis is down, messages to other processes are lost, and their channels are told
-`layer.restored` once it is back. A line that went silent without breaking is noticed by a probe to oneself.
-Who sends to a process that has gone, and named a channel to reply to, hears `layer.nobody` there.
+Senders never wait for Redis: messages within the process do not need it, and a separate task sends the rest.
+While Redis is down, messages to other processes are lost; groups receive `layer.restored` once it is back.
+A probe to the process itself detects a connection that went silent without breaking. If the receiving process
+has ended, the sender gets `layer.nobody` on its `reply_to` channel.
 """
 
 import asyncio
@@ -31,19 +31,19 @@ log = logging.getLogger(__name__)
 Message = dict[str, Any]
 
 PROBE_SECONDS = 2.0
-# Longer than this without even our own probes, and the line is taken for dead.
+# Without any message, even our own probes, for this long the connection counts as dead.
 SILENCE_SECONDS = 6.0
 PAUSE_SECONDS = 0.2
-# What may wait for a Redis that takes nothing just now; beyond it the oldest are lost.
+# Messages that wait while Redis accepts none; beyond this the oldest are dropped.
 OUTBOX_SIZE = 10_000
 BROADCAST_CHANNEL = "turnwise.everybody"
 
 
 class RedisPubSubLayer:
-    """A Channels layer, as `CHANNEL_LAYERS` names it: one `LoopLayer` for each event loop."""
+    """Channels layer over Redis pub/sub (`CHANNEL_LAYERS`), with one `LoopLayer` for each event loop."""
 
     def __init__(self, address: str) -> None:
-        """Take the address of Redis."""
+        """Set the address of Redis."""
         self._address = address
         self._layers: WeakKeyDictionary[asyncio.AbstractEventLoop, LoopLayer] = WeakKeyDictionary()
 
@@ -72,29 +72,29 @@ class RedisPubSubLayer:
         self.here().send_to_group(group, message)
 
     async def is_connected(self, patience: float = 0.0) -> bool:
-        """Whether other processes can be reached, if need be after so many seconds.
+        """True if other processes can be reached, at the latest after `patience` seconds.
 
-        While the line is only beginning, wait for how that ends.
+        Waits for the first attempt to connect in any case.
         """
         return await self.here().is_connected(patience)
 
     def is_cut_off(self) -> bool:
-        """Whether a line of this process to the others is down; asked from any thread."""
+        """True if a connection of this process to Redis is down; callable from any thread."""
         return any(layer.is_cut_off for loop, layer in list(self._layers.items()) if loop.is_running())
 
 
 def process_layer() -> RedisPubSubLayer:
-    """The one that the settings name."""
+    """The channel layer that the settings name."""
     layer = get_channel_layer()
     assert isinstance(layer, RedisPubSubLayer)
     return layer
 
 
 class LoopLayer:
-    """The layer of one event loop: its channels, its groups, and its line to Redis."""
+    """The layer of one event loop: its channels, its groups, and its connection to Redis."""
 
     def __init__(self, address: str) -> None:
-        """Begin to connect, for which nobody waits."""
+        """Start to connect in the background."""
         self.groups: defaultdict[str, set[str]] = defaultdict(set)
         self._name = f"turnwise.{uuid4().hex}"
         self._queues: dict[str, asyncio.Queue[Message]] = {}
@@ -106,13 +106,13 @@ class LoopLayer:
         self._line = asyncio.get_running_loop().create_task(self._keep_connected())
 
     def new_channel(self, prefix: str) -> str:
-        """A channel of this process; its name says where it is."""
+        """Create a channel of this process; its name contains the name of the process."""
         channel = f"{self._name}!{prefix}{uuid4().hex}"
         self._queues[channel] = asyncio.Queue()
         return channel
 
     async def receive(self, channel: str) -> Message:
-        """The next message. Whoever is cancelled while waiting has gone, as Channels' consumers do."""
+        """Wait for the next message. A cancelled receiver is removed with its channel."""
         try:
             return await self._queues[channel].get()
         except asyncio.CancelledError:
@@ -145,7 +145,7 @@ class LoopLayer:
 
     @property
     def is_cut_off(self) -> bool:
-        """Whether the line is down, and not only beginning."""
+        """True if the connection is down, after a first attempt."""
         return self._tried.is_set() and not self._is_up.is_set()
 
     def _deliver(self, channel: str, message: Message) -> None:
@@ -162,13 +162,13 @@ class LoopLayer:
             self._has_mail.set()
 
     async def _keep_connected(self) -> None:
-        """Connect, again and again."""
+        """Reconnect whenever the connection breaks."""
         while True:
             try:
                 await self._run_connection()
             except (RedisError, OSError, TimeoutError, ValueError) as error:
                 said = str(error) or type(error).__name__
-                log.warning("No line to other processes over Redis (%s). It is tried again.", said)
+                log.warning("No connection to other processes over Redis (%s). It is retried.", said)
             self._is_up.clear()
             self._outbox.clear()
             self._tried.set()
@@ -176,12 +176,12 @@ class LoopLayer:
             await asyncio.sleep(PAUSE_SECONDS)
 
     async def _run_connection(self) -> None:
-        """Until it breaks or goes silent."""
+        """Run one connection until it breaks or goes silent."""
         client = redis.asyncio.Redis.from_url(
             self._address,
             socket_timeout=SILENCE_SECONDS,
             socket_connect_timeout=SILENCE_SECONDS,
-            retry=Retry(NoBackoff(), 0),  # a line that is mended behind our back may have lost messages
+            retry=Retry(NoBackoff(), 0),  # a silent reconnect may have lost messages
         )
         async with client, client.pubsub() as incoming:
             await incoming.subscribe(self._name, BROADCAST_CHANNEL)
@@ -189,7 +189,7 @@ class LoopLayer:
             try:
                 await self._run_until_broken(client, incoming)
             finally:
-                # Said politely, `aclose` would wait for an answer on a line that may be dead.
+                # `aclose` would wait for an answer on a connection that may be dead.
                 await client.connection_pool.disconnect()
 
     async def _run_until_broken(
@@ -222,12 +222,12 @@ class LoopLayer:
             self._mark_connected()
 
     def _mark_connected(self) -> None:
-        """Our first probe came back. After an outage, whatever others told meanwhile has passed us by."""
+        """Note that the first probe came back. Messages sent during an outage are lost."""
         was_down = self._tried.is_set()
         self._is_up.set()
         self._tried.set()
         if was_down:
-            log.warning("The line to other processes over Redis is back.")
+            log.warning("The connection to other processes over Redis is back.")
             for group in list(self.groups):
                 self._deliver_to_group(group, {"type": "layer.restored"})
 
@@ -257,7 +257,7 @@ class LoopLayer:
 
 
 def _raise_if_cancelled() -> None:
-    """End here if this task was told to: redis-py uses `wait_for`, which may forget that on Python 3.11."""
+    """Raise a pending cancellation: redis-py uses `wait_for`, which may swallow it on Python 3.11."""
     task = asyncio.current_task()
     if task and task.cancelling():
         raise asyncio.CancelledError

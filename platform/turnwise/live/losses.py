@@ -26,7 +26,7 @@ REDIS_ERRORS = frozenset(
 
 
 def is_connection_loss(error: BaseException | None) -> bool:
-    """Whether a database error, or one that caused it, says that the session in PostgreSQL ended.
+    """True if a database error, or one of its causes, means that the PostgreSQL session ended.
 
     A timeout, a deadlock or a full disk has a code of its own and leaves the session as it was. The state of
     Django's connection would not tell: leaving a transaction after a loss opens the next connection.

@@ -1,7 +1,7 @@
 """Markdown of chatbots and researchers as safe HTML: a small subset by one library, sanitised by another.
 
-Markup in the text stays text, images are links, headings are bold lines: what is shown must not look
-like the page, nor fetch anything.
+HTML in the text stays text, images become links, headings become bold lines: the text must neither look like
+a part of the page nor load anything.
 """
 
 from functools import lru_cache
@@ -17,7 +17,7 @@ _SCHEMES = ("http", "https", "mailto")
 _HEADING = {"heading_open": "<p><strong>", "heading_close": "</strong></p>\n"}
 _DEEPEST = 20
 _REMEMBERED = 2000
-# Time grows with the square of opening brackets; so many take a few milliseconds.
+# Time grows with the square of opening brackets; this many take a few milliseconds.
 _MOST_MARKS = 500
 
 
@@ -32,7 +32,7 @@ def _renderer() -> MarkdownIt:
 
 
 def ready(made: MarkdownIt) -> MarkdownIt:
-    """The renderer, whose rules are listed now: at the first text, two threads would find half of them."""
+    """Compile the renderer's rules now: at the first text, two threads could find them half compiled."""
     made.render("*Anything*")
     return made
 
@@ -47,9 +47,9 @@ _WITHOUT_INDENTED_CODE = ready(_renderer().disable("code"))
 
 @lru_cache(maxsize=_REMEMBERED)
 def as_html(text: str, *, indented_code: bool = True) -> SafeString:
-    """The text formatted; nothing in it runs, loads anything, or leads elsewhere in this window.
+    """Format Markdown as HTML without scripts or external resources; links open in a new window.
 
-    What would take too long, or of which nothing could be seen (a lone “#”), is shown as written.
+    A text that would take too long, or show nothing (a lone “#”), is shown as written.
 
     Args:
         text: in Markdown.

@@ -1,13 +1,12 @@
-"""Functions and triggers of the database: each stands in one file, `APP/sql/NAME.sql`, its current text.
+"""SQL functions and triggers, and short conditions for check constraints.
 
-A migration loads it with `LoadSQL`. Whoever changes a file adds a migration that loads it once more; a
-function whose parameters change is dropped there first.
+Each function or trigger has one file with its current text, `APP/sql/NAME.sql`, which a migration loads with
+`LoadSQL`. If you change a file, add a migration that loads it again; drop a function there first if its
+parameters change.
 
-Conditions of check constraints, in their shortest form.
-
-PostgreSQL reads the text of a table's check constraints anew for every statement that writes a row of it:
-longhand, those of labels took 30 of 450 µs of PostgreSQL for a judgment. For the same reason the counts in
-dialogues and labels are plain integers, whose fields bring no constraint of their own.
+PostgreSQL parses a table's check constraints for every statement that writes to it: in long form, those of
+labels took 30 of the 450 µs of a judgment. For the same reason the counts in dialogues and labels are plain
+integers, whose fields add no constraint.
 """
 
 import importlib
@@ -22,34 +21,34 @@ from typing_extensions import override
 
 
 def both_or_neither(one: Q, other: Q) -> Exact:
-    """Both hold, or neither does. For conditions that are never unknown: nothing that may be NULL."""
+    """Condition that both hold or neither does; only for conditions that are never NULL."""
     return Exact(one, other)
 
 
 def one_of(*fields: str) -> Exact:
-    """Exactly one of these fields has a value."""
+    """Condition that exactly one of these fields has a value."""
     return Exact(Func(*map(F, fields), function="num_nonnulls", output_field=IntegerField()), 1)
 
 
 def files_of(package: str) -> list[Path]:
-    """SQL files of an app, given by its package, in the order of their names."""
+    """SQL files of an app's package, sorted by name."""
     file = importlib.import_module(package).__file__
     assert file
     return sorted((Path(file).parent / "sql").glob("*.sql"))
 
 
 class LoadSQL(Operation):
-    """Create the functions and triggers of these files of an app, or put their new text in place."""
+    """Create or replace the functions and triggers of these SQL files of an app."""
 
     reversible = True
 
     def __init__(self, app: str, *names: str) -> None:
-        """Take the app, and the names of its files without their ending."""
+        """Set the app and the names of its files without suffix."""
         self.app, self.names = app, names
 
     @override
     def state_forwards(self, app_label: str, state: Any) -> None:
-        """Nothing that a model knows of."""
+        """Change no model state."""
 
     @override
     def database_forwards(

@@ -1,11 +1,7 @@
-"""What dataclasses look like, to tell what another version of the code kept of them. Pure.
+"""Subprocesses for heavy work, and garbage collection of processes that run for long.
 
-Python's search for circles of garbage, in processes that run for long.
-
-Work for a page that is done by a process of its own.
-
-Matplotlib and the statistics are heavy and hold the interpreter, and the process that serves pages serves
-workers, too.
+Matplotlib and the statistics hold the interpreter, and the process that serves pages also serves workers: so a
+subprocess does such work.
 """
 
 import gc
@@ -21,24 +17,23 @@ from typing import Any
 
 
 def shape_of(*kinds: type[Any]) -> str:
-    """The names of their fields, which a change of any of them changes."""
+    """Fingerprint of dataclasses by their field names, to detect cached values of another code version."""
     return ";".join(f"{kind.__name__}:{','.join(each.name for each in fields(kind))}" for kind in kinds)
 
 
-# Objects that may come into being before Python looks for circles among them (its own default is 700), and
-# how many such looks go by before it looks among older ones, too: what closed sockets leave behind is there.
+# Thresholds of Python's three garbage generations (the default of the first is 700). The older generations hold
+# what closed sockets leave behind.
 NEW_OBJECTS, LOOKS, LONGER_LOOKS = 10_000, 5, 5
 
 
 def tune_garbage_collection() -> None:
-    """Keep Python from searching all that was loaded, again and again, for garbage that is not there.
+    """Exclude all loaded objects from garbage collection, and collect less often.
 
-    It took a third of the processor time of a busy server, and every caller waited meanwhile; of a large
-    report, whose charts are made of many small objects, a sixth.
+    Collection took a third of the processor time of a busy server, and a sixth of that of a large report.
     """
     gc.collect()
     gc.freeze()
-    gc.collect()  # how soon all is searched again depends on how much the last search found
+    gc.collect()  # the next full collection depends on how much the last one found
     gc.set_threshold(NEW_OBJECTS, LOOKS, LONGER_LOOKS)
 
 
@@ -46,7 +41,7 @@ TIMEOUT_SECONDS = 60
 
 
 def python_command(*arguments: str) -> list[str]:
-    """The command that runs Python as this process does; inside a server that embeds it, too."""
+    """Command that runs this process's Python, also inside a server that embeds it."""
     ours = Path(sys.prefix, "bin", "python")
     return [str(ours) if ours.exists() else sys.executable, *arguments]
 
@@ -56,10 +51,10 @@ def environment() -> dict[str, str]:
 
 
 def run_module(module: str, arguments: Sequence[str], data: Any) -> bytes:
-    """What a module of ours prints as a process of its own that is given data: bytes as they are, or JSON.
+    """Run a module as a subprocess and return its output; `data` is its input, bytes or JSON.
 
     Raises:
-        subprocess.SubprocessError: it fails, or is not ready in time.
+        subprocess.SubprocessError: it fails or exceeds `TIMEOUT_SECONDS`.
     """
     done = subprocess.run(
         python_command("-m", module, *arguments),
@@ -73,10 +68,10 @@ def run_module(module: str, arguments: Sequence[str], data: Any) -> bytes:
 
 
 def start_detached(*arguments: str) -> "subprocess.Popen[bytes]":
-    """Python with these arguments as a process that nobody hears or stops, and that outlives this one."""
+    """Start Python with these arguments as a detached process that outlives this one."""
     nothing = subprocess.DEVNULL
     process = subprocess.Popen(
         python_command(*arguments), stdin=nothing, stdout=nothing, env=environment(), start_new_session=True
     )
-    Thread(target=process.wait, daemon=True).start()  # else it stays in the table of processes when it ends
+    Thread(target=process.wait, daemon=True).start()  # reaps the zombie
     return process

@@ -38,7 +38,7 @@ class StudyBotInline(admin.TabularInline[StudyBot, Study]):
         return obj is None or obj.state == Study.State.DRAFT
 
 
-# What workers were promised when they began, besides the protocol.
+# Promises to workers that stay fixed, besides the protocol.
 _PROMISED = ("withdrawal_days", "retention_days")
 
 
@@ -47,7 +47,7 @@ class StudyAdmin(NeverDeleted, admin.ModelAdmin[Study]):
     list_display = ("title", "owner", "state", "created_at")
     list_filter = ("state",)
     inlines = (StudyBotInline,)
-    # Opened and closed, and made by a protocol, on the study's own pages, which know the rules.
+    # Changed only on the study's pages, which check the rules.
     readonly_fields = ("state", "protocol")
 
     @override
@@ -64,9 +64,9 @@ class StudyAdmin(NeverDeleted, admin.ModelAdmin[Study]):
 
     @override
     def save_model(self, request: HttpRequest, obj: Study, form: ModelForm[Study], change: bool) -> None:
-        # Only what was edited: other columns may have moved on while the form was open.
+        # Save only the edited fields: others may have changed while the form was open.
         obj.save(update_fields=form.changed_data if change else None)
-        if change and form.changed_data:  # the report names what is studied, in these words
+        if change and form.changed_data:  # the report quotes these texts
             results_changed(obj.pk)
 
 
@@ -81,14 +81,14 @@ class StudyBotAdmin(NeverDeleted, admin.ModelAdmin[StudyBot]):
 
 @admin.register(ConsentVersion)
 class ConsentVersionAdmin(ViewOnly, admin.ModelAdmin[ConsentVersion]):
-    """What people agreed to stays as they read it; a new version is made on the study's own page."""
+    """A consent text never changes; a new version is made on the study's page."""
 
     list_display = ("study", "number", "created_at")
 
 
 @admin.register(Ask)
 class AskAdmin(ViewOnly, admin.ModelAdmin[Ask]):
-    """What is asked is chosen on the study's own page, which knows the rules."""
+    """Read-only: asks are chosen on the study's page, which checks the rules."""
 
     list_display = ("study", "number", "question_set", "about", "moment", "required")
 

@@ -1,4 +1,4 @@
-"""The REST API of studies: what their bots are, their tags, and who sees them besides their owner."""
+"""The REST API of studies: presets, drafts, asks, bots with facets, tags and sharing."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
@@ -31,7 +31,7 @@ Facets = dict[str, dict[str, str]]
 
 
 class PresetOut(Schema):
-    """Where a new study can begin."""
+    """A preset from which a new study can start."""
 
     key: str
     title: str
@@ -44,7 +44,7 @@ Targets = dict[str, Annotated[int, Field(ge=1, le=MOST_WANTED)]]
 
 
 class StudyIn(Schema, extra="forbid"):
-    """A study that begins as a preset has it."""
+    """A new study made from a preset."""
 
     title: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=120)]
     preset: str = Field("empty", description="Key of a preset; `empty` is a design of one's own.")
@@ -53,10 +53,10 @@ class StudyIn(Schema, extra="forbid"):
         ["en"], min_length=1, max_length=10
     )
     primary_analysis: PrimaryAnalysis | None = Field(
-        None, description="Whose labels the report's numbers rest on; empty: as the preset has it."
+        None, description="The primary analysis: whose labels count in the report; empty: as in the preset."
     )
     exclusion_rules: Annotated[str, StringConstraints(max_length=2000)] | None = Field(
-        None, description="By which rules workers are excluded; empty: as the preset has it."
+        None, description="Rules by which workers are excluded; empty: as in the preset."
     )
     margin: float | None = Field(
         None, description="The largest difference that does not matter, in points; empty: none is declared."
@@ -65,7 +65,7 @@ class StudyIn(Schema, extra="forbid"):
 
     @property
     def plan(self) -> dict[str, Any]:
-        """What is declared of the analysis here."""
+        """Fields of the analysis plan that were sent."""
         named = ("primary_analysis", "exclusion_rules", "margin")
         return {name: given for name in named if (given := getattr(self, name)) is not None}
 
@@ -79,7 +79,7 @@ class BotOfStudyOut(Schema):
 
 
 class StudyOut(Schema):
-    """A study, and what it has to work on."""
+    """A study with its bots and the size of its queue."""
 
     code: str
     title: str
@@ -93,13 +93,13 @@ class StudyOut(Schema):
 
 @router.get("/presets", response=answers(list[PresetOut]))
 def presets(request: AuthenticatedHttpRequest) -> list[PresetOut]:
-    """The published protocols as which a study can begin, and `empty`, which follows none."""
+    """List the presets: the published protocols, and `empty`, which follows none."""
     return [_preset(each) for each in PRESETS]
 
 
 @router.post("/studies", response=answers(StudyOut, status=201, has_body=True))
 def make(request: AuthenticatedHttpRequest, sent: StudyIn) -> Status[StudyOut]:
-    """Make a draft as a preset has it; its items and its consent text are given on its page."""
+    """Create a draft from a preset; add its items and its consent text on its page."""
     preset = preset_named(sent.preset)
     if preset is None:
         known = ", ".join(each.key for each in PRESETS)
@@ -128,13 +128,13 @@ def make(request: AuthenticatedHttpRequest, sent: StudyIn) -> Status[StudyOut]:
 
 @router.get("/studies/{slug:code}", response=answers(StudyOut, 404))
 def one(request: AuthenticatedHttpRequest, code: str) -> StudyOut:
-    """A study that you work on: its bots, and how many items or contexts it has."""
+    """Get a study that you work on: its bots, and how many items or contexts it has."""
     return _with_bots(_study(request, code))
 
 
 @router.put("/studies/{slug:code}/bots", response=answers(StudyOut, 404, has_body=True))
 def change_bots(request: AuthenticatedHttpRequest, code: str, sent: Body[Targets]) -> StudyOut:
-    """Want so many conversations of these bots, and of no others; what was said with others stays."""
+    """Set the bots of a study and their targets; conversations with bots that are left out stay."""
     study = _study(request, code)
     try:
         services.set_bots(study.pk, _targets(request.user, study, sent))
@@ -184,23 +184,23 @@ def _preset(preset: Preset) -> PresetOut:
 
 
 class AskSchema(Schema, extra="forbid"):
-    """One thing that a study asks."""
+    """An ask of a study."""
 
     question_set: str = Field(description="Key of the questions.", max_length=60)
-    about: About = Field(description="What they are asked about.")
-    moment: Moment | Literal[""] = Field("", description="When; empty of readers.")
+    about: About = Field(description="Subject of the questions.")
+    moment: Moment | Literal[""] = Field("", description="When it is asked; empty for readers.")
     required: bool = True
 
 
 @router.get("/studies/{slug:code}/asks", response=answers(list[AskSchema], 404))
 def asks(request: AuthenticatedHttpRequest, code: str) -> list[AskSchema]:
-    """What the study asks, in order; its report begins with the first."""
+    """List the asks of the study in order; its report begins with the first."""
     return _ask_schemas(_study(request, code))
 
 
 @router.put("/studies/{slug:code}/asks", response=answers(list[AskSchema], 404, has_body=True))
 def change_asks(request: AuthenticatedHttpRequest, code: str, sent: Body[list[AskSchema]]) -> list[AskSchema]:
-    """Have a draft ask this and nothing else; what is in a queue for an ask goes with it."""
+    """Replace the asks of a draft; removing an ask also removes its items from the queue."""
     study = _study(request, code)
     for each in sent:
         if not readable(request.user, each.question_set):
@@ -230,13 +230,13 @@ def _study(request: AuthenticatedHttpRequest, code: str) -> Study:
 
 @router.get("/studies/{slug:code}/facets", response=answers(Facets, 404))
 def facets(request: AuthenticatedHttpRequest, code: str) -> Facets:
-    """By bot of the study, what it is: each facet with its level."""
+    """Facets with their levels, by name of the bot."""
     return facets_of(_study(request, code))
 
 
 @router.put("/studies/{slug:code}/facets", response=answers(Facets, 404, has_body=True))
 def change_facets(request: AuthenticatedHttpRequest, code: str, sent: Body[Facets]) -> Facets:
-    """Say what these bots are; of others it stays. An empty level takes the facet away."""
+    """Set the facets of these bots; other bots keep theirs. An empty level removes the facet."""
     study = _study(request, code)
     try:
         set_facets(study, sent)
@@ -246,19 +246,19 @@ def change_facets(request: AuthenticatedHttpRequest, code: str, sent: Body[Facet
 
 
 Tags = list[str]
-# As Django takes the names of those who sign in.
+# Django's pattern of user names.
 Name = Annotated[str, StringConstraints(pattern=r"^[\w.@+-]{1,150}$")]
 
 
 @router.get("/studies/{slug:code}/tags", response=answers(Tags, 404))
 def tags(request: AuthenticatedHttpRequest, code: str) -> Tags:
-    """The tags by which lists of studies are narrowed."""
+    """List the tags of the study."""
     return _tagged(request, code).tags
 
 
 @router.put("/studies/{slug:code}/tags", response=answers(Tags, 404, has_body=True))
 def change_tags(request: AuthenticatedHttpRequest, code: str, sent: Body[Tags]) -> Tags:
-    """Give the study these tags and no others; each becomes small letters and stands once."""
+    """Replace the tags of the study; they are lowercased and deduplicated."""
     study = _tagged(request, code)
     try:
         services.set_tags(study, sent)
@@ -272,29 +272,29 @@ def _tagged(request: AuthenticatedHttpRequest, code: str) -> Study:
 
 
 class ShareOut(Schema):
-    """Somebody who sees a study."""
+    """A person with whom a study is shared."""
 
-    name: str = Field(description="By which they sign in.")
+    name: str = Field(description="The name by which they sign in.")
     role: Literal["read", "change"]
 
 
 class ShareIn(Schema, extra="forbid"):
-    """What somebody may do."""
+    """The role of a person in a study."""
 
     role: Literal["read", "change"] = Field(description="Read its results, or work on it.")
 
 
 @router.get("/studies/{slug:code}/shares", response=answers(list[ShareOut], 404))
 def shares(request: AuthenticatedHttpRequest, code: str) -> list[ShareOut]:
-    """Who sees the study besides its owner, who alone may ask."""
+    """List the people with whom the study is shared; only its owner may call this."""
     return [_share_out(each) for each in _owned(request, code).shares.select_related("person")]
 
 
 @router.put("/studies/{slug:code}/shares/{person}", response=answers(ShareOut, 404, 429, has_body=True))
 def share(request: AuthenticatedHttpRequest, code: str, person: Path[Name], sent: ShareIn) -> ShareOut:
-    """Let somebody read the study or work on it, or change which."""
+    """Share the study with a person, or change their role."""
     study = _owned(request, code)
-    # Else the names of all who sign in could be guessed here.
+    # Otherwise callers could guess the names of accounts.
     if too_often(request, "share", rate="60/h", key="user"):
         raise HttpError(429, "A study can be shared 60 times an hour. Wait a little.")
     try:
@@ -305,7 +305,7 @@ def share(request: AuthenticatedHttpRequest, code: str, person: Path[Name], sent
 
 @router.delete("/studies/{slug:code}/shares/{person}", response=answers(list[ShareOut], 404, 422))
 def stop_sharing(request: AuthenticatedHttpRequest, code: str, person: Path[Name]) -> list[ShareOut]:
-    """From now on this person sees the study no more. Says who still does."""
+    """Stop sharing the study with a person. Returns the people who still see it."""
     study = _owned(request, code)
     for each in study.shares.filter(person__username=person):
         services.stop_sharing(study, each.person_id)

@@ -9,4 +9,4 @@ class StudiesConfig(AppConfig):
 
     @override
     def ready(self) -> None:
-        importlib.import_module("turnwise.studies.queries")  # says whose question sets may be read
+        importlib.import_module("turnwise.studies.queries")  # registers which question sets a person may read

@@ -1,4 +1,4 @@
-"""What a study can ask, and how it is stored."""
+"""Rules for the asks of a study, and how they are stored."""
 
 from collections.abc import Sequence
 
@@ -20,16 +20,16 @@ SUBJECTS = {
     About.CONTEXT: {Subject.CONTEXT},
     About.PERSON: {Subject.PERSON},
 }
-"""What the questions of an ask must be able to be about: one of these."""
+"""Subjects by what an ask is about; its question set must support one of them."""
 
 
 def in_order(asks: Sequence[AskSpec]) -> list[AskSpec]:
-    """As they are stored: what is asked about people after all else, first what they are asked before."""
+    """Sort asks as they are stored: those about people last, those before the work before those after."""
     return sorted(asks, key=lambda ask: (ask.about == About.PERSON, ask.moment == Moment.AFTER_WORK))
 
 
 def refuse_unfit(task: StudyTask, asks: Sequence[AskSpec]) -> None:
-    """Refuse what such a study cannot ask.
+    """Refuse asks that a study of this task cannot have.
 
     Raises:
         ValidationError: names the ask, what is wrong with it, and the cure.
@@ -77,7 +77,7 @@ def _why_unfit(task: StudyTask, ask: AskSpec, earlier: Sequence[AskSpec]) -> str
 
 
 def rows_of(study: Study, asks: Sequence[AskSpec]) -> list[Ask]:
-    """These asks as rows of a study, numbered in their order, not saved yet."""
+    """Build unsaved `Ask` rows, numbered in order."""
     return [
         Ask(
             study=study,
@@ -93,9 +93,9 @@ def rows_of(study: Study, asks: Sequence[AskSpec]) -> list[Ask]:
 
 
 def store_asks(study: Study, rows: Sequence[Ask], wanted: Sequence[AskSpec]) -> None:
-    """Have the study ask this. What is to be judged for an ask stays with it, and goes with it.
+    """Replace the asks of a study. Items of an ask that stays are kept; those of a removed ask are deleted.
 
-    An ask that is still there is the same one; one about the same, with other questions, takes its place.
+    An ask with the same question set and subject keeps its row; else one about the same subject reuses it.
     """
     left = list(rows)
     made = rows_of(study, wanted)

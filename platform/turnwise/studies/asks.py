@@ -1,4 +1,4 @@
-"""What a study asks, of whom, about what and when."""
+"""Asks: which question set a study asks of whom, about what and when."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -8,12 +8,12 @@ from django.utils.translation import gettext_lazy as _
 
 from evaluation.questions import Subject
 
-# As many as one number of a list of due annotations has room for (dialogues/progress.py).
+# A list of due annotations stores asks as bits of one number (dialogues/progress.py).
 MOST_ASKS = 32
 
 
 class About(models.TextChoices):
-    """What an ask is about."""
+    """Subject of an ask."""
 
     OWN_TURN = "own_turn", _("Each of their own turns")
     PARTNER_TURN = "partner_turn", _("Each of the partner's turns")
@@ -35,13 +35,13 @@ _SUBJECTS = {
 
 
 def list_subjects(subjects: Iterable[Subject]) -> str:
-    """What questions can be about, as a list that is read."""
+    """Subjects as a phrase: "responses, whole conversations or contexts"."""
     named = sorted(str(_SUBJECTS[each]) for each in subjects)
     return _(" or ").join(filter(None, [", ".join(named[:-1]), *named[-1:]]))
 
 
 class Party(models.TextChoices):
-    """Who a rater is to what they judge."""
+    """Rater role: the relation of a rater to what they judge."""
 
     CHATTER = "chatter", _("Talked with a bot, or judges their own words or the whole of their conversation")
     PARTNER = "partner", _("Talked with the person whose words they judge")
@@ -51,7 +51,7 @@ class Party(models.TextChoices):
 
 
 class By(models.TextChoices):
-    """Who is asked."""
+    """Respondents of an ask."""
 
     TALKERS = "talkers", _("The people who talk")
     READERS = "readers", _("Others, who read")
@@ -59,7 +59,7 @@ class By(models.TextChoices):
 
 
 class Moment(models.TextChoices):
-    """When those who talk are asked, and everybody about themselves."""
+    """Moment of an ask to people who talk, or about the people themselves."""
 
     EACH_TURN = "each_turn", _("Before the next message can be sent")
     WAITING = "waiting", _("While the partner writes")
@@ -75,13 +75,13 @@ OF_PEOPLE = (Moment.BEFORE_WORK, Moment.AFTER_WORK)
 
 @dataclass(frozen=True, slots=True)
 class AskSpec:
-    """One thing that a study asks; the first of a study is what its report begins with.
+    """An ask without its study; the report begins with the first ask of a study.
 
     Attributes:
         question_set: key of the questions.
         about: what the questions are about.
-        moment: when those who talk are asked, or everybody about themselves; None of readers.
-        required: whether the conversation cannot be finished without it, or nobody can go on without it.
+        moment: when it is asked; None for readers.
+        required: whether the worker must answer before they can finish or continue.
     """
 
     question_set: str
@@ -99,12 +99,12 @@ class AskSpec:
         return self.sentence(self.question_set)
 
     def sentence(self, title: str) -> str:
-        """What is asked as a part of a sentence, the questions by this title."""
+        """The ask as part of a sentence, naming the questions by this title."""
         what = [str(self.about.label), *([str(self.moment.label)] if self.moment else [])]
         about, *when = [f"{label[0].lower()}{label[1:]}" for label in what]
         return f"“{title}” about {', '.join([about, *when])}"
 
 
-# What a new study asks unless somebody chooses otherwise.
+# Default asks of a new study.
 UNDER_EACH_REPLY = AskSpec("ssa", About.PARTNER_TURN, Moment.EACH_TURN)
 OF_EACH_ITEM = AskSpec("ssa", About.RESPONSE)

@@ -1,4 +1,4 @@
-"""Stored bundles, for those who take something back that may be in one; and what was taken along."""
+"""Deleting stored bundles when their data are withdrawn, and recording exports."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -14,8 +14,8 @@ from turnwise.studies.models import Bundle, LastExport
 def delete_bundles_quoting(studies: Iterable[int]) -> None:
     """Delete, in the caller's transaction, the bundles of these studies, and those that quote them.
 
-    Those being made, too. Until it commits nobody asks for a new one, which would still read what the caller
-    has just taken away.
+    This includes bundles in progress. Until the commit no new bundle can be requested: it would still read
+    the data that the caller is deleting.
     """
     lock_bundles()
     taken = list(studies)
@@ -23,14 +23,14 @@ def delete_bundles_quoting(studies: Iterable[int]) -> None:
 
 
 def lock_bundles() -> None:
-    """Let no bundle be asked for, begun or stored by others until the caller's transaction ends."""
+    """Block requests, starts and storing of bundles by others until the caller's transaction ends."""
     with connection.cursor() as cursor:
         cursor.execute(f"LOCK TABLE {Bundle._meta.db_table} IN SHARE ROW EXCLUSIVE MODE")
 
 
 @transaction.atomic
 def delete(bundles: QuerySet[Bundle]) -> None:
-    # Locked first: nothing is added to them any more once their parts are gone.
+    # Lock first, so that no part is added after the parts are deleted.
     keys = list(bundles.order_by("pk").select_for_update().values_list("pk", flat=True))
     Bundle.objects.filter(pk__in=keys).delete()
 
@@ -38,6 +38,6 @@ def delete(bundles: QuerySet[Bundle]) -> None:
 def record_export(
     study_id: int, *, results_version: int, judgments: int, now: datetime | None = None
 ) -> None:
-    """Note that somebody has taken these results of a study along."""
+    """Record that somebody exported these results of a study."""
     taken = {"at": now or timezone.now(), "results_version": results_version, "judgments": judgments}
     LastExport.objects.update_or_create(study_id=study_id, defaults=taken)

@@ -1,4 +1,4 @@
-"""Consent texts to begin with, and what of them a researcher still has to say."""
+"""Templates of consent texts, and checks that their placeholders are filled in."""
 
 import re
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-# What the platform does, and so every text says of it in the same words.
+# Facts of the platform, which every template states in the same words.
 _STORED = """\
 What you write and answer is stored together with a random code, not with your name. Please write nothing \
 that could identify you or others."""
@@ -20,13 +20,13 @@ _CHATBOTS = "Chatbots may say things that are wrong, silly or unpleasant."
 
 @dataclass(frozen=True, slots=True)
 class ConsentTemplate:
-    """A text to begin with, in Markdown.
+    """A template of a consent text, in Markdown.
 
     Attributes:
         key: in the form.
         title: for which studies.
         text: what people agree to.
-        debriefing: what they are told at the end; empty: nothing more.
+        debriefing: text for the last page; empty: none.
     """
 
     key: str
@@ -118,7 +118,7 @@ you keep your pay. If anything in this study troubled you, please write to [name
 
 TEMPLATES = (BOARD, GDPR, SHORT, DECEPTION)
 TEMPLATE = BOARD.text
-"""What a new study begins with."""
+"""Consent text of a new study."""
 
 _PLACEHOLDER = re.compile(r"\[[^\]]+\]")
 PLACEHOLDERS = tuple(
@@ -132,17 +132,17 @@ PLACEHOLDERS = tuple(
 
 
 def for_script() -> Mapping[str, Mapping[str, str]]:
-    """The texts by key, for the page on which one is chosen (static/js/consent.js)."""
+    """Texts by template key, for the page where one is chosen (static/js/consent.js)."""
     return {each.key: {"consent": each.text, "debriefing": each.debriefing} for each in TEMPLATES}
 
 
 def unfilled_placeholders(text: str) -> list[str]:
-    """The placeholders of any template that nobody has filled in yet, in the order of the text."""
+    """Placeholders of any template that are not filled in yet, in the order of the text."""
     return sorted((each for each in PLACEHOLDERS if each in text), key=text.index)
 
 
 def why_unfinished(text: str) -> str:
-    """Why nobody can agree to a text yet, and what to do; empty if they can."""
+    """Explain why a consent text is unfinished, and what to do; empty if it is finished."""
     if not (unfilled := unfilled_placeholders(text)):
         return ""
     return _("The consent text still says %(unfilled)s. Edit the study and write what is meant.") % {
@@ -151,7 +151,7 @@ def why_unfinished(text: str) -> str:
 
 
 def why_debriefing_unfinished(text: str) -> str:
-    """Why nobody can be told this at the end yet, and what to do; empty if they can."""
+    """Explain why a debriefing is unfinished, and what to do; empty if it is finished."""
     if not (unfilled := unfilled_placeholders(text)):
         return ""
     return _("The debriefing still says %(unfilled)s. Edit the study and write what is meant.") % {

@@ -1,4 +1,4 @@
-"""The studies that a fresh installation starts with, so that there is something to try at once."""
+"""Demo studies of a fresh installation."""
 
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
@@ -42,12 +42,11 @@ answered until then is kept."""
 
 
 def create_demo_studies(owner: User) -> Study | None:
-    """The first demo study, open, with the bots that can run here. Safe to repeat: it is returned if there.
+    """Create the demo studies and return the first one, open, with the bots that can run here. Idempotent.
 
-    Of bots that are equally far from their targets the first one is met first, so the best comes first: the
-    first conversation in an installation should not be with one that only says "ok".
+    Of bots that are equally far from their targets workers meet the first one first, so the best comes first.
 
-    None if it was renamed or deleted: an installation that has other studies does not get them again.
+    Returns None if there are other studies but no demo study: it was renamed or deleted.
     """
     if Study.objects.exists():
         return Study.objects.filter(title=TITLE).first()
@@ -58,7 +57,7 @@ def create_demo_studies(owner: User) -> Study | None:
         task.make_demo(owner)
     _opened(rated.study(), RATED_TITLE, owner, _registered(_paper_bots() or CLASSIC), rated.asks)
     study = rated_turns.study()
-    study.practice = False  # a newcomer is to be in the first chat soon
+    study.practice = False  # a newcomer should reach the first chat quickly
     return _opened(study, TITLE, owner, _registered(_meenas() | CLASSIC), rated_turns.asks)
 
 
@@ -75,12 +74,12 @@ def _registered(titles: Mapping[str, str]) -> list[Bot]:
 
 
 def _meenas() -> dict[str, str]:
-    """The small Meena that ships, twice, where its libraries are installed."""
+    """Both configurations of the small Meena, if its libraries are installed."""
     if not all(find_spec(library) for library in ("torch", "sentencepiece", "profanity_check")):
         return {}
     return {"meena-full": "Small Meena (full)", "meena-base": "Small Meena (base)"}
 
 
 def _paper_bots() -> dict[str, str]:
-    """Two of the chatbots of the neural.chat paper, where their libraries are installed."""
+    """Two chatbots of the neural.chat paper, if their libraries are installed."""
     return {"vhred": "Small VHRED", "vhred-ei": "Small VHRED (EI)"} if find_spec("torch") else {}

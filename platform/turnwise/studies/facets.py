@@ -1,6 +1,6 @@
-"""Facets of a study's bots: what each is, as the researcher says, for analysis over all that share a level.
+"""Facets of a study's bots: properties with levels, for analyses over all bots that share a level.
 
-They are no part of the protocol: nobody who takes part sees them, and they may be set when all is done.
+They are not part of the protocol: workers never see them, and they can be set after the data collection.
 """
 
 from collections.abc import Mapping
@@ -17,17 +17,17 @@ LONGEST = 60
 
 
 def facets_of(study: Study) -> dict[str, dict[str, str]]:
-    """By name of a bot of the study, its facets."""
+    """Facets by name of the bot."""
     return dict(study.study_bots.order_by("bot__name").values_list("bot__name", "facets"))
 
 
 @transaction.atomic
 def set_facets(study: Study, facets: Mapping[str, Mapping[str, str]]) -> None:
-    """Say what these bots are; of others it stays. An empty level takes the facet from the bot.
+    """Set the facets of these bots; other bots keep theirs. An empty level removes the facet.
 
     Args:
         study: whose bots.
-        facets: by name of the bot, by facet, the level.
+        facets: levels by facet, by name of the bot.
 
     Raises:
         ValidationError: a bot that the study does not have, too many, or too long; nothing was changed.
@@ -66,7 +66,7 @@ def _checked(bot: str, levels: Mapping[str, str]) -> dict[str, str]:
 
 
 def parse_facets(text: str) -> dict[str, str]:
-    """The facets of one bot as a person writes them: `architecture=VHRED, data=Reddit`.
+    """Parse the facets of one bot: `architecture=VHRED, data=Reddit`.
 
     Raises:
         ValidationError: names what is not of this form.
@@ -81,12 +81,12 @@ def parse_facets(text: str) -> dict[str, str]:
             )
         if facet in found:
             raise ValidationError(
-                _("“%(facet)s” is said twice. Keep one of the two.") % {"facet": facet[:LONGEST]}
+                _("“%(facet)s” appears twice. Keep one of the two.") % {"facet": facet[:LONGEST]}
             )
         found[facet] = level
     return found
 
 
 def format_facets(facets: Mapping[str, str]) -> str:
-    """The same the other way round."""
+    """Format facets as `parse_facets` reads them."""
     return ", ".join(f"{facet}={level}" for facet, level in sorted(facets.items()))

@@ -1,6 +1,4 @@
-"""Studies to choose, where there may be a thousand: to tick the newest of them, or one in a list of all.
-
-The forms in which a study's asks are chosen.
+"""Form fields to choose among many studies, and the forms in which a study's asks are chosen.
 """
 
 from collections.abc import Collection, Set
@@ -27,7 +25,7 @@ MOST_OFFERED = 100
 
 
 def filter_studies(studies: QuerySet[Study], sought: str) -> QuerySet[Study]:
-    """Those with this in their title, or with this tag."""
+    """Filter studies by a part of the title or by a tag."""
     if not sought:
         return studies
     return studies.filter(Q(title__icontains=sought) | Q(tags__contains=[sought.lower()[:LONGEST_TAG]]))
@@ -36,10 +34,10 @@ def filter_studies(studies: QuerySet[Study], sought: str) -> QuerySet[Study]:
 def list_newest(
     field: "forms.ModelMultipleChoiceField[Study]", choice_fields: Collection[int], *, sought: str = ""
 ) -> int:
-    """List the newest studies of the field that are sought, and the chosen ones; any of it may be sent.
+    """Offer the newest studies that match the search, and the chosen ones; any study may be submitted.
 
     Returns:
-        How many that are sought are not listed.
+        Number of matching studies that are not listed.
     """
     assert field.queryset is not None
     found = filter_studies(field.queryset, sought)
@@ -53,7 +51,7 @@ def list_newest(
 
 
 class StudySelect(forms.Select):
-    """One of many studies, written without a template for each of them."""
+    """Select of many studies, rendered without a template for each option."""
 
     @override
     def render(self, name: str, value: Any, attrs: Any = None, renderer: Any = None) -> SafeString:
@@ -64,16 +62,16 @@ class StudySelect(forms.Select):
 
 
 def list_all(field: "forms.ModelChoiceField[Study]", studies: QuerySet[Study]) -> None:
-    """Take one of these studies, by their titles."""
+    """Offer all of these studies in a select field, by title."""
     field.queryset = studies
     titles = list(studies.values_list("pk", "title"))
     field.widget.choices = [("", field.empty_label), *titles]
 
 
 EMPTY_ROWS = 1
-"""Empty rows beneath those in use; saving brings another."""
+"""Number of empty rows below those in use."""
 
-# What stands in the list "when"; a whole conversation is judged in one moment only.
+# Options of the list "when"; a whole conversation is judged at one moment only.
 _WHEN = {
     About.PARTNER_TURN: {
         Moment.EACH_TURN: _("Under each reply, before the next message"),
@@ -95,7 +93,7 @@ PERSON_ABOUTS = frozenset({About.PERSON})
 
 
 class AskForm(forms.Form):
-    """One ask at a moment that is chosen: which questions, and when, which says about what."""
+    """One ask: its question set, and when it is asked, which determines its subject."""
 
     question_set = forms.Field()  # QuestionSetField, of whoever is at the page
     when = forms.ChoiceField(label=_("Asked"), required=False)
@@ -130,7 +128,7 @@ class AskForm(forms.Form):
 
     @classmethod
     def initial_of(cls, ask: AskSpec) -> dict[str, Any]:
-        """What a row of this ask begins with."""
+        """Initial values of a row with this ask."""
         return {
             "question_set": ask.question_set,
             "when": f"{ask.about}:{ask.moment}",
@@ -139,12 +137,12 @@ class AskForm(forms.Form):
 
     @property
     def choice_fields(self) -> list[forms.BoundField]:
-        """The two lists, for the page: neither is optional in a row that asks something."""
+        """The two select fields; a row that asks something needs both."""
         return [self["question_set"], self["when"]]
 
     @property
     def ask_spec(self) -> AskSpec | None:
-        """Of a valid form; None if nothing is asked."""
+        """The ask of a valid form; None if the row is empty."""
         if not self.cleaned_data.get("question_set"):
             return None
         about, moment = self.cleaned_data["when"].split(":")
@@ -154,12 +152,12 @@ class AskForm(forms.Form):
 
 
 class AskForms:
-    """Asks of a study, a row each, the most important first.
+    """Forms for the asks of a study, one row each, the most important first.
 
     Attributes:
-        about: what they are about.
-        prefix: of the names of their fields.
-        row: form of one.
+        about: possible subjects of the asks.
+        prefix: of the field names.
+        row: form of one row.
     """
 
     about = TALK_ABOUTS
@@ -207,12 +205,12 @@ class AskForms:
 
     @property
     def ask_specs(self) -> list[AskSpec]:
-        """Of valid forms."""
+        """The asks of valid forms."""
         return [row.ask_spec for row in self.rows if row.ask_spec]
 
 
 class QuestionnaireForms(AskForms):
-    """What people are asked about themselves; no row where no people take part."""
+    """Forms for asks about the people themselves; without rows if the task has no workers."""
 
     about = PERSON_ABOUTS
     prefix = "people"
@@ -233,7 +231,7 @@ class QuestionnaireForms(AskForms):
 
 
 def subjects_of(abouts: Set[About]) -> frozenset[Subject]:
-    """What question sets must be able to be about, one of these, to be asked so."""
+    """Subjects of which a question set must support one, to be asked about any of `abouts`."""
     return frozenset().union(*(SUBJECTS[about] for about in abouts))
 
 

@@ -1,4 +1,4 @@
-"""Currencies in which people may be paid."""
+"""Forms of a study: the fields that every study has, and the page that tasks extend."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -35,21 +35,21 @@ CODES = frozenset(
 
 
 PAY_PER_WORKER = {"pay_amount": _("Pay per worker, for the whole batch")}
-# What every study has, whatever its task.
+# Fields of every study.
 FIELDS = (
     "title", "protocol", "languages", "instructions", "debriefing", "contact", "pay_amount", "pay_currency",
     "hourly_target", "expected_minutes", "withdrawal_days", "retention_days",
 )  # fmt: skip
 _CODE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")  # BCP 47, as far as this platform speaks it
 _CODES = {info["name"].lower(): code for code, info in LANG_INFO.items() if "name" in info}
-# What workers read formatted.
+# Fields that workers read as formatted Markdown.
 IN_MARKDOWN = ("consent_text", "instructions", "debriefing")
-# What every study has whose workers are asked something, and whose answers are reported.
+# Fields of studies with questions and a report.
 ASKING = ("practice", "markdown", "primary_analysis", "exclusion_rules", "margin", "pilot_size")
 
 
 class StudyForm(forms.ModelForm[Study]):
-    """What every study has; the form of a task may have more fields of it."""
+    """Fields of every study; the form of a task may add more."""
 
     languages = forms.CharField(
         label=_("Languages"),
@@ -93,7 +93,7 @@ class StudyForm(forms.ModelForm[Study]):
             "re_entry",
             "re_entry_most",
         }:
-            # A program that sends nothing of it gets what is usual.
+            # A program that leaves the field out gets the default.
             self.fields[name].required = name in self.data
         if not self.instance.pk:
             self.initial.pop("languages", None)
@@ -106,7 +106,7 @@ class StudyForm(forms.ModelForm[Study]):
                 self.fields[name].disabled = self.instance.state != Study.State.DRAFT
 
     def _offer_protocols(self) -> None:
-        """Those by which a study of this task can be made, if there are any."""
+        """Offer the protocols that a study of this task can follow, if there are any."""
         able = presets_of(task_of(self.instance))
         if len(able) == 1:
             self.fields.pop("protocol", None)
@@ -142,7 +142,7 @@ class StudyForm(forms.ModelForm[Study]):
 
 
 class StudyPage:
-    """The forms with which a study of one task is made and edited.
+    """The forms in which a study of one task is created and edited.
 
     Attributes:
         template: of the page; extends studies/form.html.
@@ -153,12 +153,12 @@ class StudyPage:
     study_form: ClassVar[type[StudyForm]] = StudyForm
 
     def __init__(self, user: User, study: Study, data: Any = None) -> None:
-        """Show a study, saved before or not, or take what was sent of it.
+        """Show a study, saved or new, or validate submitted data.
 
         Args:
-            user: who is at it.
+            user: who edits the study.
             study: with its task.
-            data: what was sent; None if nothing was yet.
+            data: what was submitted; None for a fresh page.
         """
         self.form = self.study_form(data, instance=study)
         self.questionnaires = QuestionnaireForms(user, study, data)
@@ -167,24 +167,24 @@ class StudyPage:
         return all([self.form.is_valid(), self.questionnaires.is_valid()])
 
     def study(self) -> Study:
-        """Of valid forms: the study, not saved yet."""
+        """The unsaved study of valid forms."""
         return self.form.save(commit=False)
 
     def consent_text(self) -> str:
-        """Of valid forms: what workers agree to; empty where no workers take part."""
+        """Consent text of valid forms; empty if no workers take part."""
         text: str = self.form.cleaned_data["consent_text"]
         return text
 
     def targets(self) -> Mapping[Bot, int]:
-        """Of valid forms: conversations wanted of each bot."""
+        """Targets of conversations by bot, of valid forms."""
         return {}
 
     def asks(self) -> Sequence[AskSpec] | None:
-        """Of valid forms: what is asked about what is said or shown; None: what the task asks."""
+        """Asks about turns, responses or other work, of valid forms; None: the task's default."""
         return None
 
     def every_ask(self) -> Sequence[AskSpec]:
-        """Of valid forms: what is asked, also about the people themselves."""
+        """All asks of valid forms, including those about the people themselves."""
         study = self.form.instance
         asks = self.asks()
         if asks is None:
@@ -192,11 +192,11 @@ class StudyPage:
         return [*asks, *self.questionnaires.ask_specs]
 
     def plan(self) -> Plan | None:
-        """Of valid forms: what the task stores beside the study."""
+        """The plan that the task stores beside the study, of valid forms."""
         return None
 
     def shown(self) -> dict[str, Any]:
-        """What the template shows."""
+        """Context of the template."""
         return {
             "form": self.form,
             "questionnaires": self.questionnaires,

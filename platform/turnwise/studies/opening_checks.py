@@ -1,4 +1,4 @@
-"""What is looked at before workers are let in."""
+"""Checks before a study is opened to workers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,14 +19,14 @@ from turnwise.studies.tasks import task_of
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """Something that an opening looks at.
+    """One check before the opening.
 
     Attributes:
-        title: what it is.
-        says: how it stands.
-        holds: whether that will do.
-        cure: what to do if it does not; without one the study opens all the same.
-        address: where that is done.
+        title: what is checked.
+        says: the result in a sentence.
+        holds: whether the check passes.
+        cure: what to do if it fails; a check without a cure does not prevent the opening.
+        address: page on which that is done.
     """
 
     title: str
@@ -37,7 +37,7 @@ class Check:
 
 
 def checks(study: Study) -> list[Check]:
-    """What can be told without asking a bot."""
+    """Run all checks that need no reply of a bot."""
     task, consent = task_of(study), study.consent_versions.last()
     found = _needed(study, consent)
     if task.has_workers:
@@ -56,17 +56,17 @@ def checks(study: Study) -> list[Check]:
 
 
 def first_obstacle(study: Study) -> Check | None:
-    """The first thing that keeps a study from being opened."""
+    """Return the first failed check that prevents the opening; None if there is none."""
     return obstacle_among(_needed(study, study.consent_versions.last()))
 
 
 def obstacle_among(found: Sequence[Check]) -> Check | None:
-    """The same of what was looked at already."""
+    """Return the first of these checks that prevents the opening; None if there is none."""
     return next((each for each in found if each.cure and not each.holds), None)
 
 
 def _needed(study: Study, consent: ConsentVersion | None) -> list[Check]:
-    """What must hold before anybody is let in."""
+    """Run the checks that must pass before the opening."""
     task = task_of(study)
     missing, address = task.why_not_open(study), task.designed_at(study)
     done = Check(_("Design"), missing or _("Complete."), not missing, _("Complete the study"), address)
@@ -84,7 +84,7 @@ def _needed(study: Study, consent: ConsentVersion | None) -> list[Check]:
 
 
 def _consent_check(study: Study, consent: ConsentVersion | None) -> Check:
-    """Whether there is a text that workers can agree to."""
+    """Check that there is a complete consent text."""
     says = why_unfinished(consent.text) if consent else _("There is no text that workers agree to.")
     agreed = _("Workers agree to version %(number)s.") % {"number": consent.number if consent else 0}
     address = f"{reverse('studies:edit', args=[study.pk])}#id_consent_text"
@@ -93,7 +93,7 @@ def _consent_check(study: Study, consent: ConsentVersion | None) -> Check:
 
 
 def _script_checks(study: Study, consent: ConsentVersion | None) -> list[Check]:
-    """Which texts cannot be in a language of those who are to read them."""
+    """Check that the texts' script fits a language of the study."""
     told = [
         (_("The consent text is %(script)s, and people take part in %(languages)s. Translate it."),
          consent.text if consent else "", ENOUGH_LETTERS),
@@ -115,7 +115,7 @@ def _script_checks(study: Study, consent: ConsentVersion | None) -> list[Check]:
 
 
 def _debriefing_check(study: Study) -> list[Check]:
-    """What is told at the end, where a template of it is not filled in yet."""
+    """Check that no placeholder is left in the debriefing."""
     if not (says := why_debriefing_unfinished(study.debriefing)):
         return []
     address = f"{reverse('studies:edit', args=[study.pk])}#id_debriefing"
@@ -123,20 +123,20 @@ def _debriefing_check(study: Study) -> list[Check]:
 
 
 def try_bots(study: Study, *, to: User) -> list[Greeting]:
-    """The bots that workers would get, each greeted once, for one person who waits for the answers.
+    """Greet each bot of the study once, and return how it answered.
 
     Raises:
-        TooManyAtOnceError: this person waits for such a check already, in this process.
+        TooManyAtOnceError: a check for this person is already running in this process.
     """
     with limit_concurrency(1, "opening", to.pk):
         return greet_bots(task_of(study).bots_to_try(study))
 
 
 def open_study(study: Study, *, to: User) -> list[Greeting]:
-    """Open a study whose bots answer; those which do not are among what is returned.
+    """Open a study if at least one of its bots answers; returns how each bot answered.
 
     Raises:
-        ValidationError: nothing can be done in it, or none of its bots answers.
+        ValidationError: a check failed, or no bot answers.
         TooManyAtOnceError: as `try_bots`; nothing changed.
     """
     if missing := first_obstacle(study):

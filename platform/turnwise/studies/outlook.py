@@ -17,7 +17,7 @@ from evaluation.statistics.sample_size import difference_seen
 
 
 class Unit(StrEnum):
-    """What a study is made of."""
+    """Unit of work that a study counts."""
 
     CONVERSATION = "conversations"
     JUDGMENT = "judgments"
@@ -26,7 +26,7 @@ class Unit(StrEnum):
 
 
 class Conclusion(StrEnum):
-    """What the result of a study can show."""
+    """Kind of comparison that the result of a study allows."""
 
     NOTHING = ""
     BOTS = "bots"  # that have conversations of their own
@@ -37,15 +37,15 @@ class Conclusion(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PlannedStudy:
-    """What is wanted, and of how many people.
+    """Size of a planned study.
 
     Attributes:
         unit: what is counted.
-        wanted: so many of them.
-        people: who each do their whole share of it; 0: bots do it alone.
+        wanted: number of units.
+        people: number of workers; 0: bots do it alone.
         tells: what the result can show.
-        samples: independent observations of each system that is compared, such as conversations or contexts;
-            of each two that are compared side by side, their pairs.
+        samples: independent observations of each compared system, such as conversations or contexts; for
+            side-by-side comparisons the number of pairs of each two systems.
         turns: of all conversations together, where bots alone talk.
     """
 
@@ -58,40 +58,40 @@ class PlannedStudy:
 
 
 def parse_count(text: str | None, *, most: int = 1_000_000) -> int:
-    """A whole number that a form sent; 0 for anything else."""
+    """Parse a whole number from a form; 0 for anything else."""
     is_number = bool(text) and str(text).isascii() and str(text).isdecimal() and len(str(text)) < 8
     return min(int(str(text)), most) if is_number else 0
 
 
 def planned_conversations(wanted: Sequence[int], *, together: int) -> PlannedStudy:
-    """Conversations of people with each of several bots, or with each other."""
+    """Size of a study with conversations of people with bots, or with each other."""
     tells = Conclusion.BOTS if together == 1 else Conclusion.NOTHING
     return PlannedStudy(Unit.CONVERSATION, sum(wanted), sum(wanted) * together, tells, wanted)
 
 
 POWER, LEVEL = 0.8, 0.95
-# Differences are worked out for this spread, and told in multiples of it.
+# Differences are computed for this standard deviation and reported in multiples of it.
 _SPREAD = 0.1
-# Of what is chosen or not, at worst.
+# Largest standard deviation of a binary choice.
 _CHOICE_SPREAD = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """What a study takes, and what it can tell.
+    """Effort of a study, and the smallest difference that its result can show.
 
     Attributes:
         unit: what is counted.
-        wanted: so many of them.
-        people: who do it.
-        hours: of people's time.
-        cost: what people are paid; None without pay.
+        wanted: number of units.
+        people: number of workers.
+        hours: working time of all workers.
+        cost: pay of all workers; None without pay.
         currency: of the cost.
         tells: what its result can show.
-        deviations: the smallest true difference of two systems that it shows with a power of 80 % at 95 %,
+        deviations: the smallest true difference of two systems detected with a power of 80 % at 95 %,
             in standard deviations between conversations, or contexts; None if there are no two, or too few.
-        points: the same in points of the score, where a publication says how far conversations differ; of a
-            preference, how far from half the one must be chosen.
+        points: this difference in points of the score, if a publication reports the spread of conversations; of
+            a preference, the distance from 50 %.
         as_in: the title of that publication's protocol.
         turns: of all conversations, where bots alone talk.
     """
@@ -110,12 +110,12 @@ class Outlook:
 
     @property
     def upper_share(self) -> float | None:
-        """Of a preference: the smallest share above half that it tells from half, in percent."""
+        """Smallest detectable share above half of a preference, in percent."""
         return None if self.points is None else 50 + self.points
 
 
 class OutlookForm(forms.Form):
-    """What a study is planned with, as its page asks while somebody fills it in."""
+    """Planned values that the page of a study sends while somebody fills it in."""
 
     minutes = forms.IntegerField(min_value=1, max_value=10_000, required=False)
     pay = forms.DecimalField(min_value=0, max_value=100_000, required=False)
@@ -125,12 +125,12 @@ class OutlookForm(forms.Form):
 
     @property
     def targets(self) -> list[int]:
-        """Of a valid form: conversations with each bot; of people with each other, one number."""
+        """Targets of conversations with each bot, of a valid form; one number if people talk together."""
         told: str = self.cleaned_data["wanted"]
         return [each for each in map(int, filter(None, told.split(","))) if each]
 
     def outlook(self, planned: PlannedStudy) -> Outlook:
-        """Of a valid form, for what its task says of it."""
+        """Compute the outlook of a valid form for the size that the task planned."""
         told = self.cleaned_data
         return outlook(
             planned,
@@ -144,14 +144,14 @@ class OutlookForm(forms.Form):
 def outlook(
     planned: PlannedStudy, *, minutes: int, pay: Decimal, currency: str, question_set: str
 ) -> Outlook:
-    """Work out what a study takes, and what it can tell.
+    """Compute the outlook of a planned study.
 
     Args:
-        planned: what is wanted, and of how many people.
-        minutes: that each of them works.
-        pay: of each of them.
+        planned: size of the study.
+        minutes: working time of each worker.
+        pay: of each worker.
         currency: of the pay.
-        question_set: the key of what its report begins with.
+        question_set: key of the question set with which the report begins.
     """
     deviations, points, as_in = None, None, ""
     if planned.tells is Conclusion.PREFERENCE:
@@ -177,7 +177,7 @@ def outlook(
 
 
 def _detectable_difference(samples: Sequence[int]) -> float | None:
-    """By Bonferroni's rule over all pairs of systems, each with the fewest observations of any."""
+    """Detectable difference in deviations, Bonferroni-corrected over all pairs, at the smallest sample."""
     systems = len(samples)
     if systems < 2:
         return None
@@ -187,10 +187,10 @@ def _detectable_difference(samples: Sequence[int]) -> float | None:
 
 
 def _detectable_preference(pairs: Sequence[int]) -> float | None:
-    """How many points from half the share of one of two must be, by the comparison with the fewest pairs."""
+    """Detectable distance from 50 %, in points, for the comparison with the fewest pairs."""
     if not pairs:
         return None
     level = 1 - (1 - LEVEL) / len(pairs)
-    # A correlation of a half makes the spread of a difference that of one: here there is one sample.
+    # With a correlation of 0.5 a difference has the spread of one sample, which is the case here.
     seen = difference_seen(min(pairs), _CHOICE_SPREAD, power=POWER, level=level, correlation=0.5)
     return None if isinstance(seen, Undefined) or seen > _CHOICE_SPREAD else 100 * seen

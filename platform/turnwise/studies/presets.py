@@ -1,4 +1,4 @@
-"""Where a new study can begin: as a published protocol has it, or as a design of one's own."""
+"""Presets of new studies: published protocols, and an empty one for a design of one's own."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -18,15 +18,15 @@ EMPTY = "empty"
 
 @dataclass(frozen=True)
 class Preset:
-    """How a published protocol is run here; where a study departs from it later, its report says so.
+    """Form values with which a published protocol is run; the report names later departures from it.
 
     Attributes:
         protocol: key of the protocol, in evaluation/protocols; empty of an own design.
         task: key of the task; empty: whichever is chosen.
         fields: other fields of the study.
-        read_as: key of the protocol by which others judge the conversations of such a study, if there is one.
-        plan: of a study with a queue, how many judge each item, and how many items each worker.
-        battery: of one whose workers get batteries, how these are composed, but for their systems.
+        read_as: key of the protocol by which readers judge the conversations of such a study, if any.
+        plan: for a study with a queue, raters per item, batch size and the like.
+        battery: for a study with batteries, their composition without the systems.
     """
 
     protocol: str
@@ -38,7 +38,7 @@ class Preset:
 
     @property
     def key(self) -> str:
-        """As addresses and the API have it."""
+        """Key in addresses and in the API."""
         return self.protocol or EMPTY
 
     @property
@@ -52,7 +52,7 @@ class Preset:
 
     @property
     def asks(self) -> tuple[AskSpec, ...]:
-        """What is asked; nothing of an own design, which begins with what its task asks."""
+        """Asks of the protocol; empty for an own design, which takes those of its task."""
         return tuple(
             AskSpec(
                 ask.question_set, About(ask.about), Moment(ask.moment) if ask.moment else None, ask.required
@@ -61,11 +61,11 @@ class Preset:
         )
 
     def is_for(self, task: StudyTask) -> bool:
-        """Whether a study of this task can be made by it."""
+        """True if a study of this task can be made from the preset."""
         return not self.task or task.key == self.task
 
     def study(self, task: str = "") -> Study:
-        """A study as the protocol has it, not saved yet; an own design is of this task, or of the first."""
+        """Build an unsaved study; an own design has the given task, or the first one."""
         key = self.task or task_named(task).key
         study = Study(task=key, protocol=self.protocol, **self.fields)
         study.every_ask = rows_of(study, self.asks)
@@ -139,5 +139,5 @@ def preset_of(study: Study) -> Preset:
 
 
 def presets_of(task: StudyTask) -> list[Preset]:
-    """Those by which a study of a task can be made; its own design first."""
+    """Presets for studies of a task; the own design comes first."""
     return [preset for preset in PRESETS if preset.is_for(task)]

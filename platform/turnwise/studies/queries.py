@@ -1,4 +1,4 @@
-"""How far studies are."""
+"""Studies that a person may see, and their progress."""
 
 from collections import defaultdict
 from collections.abc import Callable, Collection
@@ -21,27 +21,27 @@ from turnwise.studies.tasks import Rows, StudyTask, task_named, task_of
 
 
 def real_studies_of(user: User | AnonymousUser) -> QuerySet[Study]:
-    """The studies of people that this person works on: for whatever pools studies."""
+    """Studies without rehearsals that this person works on, for pages that pool studies."""
     return studies_of(user).filter(rehearsal_of=None)
 
 
 def studies_of(user: User | AnonymousUser) -> QuerySet[Study]:
     """The studies that this person works on: their own and those shared to be changed, with rehearsals.
 
-    Pages begin with these. Only what is said to be for readers, too, begins with `readable_studies_of`.
+    Use this for pages; use `readable_studies_of` only for pages that readers may see, too.
     """
     return _accessible_studies(user, Share.objects.filter(may_change=True))
 
 
 def readable_studies_of(user: User | AnonymousUser) -> QuerySet[Study]:
-    """The same and those that are shared with this person to be read: without their rehearsals."""
+    """Studies that this person works on or may read; of the latter without rehearsals."""
     return _accessible_studies(user, Share.objects.filter(may_change=True)) | _accessible_studies(
         user, Share.objects.all()
     ).filter(rehearsal_of=None)
 
 
 def _accessible_studies(user: User | AnonymousUser, shares: QuerySet[Share]) -> QuerySet[Study]:
-    """Their own, those of these shares, and the rehearsals of the latter."""
+    """Studies that the person owns or that these shares include, with rehearsals; all for an admin."""
     if not user.is_authenticated or not user.is_active:
         return Study.objects.none()
     if user.is_superuser:
@@ -51,7 +51,7 @@ def _accessible_studies(user: User | AnonymousUser, shares: QuerySet[Share]) -> 
 
 
 def readable_real_studies_of(user: User | AnonymousUser) -> QuerySet[Study]:
-    """The studies of people that this person may read: for lists, and for what compares studies."""
+    """Studies without rehearsals that this person may read, for lists and comparisons."""
     return readable_studies_of(user).filter(rehearsal_of=None)
 
 
@@ -61,20 +61,20 @@ def owned_studies_of(user: User | AnonymousUser) -> QuerySet[Study]:
 
 
 def choosable_bots(user: User, study: Study | None) -> QuerySet[Bot]:
-    """The bots that this person may have in a study: those that they see and that are on, and what it has."""
+    """Bots that this person may use in a study: visible active ones, and those already in the study."""
     of_user = visible_bots(user).filter(active=True).values("pk")
     in_it = StudyBot.objects.filter(study=study).values("bot") if study else ()
     return Bot.objects.filter(Q(pk__in=of_user) | Q(pk__in=in_it)).exclude(adapter=OUTSIDE)
 
 
 def tags_of(studies: QuerySet[Study]) -> list[str]:
-    """The tags that these studies have, in the order of the alphabet."""
+    """Tags of these studies, sorted."""
     named = studies.order_by().annotate(tag=Func(F("tags"), function="unnest")).values_list("tag", flat=True)
     return sorted(set(named))
 
 
 def may_change(user: User | AnonymousUser, study: Study) -> bool:
-    """Whether this person works on the study, or at most reads it."""
+    """True if this person works on the study rather than only reading it."""
     return study.owner_id == user.pk or studies_of(user).filter(pk=study.pk).exists()
 
 
@@ -86,7 +86,7 @@ def question_set_keys_of(user: User | AnonymousUser) -> set[str]:
 
 
 def with_bots() -> Prefetch[str]:
-    """For `prefetch_related`: a study's bots in one query."""
+    """Prefetch for a study's bots in one query."""
     return Prefetch("study_bots", StudyBot.objects.select_related("bot"))
 
 
@@ -94,15 +94,15 @@ CACHE_SECONDS = 10
 
 
 def counts_of(studies: Collection[Study]) -> dict[int, tuple[int, int]]:
-    """Of each, by its key: how much is done, and how much is wanted."""
+    """Finished and wanted units of each study, by its key."""
     rows = union_of_tasks(studies, lambda task, own: task.finished_and_wanted(own))
     return {study: (finished, wanted) for study, finished, wanted in rows}
 
 
 def progress_of(study: Study) -> tuple[int, int]:
-    """The same of one study, for what every page of it tells; of a study that runs some seconds old.
+    """Finished and wanted units of a study; cached for some seconds once it is open.
 
-    Results raise the study's version; what is wanted may change without that.
+    New results change the cache key through the study's version; new targets do not.
     """
 
     def counted() -> tuple[int, int]:
@@ -118,7 +118,7 @@ def progress_of(study: Study) -> tuple[int, int]:
 def union_of_tasks(
     studies: Collection[Study], rows: Callable[[StudyTask, QuerySet[Study]], Rows]
 ) -> Collection[Any]:
-    """What the tasks of these studies say of them: rows of one statement, however many tasks there are."""
+    """Union of the tasks' rows about these studies, in one statement."""
     keys: defaultdict[str, list[int]] = defaultdict(list)
     for study in studies:
         keys[study.task].append(study.pk)
@@ -127,13 +127,13 @@ def union_of_tasks(
 
 
 def count_expression(rows: QuerySet[Any], study: str = "study") -> Coalesce:
-    """How many of these a row's own study has, as an expression of the row; `study` is the path from them."""
+    """Expression that counts these rows by the outer row's study; `study` is their path to it."""
     own = rows.filter(**{study: OuterRef("study")}).order_by().values(study)
     return Coalesce(Subquery(own.annotate(n=Count("*")).values("n")), 0)
 
 
 def progress_sentence(study: Study, finished: int, wanted: int) -> str:
-    """How much of what a study wants is done, with what is counted."""
+    """Progress of a study in words, such as "3 of 10 conversations finished"."""
     unit = task_of(study).unit
     if unit == Unit.RESPONSE:
         said = ngettext(
@@ -151,9 +151,9 @@ def progress_sentence(study: Study, finished: int, wanted: int) -> str:
 
 
 def incomplete_progress(study: Study, finished: int, wanted: int) -> str:
-    """How far a study is that takes people and is not full, in words; empty of any other.
+    """Progress in words of an open study that is not full; empty for any other.
 
-    What it tells may change with every further result, and whoever looks often finds more of it by chance.
+    Pages warn with it that results may still change: repeated looks find more by chance.
     """
     takes = study.state in (Study.State.OPEN, Study.State.PAUSED)
     return progress_sentence(study, finished, wanted) if takes and finished < wanted else ""

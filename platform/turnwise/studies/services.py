@@ -18,15 +18,15 @@ from turnwise.studies.models import LONGEST_TAG, MOST_TAGS, ConsentVersion, ReEn
 from turnwise.studies.presets import presets_of
 from turnwise.studies.tasks import Plan, task_of
 
-# What decides how a conversation runs and is judged. Conversations of one study must be
-# comparable, so these stay as they are once the study has been opened.
+# Fields that decide how a conversation runs and is judged. They are fixed once the study has been opened, so that
+# its conversations are comparable.
 PROTOCOL_FIELDS = (
     "task", "protocol", "opening_speaker", "opening_text", "min_turns", "max_turns", "blind", "practice",
     "markdown", "primary_analysis", "exclusion_rules", "margin", "pilot_size", "material", "bots_read",
     "re_entry",
     "re_entry_most",
 )  # fmt: skip
-# And what was promised stays in the ledger in that currency. What is asked stays, too: `Study.asks`.
+# The ledger holds promises in that currency. The asks are fixed, too: `Study.asks`.
 FIXED_FIELDS = (*PROTOCOL_FIELDS, "knowledge", "pay_currency")
 OPENED = "The study has been opened, so its protocol is fixed. Make a new study to change it."
 
@@ -37,7 +37,7 @@ _NOT_AGAIN = gettext_lazy(
     "People take part more than once only where they talk with chatbots. Choose “Once”."
 )
 
-# The others move on while a form is open, and saving it must not set them back.
+# These may change while a form is open; saving it must not reset them.
 _MOVES_ON = {
     "id", "code", "owner", "state", "created_at", "archived_at", "previewed_at", "tags",
     "results_version", "pilot_over_at",
@@ -59,11 +59,11 @@ def save_study(
 
     Args:
         study: the study, saved before or not.
-        owner: whose it is, if it is new.
+        owner: owner of a new study.
         consent_text: what workers agree to; empty where none take part.
         targets: conversations wanted of each bot.
-        plan: what its task stores of it beside.
-        asks: what is asked in it, what its report begins with first; None: as it is, or as new studies do.
+        plan: row of the task's own table, if it has one.
+        asks: its asks, with the report's first; None: unchanged, or the task's default.
 
     Raises:
         ValidationError: a value the study cannot have, or a protocol changed after the study was opened.
@@ -115,7 +115,7 @@ def _refuse_changed_protocol(study: Study) -> None:
 
 @transaction.atomic
 def ask(study_id: int, asks: Sequence[AskSpec]) -> Study:
-    """Have a draft ask this and nothing else, what its report begins with first.
+    """Replace the asks of a draft; the report begins with the first.
 
     Raises:
         ValidationError: such a study cannot ask it, or the study has been opened; nothing was changed.
@@ -128,7 +128,7 @@ def ask(study_id: int, asks: Sequence[AskSpec]) -> Study:
 
 @transaction.atomic
 def set_bots(study_id: int, targets: Mapping[Bot, int]) -> Study:
-    """Have a study want so many conversations of each of these bots, and of no others any more.
+    """Set the bots of a study with their targets; other bots get no further workers.
 
     Raises:
         ValidationError: in such a study nobody talks with bots; nothing was changed.
@@ -142,7 +142,7 @@ def set_bots(study_id: int, targets: Mapping[Bot, int]) -> Study:
 
 
 def _set_asks(study: Study, asks: Sequence[AskSpec] | None) -> None:
-    """Store what is asked. It stays as it is once the study has been opened."""
+    """Store the asks; they are fixed once the study has been opened."""
     rows = list(study.asks.all())
     stored = [ask.declared for ask in rows]
     wanted = in_order(asks if asks is not None else stored or task_of(study).asks)
@@ -157,7 +157,7 @@ def _set_asks(study: Study, asks: Sequence[AskSpec] | None) -> None:
 
 
 def _save_plan(study: Study, plan: Plan) -> None:
-    """Store the plan. It stays as it is once the study has been opened."""
+    """Store the plan; it is fixed once the study has been opened."""
     if study.state != Study.State.DRAFT:
         return
     plan.study = study
@@ -203,7 +203,7 @@ def set_state(study_id: int, state: Study.State) -> Study:
     return study
 
 
-# What a study has of its own, and no copy of it.
+# Fields that a copy does not inherit.
 _OWN = {
     "id", "code", "owner", "state", "created_at", "archived_at", "previewed_at", "results_version",
     "rehearsal_of", "title", "pilot_over_at",
@@ -211,15 +211,15 @@ _OWN = {
 
 
 def fields_of_copy(study: Study) -> dict[str, Any]:
-    """How a study is run, for another that is to be run alike."""
+    """Field values that a copy of the study inherits."""
     return {f.name: getattr(study, f.name) for f in Study._meta.concrete_fields if f.name not in _OWN}
 
 
 @transaction.atomic
 def clone(study: Study, *, owner: User) -> Study:
-    """A draft that is run as the study is: everything but its workers and what came of it.
+    """Copy a study as a draft, without its workers and results.
 
-    Of its bots it has those that are on and that the new owner may see.
+    The copy has the active bots that the new owner may see.
     """
     task, consent = task_of(study), study.consent_versions.last()
     bots = study.study_bots.filter(bot__active=True, bot__in=visible_bots(owner)).exclude(
@@ -256,7 +256,7 @@ def archive(study_id: int, *, now: datetime | None = None) -> Study:
 
 
 def record_preview(study_id: int, *, now: datetime | None = None) -> None:
-    """Note that somebody has looked at the pages of a study's workers: once."""
+    """Record the first preview of a study's worker pages."""
     Study.objects.filter(pk=study_id, previewed_at=None).update(previewed_at=now or timezone.now())
 
 
@@ -288,7 +288,7 @@ def set_tags(study: Study, tags: Iterable[str]) -> None:
 
 
 def share(study: Study, name: str, *, may_change: bool) -> Share:
-    """Let somebody see a study, by the name that they sign in with; whoever sees it already: as told now.
+    """Share a study with a person, by user name, or change their role.
 
     Raises:
         ValidationError: nobody has this name, or it is the owner's.
@@ -308,7 +308,7 @@ def share(study: Study, name: str, *, may_change: bool) -> Share:
 
 
 def stop_sharing(study: Study, person: int) -> None:
-    """From now on this person sees the study no more; whoever did not, still does not."""
+    """Stop sharing a study with a person. Idempotent."""
     study.shares.filter(person=person).delete()
 
 
@@ -318,7 +318,7 @@ def _refuse_empty(study: Study) -> None:
 
 
 def results_changed(study_id: int) -> None:
-    """Note, in the caller's transaction, that the study's report no longer tells everything.
+    """Mark the study's report as out of date, in the caller's transaction.
 
     A counter, not a time: the row lock makes it grow in the order of the commits, so that a
     report which read version n holds every change up to n.

@@ -1,6 +1,6 @@
-"""Keys of all tasks, to which the column `Study.task` is held. The tasks themselves: `studies.tasks`.
+"""Keys of all tasks, which validate the column `Study.task`. The tasks themselves are in `studies.tasks`.
 
-A module of its own, because tasks know studies: the model of a study needs no more of a task than its key.
+The module is separate because tasks import studies: the model of a study needs only the key of its task.
 """
 
 from django.core.exceptions import ValidationError

@@ -1,8 +1,8 @@
-"""What a study has people or bots do: its task.
+"""Tasks: what people or bots do in a study.
 
-Each task is one class in a folder of its own, `tasks/NAME/task.py`, registered when Django starts. What the
-platform asks of every task stands here. A layer that asks more of some tasks declares it in a class of its
-own, which these inherit: `crowd.worker_task.WorkerTask`, `judging.queue.queued_task.QueuedTask`,
+Each task is one class, `tasks/NAME/task.py`, registered when Django starts. `StudyTask` declares what the
+platform needs of every task. Higher layers need more of some tasks and declare it in classes of their own,
+which these tasks inherit: `crowd.worker_task.WorkerTask`, `judging.queue.queued_task.QueuedTask`,
 `turnwise.reports.report_kinds.ReportedTask`, `turnwise.rehearsals.rehearsed_task.RehearsedTask`.
 """
 
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
 
 T = TypeVar("T", bound="StudyTask")
 Rows: TypeAlias = "QuerySet[Any, tuple[int, int, int]]"
-"""What a task says of many studies, read in one statement with what others say: a key and two numbers."""
+"""Rows (study key and two numbers) of one task, combined with other tasks' rows in one statement."""
 
 
 @dataclass(frozen=True, slots=True)
 class SetupStep:
-    """A step of the way of some studies: a word, how it stands or what to do, and where it is done."""
+    """A step that some studies have before their design: title, state or instruction, and address."""
 
     title: str
     says: str
@@ -45,7 +45,7 @@ class SetupStep:
 
 
 class Stage(StrEnum):
-    """A step of a study's way; how it stands: `turnwise.workspace.study_steps`."""
+    """Stage of a study from design to export; its state: `turnwise.workspace.study_steps`."""
 
     DESIGN = "design"
     PREVIEW = "preview"
@@ -59,11 +59,11 @@ class Stage(StrEnum):
 
 
 class Share(NamedTuple):
-    """What one person does of all that a study wants.
+    """Share of one person in the work that a study wants.
 
     Attributes:
-        most: so much.
-        times: by how many different people the same is done.
+        most: units that one person does at most.
+        times: number of different people who do the same unit.
     """
 
     most: int = 1
@@ -115,23 +115,23 @@ class StudyTask(ABC):
 
     Attributes:
         key: as studies store it, and in addresses.
-        title: what it is, as lists of protocols say it.
-        menu: the same in a few words, for the page of a new study.
-        order: among the tasks on that page, from 1; a new study has the first one if nobody says otherwise.
+        title: name of the task in lists of protocols.
+        menu: short name on the page of a new study.
+        order: place among the tasks on that page, from 1; the first is the default.
         form: the forms with which such a study is made and edited.
         overview: template of the study's own page, which extends workspace/overview.html.
         has_conversations: whether its studies hold conversations, which others can judge.
-        has_workers: whether people do it, who agree to it before.
+        has_workers: whether people do it, with consent.
         has_rehearsals: whether simulated workers can do it.
         together: how many people do it with each other.
         can_recur: whether the same person may take part in a study more than once.
         manual: page of the manual that explains it.
         namespace: of the addresses of its pages.
-        stages: the steps of its studies, in their order; `REHEARSE` only where that can be done.
-        asks: what a new study asks unless somebody chooses otherwise; empty if it asks nothing.
-        may_ask: whom such a study can ask, and about what that is said or shown.
+        stages: the stages of its studies, in order; `REHEARSE` only if it has rehearsals.
+        asks: default asks of a new study; empty if it asks nothing.
+        may_ask: possible respondents and subjects of its asks, apart from asks about the people themselves.
         entry_points: other beginnings of such a study than its design, in a few words, for the page of a new study.
-        unit: what is counted of how far such a study is.
+        unit: what its progress counts.
     """
 
     key: ClassVar[str]
@@ -155,91 +155,91 @@ class StudyTask(ABC):
 
     @property
     def every_ask(self) -> frozenset[tuple[By, About]]:
-        """`may_ask`, and of everybody about themselves where people take part."""
+        """`may_ask`, plus asks about the people themselves if people take part."""
         return self.may_ask | ({(By.EVERYBODY, About.PERSON)} if self.has_workers else frozenset())
 
     @abstractmethod
     def why_not_open(self, study: "Study") -> str:
-        """What such a study lacks before it can be opened, and what to do; empty if it is ready."""
+        """Explain what such a study lacks before it can be opened, and what to do; empty if it is ready."""
 
     def designed_at(self, study: "Study") -> str:
         """The address where what such a study lacks is given."""
         return reverse("studies:edit", args=[study.pk])
 
     def first_page(self, study: "Study", way: str) -> str:
-        """Such a study was just made, to go one of its `entry_points`, or none: the address where one goes on."""
+        """Address of the first page after such a study was created by one of its `entry_points`, or none."""
         return study.get_absolute_url()
 
     def first_steps(self, study: "Study") -> "Sequence[SetupStep]":
-        """What comes before its design is looked at again, if its way begins so."""
+        """Steps before the design, for a study that starts with an import or the like."""
         return ()
 
     def takes_bots(self, study: "Study") -> bool:
-        """Whether conversations of bots with people are wanted in such a study."""
+        """True if such a study wants conversations of bots with people."""
         return False
 
     def holds(self, study: "Study") -> Mapping[str, int]:
-        """What its people are given one by one: `items` of a queue or `contexts`, and how many there are."""
+        """Number of `items` in its queue or of its `contexts`; empty without either."""
         return {}
 
     @abstractmethod
     def finished_and_wanted(self, studies: "QuerySet[Study]") -> Rows:
-        """Of each of these studies its key, how much is done, and how much is wanted."""
+        """Rows of study key, finished units and wanted units."""
 
     def shares(self, studies: "QuerySet[Study]") -> Rows:
-        """Of each of these studies its key and the `Share` of one person; absent: one at a time."""
+        """Rows of study key and the `Share` of one person; a missing study means one unit at a time."""
         return studies.none().values_list("pk", "pk", "pk")
 
     def planned(
         self, study: "Study | None", sent: Mapping[str, str], wanted: Sequence[int]
     ) -> "PlannedStudy | None":
-        """What a study that is being planned takes; None: its form does not tell.
+        """Size of a study that is being planned; None if its form does not determine it.
 
         Args:
             study: as it is stored; None of a new one.
-            sent: what its form says beside what all forms have, by the names of its fields.
+            sent: values of the task's own form fields, by name.
             wanted: conversations with each bot that is chosen.
         """
         return None
 
     def why_none_can_come(self, study: "Study") -> str:
-        """What is wrong with where such a study takes its people from, and what to do; empty: nothing."""
+        """Recruitment problems of such a study, and what to do; empty if there are none."""
         return ""
 
     def bots_to_try(self, study: "Study") -> "list[Bot]":
-        """The bots without which nobody can do it: greeted before such a study is opened."""
+        """Bots that the work needs; they are greeted before such a study is opened."""
         return []
 
     def is_blind(self, study: "Study") -> bool:
-        """Whether its workers are not to learn which bot said what."""
+        """True if workers must not learn which bot wrote a turn."""
         return False
 
     def opened(self, study: "Study") -> None:
-        """Such a study was opened, in this transaction: begin what has to be begun."""
+        """Hook: such a study was opened in this transaction."""
         return
 
     def asks_changed(self, study: "Study") -> None:
-        """What such a draft asks was changed, in this transaction: change what rests on it."""
+        """Hook: the asks of such a draft were changed in this transaction."""
         return
 
     def pilot_over(self, study: "Study") -> None:
-        """Such a study went on from its pilot, in this transaction: have others do what its people took."""
+        """Hook: the pilot ended in this transaction; release the pilot's work to other workers."""
         return
 
     def make_demo(self, owner: "User") -> None:
-        """Make the study of this task that a fresh installation starts with, if it has one."""
+        """Create the demo study of this task, if it has one."""
         return
 
     def plan_of_copy(self, study: "Study") -> Plan | None:
-        """What a copy of such a study stores beside it, not saved yet."""
+        """Unsaved plan for a copy of such a study."""
         return None
 
     def copied_into(self, study: "Study", copy: "Study") -> None:
-        """A study was copied, in this transaction: give the copy what is worked on in it."""
+        """Hook: a study was copied in this transaction; copy its items or contexts."""
         return
 
     def shown(self, study: "Study") -> Mapping[str, Any]:
-        """What the study's own page shows, beyond what all do."""
+        """Additional context of the study's own page."""
         return {}
 
 
@@ -247,7 +247,7 @@ _TASKS: dict[str, StudyTask] = {}
 
 
 def register(task: type[T]) -> type[T]:
-    """Have studies of this task.
+    """Register a task.
 
     Raises:
         TypeError: the class leaves out something that a task has.

@@ -1,6 +1,4 @@
-"""The page on which a researcher says what the bots of a study are.
-
-Who sees a study besides its owner, and the tags by which lists are narrowed.
+"""Pages to create, edit, copy, open, share and tag a study, and to set the facets of its bots.
 """
 
 from typing import Any
@@ -33,7 +31,7 @@ def home(request: HttpRequest) -> HttpResponse:
 
 @login_required
 def new(request: AuthenticatedHttpRequest) -> HttpResponse:
-    """A new study; the address has the published protocol that it begins as, or its task."""
+    """Create a study; the address names its preset or its task."""
     preset = preset_named(request.GET.get("protocol", "")) or OWN_DESIGN
     return _page(request, preset.study(request.GET.get("task", "")))
 
@@ -41,7 +39,7 @@ def new(request: AuthenticatedHttpRequest) -> HttpResponse:
 @login_required
 @require_GET
 def outlook(request: HttpRequest) -> HttpResponse:
-    """What a study takes and can tell that is being planned: a part of its page."""
+    """Outlook of a study that is being planned, as a part of its page."""
     form, key = OutlookForm(request.GET), request.GET.get("study", "")
     if not form.is_valid() or "task" not in request.GET:
         return HttpResponse(status=422)
@@ -78,7 +76,7 @@ def _page(request: AuthenticatedHttpRequest, study: Study) -> HttpResponse:
 
 
 def _saved(request: AuthenticatedHttpRequest, page: EditingPage) -> Study | None:
-    """The stored study; None if it cannot be, which the form then says."""
+    """Save the study; None if it is refused, with the reason in the form."""
     try:
         saved = services.save_study(
             page.study(),
@@ -121,7 +119,7 @@ def archive(request: HttpRequest, pk: int) -> HttpResponse:
 
 @login_required
 def opening(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
-    """What an opening needs; sent, the page also greets each bot."""
+    """Checks before the opening; a POST also greets each bot."""
     study = get_object_or_404(studies_of(request.user), pk=pk)
     told: list[Greeting] = []
     status = 200
@@ -177,7 +175,7 @@ EXAMPLE = "architecture=VHRED, data=Reddit"
 
 
 class FacetsForm(forms.Form):
-    """A line for each bot of the study."""
+    """One field with facets for each bot of the study."""
 
     def __init__(self, *args: Any, study: Study, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -214,11 +212,11 @@ def facets(request: HttpRequest, pk: int) -> HttpResponse:
 
 @login_required
 def sharing(request: HttpRequest, pk: int) -> HttpResponse:
-    """Whom a study is shared with, for its owner."""
+    """People with whom a study is shared, for its owner."""
     study = get_object_or_404(owned_studies_of(request.user), pk=pk)
     name, role, refused = request.POST.get("name", "").strip()[:150], request.POST.get("role", ""), ""
     if request.method == "POST":
-        # Else the names of all who sign in could be guessed here.
+        # Otherwise callers could guess the names of accounts.
         if too_often(request, "share", rate="60/h", key="user"):
             return too_many(request)
         try:
@@ -247,7 +245,7 @@ def stop(request: HttpRequest, pk: int) -> HttpResponse:
 @login_required
 @require_POST
 def tags(request: HttpRequest, pk: int) -> HttpResponse:
-    """The tags of a study, separated by commas; a page to correct them if they are refused."""
+    """Set the tags of a study, separated by commas; shows a page to correct them if they are refused."""
     study = get_object_or_404(studies_of(request.user).filter(rehearsal_of=None), pk=pk)
     written = request.POST.get("tags", "")[:1000]
     try:

@@ -1,4 +1,4 @@
-"""Icons, which stand in static/vendor/icons.svg, and the links of the bar that have one."""
+"""Icons of static/vendor/icons.svg, and navigation links with an icon."""
 
 from django import template
 from django.template.context import Context
@@ -12,14 +12,14 @@ register = template.Library()
 
 @register.simple_tag
 def icon(name: str) -> SafeString:
-    """A picture beside words that say the same: screen readers leave it out."""
+    """Render an icon, hidden from screen readers because the words beside it say the same."""
     address = f"{static('vendor/icons.svg')}#{name}"
     return format_html('<svg class="icon" aria-hidden="true"><use href="{}"></use></svg>', address)
 
 
 @register.simple_tag(takes_context=True)
 def page_link(context: Context, view: str, picture: str, words: str, *, below: object = None) -> SafeString:
-    """A link of the bar, marked on its page, on those with addresses below it, and where `below` is there."""
+    """Render a navigation link, marked as current on its page, on pages below it, or if `below` is true."""
     address = reverse(view)
     request = context.get("request")
     here = bool(below) or (request is not None and request.path.startswith(address))

@@ -8,5 +8,5 @@ register = template.Library()
 
 @register.filter
 def markdown(text: str) -> SafeString:
-    """What researchers write for workers to read: formatted, and safe to show."""
+    """Format a researcher's Markdown as safe HTML for workers."""
     return as_html(text, indented_code=False)

@@ -17,7 +17,7 @@ register = template.Library()
 
 _IMPORT = re.compile(r'^import\s[^"]*"(\.{1,2}/[^"]+)"', re.MULTILINE)
 _STRING = r'("(?:[^"\\]|\\.)*")'
-# One of every kind of number that a language may have words of its own for, and one of the rest.
+# An example of every plural category of any language, and one of the rest.
 _ANY_OTHER = 100
 _EXAMPLES = (0, 1, 2, 3, 5, 6, 7, 11, _ANY_OTHER)
 _TEXT = re.compile(rf"\bn?gettext\(\s*{_STRING}(?:,\s*{_STRING})?")
@@ -25,9 +25,9 @@ _TEXT = re.compile(rf"\bn?gettext\(\s*{_STRING}(?:,\s*{_STRING})?")
 
 @register.simple_tag(takes_context=True)
 def module(context: template.Context, path: str) -> SafeString:
-    """A page's script, and links to all that it imports: the browser fetches them at once, not in turn.
+    """Render a page's script with preload links to its imports, so that the browser fetches all at once.
 
-    Where the page is not in English, the translations of what the scripts say come with it.
+    If the page is not in English, the translations of the scripts' texts are included.
     """
     of_page: Any = context.render_context
     announced: set[str] = of_page.setdefault("modules", set())
@@ -42,9 +42,9 @@ def module(context: template.Context, path: str) -> SafeString:
 
 @cache
 def _translated(path: str, language: str) -> SafeString:
-    """What a module and all that it imports say, as one block of JSON that `kit/gettext.js` reads.
+    """Translated texts of a module and its imports, as a block of JSON that `kit/gettext.js` reads.
 
-    In JSON no character is written that HTML knows: the block ends where it should.
+    Characters with a meaning in HTML are escaped, so that a text cannot end the block.
     """
     if language == "en":
         return SafeString("")
@@ -55,7 +55,7 @@ def _translated(path: str, language: str) -> SafeString:
 
 
 def _forms(one: str, many: str) -> str | dict[int, str]:
-    """A text in the language that is active; of one with a number, by example of such a number."""
+    """Translation of a text in the active language; with a plural, its forms by example number."""
     if not many:
         return gettext(one)
     forms = {n: ngettext(one, many, n) for n in _EXAMPLES}
@@ -63,13 +63,13 @@ def _forms(one: str, many: str) -> str | dict[int, str]:
 
 
 def texts_of(path: str) -> list[tuple[str, str]]:
-    """What a script says, in its order: the English text, and its plural, or ""."""
+    """Texts of a script in order: the English text, and its plural or ""."""
     return [(json.loads(one), json.loads(many or '""')) for one, many in _TEXT.findall(_source(path))]
 
 
 @cache
 def imported(path: str) -> tuple[str, ...]:
-    """All that a module imports, directly or not, each once; itself it is not among them.
+    """All direct and indirect imports of a module, each once, without the module.
 
     Raises:
         LookupError: there is no such file.

@@ -1,4 +1,4 @@
-"""What is evaluated, and how."""
+"""Models of studies: the study, its parts and the choices of their fields."""
 
 from turnwise.studies.models.choices import PrimaryAnalysis, ReEntry, Speaker, language_name
 from turnwise.studies.models.study import CODE_ALPHABET, LONGEST_TAG, MOST_TAGS, Study, entry_code

@@ -1,6 +1,4 @@
-"""What may be chosen for a study.
-
-What the database holds of every study, whoever writes it; with what a form says where it does not hold.
+"""Choices of a study's fields, and its check constraints with the messages that forms show.
 """
 
 from django.conf.locale import LANG_INFO
@@ -20,7 +18,7 @@ class Speaker(models.TextChoices):
 
 
 class PrimaryAnalysis(models.TextChoices):
-    """Whose labels a report's numbers rest on, declared before anybody has answered."""
+    """Primary analysis of the report, declared before data collection."""
 
     ALL = Analysis.ALL.value, _("All workers")
     WITHOUT_EXCLUDED = Analysis.WITHOUT_EXCLUDED.value, _("Without the workers excluded by the rules below")
@@ -36,7 +34,7 @@ def refuse_unknown_protocol(key: str) -> None:
 
 
 class ReEntry(models.TextChoices):
-    """How often the same person may take part in a study."""
+    """Options for taking part in a study more than once."""
 
     ONCE = "once", _("Once")
     PER_BOT = "per_bot", _("Once with each chatbot")
@@ -44,7 +42,7 @@ class ReEntry(models.TextChoices):
 
 
 def language_name(code: str, *, in_itself: bool = False) -> str:
-    """A language in the words of the reader, or in its own; the code, if nobody has a name for it."""
+    """Name of a language in the active language, or in itself; the code if it has no name."""
     known = {"zh": "zh-hans"}.get(code, code.lower())  # Django knows Chinese by its script only
     if known not in LANG_INFO:
         return code

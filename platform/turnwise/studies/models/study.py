@@ -1,4 +1,4 @@
-"""The study itself: its protocol and its wording."""
+"""Model of a study: its protocol and its texts."""
 
 import secrets
 from decimal import Decimal
@@ -40,7 +40,7 @@ LONGEST_TAG, MOST_TAGS = 30, 10
 
 
 class Study(models.Model):
-    """What is evaluated, and how: the protocol, its wording, and the bots with their targets."""
+    """A study: its protocol, its texts, its pay and its state."""
 
     class State(models.TextChoices):
         DRAFT = "draft", _("Draft")
@@ -348,27 +348,27 @@ class Study(models.Model):
 
     @cached_property
     def every_ask(self) -> list["Ask"]:
-        """As stored when this was read first, and nothing before it is stored."""
+        """All asks, read once; empty for an unsaved study."""
         return list(self.asks.all()) if self.pk else []
 
     @property
     def work_asks(self) -> list["Ask"]:
-        """What it asks about what is said or shown, in order."""
+        """Asks about turns, responses or other work, in order; those about people are `questionnaires`."""
         return [ask for ask in self.every_ask if ask.about != About.PERSON]
 
     @property
     def questionnaires(self) -> list["Ask"]:
-        """What it asks people about themselves, in order."""
+        """Asks about the people themselves, in order."""
         return [ask for ask in self.every_ask if ask.about == About.PERSON]
 
     @property
     def question_set(self) -> str:
-        """Key of the questions that its report begins with; empty if it asks nothing."""
+        """Key of the question set with which the report begins; empty without asks."""
         return self.work_asks[0].question_set if self.work_asks else ""
 
     @property
     def question_set_title(self) -> str:
-        """Title of these questions."""
+        """Title of that question set."""
         return self.work_asks[0].title if self.work_asks else ""
 
     @property
@@ -377,7 +377,7 @@ class Study(models.Model):
 
     @property
     def only_language(self) -> str:
-        """The language of all that is said in the study; empty if there are several."""
+        """The only language of the study; empty if there are several."""
         return self.languages[0] if len(self.languages) == 1 else ""
 
     @property

@@ -1,6 +1,4 @@
-"""What a study has several of: its asks, bots, texts of consent, and the people who share it.
-
-A study's bundle: asked for, made by a process of its own, kept for a day.
+"""Parts of a study: asks, bots, consent versions, shares, and bundles, which are kept for a day.
 """
 
 from django.conf import settings
@@ -16,7 +14,7 @@ from turnwise.studies.models.study import Study
 
 
 class Ask(models.Model):
-    """One thing that a study asks: which questions, of whom, about what, when."""
+    """An ask of a study: which question set, of whom, about what and when."""
 
     study = models.ForeignKey("studies.Study", on_delete=models.CASCADE, related_name="asks", db_index=False)
     number = models.PositiveSmallIntegerField(help_text=_("From 0; the report begins with the first."))
@@ -32,7 +30,7 @@ class Ask(models.Model):
     class Meta:
         ordering = ("study", "number")
         constraints = (
-            # Held to after each statement, not after each row: one statement can change places among asks.
+            # Checked after each statement, so that one statement can reorder asks.
             models.UniqueConstraint(
                 fields=("study", "number"), name="ask_once_per_number", deferrable=Deferrable.IMMEDIATE
             ),
@@ -41,9 +39,9 @@ class Ask(models.Model):
                 name="ask_once_about_the_same",
                 deferrable=Deferrable.IMMEDIATE,
             ),
-            # So that an item to be judged can be held to an ask of its own study.
+            # Target of items' foreign key, so that an item belongs to an ask of its own study.
             models.UniqueConstraint(fields=("id", "study"), name="ask_of_its_study"),
-            # So that a label can be held to an ask of its own study, with its questions.
+            # Target of labels' foreign key: an ask of the same study with the same question set.
             models.UniqueConstraint(fields=("id", "study", "question_set"), name="ask_with_its_questions"),
             models.CheckConstraint(name="ask_has_a_number", condition=Q(number__lt=MOST_ASKS)),
             models.CheckConstraint(
@@ -68,22 +66,22 @@ class Ask(models.Model):
 
     @property
     def title(self) -> str:
-        """Of its questions."""
+        """Title of its question set."""
         return titled(question_set(self.question_set))
 
     @property
     def declared(self) -> AskSpec:
-        """The same without its study."""
+        """The ask without its study."""
         moment = Moment(self.moment) if self.moment else None
         return AskSpec(self.question_set, About(self.about), moment, self.required)
 
 
-# Conversations of one bot.
+# Highest target of conversations with one bot.
 MOST_WANTED = 100_000
 
 
 class StudyBot(models.Model):
-    """A bot in a study, with the number of finished conversations that is wanted of it."""
+    """A bot of a study with its target of finished conversations."""
 
     study = models.ForeignKey("studies.Study", on_delete=models.CASCADE, related_name="study_bots")
     bot = models.ForeignKey(Bot, on_delete=models.PROTECT, related_name="study_bots")
@@ -103,7 +101,7 @@ class StudyBot(models.Model):
 
 
 class ConsentVersion(models.Model):
-    """A consent text as it was shown. A changed text is a new version; old ones stay."""
+    """A version of a consent text. A changed text becomes a new version; old ones stay."""
 
     study = models.ForeignKey("studies.Study", on_delete=models.CASCADE, related_name="consent_versions")
     number = models.PositiveIntegerField()
@@ -119,7 +117,7 @@ class ConsentVersion(models.Model):
 
 
 class Share(models.Model):
-    """Somebody besides its owner who sees a study: to read what came of it, or to work on it."""
+    """A person with whom a study is shared, to read its results or to work on it."""
 
     study = models.ForeignKey("studies.Study", on_delete=models.CASCADE, related_name="shares")
     person = models.ForeignKey(
@@ -139,7 +137,7 @@ class Share(models.Model):
 
 
 class Bundle(models.Model):
-    """An archive of a study that somebody asked for; `turnwise.exports.bundle_jobs` makes it.
+    """A requested archive of a study, made by `turnwise.exports.bundle_jobs`.
 
     It lies in the database, which all processes share wherever they run, and in which what somebody takes
     back is gone from here at the same moment (`turnwise.studies.bundles.forget`).
@@ -188,7 +186,7 @@ class Bundle(models.Model):
 
 
 class LastExport(models.Model):
-    """Which of a study's results somebody has taken along, also once the archive itself is dropped."""
+    """Version of the results that was exported last, kept after the bundle is deleted."""
 
     study = models.OneToOneField(Study, on_delete=models.CASCADE, related_name="last_export")
     at = models.DateTimeField()
@@ -200,7 +198,7 @@ class LastExport(models.Model):
 
 
 class BundlePart(models.Model):
-    """A piece of an archive, so that nobody has to hold all of it in memory."""
+    """A chunk of a bundle, so that no process holds all of it in memory."""
 
     bundle = models.ForeignKey(Bundle, on_delete=models.CASCADE, related_name="parts", db_index=False)
     number = models.PositiveIntegerField()
