@@ -34,7 +34,7 @@ Title = Annotated[
 
 
 class Sent(Schema):
-    """What a program sends: a field that is unknown is an error, not ignored."""
+    """Base of request bodies; an unknown field is an error."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -45,9 +45,9 @@ class BotIn(Sent):
     adapter: str
     configuration: dict[str, Any] = {}
     open_to_all: bool = Field(False, description="Whether all who sign in may see and use it.")
-    shared_with: list[str] = Field([], description="Names of those who may besides you and admins.")
+    shared_with: list[str] = Field([], description="Names of people who may use it besides you and admins.")
     operators: list[str] = Field(
-        [], description="Of a bot in whose place people answer: who may, besides you and admins."
+        [], description="For a bot in whose place people answer: who may answer besides you and admins."
     )
 
 
@@ -67,7 +67,7 @@ class BotOut(Schema):
     title: str
     adapter: str
     active: bool
-    owner: str | None = Field(description="Whose it is; null: nobody's but the admins'.")
+    owner: str | None = Field(description="Name of the owner; null: only admins can change it.")
     open_to_all: bool
     shared_with: list[str]
     operators: list[str] = Field(description="Who may answer in its place; empty for other bots.")
@@ -182,7 +182,7 @@ def _operators(bot: Bot, names: list[str]) -> list[User]:
 @router.patch("/bots/{slug:name}", response=answers(BotOut, 404, 409, has_body=True))
 @transaction.atomic
 def change(request: AuthenticatedHttpRequest, name: str, sent: BotChange) -> dict[str, Any]:
-    """Change a bot of your own: title, configuration (a new revision), on or off, who may use or be it."""
+    """Change a bot of your own: title, configuration (a new revision), state, sharing and operators."""
     found = get_object_or_404(queries.changeable_by(request.user), name=name)
     if sent.title is not None or sent.configuration is not None:
         services.change_bot(
@@ -205,7 +205,7 @@ def change(request: AuthenticatedHttpRequest, name: str, sent: BotChange) -> dic
 
 @router.get("/bots/{slug:name}/versions", response=answers(list[VersionOut], 404))
 def versions(request: AuthenticatedHttpRequest, name: str) -> list[Any]:
-    """What exactly answered: one entry for each fingerprint that ever did, newest first."""
+    """List the versions that ever answered, one for each fingerprint, newest first."""
     return list(
         get_object_or_404(queries.visible_bots(request.user), name=name).versions.order_by("-first_seen_at")
     )
@@ -213,7 +213,7 @@ def versions(request: AuthenticatedHttpRequest, name: str) -> list[Any]:
 
 @router.get("/bots/{slug:name}/health", response=answers(list[CopyOut], 404))
 def health(request: AuthenticatedHttpRequest, name: str) -> list[dict[str, Any]]:
-    """The processes that have the bot loaded, and how it is in each."""
+    """List the processes that have the bot loaded, with its state in each."""
     found = get_object_or_404(queries.visible_bots(request.user), name=name)
     in_full = queries.changeable_by(request.user).filter(pk=found.pk).exists()
     return [

@@ -20,7 +20,7 @@ Choices = list[tuple[str | Promise, list[tuple[str, str]]]]
 
 
 class PickedBot(forms.ChoiceField):
-    """A registered bot, listed or not; whether it may be chosen is for `members.pinned` to say."""
+    """A registered bot, listed or not; `composition.pinned` checks whether it may be chosen."""
 
     widget = BotSelect
 
@@ -30,7 +30,7 @@ class PickedBot(forms.ChoiceField):
 
 
 class PickedBots(forms.MultipleChoiceField):
-    """Several of them."""
+    """Several registered bots."""
 
     widget = BotTicks
 
@@ -42,16 +42,16 @@ class PickedBots(forms.MultipleChoiceField):
 def choices_for(
     user: User, chosen: Sequence[Mapping[str, Any]], sent: Sequence[str], *, besides: Bot | None
 ) -> tuple[Choices, int]:
-    """The bots that this person is offered, by kind, each as it is now; first what is chosen and older.
+    """Choices of bots for this person, grouped by kind; chosen older revisions come first.
 
     Args:
-        user: who chooses.
-        chosen: what the bot has.
-        sent: values that the form was sent with, and has to show again.
+        user: the person who chooses.
+        chosen: bots inside the bot now.
+        sent: submitted values, which the form must show again.
         besides: the bot itself.
 
     Returns:
-        The choices, and how many bots there are besides.
+        The choices, and the number of bots that are not listed.
     """
     bots = composition.choosable(user).exclude(name=besides.name if besides else "")
     names = [each["registered"] for each in [*chosen, *map(named_by, filter(_NAMED.fullmatch, sent))]]
@@ -78,7 +78,7 @@ def value_of(inner: Mapping[str, Any]) -> str:
 
 
 def named_by(value: str) -> dict[str, Any]:
-    """The bot that a choice names; without a revision, as it is now."""
+    """Parse the value of a choice; without a revision it means the newest."""
     name, _at, revision = value.partition("@")
     return {"registered": name, **({"revision": int(revision)} if revision else {})}
 

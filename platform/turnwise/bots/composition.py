@@ -1,10 +1,8 @@
-"""Which bots somebody may see.
+"""Registered bots inside wrappers and ensembles, and the bots that a person may see.
 
-Registered bots inside wrappers and ensembles.
-
-Settings name them: `{"registered": "eliza", "revision": 2}`. A revision never changes, so a bot stays the
-same when one inside it is given other settings; and no settings, secrets least of all, leave the bot that
-they are of. They are filled in where the bot is checked or loaded.
+Settings name a bot inside as `{"registered": "eliza", "revision": 2}`. A revision never changes, so the outer bot
+stays the same when the inner one gets other settings. The inner settings, which may hold secrets, are filled in
+only where the bot is checked or loaded.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -24,8 +22,8 @@ from turnwise.bots.models import OPERATED, OUTSIDE, Bot, BotRevision
 def visible_bots(user: User | AnonymousUser) -> QuerySet[Bot]:
     """The bots that this person may see with settings and figures, talk with and choose for studies.
 
-    Of any other in one of their studies they see the title. A system elsewhere has no settings; anyone whose
-    study has conversations with it sees it.
+    Of other bots in their studies they see only the title. An outside system has no settings; it is visible to
+    anyone whose study has conversations with it.
     """
     talked_here = Q(adapter=OUTSIDE, study_bots__study__owner=user.pk)
     return shared_with(
@@ -38,13 +36,13 @@ def visible_bots(user: User | AnonymousUser) -> QuerySet[Bot]:
 
 
 MOST_INSIDE = 16
-"""Bots inside one, at any depth: each takes memory and is asked at every turn."""
+"""Limit of bots inside one, at any depth: each takes memory and answers at every turn."""
 
 Settings = Mapping[str, Any]
 
 
 def configuration_of(adapter: str, settings: Settings) -> BotConfiguration:
-    """The configuration of a bot with these settings, those of the bots inside filled in.
+    """Validated configuration of a bot, with the settings of the bots inside filled in.
 
     Raises:
         chatbots.errors.ChatbotError: the adapter refuses it, or a bot inside is gone.
@@ -74,13 +72,13 @@ def filled(adapter: str, settings: Settings) -> dict[str, Any]:
 
 
 def pinned(adapter: str, settings: Settings, *, by: User | None, of: Bot | None = None) -> dict[str, Any]:
-    """The settings with the revision of each registered bot inside: the newest, where they say none.
+    """Settings with a revision for each registered bot inside; the newest if none is given.
 
     Args:
         adapter: of the bot.
-        settings: as somebody wants them.
-        by: who; nobody else's private bots may be chosen. None: whoever runs this installation.
-        of: the bot whose settings they are to be; it may keep what it has.
+        settings: as entered.
+        by: the person, who may not choose private bots of others; None: the installation itself.
+        of: the bot that is changed; it may keep the bots that it has.
 
     Raises:
         chatbots.errors.ChatbotError: a bot inside cannot be chosen; nothing is stored.
@@ -116,7 +114,7 @@ def choosable(user: User) -> QuerySet[Bot]:
 
 
 def is_named(inner: Any) -> bool:
-    """Whether settings of a bot inside name a registered one."""
+    """True if the settings of an inner bot name a registered one."""
     return isinstance(inner, Mapping) and isinstance(inner.get("registered"), str)
 
 
@@ -152,7 +150,7 @@ def _refused(adapter: str, value: str, cure: str) -> ConfigurationError:
 
 
 def _setting(adapter: str) -> str:
-    """The setting with the bots inside; empty of an adapter that has none, or is unknown."""
+    """Name of the setting with the bots inside; empty if the adapter has none or is unknown."""
     try:
         return REGISTRY.bot_class(adapter).inner_setting
     except UnknownBotError:
@@ -160,7 +158,7 @@ def _setting(adapter: str) -> str:
 
 
 def _within(adapter: str, settings: Settings) -> Iterator[dict[str, Any]]:
-    """All bots inside, those inside them after them."""
+    """All bots inside, depth first."""
     value = settings.get(_setting(adapter))
     for inner in value if isinstance(value, list | tuple) else [value]:
         if isinstance(inner, Mapping):
@@ -172,7 +170,7 @@ def _within(adapter: str, settings: Settings) -> Iterator[dict[str, Any]]:
 def _changed(
     adapter: str, settings: Settings, change: Callable[[dict[str, Any]], dict[str, Any]]
 ) -> dict[str, Any]:
-    """The settings with each bot inside changed; of one that is not registered, those inside it."""
+    """Apply `change` to each bot inside; for an unregistered one, to the bots inside it."""
     setting = _setting(adapter)
 
     def changed(inner: Any) -> Any:

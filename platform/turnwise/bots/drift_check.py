@@ -1,4 +1,4 @@
-"""The daily check that a bot is still the one it was: twenty fixed contexts with fixed seeds."""
+"""Daily drift check: a bot answers twenty fixed contexts with fixed seeds, compared with its baseline."""
 
 import asyncio
 from collections import Counter
@@ -21,7 +21,7 @@ EVERY = timedelta(days=1)
 # Workers come first: the check never has more than this many requests in a bot's queue.
 AT_ONCE = 2
 FEWEST_ANSWERS = 15
-# So many earlier runs of a version, at most, are what today's lengths and likelihoods are held against.
+# Number of earlier runs, at most, with which lengths and likelihoods are compared.
 MOST_EARLIER = 10
 
 Verdict = CanaryRun.Verdict
@@ -30,18 +30,18 @@ StoredReply = dict[str, Any] | None
 
 
 def bots_due() -> list[int]:
-    """Bots that are to be asked again now."""
+    """Keys of available bots whose daily check is due."""
     lately = CanaryRun.objects.filter(at__gt=timezone.now() - EVERY).values("bot")
     bots = list(Bot.objects.filter(active=True, watched=True).exclude(pk__in=lately))
     return sorted(presence.available(bots))
 
 
 def replay(bot_id: int, *, anew: bool = False) -> CanaryRun:
-    """Put the contexts to the bot, compare with how the same version answered before, and store both.
+    """Run the check: ask the bot, compare with earlier runs of the same version, and store the result.
 
     Args:
         bot_id: which bot.
-        anew: take the answers as the new measure, whatever they are.
+        anew: store the answers as a new baseline.
     """
     bot = Bot.objects.get(pk=bot_id)
     replies, version_id = async_to_sync(_replies)(bot_id)
@@ -70,7 +70,7 @@ def replay(bot_id: int, *, anew: bool = False) -> CanaryRun:
 
 
 async def _replies(bot_id: int) -> tuple[list[StoredReply], int | None]:
-    """The bot's replies, and the version that gave most of them."""
+    """Ask all contexts; the replies, and the version that gave most of them."""
     slots = asyncio.Semaphore(AT_ONCE)
 
     async def ask(context: Context) -> client.Reply | None:
@@ -98,7 +98,7 @@ def _baseline(version_id: int | None) -> CanaryRun | None:
 
 
 def _earlier(baseline: CanaryRun) -> list[CanaryRun]:
-    """The baseline and what came after it without an alarm."""
+    """The baseline and later runs without an alarm."""
     since = CanaryRun.objects.filter(version=baseline.version_id, at__gte=baseline.at)
     return list(since.filter(verdict__in=(Verdict.BASELINE, Verdict.SAME)).order_by("at")[:MOST_EARLIER])
 
@@ -155,7 +155,7 @@ def _shift_sentence(found: Shift) -> str:
 
 
 def alarms(bots: QuerySet[Bot]) -> QuerySet[CanaryRun]:
-    """Of these bots, the newest run of each that ends in an alarm."""
+    """Newest runs of these bots, as far as they ended in an alarm."""
     newest = CanaryRun.objects.filter(bot=OuterRef("bot")).exclude(verdict=Verdict.FAILED).order_by("-at")
     runs = CanaryRun.objects.filter(bot__in=bots, pk=Subquery(newest.values("pk")[:1]))
     return runs.filter(verdict__in=ALARMS).select_related("bot").order_by("bot__title")

@@ -24,14 +24,14 @@ from turnwise.bots.services import newest_revision
 PREFIX = "setting-"
 # Longer texts get several lines.
 LONG_TEXT_CHARS = 80
-# Fewer settings than these are not worth a click.
+# Fewer settings than this are not folded.
 LEAST_FOLDED = 3
 
 Schema = Mapping[str, Any]
 
 
 class JSONSetting(forms.JSONField):
-    """A setting with a shape of its own; the bot checks what is in it."""
+    """A structured setting as JSON; the adapter validates it."""
 
     widget = forms.Textarea(attrs={"rows": 4, "spellcheck": "false", "class": "mono"})
     default_error_messages = {
@@ -40,7 +40,7 @@ class JSONSetting(forms.JSONField):
 
 
 class ListSetting(forms.CharField):
-    """A list of texts or numbers, one per line; the bot checks each."""
+    """A list of texts or numbers, one per line; the adapter validates each."""
 
     widget = forms.Textarea(attrs={"rows": 3})
 
@@ -124,7 +124,7 @@ class BotForm(forms.Form):
             self.initial["revision"] = newest_revision(bot)
 
     def _inside(self) -> list[Any]:
-        """The bots inside as they are stored."""
+        """Stored settings of the bots inside."""
         stored = self.bot.configuration.get(self.inside) if self.bot else None
         return stored if isinstance(stored, list) else [stored] if stored else []
 
@@ -156,7 +156,7 @@ class BotForm(forms.Form):
         self.initial[name] = values if several else (values or [""])[0]
 
     def _initial_value(self, key: str) -> Any:
-        """What stands in the field at first. A secret never does."""
+        """Initial value of the field; always empty for a secret."""
         schema = self._schemas[key]
         if is_secret(schema):
             return ""
@@ -164,7 +164,7 @@ class BotForm(forms.Form):
         return stored.get(key, schema.get("default"))
 
     def settings(self) -> dict[str, Any]:
-        """What the form says, as a configuration; settings left empty take their default."""
+        """Configuration from the form; settings left empty take their default."""
         found: dict[str, Any] = {}
         for key in [key for key in self._schemas if key not in self._left_out]:
             schema = self._schemas[key]
@@ -194,12 +194,12 @@ class BotForm(forms.Form):
         return _people(self.cleaned_data["operators"])
 
     def sharing(self) -> dict[str, Any]:
-        """What the form says of who may use the bot, as `services.share` takes it."""
+        """Sharing from the form, as arguments of `services.share`."""
         named, to_all = self.cleaned_data["shared_with"], self.cleaned_data["open_to_all"]
         return {"named": named, "open_to_all": to_all, "operators": self.cleaned_data.get("operators")}
 
     def clean(self) -> dict[str, Any]:
-        """Ask the adapter; its words stand at the settings that they are about."""
+        """Validate with the adapter, and show its errors at their settings."""
         cleaned = super().clean() or self.cleaned_data
         marked = frozenset(self.errors)
         try:
@@ -212,7 +212,7 @@ class BotForm(forms.Form):
         return cleaned
 
     def _ask_the_adapter(self) -> None:
-        """Emptied texts and lists may mean nothing, as no prefix; where not, the default is meant."""
+        """Validate the settings; if an empty text or list is refused, take its default instead."""
         settings = self.settings()
         try:
             self._check(settings)
@@ -228,7 +228,7 @@ class BotForm(forms.Form):
         composition.configuration_of(self.adapter, pinned)
 
     def _problem_sentence(self, problem: Problem) -> str:
-        """Which setting cannot be what it is, and what to give instead."""
+        """Sentence that names an invalid setting, and what to enter instead."""
         key, *below = problem.field.split(".")
         schema = self._schemas.get(key)
         parts = [gettext("“%(label)s”") % {"label": label_of(schema) if schema else key}]
@@ -242,7 +242,7 @@ class BotForm(forms.Form):
         if problem.value == HIDDEN:
             return gettext("%(setting)s cannot be used: %(cure)s.") % told
         if problem.value.endswith((" entry", " entries")):
-            return gettext("%(setting)s: %(cure)s.") % told  # how many it has says nothing of what is wrong
+            return gettext("%(setting)s: %(cure)s.") % told  # the number of entries does not explain the error
         return gettext("%(setting)s cannot be %(value)s: %(cure)s.") % told
 
     @property
@@ -255,12 +255,12 @@ class BotForm(forms.Form):
         return bool(self.inside) and self._names_all()
 
     def setting_fields(self) -> list[forms.BoundField]:
-        """What stands in sight: what must be given first, then what most look at and what is unusual here."""
+        """Visible settings: required ones first, then important or changed ones."""
         shown = [self[PREFIX + key] for key in self._schemas if key not in self._folded]
         return sorted(shown, key=lambda each: not each.field.required)
 
     def folded_fields(self) -> list[forms.BoundField]:
-        """The settings that most leave as they are."""
+        """Settings that most people leave at their default."""
         return [self[PREFIX + key] for key in self._schemas if key in self._folded]
 
     def has_folded_errors(self) -> bool:
@@ -279,7 +279,7 @@ class BotForm(forms.Form):
         return folded if len(folded) >= LEAST_FOLDED else ()
 
     def require_secrets(self) -> None:
-        """Say of each secret that was typed that it has to be typed once more: no page ever shows one."""
+        """Add an error to each typed secret: it must be entered again, because no page shows secrets."""
         for key, schema in self._schemas.items():
             if is_secret(schema) and self.data.get(PREFIX + key) and not self.has_error(PREFIX + key):
                 self.add_error(PREFIX + key, gettext("Enter it again: what you entered was not kept."))
@@ -324,7 +324,7 @@ def type_of(schema: Schema) -> str:
 
 
 def field_of(schema: Schema, required: bool) -> forms.Field:
-    """The control for a setting. What it may be is the adapter's to check."""
+    """Form field of a setting; the adapter validates its value."""
     common: dict[str, Any] = {"label": label_of(schema), "help_text": help_of(schema), "required": False}
     match type_of(schema):
         case "boolean":
@@ -350,7 +350,7 @@ def field_of(schema: Schema, required: bool) -> forms.Field:
 
 
 def label_of(schema: Schema) -> str:
-    """The title as the beginning of a sentence: "Fail on", but "API key"."""
+    """Title in sentence case: "Fail on", but "API key"."""
     first, *others = str(schema.get("title", "")).split(" ")
     lowered = [word if word.isupper() else word.lower() for word in others]
     return " ".join([first[:1].upper() + first[1:], *lowered])

@@ -4,19 +4,17 @@ from django.db.models import Q
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
-# Not in the registry: what such a bot said comes in as transcripts.
+# Adapter of outside systems, which only speak in imported or relayed conversations; not in the registry.
 OUTSIDE = "transcript"
 # The adapter of a bot in whose place a person of the team answers.
 OPERATED = "operator"
 LONGEST_NOTE = 300
-# A bot of such a name would have the address of another page.
+# Names that are addresses of other pages.
 RESERVED_NAMES = ("new", "side-by-side", "found")
 
 
 class Bot(models.Model):
-    """A chatbot that studies may use: an adapter of `chatbots` with its configuration.
-
-    The configuration is that of its newest revision.
+    """A chatbot that studies may use: an adapter of `chatbots` with the configuration of its newest revision.
     """
 
     name = models.SlugField(max_length=60, unique=True)
@@ -75,17 +73,17 @@ class Bot(models.Model):
 
     @property
     def is_outside(self) -> bool:
-        """Whether it only speaks in imported and relayed conversations: never loaded, never active."""
+        """True if the bot only speaks in imported and relayed conversations; it is never loaded or active."""
         return self.adapter == OUTSIDE
 
     @property
     def is_operated(self) -> bool:
-        """Whether a person of the team answers in its place: never loaded."""
+        """True if a person of the team answers in its place; it is never loaded."""
         return self.adapter == OPERATED
 
 
 class OperatorPresence(models.Model):
-    """Somebody at the operator's page of a bot. Their newest tab is the one that counts."""
+    """A person at the operator's page of a bot. Only their newest tab counts."""
 
     bot = models.ForeignKey(Bot, on_delete=models.CASCADE, related_name="presences")
     operator = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
@@ -101,7 +99,7 @@ class OperatorPresence(models.Model):
 
 
 class BotRevision(models.Model):
-    """A configuration that a bot was given. A change is a new one; old ones stay."""
+    """A configuration of a bot. A change creates a new revision; old ones stay."""
 
     bot = models.ForeignKey(Bot, on_delete=models.CASCADE, related_name="revisions")
     number = models.PositiveIntegerField()
@@ -120,7 +118,7 @@ class BotRevision(models.Model):
 
 
 class BotVersion(models.Model):
-    """What exactly answered: every reply points at one of these, stored once per fingerprint."""
+    """A version of a bot, stored once per fingerprint; every reply refers to one."""
 
     bot = models.ForeignKey(Bot, on_delete=models.PROTECT, related_name="versions")
     number = models.PositiveIntegerField(help_text=_("Of the bot's versions, in the order of their coming."))
@@ -172,12 +170,12 @@ class BotVersion(models.Model):
 
     @property
     def name(self) -> str:
-        """As every page has it: "v3 · e2fb34b"."""
+        """Name on pages: "v3 · e2fb34b"."""
         return f"v{self.number} · {self.fingerprint[:7]}"
 
 
 class BotCopy(models.Model):
-    """A bot as one process has it resident. The process renews this row every few seconds."""
+    """A bot resident in one process, which renews this row every second."""
 
     bot = models.ForeignKey(Bot, on_delete=models.CASCADE, related_name="copies")
     channel = models.CharField(max_length=120, help_text=_("Where the process takes requests."))

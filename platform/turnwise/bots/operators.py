@@ -1,4 +1,4 @@
-"""People of the team who answer in a bot's place: who may, who is there, and by which settings."""
+"""Operators: people of the team who answer in a bot's place, and their presence."""
 
 from datetime import datetime, timedelta
 from typing import cast
@@ -14,9 +14,9 @@ from turnwise.accounts.models import User
 from turnwise.bots.models import OPERATED, Bot, BotVersion, OperatorPresence
 from turnwise.bots.services import version_of
 
-# Who has not been heard of for so long is not there. A tab is asked every few seconds.
+# An operator whose tab has been silent for this long counts as absent.
 THERE = timedelta(seconds=15)
-# With nobody there for so long, people who wait for a reply are told that none comes.
+# After this long without an operator, waiting workers are told that no reply comes.
 GONE = timedelta(seconds=30)
 
 
@@ -32,15 +32,15 @@ def settings_of(bot: Bot) -> OperatorBot.Configuration:
 
 
 def version_now(bot: Bot) -> BotVersion:
-    """The version that answers: the bot with the settings that it has."""
+    """The current version of an operated bot."""
     return version_of(bot, OperatorBot(settings_of(bot)).fingerprint())
 
 
 def open_tab(bot: Bot, operator: User, tab: UUID, *, now: datetime) -> OperatorPresence:
-    """Somebody has opened the operator's page, in this tab and from now on in no other.
+    """Record that an operator opened the page in this tab, which replaces their other tabs.
 
-    That they take no new conversations outlives a reload and a broken line, but not a page that was closed:
-    who comes back another day would wait for people in vain.
+    "No new conversations" survives a reload, but not a longer absence: an operator who comes back another day
+    would wait in vain.
     """
     presence, _ = OperatorPresence.objects.get_or_create(
         bot=bot, operator=operator, defaults={"tab": tab, "seen_at": now}
@@ -52,23 +52,23 @@ def open_tab(bot: Bot, operator: User, tab: UUID, *, now: datetime) -> OperatorP
 
 
 def keep_alive(bot: Bot, operator: User, tab: UUID, *, now: datetime) -> OperatorPresence | None:
-    """Note that they are still there; None if they are in another tab by now."""
+    """Record that the operator is still there; None if they have opened another tab."""
     own = OperatorPresence.objects.filter(bot=bot, operator=operator, tab=tab)
     return own.first() if own.update(seen_at=now) else None
 
 
 def take_new(bot: Bot, operator: User, tab: UUID, wanted: bool) -> None:
-    """Have new conversations given to this operator, or none until they say so or close their page."""
+    """Set whether this operator gets new conversations."""
     OperatorPresence.objects.filter(bot=bot, operator=operator, tab=tab).update(takes_new=wanted)
 
 
 def close_tab(bot: Bot, operator: User, tab: UUID) -> None:
-    """The tab was closed."""
+    """Record that the tab was closed."""
     OperatorPresence.objects.filter(bot=bot, operator=operator, tab=tab).update(tab=None)
 
 
 def present_operators(*, now: datetime) -> QuerySet[OperatorPresence]:
-    """Those who are at the page of a bot now, and may still operate it."""
+    """Presences of operators who are there now and may still operate the bot."""
     named = Bot.operators.through.objects.filter(bot=OuterRef("bot"), user=OuterRef("operator"))
     may = Exists(named) | Q(bot__owner=F("operator")) | Q(operator__is_superuser=True)
     return OperatorPresence.objects.filter(
@@ -77,6 +77,6 @@ def present_operators(*, now: datetime) -> QuerySet[OperatorPresence]:
 
 
 def last_seen(bot_id: int) -> datetime | None:
-    """When an operator of the bot was last heard of; None: never."""
+    """Time at which an operator of the bot was last present; None: never."""
     seen: datetime | None = OperatorPresence.objects.filter(bot=bot_id).aggregate(at=Max("seen_at"))["at"]
     return seen

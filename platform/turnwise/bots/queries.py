@@ -39,7 +39,7 @@ WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class BotStatus:
-    """A bot and how it is now; its newest version in short, where that was asked for."""
+    """A bot with its current state and, if requested, the name of its newest version."""
 
     bot: Bot
     state: str
@@ -52,7 +52,7 @@ class BotStatus:
 
 @dataclass(frozen=True, slots=True)
 class CopyHealth:
-    """How a bot is in one process."""
+    """Health of a bot in one process."""
 
     host: str
     words: str
@@ -61,7 +61,7 @@ class CopyHealth:
 
     @property
     def failure(self) -> str:
-        """What it failed of last, in one line."""
+        """Last error in one line."""
         return presence.last_error(self.health).removeprefix("failed: ")
 
     @property
@@ -97,13 +97,13 @@ def _bars(labels: Sequence[str], counts: Sequence[int]) -> list[tuple[str, int, 
 
 
 def bot_statuses(user: User | AnonymousUser) -> list[BotStatus]:
-    """The bots that this person may see."""
+    """Status of each bot that this person may see."""
     states = presence.bot_states()
     return [_status(bot, states) for bot in visible_bots(user).select_related("owner")]
 
 
 def statuses_by_key(bots: Sequence[Bot]) -> dict[int, BotStatus]:
-    """Of these bots, by their keys, how each is, and its newest version in short if any answered."""
+    """Status of these bots with their newest version, by key."""
     states = presence.bot_states(bot.name for bot in bots if bot.active)
     newest = BotVersion.objects.filter(bot__in=bots).order_by("bot_id", "-first_seen_at").distinct("bot_id")
     versions = {version.bot_id: version.name for version in newest.defer("details")}
@@ -124,7 +124,7 @@ PER_PAGE = 100
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Bots of one kind on a page of a list, and how many the whole list has."""
+    """Bots of one kind on a page of a list, with their number in the whole list."""
 
     title: str | Promise
     total: int
@@ -132,12 +132,12 @@ class Group:
 
 
 def list_bots(user: User | AnonymousUser, sought: str, number: str | None) -> tuple[Page[int], list[Group]]:
-    """A page of the bots that this person may see, by kind and name, narrowed to those with such a name."""
+    """One page of the visible bots that match the search, sorted and grouped by kind."""
     found = visible_bots(user)
     if sought:
         found = filter_bots(found, sought) | found.filter(owner__username=sought)
     rows = list(found.order_by("name").values_list("pk", "name", "adapter"))
-    # Titles are translated whenever they are compared, so they are not: their places are.
+    # Compare positions, not titles: lazy titles are translated at every comparison.
     kind_of = {adapter: _TITLES.index(_title(adapter)) for adapter in {adapter for _, _, adapter in rows}}
     totals = Counter(kind_of[adapter] for _, _, adapter in rows)
     in_order = sorted(rows, key=lambda row: kind_of[row[2]])
@@ -149,7 +149,7 @@ def list_bots(user: User | AnonymousUser, sought: str, number: str | None) -> tu
 
 
 def group_by_kind(found: Sequence[BotStatus]) -> list[tuple[str | Promise, list[BotStatus]]]:
-    """The same under the titles of their kinds, in the order of the latter."""
+    """Group bots under the titles of their kinds, in the order of the kinds."""
     groups: dict[str | Promise, list[BotStatus]] = {title: [] for title in _TITLES}
     for each in found:
         groups[_title(each.bot.adapter)].append(each)
@@ -166,7 +166,7 @@ def _title(adapter: str) -> str | Promise:
 
 
 def can_sample(bot: Bot) -> bool:
-    """Whether the bot samples and ranks, so that it can be asked with another N and T."""
+    """True if the bot samples and ranks, so that N and T can be varied."""
     try:
         configuration = composition.configuration_of(bot.adapter, bot.configuration)
         return REGISTRY.bot_class(bot.adapter).draws(configuration)
@@ -175,7 +175,7 @@ def can_sample(bot: Bot) -> bool:
 
 
 def bot_status(bot: Bot) -> BotStatus:
-    """How the bot is; one registered or changed moments ago is on its way to whoever hosts bots."""
+    """Status of a bot; one registered or changed moments ago counts as loading."""
     found = _status(bot, presence.bot_states([bot.name] if bot.active else []))
     if (
         found.state == "not hosted"
@@ -190,7 +190,7 @@ def _status(bot: Bot, states: Mapping[str, str]) -> BotStatus:
 
 
 def copies(bot: Bot, *, in_full: bool) -> list[CopyHealth]:
-    """How the bot is wherever it is loaded; in full, with where in its code it failed."""
+    """Health of the bot in each process; `in_full` includes the traceback of its last error."""
     fresh = bot.copies.filter(seen_at__gt=Now() - presence.SILENT_AFTER).order_by("host")
     return [
         CopyHealth(
@@ -204,7 +204,7 @@ def copies(bot: Bot, *, in_full: bool) -> list[CopyHealth]:
 
 
 def next_step_sentence(bot: Bot) -> str:
-    """What happens next to a bot that was just registered or switched on."""
+    """Sentence on what happens next to a bot that was just registered or switched on."""
     if bot.is_operated:
         return "People are admitted as soon as somebody is at its operator's page."
     any_host = BotCopy.objects.filter(seen_at__gt=Now() - presence.SILENT_AFTER)
@@ -223,7 +223,7 @@ def changeable_by(user: User | AnonymousUser) -> QuerySet[Bot]:
 
 
 def format_settings(settings: dict[str, Any]) -> dict[str, str]:
-    """Settings as a page shows them."""
+    """Format settings for a page."""
     return {key: _format_setting(value) for key, value in settings.items()}
 
 

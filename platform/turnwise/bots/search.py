@@ -1,4 +1,4 @@
-"""Bots to choose, where there may be a thousand: those likely to be meant, and any other by its name."""
+"""Choosing among many bots: a form lists the likely ones, and any other can be named."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -20,21 +20,21 @@ LONGEST_SOUGHT = 120
 
 @dataclass(frozen=True, slots=True)
 class Offered:
-    """Bots that a form lists, and how many it might list besides."""
+    """Bots that a form lists, and the number of further ones."""
 
     bots: Sequence[Bot]
     unlisted: int
 
 
 def filter_bots(bots: QuerySet[Bot], sought: str) -> QuerySet[Bot]:
-    """Those with this in their title or name."""
+    """Filter bots by a part of the title or name."""
     return bots.filter(Q(title__icontains=sought) | Q(name__icontains=sought)) if sought else bots
 
 
 def offer_bots(
     bots: QuerySet[Bot], user: User, *, chosen: Q | None = None, most: int = MOST_OFFERED
 ) -> Offered:
-    """Of these bots so many: those that the user's newest studies have, their own, the newest; all chosen."""
+    """Offer `most` bots: those of the user's newest studies, their own, the newest; plus all chosen."""
     among = Bot.objects.filter(pk__in=bots.order_by().values("pk"))
     used = Max("study_bots__study__created_at", filter=Q(study_bots__study__owner=user))
     by_use = among.annotate(used=used, is_own=Q(owner=user)).order_by(
@@ -50,7 +50,7 @@ def offer_bots(
 
 
 def bots_named(bots: QuerySet[Bot], names: Iterable[str]) -> list[Bot]:
-    """These bots by name.
+    """Look up bots by name.
 
     Raises:
         ValidationError: one is not among them.
@@ -65,17 +65,17 @@ def bots_named(bots: QuerySet[Bot], names: Iterable[str]) -> list[Bot]:
 
 
 def typed_names(data: Any, field: str) -> list[str]:
-    """The names that somebody wrote beside a field instead of finding the bots."""
+    """Names typed into the text field beside a list of bots."""
     return [name.strip() for name in data.get(f"{field}-other", "")[:2000].split(",") if name.strip()]
 
 
 class BotSelect(forms.Select):
-    """One bot: a listed one, or that which is named beside the list.
+    """Select of one bot: a listed one, or one named beside the list.
 
     Attributes:
-        unlisted: how many bots are not listed.
-        takes: what stands for a found bot, its "pk" or its "name".
-        typed: what was written beside the list.
+        unlisted: number of bots that are not listed.
+        takes: value of a found bot: its "pk" or its "name".
+        typed: text typed beside the list.
     """
 
     unlisted = 0
@@ -89,7 +89,7 @@ class BotSelect(forms.Select):
 
 
 class BotTicks(forms.CheckboxSelectMultiple):
-    """Several bots: listed ones, and those that are named beside the list; attributes as of `BotSelect`."""
+    """Checkboxes of several bots, listed or named beside the list; attributes as of `BotSelect`."""
 
     unlisted = 0
     takes = "name"
@@ -103,7 +103,7 @@ class BotTicks(forms.CheckboxSelectMultiple):
 
 
 class BotField(forms.ModelChoiceField[Bot]):
-    """One of these bots, by its key or its name."""
+    """A field for one of these bots, by key or name."""
 
     widget = BotSelect
 

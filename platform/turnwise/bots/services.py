@@ -18,7 +18,7 @@ from turnwise.bots import composition
 from turnwise.bots.models import LONGEST_NOTE, OUTSIDE, RESERVED_NAMES, Bot, BotRevision, BotVersion
 
 MASK = str(SecretStr("any"))
-"""What pydantic shows instead of a secret."""
+"""Pydantic's mask of a secret."""
 
 log = logging.getLogger(__name__)
 
@@ -32,9 +32,9 @@ def register_bot(
     configuration: Mapping[str, Any] | None = None,
     owner: User | None = None,
 ) -> Bot:
-    """Store a bot once its configuration is known to be right. Safe to repeat with the same values.
+    """Register a bot with a valid configuration. Idempotent for the same values.
 
-    It is its owner's alone until it is shared; what comes with Turnwise has no owner and is everybody's.
+    The bot is private until it is shared; a bot that comes with Turnwise has no owner and is open to all.
 
     Raises:
         chatbots.errors.ChatbotError: no such adapter, a configuration it refuses, or the name belongs to
@@ -44,7 +44,7 @@ def register_bot(
     if name in RESERVED_NAMES:
         raise DuplicateBotError(f"'{name}' is the address of another page. Choose another name.")
     settings = composition.pinned(adapter, settings, by=owner)
-    composition.configuration_of(adapter, settings)  # loading it is the host's, and may take minutes
+    composition.configuration_of(adapter, settings)  # the host loads it, which may take minutes
     bot, is_new = Bot.objects.get_or_create(
         name=name,
         defaults={
@@ -66,9 +66,9 @@ def register_bot(
 def share(
     bot: Bot, *, named: Iterable[User], open_to_all: bool, operators: Iterable[User] | None = None
 ) -> None:
-    """Have these people, or all who sign in, see and use the bot, and nobody else but its owner and admins.
+    """Set who may see and use the bot besides its owner and admins: these people, or everyone who signs in.
 
-    Studies that have it already keep it. `operators` may answer in its place; None: whoever may now.
+    Studies that have it already keep it. `operators` may answer in its place; None: unchanged.
     """
     Bot.objects.filter(pk=bot.pk).update(open_to_all=open_to_all)
     bot.open_to_all = open_to_all
@@ -88,15 +88,14 @@ def change_bot(
 ) -> Bot:
     """Give a bot another title or configuration; another configuration is a new revision.
 
-    Its hosts load it anew within seconds. Replies know the version that gave them, so nothing said before
-    changes its author.
+    Its hosts reload it within seconds. Earlier replies keep their version.
 
     Args:
         bot_id: which bot.
         title: the new one, or the one that it has.
         configuration: the whole of it.
         by: who changes it.
-        seen_revision: the newest that they knew of; None if the change is meant whatever it is.
+        seen_revision: the newest revision that they saw; None: do not check it.
 
     Raises:
         chatbots.errors.ChatbotError: the adapter refuses the configuration, or somebody made a revision
@@ -122,13 +121,13 @@ def change_bot(
 
 
 def newest_revision(bot: Bot) -> int:
-    """Its number; 0 if there is none."""
+    """Number of the newest revision; 0 if there is none."""
     newest = bot.revisions.first()
     return newest.number if newest else 0
 
 
 def _means_the_same(bot: Bot, settings: Mapping[str, Any]) -> bool:
-    """Whether the settings are those that the bot has, some defaults perhaps written out.
+    """True if the settings equal those of the bot once defaults are filled in.
 
     Raises:
         chatbots.errors.ChatbotError: the adapter refuses them.
@@ -141,7 +140,7 @@ def _means_the_same(bot: Bot, settings: Mapping[str, Any]) -> bool:
 
 
 def with_secrets(sent: Any, stored: Any) -> Any:
-    """What was sent, with the stored secret wherever the mask stands that people see in its place."""
+    """Replace masks in submitted settings by the stored secrets."""
     if isinstance(sent, Mapping):
         inner = stored if isinstance(stored, Mapping) else {}
         return {key: with_secrets(value, inner.get(key)) for key, value in sent.items()}
@@ -149,7 +148,7 @@ def with_secrets(sent: Any, stored: Any) -> Any:
 
 
 def set_active(bot_id: int, active: bool) -> None:
-    """Switch a bot on or off. One that is off is let go by its hosts and gets no new workers."""
+    """Switch a bot on or off. Hosts unload a bot that is off, and it gets no new workers."""
     Bot.objects.filter(pk=bot_id).update(active=active)
 
 
@@ -159,15 +158,15 @@ def set_watched(bot_id: int, watched: bool) -> None:
 
 
 def record_memory(bot: Bot, memory_bytes: int) -> None:
-    """Remember how much memory the bot took, so that the next load can be refused before it starts."""
+    """Store the bot's memory use, so that the next load can be refused in advance."""
     bot.memory_bytes = memory_bytes
     Bot.objects.filter(pk=bot.pk).update(memory_bytes=memory_bytes)
 
 
 def outside_system(title: str) -> Bot:
-    """The system outside that is known by this title, whatever its case; registered on first sight.
+    """Get or create the outside system with this title, ignoring case.
 
-    It is a bot without an adapter that could be loaded, so that everything that groups by bot works.
+    It is a bot that cannot be loaded, so that everything that groups by bot works.
     """
     found = Bot.objects.filter(adapter=OUTSIDE, title__iexact=title).order_by("pk").first()
     if found:
@@ -191,7 +190,7 @@ def version_of(bot: Bot, details: Mapping[str, Any]) -> BotVersion:
     if known := BotVersion.objects.filter(**same).first():
         return known
     with transaction.atomic():
-        Bot.objects.select_for_update(no_key=True).get(pk=bot.pk)  # whoever else counts its versions waits
+        Bot.objects.select_for_update(no_key=True).get(pk=bot.pk)  # serialises the numbering of versions
         newest = bot.versions.aggregate(number=Max("number"))["number"] or 0
         new = {"number": newest + 1, "details": json.loads(canonical), **_reported_perplexity(details)}
         return BotVersion.objects.get_or_create(**same, defaults=new)[0]
@@ -213,18 +212,18 @@ def _reported_perplexity(details: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def reports_perplexity(version: BotVersion) -> bool:
-    """Whether the perplexity of this version is what the bot tells, and so nobody else's to enter."""
+    """True if the bot reports the perplexity of this version itself, so that nobody can enter it."""
     return bool(_reported_perplexity(version.details))
 
 
 def record_perplexity(
     version: BotVersion, *, perplexity: float | None, data: str, tokenizer: str, by: User
 ) -> None:
-    """Note the perplexity that was measured of a version; None takes the note back.
+    """Record the measured perplexity of a version; None removes it.
 
     Raises:
-        ValidationError: a value that no perplexity has, no word on the data, a version whose bot reports its
-            perplexity itself, or a note that is somebody else's to change.
+        ValidationError: an impossible value, no note on the data, a version whose bot reports its perplexity
+            itself, or a record that only others may change.
     """
     if reports_perplexity(version):
         raise ValidationError(

@@ -12,6 +12,6 @@ def watch_for_drift() -> None:
 
 @shared_task
 def replay_canary(bot_id: int, anew: bool = False) -> None:
-    """Once a day, however often it was put into the queue while a long job held the worker."""
+    """Run the daily check of a bot, unless an earlier queued job has done it already."""
     if anew or bot_id in drift_check.bots_due():
         drift_check.replay(bot_id, anew=anew)

@@ -1,6 +1,4 @@
-"""A private chat with a bot, for who registers it: nothing is stored, every candidate is shown.
-
-Whether bots answer now: asked, not looked up.
+"""Trying bots: a private chat that stores nothing and shows every candidate, and greetings to test bots.
 """
 
 import asyncio
@@ -23,18 +21,18 @@ from turnwise.bots.models import Bot, BotVersion
 MOST_TURNS = 200
 MOST_CHARS = 4_000
 SEEDS = range(2**53)  # what JavaScript can count
-# A slow bot takes half a minute. Behind nginx these requests go to the server of the sockets, which has no
-# fixed number of threads; everywhere a person holds this many of a process at most.
+# Concurrent replies per person and process: a slow bot takes half a minute. Behind nginx the socket server,
+# whose number of threads is not fixed, handles these requests.
 MOST_AT_ONCE = 4
 TOO_MANY = f"You are already waiting for {MOST_AT_ONCE} replies. Send the next once one of them is there."
 
 
 class UnusableError(ValueError):
-    """What was sent is no context; the message says what to send instead."""
+    """The request is no valid context; the message says what to send instead."""
 
 
 def context_of(sent: Any) -> Context:
-    """The context in a request `{"turns": [texts, oldest first], "seed": null or a number}`.
+    """Parse the context of a request `{"turns": [texts, oldest first], "seed": null or a number}`.
 
     Raises:
         UnusableError: it is something else, or too long.
@@ -55,16 +53,16 @@ def context_of(sent: Any) -> Context:
 
 
 def _storable(text: str) -> str:
-    """Without what JSON can carry and no database and no message to another process can."""
+    """Remove characters that JSON allows but databases and messages do not."""
     return text.encode(errors="ignore").decode().replace("\x00", "")
 
 
 def reply(bot: Bot, context: Context, *, to: User) -> client.Reply:
-    """What the bot says.
+    """Ask the bot for a reply.
 
     Raises:
         chatbots.errors.ChatbotError: it does not answer.
-        turnwise.accounts.limits.TooManyAtOnceError: this person waits for enough replies already.
+        turnwise.accounts.limits.TooManyAtOnceError: this person waits for too many replies already.
     """
     with limit_concurrency(MOST_AT_ONCE, "trial", to.pk):
         return async_to_sync(client.reply)(bot.pk, context, tenant="trial")
@@ -92,13 +90,13 @@ MOST_SHOWN = 200
 
 @dataclass(frozen=True, slots=True)
 class Greeting:
-    """What a bot did when it was greeted.
+    """Result of greeting a bot.
 
     Attributes:
-        bot: which.
+        bot: the greeted bot.
         answered: whether it answered in time.
-        seconds: how long that took, or until it failed.
-        says: what it answered, or why it did not.
+        seconds: time until the answer or the failure.
+        says: its answer, or its error.
     """
 
     bot: Bot
@@ -108,7 +106,7 @@ class Greeting:
 
 
 def greet_bots(bots: Sequence[Bot]) -> list[Greeting]:
-    """Greet all of them at once, and wait for each at most `LONGEST_SECONDS`."""
+    """Greet all bots at once, and wait at most `LONGEST_SECONDS` for each."""
     return async_to_sync(_greet_bots)(bots)
 
 

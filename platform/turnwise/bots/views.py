@@ -23,7 +23,7 @@ from turnwise.bots.hosting import presence
 from turnwise.bots.models import OPERATED, Bot
 from turnwise.live.jobs import NOT_STARTED, is_sent
 
-# Of a person; each is asked in a request of its own.
+# Per person; each bot is asked in a separate request.
 MOST_ASKED = trial.MOST_AT_ONCE
 
 
@@ -73,7 +73,7 @@ def bot(request: HttpRequest, name: str) -> HttpResponse:
 @login_required
 @require_safe
 def choose(request: HttpRequest) -> HttpResponse:
-    """The first step of a new bot: which kind."""
+    """Choose the kind of a new bot."""
     adapters = [REGISTRY.describe(name) for name in REGISTRY.registered_names()]
     groups = [
         (title, [each for each in adapters if each.kind == kind]) for kind, title in queries.KINDS.items()
@@ -177,7 +177,7 @@ def _switched_off(bot: Bot) -> str:
 @login_required
 @require_POST
 def watch(request: HttpRequest, name: str) -> HttpResponse:
-    """Begin or end the daily check, or take today's answers as the new measure."""
+    """Start or stop the daily check, or make today's answers the new baseline."""
     found = get_object_or_404(queries.changeable_by(request.user), name=name)
     wish = request.POST.get("wish", "")
     if wish in ("begin", "end"):
@@ -203,7 +203,7 @@ def try_out(request: HttpRequest, name: str) -> HttpResponse:
 @login_required
 @require_safe
 def find(request: AuthenticatedHttpRequest) -> JsonResponse:
-    """Bots with such a name, for forms that do not list all."""
+    """Search bots by name, for forms that do not list all."""
     if too_often(request, "find-bots", rate="240/m", key="user"):
         return JsonResponse({"error": _("More than 240 searches in a minute. Wait a little.")}, status=429)
     active = queries.visible_bots(request.user).filter(active=True)
@@ -218,7 +218,7 @@ def find(request: AuthenticatedHttpRequest) -> JsonResponse:
 @login_required
 @require_safe
 def side_by_side(request: AuthenticatedHttpRequest) -> HttpResponse:
-    """Several bots that are asked the same; each is asked by `try_reply`, as on its own page."""
+    """Compare several bots: the page asks each through `try_reply`."""
     names = list(dict.fromkeys([*request.GET.getlist("bot"), *search.typed_names(request.GET, "bot")]))
     active = queries.visible_bots(request.user).filter(active=True)
     chosen = {bot.name: bot for bot in active.filter(name__in=names[: 2 * MOST_ASKED])}
@@ -252,7 +252,7 @@ def side_by_side(request: AuthenticatedHttpRequest) -> HttpResponse:
 @login_required
 @require_POST
 def try_reply(request: AuthenticatedHttpRequest, name: str) -> JsonResponse:
-    """One reply of a private chat: the page holds the turns, nothing is stored."""
+    """Get one reply in a private chat; nothing is stored."""
     found = get_object_or_404(queries.visible_bots(request.user), name=name)
     if too_often(request, "try-bot", rate="120/m", key="user"):
         return JsonResponse({"error": "More than 120 messages in a minute. Wait a little."}, status=429)

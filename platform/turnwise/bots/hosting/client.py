@@ -1,4 +1,4 @@
-"""How the rest of the platform talks to a bot, wherever it is hosted."""
+"""Client for bots: asks the bot in this process or in another one."""
 
 import asyncio
 import time
@@ -26,12 +26,12 @@ from turnwise.bots.hosting.remote import BotClient, bot_client, decode_response
 from turnwise.bots.hosting.resident_bots import HostedBot
 from turnwise.bots.models import Bot
 
-# A worker does not notice that their message is confirmed so much later.
+# Workers do not notice that their message is confirmed this much later.
 AT_ONCE_SECONDS = 0.02
-# For a bot that loads, as all do after a restart. Some take minutes; one that never ends must keep nobody.
+# Longest wait for a bot that loads, as all do after a restart. Some take minutes.
 LOADING_SECONDS = 600.0
 LOOK_AGAIN_SECONDS = 0.25
-# A Redis that was killed is mostly there again at once.
+# A killed Redis is usually back at once.
 LINE_BACK_WITHIN_SECONDS = 5.0
 
 OnLoading = Callable[[], Awaitable[None]]
@@ -48,14 +48,14 @@ class Reply:
 
     @property
     def remarks(self) -> dict[str, Any] | None:
-        """What is stored with it of what its filters or service remarked; None if they did not."""
+        """Remarks of filters or the service, as stored with the reply; None without remarks."""
         if not self.response.remarks and not self.response.fallback:
             return None
         return {"texts": list(self.response.remarks), "fallback": self.response.fallback}
 
     @property
     def candidates(self) -> list[dict[str, Any]]:
-        """Its candidates as they are stored and told everywhere."""
+        """Candidates as they are stored and exported."""
         return [{"text": each.text, "score": each.score} for each in self.response.candidates]
 
 
@@ -67,19 +67,19 @@ async def reply(
     deadline: float | None = None,
     on_loading: OnLoading | None = None,
 ) -> Reply:
-    """Ask a resident bot for its response to `context`: here, or in the process that has least to do.
+    """Ask a bot for its response to `context`, in this process or in the least busy one.
 
-    While the bot loads the deadline does not run: that it was started anew is no fault of its answer.
+    The deadline starts once the bot is loaded.
 
     Args:
         bot_id: of a `turnwise.bots.models.Bot`.
         context: the dialogue so far.
-        tenant: who asks, such as a study's code; a bot serves tenants in turn.
+        tenant: on whose behalf the bot is asked, such as a study's code; a bot serves tenants in turn.
         deadline: seconds to wait at most; settings.BOT_DEADLINE_SECONDS if None, as for people who wait.
-        on_loading: called once if the bot is loading and must be waited for.
+        on_loading: called once if the bot is still loading.
 
     Raises:
-        chatbots.errors.ChatbotError: busy, late, failed or hosted nowhere, each its own class.
+        chatbots.errors.ChatbotError: the bot is busy, late, failed or not hosted; a class for each.
     """
     seconds = settings.BOT_DEADLINE_SECONDS if deadline is None else deadline
     await _until_loaded(bot_id, on_loading)
@@ -98,7 +98,7 @@ async def _until_loaded(bot_id: int, on_loading: OnLoading | None) -> None:
     until = time.monotonic() + LOADING_SECONDS
     is_loading = await _is_loading(bot_id, as_known_since=presence.OLD_AFTER_SECONDS)
     while is_loading and time.monotonic() < until:
-        await asyncio.sleep(LOOK_AGAIN_SECONDS)  # most are loaded by then, and nobody need hear of it
+        await asyncio.sleep(LOOK_AGAIN_SECONDS)  # most bots are loaded by then
         is_loading = await _is_loading(bot_id, as_known_since=LOOK_AGAIN_SECONDS)
         if on_loading and is_loading:
             await on_loading()
@@ -106,7 +106,7 @@ async def _until_loaded(bot_id: int, on_loading: OnLoading | None) -> None:
 
 
 async def _is_loading(bot_id: int, *, as_known_since: float) -> bool:
-    """Whether the bot loads everywhere; one that is nowhere yet is begun to load here."""
+    """True if every copy of the bot is loading. If there is no copy yet, start to load one here."""
     if DIRECTORY.is_older(as_known_since):
         await asyncio.to_thread(_in_thread, partial(DIRECTORY.refresh, as_known_since))
     hosted, copies = resident_bots.hosted_here(bot_id), DIRECTORY.answering(bot_id)
@@ -117,10 +117,10 @@ async def _is_loading(bot_id: int, *, as_known_since: float) -> bool:
 
 
 async def reply_at_once(bot_id: int, context: Context, *, tenant: Hashable = None) -> Reply | None:
-    """The response of a bot that is resident here and lately answered in no time.
+    """Response of a bot in this process that recently answered within `AT_ONCE_SECONDS`.
 
-    None for any other, and if it fails or takes longer now: `reply` then asks it in all patience. What counts
-    is the bot's own time: where many write at once, two commits a turn instead of one would make it worse.
+    None for any other bot, or if it fails or takes longer: then use `reply`. Only the bot's own time counts, so
+    that a busy server keeps saving message and reply in one commit.
     """
     hosted = resident_bots.hosted_here(bot_id)
     if hosted is None or hosted.resident.answered_in > AT_ONCE_SECONDS:
@@ -152,7 +152,7 @@ async def _reply_from_elsewhere(
     deadline: float,
     on_loading: OnLoading | None,
 ) -> Reply:
-    """Ask a copy; if its process just let it go, or died, the next one; if the line broke, once more."""
+    """Ask a copy in another process; if that process unloaded it or died, or Redis broke, ask again."""
     try:
         answer = await sender.ask(copy, context, deadline=deadline, tenant=tenant)
     except (BotNotHostedError, LineLostError) as error:
@@ -180,7 +180,7 @@ def _in_thread(step: Callable[[], None]) -> None:
 
 @database_sync_to_async
 def _host_now(bot_id: int) -> HostedBot:
-    """A bot registered after this process started is loaded when it is first needed."""
+    """Load a bot that was registered after this process started, when it is first needed."""
     bot = Bot.objects.filter(pk=bot_id).first()
     if bot is None or not bot.active:
         named = bot or f"Bot {bot_id}"

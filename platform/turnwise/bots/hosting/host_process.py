@@ -1,4 +1,4 @@
-"""A process that hosts bots: loads them, says which it has, answers for them to other processes."""
+"""Host process of bots: loads them, announces them, and answers requests of other processes."""
 
 import asyncio
 import logging
@@ -38,7 +38,7 @@ class Hosting:
         self._outbox = Outbox("bots.answers")
 
     async def __aenter__(self) -> Self:
-        """Begin and return at once; pages need not wait for models, nor for Redis or PostgreSQL."""
+        """Start in the background, so that pages do not wait for models, Redis or PostgreSQL."""
         self._tasks = [
             asyncio.create_task(self._run_forever(step)) for step in (self._take_requests, self._tend_loop)
         ]
@@ -47,11 +47,11 @@ class Hosting:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Tell the others first, so that they ask somebody else."""
+        """Withdraw the announcement first, so that other processes ask another host."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        # A thread goes on although its task is cancelled: it could announce these bots after `withdraw`.
+        # A thread continues when its task is cancelled: it could announce these bots after `withdraw`.
         if self._in_threads:
             await asyncio.wait(self._in_threads, timeout=LAST_STEP_SECONDS)
         if self._channel:
@@ -60,7 +60,7 @@ class Hosting:
         await asyncio.to_thread(resident_bots.close)
 
     async def _run_forever(self, step: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Keep a step going that a restart of Redis or PostgreSQL may break."""
+        """Restart a loop whenever it fails, for example when Redis or PostgreSQL restarts."""
         while True:
             try:
                 await step()
@@ -69,7 +69,7 @@ class Hosting:
                 await asyncio.sleep(PAUSE_AFTER_ERROR_SECONDS)
 
     async def _tend_loop(self) -> None:
-        """Keep what is hosted, and what others know of it, up to date."""
+        """Keep the hosted bots and their announcement up to date."""
         while True:
             await self._with_database(self._update)
             for hosted in resident_bots.hosted_bots():
@@ -78,13 +78,13 @@ class Hosting:
             await self._wait_for_change()
 
     async def _wait_for_change(self) -> None:
-        """Until a bot is loaded, for which people may wait, or fails, or it is time to say that we live."""
+        """Wait until a bot is loaded or fails, or until the next announcement is due."""
         told, until = _states(), time.monotonic() + presence.ANNOUNCED_EVERY_SECONDS
         while _states() == told and time.monotonic() < until:
             await asyncio.sleep(GLANCE_SECONDS)
 
     async def _with_database(self, step: Callable[[], None]) -> None:
-        """Run a step on a thread, which gives its connection back at the end."""
+        """Run a step on a thread that closes its database connection at the end."""
         in_thread = asyncio.ensure_future(asyncio.to_thread(_with_connection, step))
         self._in_threads.add(in_thread)
         in_thread.add_done_callback(self._in_threads.discard)
@@ -107,7 +107,7 @@ class Hosting:
                 self._take(message["reply_to"], request)
 
     def _take(self, reply_to: str, request: Item) -> None:
-        """Begin with a request, or end one whose caller has left."""
+        """Start a request, or cancel one whose caller has left."""
         key = reply_to, request["number"]
         if "cancelled" in request:
             if task := self._answering.get(key):
@@ -123,12 +123,12 @@ class Hosting:
         return task
 
     async def _probe(self, hosted: HostedBot) -> None:
-        """Find out whether a bot that kept failing is well again: nobody else is sent to it until it is."""
+        """Let one probe request through to a bot whose circuit breaker is half open."""
         with suppress(HostingError):
             await hosted.resident.respond(DRIFT_CONTEXTS[0])
 
     async def _answer(self, reply_to: str, request: Item) -> None:
-        """Ask the bot here; whatever happens, its caller hears of it."""
+        """Ask the bot and send its answer or the error to the caller."""
         try:
             answer = await self._answered(request)
         except HostingError as error:

@@ -10,7 +10,7 @@ from django.core.management import BaseCommand, CommandError, call_command, load
 
 
 def load(names: Sequence[str]) -> Callable[[], Callable[[], int]]:
-    """Import all that a host needs; its bots are loaded by each copy."""
+    """Import all modules that a host needs; each forked copy loads the bots."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "turnwise.project.settings")
     django.setup()
     host = partial(_host, load_command_class("turnwise.bots", "hostbots"), names)

@@ -1,7 +1,7 @@
-"""Which process has which bot resident: each says so every few seconds, the others read it.
+"""Presence of bots: each process announces its resident bots every second, and others read it.
 
-The database keeps it rather than Redis, so that pages, jobs and the assignment of workers ask with the
-queries that they make anyway.
+The announcements are in the database rather than in Redis, so that pages, jobs and the assignment of workers can
+join them in their queries.
 """
 
 import math
@@ -25,15 +25,15 @@ from turnwise.bots.models import OPERATED, Bot, BotCopy
 
 ANNOUNCED_EVERY_SECONDS = 1.0
 OLD_AFTER_SECONDS = 1.5
-# A process that has been silent for so long has died, or is as good as dead.
+# A process that has been silent for this long counts as dead.
 SILENT_AFTER = timedelta(seconds=10)
-# Hosts look for new bots every second; so long a new one is not yet missed.
+# Hosts load a new bot within this time; until then it counts as loading.
 LOADED_WITHIN = timedelta(seconds=10)
 FORGOTTEN_AFTER = timedelta(minutes=10)
-# A process that was killed is mostly started anew at once; so long its bots count as starting.
+# A killed process is usually restarted at once; for this long its bots count as starting.
 BACK_WITHIN_SECONDS = 15.0
 
-# Requests to a bot in one of these wait for it or are answered; all others refuse.
+# States in which a bot accepts requests.
 ANSWERING = (State.LOADING, State.READY)
 
 STATE_PHRASES: dict[str, str] = {
@@ -42,7 +42,7 @@ STATE_PHRASES: dict[str, str] = {
     State.STUCK: "hangs in an answer",
 }
 
-# What anyone may know of a copy's health: figures only.
+# Keys of a copy's health that anyone may see: figures only.
 PUBLIC_HEALTH_KEYS = ("queued", "computing", "served", "busy", "late", "failed", "cut", "median_seconds", "p95_seconds",
         "latencies", "batches", "memory_bytes")  # fmt: skip
 
@@ -58,7 +58,7 @@ class Copy:
 
 
 def announce(channel: str) -> None:
-    """Say what this process hosts, and take back what it no longer does."""
+    """Announce the bots of this process, and withdraw those it no longer hosts."""
     mine = resident_bots.hosted_bots()
     rows = [
         BotCopy(
@@ -82,12 +82,12 @@ def announce(channel: str) -> None:
 
 
 def withdraw(channel: str) -> None:
-    """Say that this process hosts nothing any more."""
+    """Withdraw all announcements of a process."""
     BotCopy.objects.filter(channel=channel).delete()
 
 
 def available(bots: Collection[Bot]) -> set[int]:
-    """Of these bots, the ids of those that would answer: hosted somewhere, or to be hosted here on demand."""
+    """Ids of those bots that would answer: hosted somewhere, or loadable here on demand."""
     elsewhere = set(
         BotCopy.objects.filter(
             bot__in=bots, seen_at__gt=Now() - SILENT_AFTER, state__in=ANSWERING
@@ -104,9 +104,9 @@ def _answers_here(bot: Bot) -> bool:
 
 
 def bot_states(active: Iterable[str] | None = None) -> dict[str, str]:
-    """Of these active bots, by name, or of all: the best state in any process, or "not hosted".
+    """Best state in any process, or "not hosted", by name of these active bots, or of all.
 
-    In whose place a person answers is ready while somebody is at the operator's page.
+    A bot in whose place a person answers is ready while somebody is at the operator's page.
     """
     among = Bot.objects.filter(active=True) if active is None else Bot.objects.filter(name__in=set(active))
     heard_of = FilteredRelation("copies", condition=Q(copies__seen_at__gt=Now() - SILENT_AFTER))
@@ -125,14 +125,14 @@ def bot_states(active: Iterable[str] | None = None) -> dict[str, str]:
 
 
 def _default_state(adapter: str, is_somebody_there: bool) -> str:
-    """The state of a bot that no process has."""
+    """State of a bot that no process announces."""
     if adapter != OPERATED:
         return "not hosted"
     return State.READY.value if is_somebody_there else "no operator"
 
 
 def describe_unavailable(bot: Bot) -> str:
-    """In words, why a bot that other processes have does not answer there; empty if none has it."""
+    """Explain why a bot does not answer in other processes; empty if none has it."""
     copies = BotCopy.objects.filter(bot=bot, seen_at__gt=Now() - SILENT_AFTER).exclude(state__in=ANSWERING)
     copy = copies.order_by("-seen_at").first()
     if copy is None:
@@ -143,12 +143,12 @@ def describe_unavailable(bot: Bot) -> str:
 
 
 def last_error(health: Mapping[str, Any]) -> str:
-    """What a copy failed of last, without where in its code; empty: of nothing."""
+    """Last line of a copy's last error; empty without an error."""
     return str(health.get("last_error", "")).rpartition("\n")[2]
 
 
 def health_by_bot() -> dict[str, list[dict[str, Any]]]:
-    """Of every active bot, by name: how it is in each process that has it. Says no address and no error."""
+    """Public health figures of each copy, by name of the active bot; without addresses and errors."""
     found: dict[str, list[dict[str, Any]]] = {}
     fresh = BotCopy.objects.filter(bot__active=True, seen_at__gt=Now() - SILENT_AFTER)
     for name, state, health in fresh.order_by("bot__name", "host").values_list(
@@ -161,10 +161,10 @@ def health_by_bot() -> dict[str, list[dict[str, Any]]]:
 
 
 class Directory:
-    """The copies in other processes, as read at most `ANNOUNCED_EVERY_SECONDS` ago by whoever asks often."""
+    """Cached list of the copies of bots in other processes."""
 
     def __init__(self) -> None:
-        """Know nothing yet."""
+        """Start empty."""
         self._copies: dict[int, list[Copy]] = {}
         self._read_at = -60.0
         self._reading = threading.Lock()
@@ -175,7 +175,7 @@ class Directory:
         return time.monotonic() - self._read_at > seconds
 
     def refresh(self, seconds: float) -> None:
-        """Read it anew if it is older. Who comes meanwhile waits: what is old may name those who are gone."""
+        """Read the list again if it is older; concurrent callers wait, as an old list may name dead processes."""
         with self._reading:
             if self.is_older(seconds):
                 self.read()
@@ -188,22 +188,22 @@ class Directory:
         self._copies, self._read_at = copies, time.monotonic()
 
     def answering(self, bot_id: int) -> list[Copy]:
-        """Copies elsewhere that take requests; ready ones if there are any, else loading ones."""
+        """Copies in other processes that accept requests: ready ones if there are any, else loading ones."""
         copies = [copy for copy in self._copies.get(bot_id, ()) if copy.state in ANSWERING]
         return [copy for copy in copies if copy.state is State.READY] or copies
 
     def forget(self, copy: Copy) -> None:
-        """Until it is read anew, do without a copy that turned out to be gone."""
+        """Drop a copy that is gone from the list."""
         self._copies[copy.bot_id] = [each for each in self._copies.get(copy.bot_id, ()) if each != copy]
 
     def mark_lost(self, copy: Copy) -> None:
-        """Take back for all what a process announced that has gone; one that lives announces itself anew."""
+        """Withdraw all announcements of a dead process; a live one announces itself again."""
         withdraw(copy.channel)
         self._lost[copy.bot_id] = time.monotonic()
         self.read()
 
     def is_expected_back(self, bot_id: int) -> bool:
-        """Whether its process died just now, so that another one is most likely on its way."""
+        """True if the bot's process died just now, so that its replacement is probably starting."""
         return time.monotonic() - self._lost.get(bot_id, -math.inf) < BACK_WITHIN_SECONDS
 
 

@@ -1,10 +1,10 @@
 """Requests to bots in other processes, over the Channels layer.
 
-    caller ── Courier.ask ──▶ Outbox ── one message with all that wait ──▶ channel of the host
-       ◀── Courier, by number ── Outbox ── one message with all answers that wait ──┘  hosting.Hosting
+    caller ── BotClient.ask ▶ Outbox ── one message with all that wait ──▶ channel of the host
+       ◀── BotClient, by number ─ Outbox ── one message with all answers that wait ──┘  hosting.Hosting
 
-Each side sends one message at a time to each channel; what comes meanwhile goes with the next. A busy caller
-so pays the trip through Redis once for many requests, and a lone request never waits for company.
+Each side sends one message at a time to each channel; items that arrive meanwhile go with the next message. So a
+busy caller pays the trip through Redis once for many requests, and a single request is sent immediately.
 """
 
 import asyncio
@@ -34,9 +34,9 @@ from turnwise.bots.hosting.presence import Copy
 log = logging.getLogger(__name__)
 
 Item = dict[str, Any]
-# An answer that left the host in time may still be under way.
+# Extra time for an answer that left the host in time.
 TRAVEL_SECONDS = 1.0
-# Who waits learns so soon that the host was killed meanwhile.
+# Callers learn within this time that the host was killed.
 LOOK_AFTER_SECONDS = 1.0
 CLIENTS_GROUP = "bots.couriers"
 _ERRORS: dict[str, type[HostingError]] = {
@@ -58,7 +58,7 @@ class Outbox:
     """Sends items to channels, in as few messages as it can."""
 
     def __init__(self, kind: str, **heading: Any) -> None:
-        """Take the type of the messages, and what else each of them says."""
+        """Set the type and further fields of all messages."""
         self._heading = {"type": kind, **heading}
         self._waiting: dict[str, list[Item]] = {}
         self._senders: set[asyncio.Task[None]] = set()
@@ -79,17 +79,17 @@ class Outbox:
             while items := self._waiting[channel]:
                 self._waiting[channel] = []
                 await layer.send(channel, {**self._heading, "items": items})
-        except Exception:  # whoever waits hears of it at their deadline
+        except Exception:  # callers get a timeout at their deadline
             log.exception("Messages to %s were lost.", channel)
         finally:
             del self._waiting[channel]
 
 
 class BotClient:
-    """Asks bots in other processes for one event loop, and hands out their answers."""
+    """Sends requests of one event loop to bots in other processes, and dispatches the answers."""
 
     def __init__(self, channel: str) -> None:
-        """Take answers on `channel`, a new one of the layer's."""
+        """Receive answers on `channel`, a new channel of the layer."""
         self._channel = channel
         self._outbox = Outbox("bots.requests", reply_to=channel)
         self._numbers = itertools.count()
@@ -98,18 +98,18 @@ class BotClient:
         self._tasks = [asyncio.create_task(step) for step in (self._listen(), self._probe_hosts())]
 
     async def is_connected(self, patience: float) -> bool:
-        """Whether others can be asked, if need be after so many seconds; what cannot be sent is dropped."""
+        """True if other processes can be reached, at the latest after `patience` seconds."""
         return bool(await get_channel_layer().is_connected(patience))  # type: ignore[union-attr]  # turnwise.live.layer's own
 
     def pending_requests(self, copy: Copy) -> int:
-        """How many requests this process waits for there."""
+        """Number of unanswered requests to the copy's process."""
         return self._pending.get(copy.channel, 0)
 
     async def ask(self, copy: Copy, context: Context, *, deadline: float, tenant: Hashable) -> Item:
-        """The host's answer, as `decode_response` reads it.
+        """Send a request to a copy and return the host's answer, for `decode_response`.
 
         Raises:
-            HostingError: as the bot's host said, or no answer came in time.
+            HostingError: the host reported an error, or no answer came in time.
         """
         number = next(self._numbers)
         answer: asyncio.Future[Item] = asyncio.get_running_loop().create_future()
@@ -150,7 +150,7 @@ class BotClient:
                     answer.set_result(item)
 
     def _fail_pending_at(self, channel: str) -> None:
-        """Tell all who wait for a process that it has gone."""
+        """Fail all requests to a process that has ended."""
         gone = {
             "error": BotHostGoneError.__name__,
             "why": "The process that hosted the bot has ended. Try again.",
@@ -160,14 +160,14 @@ class BotClient:
                 answer.set_result(gone)
 
     def _fail_all_pending(self) -> None:
-        """Their answers may have been lost with the line."""
+        """Fail all pending requests: their answers may have been lost while Redis was down."""
         lost = {"error": LineLostError.__name__, "why": "Redis broke while the bot was asked. Try again."}
         for _, answer in list(self._requests.values()):
             if not answer.done():
                 answer.set_result(lost)
 
     async def _probe_hosts(self) -> None:
-        """Knock at every host that owes an answer: what has been delivered to it may have died with it."""
+        """Probe every host with pending requests: they are lost if the host has died."""
         layer = get_channel_layer()
         assert layer is not None
         while True:
@@ -180,7 +180,7 @@ _clients: "WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Future[BotClient
 
 
 async def bot_client() -> BotClient:
-    """The courier of this event loop."""
+    """The `BotClient` of this event loop."""
     loop = asyncio.get_running_loop()
     coming = _clients.get(loop)
     if coming is None or (coming.done() and (coming.cancelled() or coming.exception())):
@@ -192,11 +192,11 @@ async def _new_client() -> BotClient:
     layer = get_channel_layer()
     assert layer is not None
     channel = await layer.new_channel()
-    await layer.group_add(CLIENTS_GROUP, channel)  # which hears that the line is back
+    await layer.group_add(CLIENTS_GROUP, channel)  # to be told when the connection is back
     return BotClient(channel)
 
 
-# --- what travels ---
+# --- encoding ---
 
 
 def encode_context(context: Context) -> Item:

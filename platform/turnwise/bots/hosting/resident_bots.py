@@ -1,6 +1,4 @@
-"""How much memory the bots of this process may take, and how much they do.
-
-The bots that this process keeps resident. One `Resident` each, loaded anew when it changes.
+"""Bots resident in this process, one `Resident` each, and the memory that they may take.
 """
 
 import logging
@@ -26,8 +24,8 @@ from turnwise.bots import composition
 from turnwise.bots.models import OPERATED, Bot
 from turnwise.bots.services import record_memory, version_of
 
-# Two bots that load at once could not be told apart by what the process grows. Yet one that hangs in its
-# loading, as at a server that does not answer, must not keep the others out for ever.
+# Bots load one at a time, so that the growth of the process measures each one's memory. A bot that hangs while
+# loading must not block the others for ever.
 LOADING_TIMEOUT_SECONDS = 120.0
 _MB = 1_000_000
 _loading = threading.Lock()
@@ -35,7 +33,7 @@ _loading = threading.Lock()
 
 @contextmanager
 def loading_lock() -> Iterator[bool]:
-    """Wait until no other bot is being loaded; False if that took too long to be waited for."""
+    """Hold the lock for loading a bot; yields False if waiting for it took too long."""
     alone = _loading.acquire(timeout=LOADING_TIMEOUT_SECONDS)
     try:
         yield alone
@@ -55,7 +53,7 @@ def memory_budget() -> int:
 
 
 def refuse_over_budget(title: str, needed: int) -> None:
-    """Refuse a bot that needs so many further bytes.
+    """Refuse a bot that needs too many further bytes.
 
     Raises:
         BotMemoryError: they would take the process past its budget.
@@ -74,17 +72,17 @@ def _in_mb(size: int) -> str:
 
 log = logging.getLogger(__name__)
 
-# Hundreds talk to one bot, and the requests of all of them may arrive before its thread gets a turn.
+# Hundreds of people talk to one bot, and all their requests may arrive before its thread runs.
 # A slow bot's queue is bounded by the deadline of each request.
 MOST_WAITING = 1000
 
-# A bot that could not be loaded is loaded again when it is asked, but not more often than this; unasked, as
-# no other process asks it, after twice as long each time.
+# A bot that failed to load is reloaded when it is asked, at most this often. Without requests the delay doubles
+# each time.
 RELOAD_SECONDS = 30.0
 MOST_DOUBLINGS = 5
 
-# A thread that hangs cannot be ended, only left behind with the memory of its bot. After so many of one
-# bot the process itself has to be replaced.
+# A hanging thread cannot be ended, only abandoned with the memory of its bot. After this many threads of one bot
+# the process must be replaced.
 MAX_ABANDONED = 3
 
 
@@ -98,10 +96,10 @@ class HostedBot:
     memory_bytes: int | None = None
     since: float = field(default_factory=time.monotonic)
     attempts: int = 0
-    """How often it could not be loaded before."""
+    """Number of failed attempts to load it."""
 
     def is_due_for_reload(self, *, asked: bool) -> bool:
-        """Whether what it failed for, a service or a database, may have been mended by now."""
+        """True if the bot failed to load, and its backoff has passed."""
         patience = RELOAD_SECONDS * (1 if asked else 2 ** min(self.attempts, MOST_DOUBLINGS))
         return self.resident.state is State.FAILED and time.monotonic() - self.since > patience
 
@@ -119,18 +117,18 @@ _lock = threading.Lock()
 
 
 def is_named_here(name: str) -> bool:
-    """Whether this process is to host the bot: TURNWISE_BOTS is all, none, or names."""
+    """True if this process should host the bot: TURNWISE_BOTS is all, none, or names."""
     return settings.BOTS_HERE is None or name in settings.BOTS_HERE
 
 
 def update_hosted_bots() -> None:
-    """Make this process host what it should: load new bots, reload changed or stuck ones, let others go."""
+    """Load new bots, reload changed or stuck ones, and unload all others that should not be here."""
     loadable = Bot.objects.filter(active=True).exclude(adapter=OPERATED)
     wanted = {bot.pk: bot for bot in loadable if is_named_here(bot.name)}
     for bot_id, hosted in list(_hosted.items()):
         if bot_id not in wanted or _is_outdated(hosted, wanted[bot_id]) or _must_be_abandoned(hosted):
             _unload(bot_id)
-    # One loads after the other: first those that are known as light, so that few wait for a large model.
+    # Bots load one after the other, small ones first, so that few wait for a large model.
     for bot in sorted(
         wanted.values(), key=lambda bot: math.inf if bot.memory_bytes is None else bot.memory_bytes
     ):
@@ -144,7 +142,7 @@ def _is_outdated(hosted: HostedBot, row: Bot) -> bool:
 
 
 def _must_be_abandoned(hosted: HostedBot) -> bool:
-    """Whether it hangs and is to be loaded anew on another thread."""
+    """True if the bot hangs and should be reloaded on another thread; counts it."""
     if hosted.resident.state is not State.STUCK or needs_new_process(hosted.row.pk):
         return False
     _abandoned[hosted.row.pk] = times = _abandoned.get(hosted.row.pk, 0) + 1
@@ -153,7 +151,7 @@ def _must_be_abandoned(hosted: HostedBot) -> bool:
 
 
 def needs_new_process(bot_id: int | None = None) -> bool:
-    """Whether the bot, or any, has hung so often that only a new process helps."""
+    """True if the bot, or any bot, has hung so often that the process must be replaced."""
     counts = _abandoned.values() if bot_id is None else [_abandoned.get(bot_id, 0)]
     return any(times >= MAX_ABANDONED for times in counts)
 
@@ -166,7 +164,7 @@ def _unload(bot_id: int) -> None:
 
 
 def host(bot: Bot) -> HostedBot:
-    """The hosted bot, begun to load if this process does not have it yet."""
+    """Return the hosted bot, and start to load it if this process does not have it yet."""
     with _lock:
         if hosted_here(bot.pk) is None:
             hosted = HostedBot(bot, resident=None)  # type: ignore[arg-type]  # set on the next line
@@ -183,7 +181,7 @@ def host(bot: Bot) -> HostedBot:
 
 
 def _load(hosted: HostedBot) -> base.Bot:
-    """Runs on the bot's own thread."""
+    """Load the bot, on its own thread."""
     row = hosted.row
     try:
         with loading_lock() as alone:
@@ -203,7 +201,7 @@ def _load(hosted: HostedBot) -> base.Bot:
 
 
 def hosted_here(bot_id: int) -> HostedBot | None:
-    """The bot as this process has it; None if `host` should load it."""
+    """The hosted bot of this process; None if `host` should load it."""
     hosted = _hosted.get(bot_id)
     return None if hosted is None or hosted.is_due_for_reload(asked=True) else hosted
 
