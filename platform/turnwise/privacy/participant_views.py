@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from turnwise.accounts.limits import too_many, too_often
 from turnwise.crowd import refusals
 from turnwise.crowd.entry.worker_views import refused
-from turnwise.crowd.models import Participation, named_by
+from turnwise.crowd.models import Participation, participation_by_data_link
 from turnwise.privacy import withdrawal
 from turnwise.privacy.stored_data import stored_data_of
 from turnwise.studies.models import Study
@@ -30,7 +30,7 @@ def data_page(view: DataView) -> Callable[[HttpRequest, str, str], HttpResponse]
         if too_often(request, "own_link", rate="60/m"):
             return too_many(request)
         study = Study.objects.filter(code=code).exclude(state=Study.State.DRAFT).first()
-        own = named_by(token, study) if study else None
+        own = participation_by_data_link(token, study) if study else None
         response = view(request, own) if own else refused(request, refusals.unknown_data_link(), study)
         response["Referrer-Policy"] = "no-referrer"
         response["X-Robots-Tag"] = "noindex"

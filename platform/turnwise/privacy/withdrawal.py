@@ -55,19 +55,19 @@ def why_too_late(participation: Participation, now: datetime) -> str:
 
 @transaction.atomic
 def withdraw(participation_id: int, *, by: User | None = None, now: datetime | None = None) -> Withdrawal:
-    """Remove what somebody said, wrote and answered in a study, however often. Safe to repeat.
+    """Remove all texts and answers of a worker in a study, from all participations. Idempotent.
 
-    A conversation with a chatbot goes as a whole, with all that others said of it. Of one with another
-    person the other's part stays, and one's own messages say that they were withdrawn. The participation
-    stays with its outcome and its pay. Once nothing is owed to them, their ids are erased.
+    A conversation with a chatbot is deleted with all labels about it. In a conversation with another person,
+    the partner's messages stay, and the withdrawn messages are replaced by a mark. Participations keep their
+    outcome and pay. Once nothing is to be paid, the worker's IDs are erased.
 
     Args:
-        participation_id: whose; any of theirs.
-        by: who of the team does it at their request, which no deadline forbids; None: they themselves.
-        now: when.
+        participation_id: any participation of the worker in the study.
+        by: team member who does it at the worker's request, without a deadline; None for the worker.
+        now: time of the withdrawal.
 
     Raises:
-        ValidationError: it is too late for them to do it themselves. Nothing was changed.
+        ValidationError: the worker's deadline has passed. Nothing was changed.
     """
     now = now or timezone.now()
     rows = Participation.objects.select_related("study", "worker", "assignment")
@@ -91,9 +91,9 @@ def withdraw(participation_id: int, *, by: User | None = None, now: datetime | N
 
 
 def _lock_batches(every: Sequence[Participation]) -> None:
-    """Wait for judgments of theirs that are being saved; later ones find the end.
+    """Wait for the worker's judgments that are being saved; later ones are refused.
 
-    This comes before whatever locks the study: a judgment locks its batch, then the study.
+    Call this before any lock of the study: saving a judgment locks its batch, then the study.
     """
     batches = Batch.objects.filter(assignment__participation__in=[own.pk for own in every])
     list(batches.select_for_update(no_key=True, of=("self",)).order_by("pk").values_list("pk"))

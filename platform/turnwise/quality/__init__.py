@@ -1,0 +1,1 @@
+"""Quality of workers' data: qualification tests, attention checks, flags, and decisions about workers."""

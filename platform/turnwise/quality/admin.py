@@ -1,3 +1,5 @@
+"""Django admin of quality, read-only."""
+
 from django.contrib import admin
 
 from turnwise.accounts.admin import ViewOnly

@@ -1,3 +1,5 @@
+"""App configuration of quality."""
+
 import importlib
 
 from django.apps import AppConfig
@@ -9,4 +11,4 @@ class QualityConfig(AppConfig):
 
     @override
     def ready(self) -> None:
-        importlib.import_module("turnwise.quality.gates")  # says who may not come in, and what comes first
+        importlib.import_module("turnwise.quality.gates")  # registers the gates

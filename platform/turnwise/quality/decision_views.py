@@ -1,6 +1,6 @@
-"""What is decided about a worker on the page *Quality*, and all of it as a file.
+"""Decisions about workers on the page *Quality*, their CSV file, and the panels' files for bulk payment.
 
-The files by which panels pay in bulk, from the ledger: who was noted as paid is in none of them.
+Payment files are made from the ledger, without participations that are marked as paid.
 """
 
 from collections.abc import Generator
@@ -102,7 +102,7 @@ def panel_file(request: HttpRequest, pk: int, name: str) -> StreamingHttpRespons
 
 
 def _rejected(study: Study, people: list[Participation]) -> dict[int, str]:
-    """By participation, why its work is rejected, of those of whom that stands."""
+    """Reasons of active rejections, by participation."""
     made = decisions_by_participation(study, [each.pk for each in people])
     return {
         key: one.reason
@@ -120,24 +120,24 @@ def _paid_by_approval(study: Study, panel: str) -> list[Participation]:
 
 def prolific_approve(study: Study) -> Rows:
     """Submissions to approve, one on each line, for Prolific's bulk approval."""
-    told = PanelAct.objects.filter(study=study, kind=PanelAct.Kind.APPROVE).exclude(state="failed")
-    known = set(told.values_list("participation", flat=True))
+    requested = PanelAct.objects.filter(study=study, kind=PanelAct.Kind.APPROVE).exclude(state="failed")
+    known = set(requested.values_list("participation", flat=True))
     for each in _paid_by_approval(study, "prolific"):
         if each.pk not in known:
             yield csv_text([(each.submission,)])
 
 
 def prolific_bonus(study: Study) -> Rows:
-    """`submission,amount` for Prolific's bulk bonus payments: whatever approving does not pay."""
-    told = PanelAct.objects.filter(study=study, kind=PanelAct.Kind.BONUS)
-    known = set(told.values_list("participation", flat=True))
+    """Lines `submission,amount` for Prolific's bulk bonus payments: amounts that approval does not pay."""
+    requested = PanelAct.objects.filter(study=study, kind=PanelAct.Kind.BONUS)
+    known = set(requested.values_list("participation", flat=True))
     for each, amount in panel_acts.due_beyond_approval(study, panel="prolific"):
         if each.pk not in known:
             yield csv_text([(each.submission, f"{amount:.2f}")])
 
 
 def mturk_review(study: Study) -> Rows:
-    """For *Upload CSV* of a batch: an x approves, a text rejects with that feedback."""
+    """CSV for Mechanical Turk's *Upload CSV*: an x approves, a text rejects with that feedback."""
     yield csv_text([MTURK_REVIEW])
     people = panel_acts.paid_by_approval(study, panel="mturk")
     rejected = _rejected(study, people)
@@ -147,7 +147,7 @@ def mturk_review(study: Study) -> Rows:
 
 
 def mturk_bonus(study: Study) -> Rows:
-    """The arguments of Mechanical Turk's SendBonus, a row for each."""
+    """Arguments of Mechanical Turk's SendBonus, one row per bonus."""
     yield csv_text([MTURK_BONUS])
     for each, amount in panel_acts.due_beyond_approval(study, panel="mturk"):
         reason = _("Your work in “%(title)s”") % {"title": study.title}

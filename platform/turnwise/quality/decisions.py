@@ -1,4 +1,4 @@
-"""What people decide about workers: each decision a line that stays, what follows from it, and its undo."""
+"""Decisions of the team about workers: record them, apply their effects, and undo them."""
 
 from collections.abc import Iterable
 
@@ -17,41 +17,42 @@ Action = Decision.Action
 AGAINST = frozenset({Action.EXCLUDE, Action.BLOCK, Action.REJECT})
 """Decisions that need a reason."""
 _ONE_OF = (frozenset({Action.APPROVE, Action.REJECT}), frozenset({Action.KEEP, Action.EXCLUDE}))
-"""Of each of these, one holds at a time; another is decided by undoing it first."""
+"""Groups of exclusive decisions: the active one must be undone before another is made."""
 
 _PANEL_ACTS = {Action.APPROVE: PanelAct.Kind.APPROVE, Action.REJECT: PanelAct.Kind.REJECT}
-"""Decisions that the panel is told over its API, where the study has one."""
+"""Decisions that are sent to the panel's API if the study uses it."""
 
 
 @transaction.atomic
 def decide(
     participation: Participation, action: str, *, reason: str, by: User, category: str = ""
 ) -> Decision:
-    """Decide about somebody's part in a study, and do what follows.
+    """Record a decision about a participation, and apply its effects.
 
     Args:
-        participation: whose.
+        participation: the participation.
         action: a value of `Action`.
-        reason: needed for what is against them; a rejection is told to the panel with it.
-        by: who decides.
-        category: of a rejection, as the panel has it.
+        reason: required for decisions against the worker; a rejection is sent to the panel with it.
+        by: user who decides.
+        category: the panel's category of a rejection.
 
     Raises:
-        ValidationError: no such decision, no reason, or one stands in its way; nothing was changed.
+        ValidationError: the decision is unknown, lacks a reason, or conflicts with an active one; nothing was
+            changed.
     """
-    own = Participation.objects.select_for_update(of=("self",))
-    participation = own.select_related("worker", "study", "entered_by").get(pk=participation.pk)
+    rows = Participation.objects.select_for_update(of=("self",))
+    participation = rows.select_related("worker", "study", "entered_by").get(pk=participation.pk)
     reason = reason.replace("\x00", "").strip()[:500]
     if action not in Action.values or action == Action.UNDO:
         raise ValidationError(_("“%(action)s” is not a decision.") % {"action": action[:40]})
     if action in AGAINST and not reason:
         raise ValidationError(_("Say why: the worker may ask, and so may readers of the report."))
-    for stands in active_decisions(participation):
-        exclusive = any({action, stands.action} <= group for group in _ONE_OF)
-        if action == stands.action or exclusive:
+    for active in active_decisions(participation):
+        exclusive = any({action, active.action} <= group for group in _ONE_OF)
+        if action == active.action or exclusive:
             raise ValidationError(
                 _("“%(decision)s” has already been decided. Undo that first.")
-                % {"decision": stands.get_action_display()}
+                % {"decision": active.get_action_display()}
             )
     if action == Action.REJECT:
         panel_acts.refuse_short(participation, reason)
@@ -75,10 +76,10 @@ def _apply(participation: Participation, action: str, *, reason: str, by: User, 
 
 @transaction.atomic
 def undo(decision: Decision, *, by: User) -> Decision:
-    """Take a decision back with what followed from it; both lines stay.
+    """Undo a decision with its effects; both entries stay.
 
     Raises:
-        ValidationError: it is undone already, or its worker's data are gone.
+        ValidationError: the decision is undone already, or the worker's data are deleted.
     """
     participation = (
         Participation.objects.select_for_update(of=("self",))
@@ -101,7 +102,7 @@ def undo(decision: Decision, *, by: User) -> Decision:
 
 
 def _blocked_elsewhere(participation: Participation) -> bool:
-    """Whether the worker was blocked in another study of the same person, too, which still stands."""
+    """True if another study of the same owner has an active decision to block the worker."""
     of_owner = Decision.objects.filter(study__owner=participation.study.owner, action=Action.BLOCK)
     parts = Participation.objects.filter(worker=participation.worker_id).exclude(pk=participation.pk)
     return of_owner.filter(participation__in=parts.values("pk"), undone_by=None).exists()
@@ -127,15 +128,15 @@ def _record(
 
 
 def active_decisions(participation: Participation) -> list[Decision]:
-    """The decisions about somebody that are not undone."""
+    """Decisions about a participation that are not undone."""
     about = Decision.objects.filter(study=participation.study_id, participation=participation.pk)
     return list(about.exclude(action=Action.UNDO).filter(undone_by=None))
 
 
 def decisions_by_participation(study: Study, participations: Iterable[int]) -> dict[int, list[Decision]]:
-    """By participation, all decisions, the newest first."""
-    found: dict[int, list[Decision]] = {}
+    """All decisions by participation, newest first."""
+    decisions: dict[int, list[Decision]] = {}
     rows = Decision.objects.filter(study=study, participation__in=list(participations))
     for decision in rows.select_related("undone_by"):
-        found.setdefault(decision.participation, []).append(decision)
-    return found
+        decisions.setdefault(decision.participation, []).append(decision)
+    return decisions

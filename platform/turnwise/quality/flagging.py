@@ -1,7 +1,4 @@
-"""From what workers of a study did to their flags. Nothing follows from a flag by itself.
-
-Flags in words: what was found, with its figures; and what may be written to whose work is rejected.
-"""
+"""Compute quality flags of workers, and describe them in sentences. A flag has no effect by itself."""
 
 import json
 from collections import defaultdict
@@ -123,12 +120,12 @@ _SAYS: Mapping[Kind, Callable[[Figures], str]] = {
 
 
 def describe_flag(kind: str, figures: Figures) -> str:
-    """A flag in a sentence."""
+    """Describe a flag in a sentence."""
     return _SAYS[Kind(kind)](figures)
 
 
 def rejection_message(says: str) -> str:
-    """What may be written to whose work is rejected for this; whoever rejects can change it."""
+    """Draft of the message to a worker whose work is rejected for these reasons."""
     return _(
         "We are sorry that we cannot accept your work in this study: %(says)s If you think that this is a "
         "mistake, write to us, and a person will look at it again."
@@ -136,10 +133,10 @@ def rejection_message(says: str) -> str:
 
 
 MOST_LABELS = 100_000
-"""Beyond that a study is too large to be looked through with each report."""
+"""Limit of labels above which flags are not computed with each report."""
 MOST_EVIDENCE = 20
 
-# Each label with what it is about. Nobody has to read their own words in order to judge them.
+# Each label with its subject. The words to read are 0 for labels about the rater's own turns.
 _LABELS = """
 SELECT l.id, crowd_pseudonym(l.rater_id, l.study_id), l.question_set, l.answers::text, l.answer_ms,
        concat_ws('-', l.turn_id, r.id, l.dialogue_id, l.pair_id, l.context_id),
@@ -179,14 +176,14 @@ SELECT crowd_pseudonym(seat.worker_id, d.study_id), t.text, typing.pasted, typin
 
 
 def is_too_large(study: Study) -> bool:
-    """Whether the study has too many labels for its workers to be looked through."""
+    """True if the study has too many labels to compute flags."""
     with connection.cursor() as cursor:
         cursor.execute(_LABELS_THERE, [study.pk, MOST_LABELS + 1])
         return bool(cursor.fetchone()[0] > MOST_LABELS)
 
 
 def limits_of(study: Study) -> Limits:
-    """The study's limits, not stored if it has the usual ones."""
+    """The study's limits; an unsaved default if none are stored."""
     return Limits.objects.filter(study=study).first() or Limits(study=study)
 
 
@@ -195,10 +192,10 @@ def thresholds(limits: Limits) -> Thresholds:
 
 
 def work_by_worker(study: Study) -> dict[str, Work]:
-    """By pseudonym, what each worker of the study did."""
+    """Collect the work of each worker of the study, by pseudonym."""
     judgments: dict[str, list[Judgment]] = defaultdict(list)
     known: dict[str, list[KnownAnswer]] = defaultdict(list)
-    said: dict[str, list[str]] = defaultdict(list)
+    messages: dict[str, list[str]] = defaultdict(list)
     typed: dict[str, list[Message]] = defaultdict(list)
     texts: dict[str, set[str]] = {}
     with connection.cursor() as cursor:
@@ -206,7 +203,7 @@ def work_by_worker(study: Study) -> dict[str, Work]:
         rows = cursor.fetchall()
         cursor.execute(_SAID, [study.pk, MOST_LABELS])
         for worker, text, pasted, ms in cursor.fetchall():
-            said[worker].append(text)
+            messages[worker].append(text)
             if pasted is not None:
                 typed[worker].append(Message(len(text), pasted, ms))
     checks = {(each.question_set, each.question): each.right for each in study.attention_checks.all()}
@@ -226,23 +223,23 @@ def work_by_worker(study: Study) -> dict[str, Work]:
             Judgment(worker, f"{asked} {item}", f"{asked} {system}", kept, time, words, occasion, pk)
         )
     return {
-        worker: Work(judgments[worker], known[worker], said[worker], typed[worker])
-        for worker in {*judgments, *known, *said}
+        worker: Work(judgments[worker], known[worker], messages[worker], typed[worker])
+        for worker in {*judgments, *known, *messages}
     }
 
 
 def update_flags(study: Study) -> int:
-    """Find the flags of a study anew; how many workers have some. What people decided stays.
+    """Recompute the flags of a study; returns the number of flagged workers. Decisions stay.
 
-    A study that has grown too large keeps the flags that were found last; its page says so.
+    A study that is too large keeps its latest flags, and its page says so.
     """
     if is_too_large(study):
         return study.participations.filter(flags__isnull=False).distinct().count()
     limits = limits_of(study)
     found = flags(work_by_worker(study), thresholds(limits))
-    # Of whoever took part several times, with the newest.
-    of_them = study.participations.filter(pseudonym__in=found).order_by("number")
-    named = dict(of_them.values_list("pseudonym", "pk"))
+    # Flags belong to a worker's newest participation.
+    flagged = study.participations.filter(pseudonym__in=found).order_by("number")
+    named = dict(flagged.values_list("pseudonym", "pk"))
     now = timezone.now()
     rows = [
         Flag(
@@ -264,7 +261,7 @@ def update_flags(study: Study) -> int:
 
 
 def save_limits(limits: Limits) -> int:
-    """Store the limits and look anew; how many workers have flags now."""
+    """Store the limits and recompute the flags; returns the number of flagged workers."""
     limits.full_clean(exclude=["study"])
     before = Limits.objects.filter(study=limits.study).first()
     limits.pk = before.pk if before else None
@@ -273,5 +270,5 @@ def save_limits(limits: Limits) -> int:
 
 
 def default_limits() -> dict[str, float]:
-    """The limits of a study for which nobody has set others."""
+    """Default limits."""
     return asdict(Thresholds())

@@ -1,4 +1,4 @@
-"""Before somebody works: whether they are blocked, and whether their qualification lets them."""
+"""Gates before the work: blocked workers and workers without the required qualification are refused."""
 
 from django.utils.translation import gettext as _
 from typing_extensions import override
@@ -36,7 +36,7 @@ def blocked() -> EntryRefusedError:
 
 
 class BlockGate(gates.Gate):
-    """Whom somebody has blocked from their studies."""
+    """Refuses workers whom the study's owner has blocked."""
 
     @override
     def refuse(self, worker: Worker, study: Study) -> None:
@@ -45,7 +45,7 @@ class BlockGate(gates.Gate):
 
 
 class QualificationGate(gates.Gate):
-    """Who has not passed tries first; who has failed cannot come in."""
+    """Sends workers to the study's qualification test first, and refuses those who failed it."""
 
     @override
     def refuse(self, worker: Worker, study: Study) -> None:
@@ -66,8 +66,7 @@ class QualificationGate(gates.Gate):
         wanted = qualification_tests.required_qualification(participation.study)
         if wanted is None or ended is None or ended.outcome != _SCREENED_OUT:
             return ""
-        own = qualification_tests.attempt_status(participation.worker, wanted)
-        if not own.failed:
+        if not qualification_tests.attempt_status(participation.worker, wanted).failed:
             return ""
         return _(
             "Its qualification requires %(mark)d of %(n)d right answers, and each time you had fewer. That "

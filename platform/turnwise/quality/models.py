@@ -1,3 +1,5 @@
+"""Tables of quality: qualifications, attention checks, limits, flags, decisions, blocks and messages."""
+
 from typing import Any
 
 from django.conf import settings
@@ -24,9 +26,9 @@ def _share(default: float, name: Any, says: Any) -> "models.FloatField[float, fl
 
 
 class Qualification(models.Model):
-    """Questions with known answers, which people pass before they work in a study that names it.
+    """Test with known answers that workers must pass before the work in studies that require it.
 
-    Once somebody has tried, it stays as it is, so that all have passed the same.
+    It cannot be changed after the first attempt, so that all workers pass the same test.
     """
 
     owner = models.ForeignKey(
@@ -66,7 +68,7 @@ class Qualification(models.Model):
 
 
 class Requirement(models.Model):
-    """The qualification that a study wants of its workers."""
+    """Qualification that a study requires of its workers."""
 
     study = models.OneToOneField(Study, on_delete=models.CASCADE, related_name="requirement")
     qualification = models.ForeignKey(Qualification, on_delete=models.PROTECT, related_name="requirements")
@@ -76,7 +78,7 @@ class Requirement(models.Model):
 
 
 class Attempt(models.Model):
-    """One try of a worker at a qualification, in whichever study."""
+    """One attempt of a worker at a qualification, in any study."""
 
     worker = models.ForeignKey(Worker, on_delete=models.CASCADE, related_name="attempts", db_index=False)
     qualification = models.ForeignKey(Qualification, on_delete=models.PROTECT, related_name="attempts")
@@ -100,7 +102,7 @@ class Attempt(models.Model):
 
 
 class Check(models.Model):
-    """A question of a study that itself says what to answer, such as “Please answer Yes here”."""
+    """Attention check: a question that says what to answer, such as “Please answer Yes here”."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="attention_checks")
     question_set = models.CharField(max_length=60)
@@ -118,7 +120,7 @@ class Check(models.Model):
 
 
 class Limits(models.Model):
-    """When a figure becomes a flag, in one study."""
+    """Limits of one study beyond which a figure becomes a flag."""
 
     study = models.OneToOneField(Study, on_delete=models.CASCADE, related_name="quality_limits")
     unread_share = _share(
@@ -151,7 +153,7 @@ class Limits(models.Model):
 
 
 class Flag(models.Model):
-    """Something about somebody's work that a person should look at, as it was found last."""
+    """Quality flag: a finding about a participation that a person should review."""
 
     participation = models.ForeignKey(
         Participation, on_delete=models.CASCADE, related_name="flags", db_index=False
@@ -170,9 +172,9 @@ class Flag(models.Model):
 
 
 class Decision(models.Model):
-    """What somebody decided about a worker. Never changed or deleted: a trigger refuses that; see `undoes`.
+    """Decision about a worker. A trigger refuses changing or deleting it; `undoes` refers to an undone one.
 
-    It outlives the participation, like a line of the ledger.
+    It outlives the participation, like an entry of the ledger.
     """
 
     class Action(models.TextChoices):
@@ -214,7 +216,7 @@ class Decision(models.Model):
 
 
 class Block(models.Model):
-    """A worker who may not take part in any study of this person from now on."""
+    """Block of a worker from all studies of an owner."""
 
     worker = models.ForeignKey(Worker, on_delete=models.CASCADE, related_name="blocks", db_index=False)
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
@@ -229,7 +231,7 @@ class Block(models.Model):
 
 
 class MessageTemplate(models.Model):
-    """A message to workers that its owner uses again and again."""
+    """Reusable message to workers."""
 
     class Kind(models.TextChoices):
         REJECTION = "rejection", _("On rejection")

@@ -1,13 +1,13 @@
-"""Reads of qualifications.
+"""Qualification tests: parse and format their questions, and record attempts.
 
-Qualifications as their makers write them: a question, its choices, and why the right ones are right.
+Questions are written as text: a question, its choices (right ones with *), and the reason.
 
 Which reply makes sense after “How are you?”
 * Fine, thanks. And you?
 - The train leaves at nine.
 > Only the first answers the question.
 
-Who passes a qualification. Tries are counted in the database: another tab or study gives no new ones.
+Attempts are counted in the database, over all tabs and studies.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,7 +30,7 @@ from turnwise.studies.models import Study
 
 
 def qualifications_of(user: User | AnonymousUser) -> QuerySet[Qualification]:
-    """Those of this person; admins see all."""
+    """Qualifications of this user; admins see all."""
     return visible_to(user, Qualification.objects.all(), owner="owner")
 
 
@@ -42,20 +42,20 @@ QuestionData = dict[str, Any]
 
 
 def parse_questions(text: str) -> list[QuestionData]:
-    """The questions of a text; an empty line ends each.
+    """Parse the questions of a text, separated by empty lines.
 
     Raises:
-        ValidationError: it has none, or one that cannot be answered; names the line.
+        ValidationError: there is no question, or one is invalid; names the line.
     """
-    found = [_question(block) for block in _blocks(text.replace("\x00", ""))]
-    if not found:
+    questions = [_question(block) for block in _blocks(text.replace("\x00", ""))]
+    if not questions:
         raise ValidationError(_("Write a question with its choices."))
-    if len(found) > MOST_QUESTIONS:
+    if len(questions) > MOST_QUESTIONS:
         raise ValidationError(
             _("These are %(n)d questions; a qualification has at most %(most)d.")
-            % {"n": len(found), "most": MOST_QUESTIONS}
+            % {"n": len(questions), "most": MOST_QUESTIONS}
         )
-    return found
+    return questions
 
 
 def _blocks(text: str) -> Iterator[list[tuple[int, str]]]:
@@ -124,7 +124,7 @@ def _at(line: int, says: str) -> ValidationError:
 
 
 def format_questions(questions: Sequence[QuestionData]) -> str:
-    """The text of which these questions were read."""
+    """Format questions as text; the inverse of `parse_questions`."""
     blocks = []
     for question in questions:
         marks = ("*" if n in question["right"] else "-" for n in range(len(question["choices"])))
@@ -135,14 +135,14 @@ def format_questions(questions: Sequence[QuestionData]) -> str:
 
 
 FIRST = 10
-"""So many people are to have used all tries in vain before a qualification is warned of."""
+"""Number of workers who failed, with none passing, from which a warning is shown."""
 
 Given = Mapping[int, Sequence[int]]
 
 
 @dataclass(frozen=True, slots=True)
 class AttemptStatus:
-    """How far somebody is with a qualification."""
+    """State of a worker's attempts at a qualification."""
 
     passed: bool
     tries: int
@@ -154,9 +154,9 @@ class AttemptStatus:
 
 
 def required_qualification(study: Study) -> Qualification | None:
-    """The qualification that the study wants; None if none."""
-    found: Requirement | None = getattr(study, "requirement", None)
-    return found.qualification if found else None
+    """Qualification that the study requires; None if there is none."""
+    requirement: Requirement | None = getattr(study, "requirement", None)
+    return requirement.qualification if requirement else None
 
 
 def attempt_status(worker: Worker, qualification: Qualification) -> AttemptStatus:
@@ -167,14 +167,14 @@ def attempt_status(worker: Worker, qualification: Qualification) -> AttemptStatu
 
 @transaction.atomic
 def record_attempt(participation: Participation, given: Given) -> Attempt | None:
-    """Mark one try; whoever fails the last one is screened out.
+    """Mark and record one attempt; a worker who fails the last one is screened out.
 
     Args:
-        participation: whose.
-        given: by number of the question, the numbers of the choices, from 0.
+        participation: the worker's participation.
+        given: numbers of the selected choices by number of the question, both from 0.
 
     Returns:
-        The try; None if none was due: they had passed, have no try left, or their part has ended.
+        The attempt; None if none was due: passed before, no attempt left, or the participation has ended.
     """
     worker = Worker.objects.select_for_update(no_key=True).get(pk=participation.worker_id)
     qualification = required_qualification(participation.study)
@@ -202,7 +202,7 @@ def record_attempt(participation: Participation, given: Given) -> Attempt | None
 
 
 def wrong_questions(questions: Sequence[QuestionData], given: Given) -> set[int]:
-    """Numbers of the questions that were answered otherwise than with all right choices and no others."""
+    """Numbers of wrongly answered questions; an answer is right with all right choices and no others."""
     return {
         number
         for number, question in enumerate(questions)
@@ -215,7 +215,7 @@ def save_qualification(qualification: Qualification) -> Qualification:
     """Store a qualification.
 
     Raises:
-        ValidationError: nobody could pass it, or somebody has tried, so that it stays.
+        ValidationError: it cannot be passed, or it has attempts and cannot be changed.
     """
     if qualification.pk:
         Qualification.objects.select_for_update().get(pk=qualification.pk)
@@ -238,7 +238,7 @@ def save_qualification(qualification: Qualification) -> Qualification:
 
 
 def set_requirement(study: Study, qualification: Qualification | None) -> None:
-    """Have new workers of the study pass it; None: nothing. Who has begun goes on."""
+    """Require a qualification of the study's new workers, or none. Workers who have started continue."""
     if qualification is None:
         Requirement.objects.filter(study=study).delete()
     else:
@@ -247,7 +247,7 @@ def set_requirement(study: Study, qualification: Qualification | None) -> None:
 
 @dataclass(frozen=True, slots=True)
 class PassCounts:
-    """How people fared: how many tried, passed, and used all attempts without passing."""
+    """Numbers of workers who tried, passed, and used all attempts without passing."""
 
     tried: int
     passed: int
@@ -255,7 +255,7 @@ class PassCounts:
 
 
 def pass_counts(qualification: Qualification) -> PassCounts:
-    """How people fared with it."""
+    """Count the workers who tried, passed and failed a qualification."""
     of_workers = Attempt.objects.filter(qualification=qualification).values("worker").order_by()
     rows = list(of_workers.annotate(most=Max("number")))
     passed = of_workers.filter(passed=True).distinct().count()
@@ -267,9 +267,9 @@ def pass_counts(qualification: Qualification) -> PassCounts:
 
 
 def warning(qualification: Qualification) -> str:
-    """That nobody seems able to pass, if so; else empty."""
-    found = pass_counts(qualification)
-    if found.passed or found.failed < FIRST:
+    """Warning that no worker seems able to pass; empty if there is no sign of it."""
+    counts = pass_counts(qualification)
+    if counts.passed or counts.failed < FIRST:
         return ""
     return ngettext(
         "%(n)d person has used all attempts, and nobody has passed. Look at the questions and the pass mark.",
@@ -277,5 +277,5 @@ def warning(qualification: Qualification) -> str:
             "%(n)d people have used all attempts, and nobody has passed. Look at the questions and "
             "the pass mark."
         ),
-        found.failed,
-    ) % {"n": found.failed}
+        counts.failed,
+    ) % {"n": counts.failed}

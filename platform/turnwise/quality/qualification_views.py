@@ -1,7 +1,4 @@
-"""The researchers' pages of qualifications: make one, see how people fare, have a study want it.
-
-The page on which workers try to qualify: plain forms, since nothing of it is a judgment.
-"""
+"""Pages of qualifications: researchers make, review and require them; workers take the test."""
 
 from typing import Any
 
@@ -50,7 +47,7 @@ EXAMPLE = """Which reply makes sense after “How are you?”
 
 
 class QualificationForm(forms.ModelForm[Qualification]):
-    """A qualification, its questions written as text."""
+    """Form of a qualification, with its questions as text."""
 
     text = forms.CharField(
         label=_("Questions"),
@@ -84,7 +81,7 @@ class QualificationForm(forms.ModelForm[Qualification]):
 
 
 class RequirementForm(forms.Form):
-    """Which qualification a study wants."""
+    """Form for the qualification that a study requires."""
 
     qualification = forms.ModelChoiceField(
         queryset=Qualification.objects.none(),
@@ -108,7 +105,7 @@ class RequirementForm(forms.Form):
 
 
 class CheckForm(forms.Form):
-    """Which question of a study itself says what to answer, and what."""
+    """Form for an attention check: a question of the study, and the answer it asks for."""
 
     asked = forms.ChoiceField(label=_("Question, and the answer it asks for"))
 
@@ -129,7 +126,7 @@ class CheckForm(forms.Form):
         self.fields["asked"].choices = choices  # type: ignore[attr-defined]  # a choice
 
     def save(self) -> None:
-        """Take the question for a check from now on; the form is valid."""
+        """Store the question as an attention check; the form must be valid."""
         name, question, choice = self.known[self.cleaned_data["asked"]]
         Check.objects.update_or_create(
             study=self.study, question_set=name, question=question.key, defaults={"right": choice.value}
@@ -137,7 +134,7 @@ class CheckForm(forms.Form):
 
 
 class LimitsForm(forms.ModelForm[Limits]):
-    """When a figure becomes a flag."""
+    """Form for the limits beyond which a figure becomes a flag."""
 
     class Meta:
         model = Limits
@@ -196,11 +193,11 @@ def _edited(request: HttpRequest, own: Qualification) -> HttpResponse:
 @login_required
 def delete(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
     own = get_object_or_404(qualifications_of(request.user), pk=pk)
-    kept = SoftDeleter()
+    deleter = SoftDeleter()
     try:
         with transaction.atomic():
-            kept.delete(Qualification.objects.filter(pk=own.pk))
-            deletion = kept.store(own.title, by=request.user)
+            deleter.delete(Qualification.objects.filter(pk=own.pk))
+            deletion = deleter.store(own.title, by=request.user)
     except ProtectedError:
         messages.error(request, gettext("Studies require it, or people have tried it, so it is kept."))
         return redirect("quality:qualification", pk=pk)
@@ -211,7 +208,7 @@ def delete(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
 @require_POST
 @login_required
 def require(request: HttpRequest, pk: int) -> HttpResponse:
-    """Have a study want a qualification, or none."""
+    """Set the qualification that a study requires, or none."""
     study = get_object_or_404(studies_of(request.user), pk=pk, rehearsal_of=None)
     assert request.user.is_authenticated
     form = RequirementForm(request.POST, user=request.user, study=study)
@@ -226,7 +223,7 @@ def require(request: HttpRequest, pk: int) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @worker_page
 def qualify(request: HttpRequest, study: Study) -> HttpResponse:
-    """The questions; after a try what was wrong in it if that is told; with enough right, on to the work."""
+    """Show the test; a POST marks an attempt, shows wrong answers if enabled, and leads on if passed."""
     participation = current_participation(request, study)
     wanted = qualification_tests.required_qualification(study)
     if wanted is None or hasattr(participation, "assignment"):
@@ -242,7 +239,7 @@ def qualify(request: HttpRequest, study: Study) -> HttpResponse:
     if own.passed:
         return _passed(request, study, marked)
     if own.failed:
-        if marked is None:  # they used their tries in another study while this one was open
+        if marked is None:  # the worker used the last attempt in another study meanwhile
             qualification_tests.record_attempt(participation, given)
         return redirect("crowd:thanks", code=study.code)
     context = {
@@ -265,13 +262,13 @@ def _passed(request: HttpRequest, study: Study, marked: Attempt | None) -> HttpR
 
 
 def _submitted_choices(sent: QueryDict, wanted: Qualification) -> dict[int, list[int]]:
-    """By number of the question, the numbers of the choices that were sent, as far as there are such."""
-    found = {}
+    """Valid choices that were submitted, by number of the question."""
+    submitted = {}
     for number, question in enumerate(wanted.questions):
         known = {str(n): n for n in range(len(question["choices"]))}
         if chosen := [known[each] for each in sent.getlist(f"q{number}") if each in known]:
-            found[number] = chosen
-    return found
+            submitted[number] = chosen
+    return submitted
 
 
 def _questions_context(

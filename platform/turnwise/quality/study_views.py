@@ -1,7 +1,4 @@
-"""The page *Quality* of a study: what its workers pass before, their flags, what is decided about them.
-
-Messages that a researcher keeps for workers: on rejection, with a bonus, as thanks.
-"""
+"""Page *Quality* of a study: qualification, attention checks, flags and decisions; and saved messages."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -45,7 +42,7 @@ MOST_OF_A_PERSON = 100
 
 
 class MessageForm(forms.ModelForm[MessageTemplate]):
-    """One message."""
+    """Form of a saved message."""
 
     class Meta:
         model = MessageTemplate
@@ -64,7 +61,7 @@ class MessageForm(forms.ModelForm[MessageTemplate]):
 
 
 def fill_template(template: MessageTemplate, own: Participation, *, reasons: str) -> str:
-    """The message for one worker; what is not known of them is left out."""
+    """Fill in a message for one worker; unknown values are left empty."""
     values = {
         "worker": own.pseudonym,
         "study": own.study.title,
@@ -81,7 +78,7 @@ def messages_of(user: User) -> list[MessageTemplate]:
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
 def message_templates(request: HttpRequest) -> HttpResponse:
-    """One's own messages, and a form for one more."""
+    """List the user's saved messages; a POST adds one."""
     assert request.user.is_authenticated
     own = messages_of(request.user)
     form = MessageForm(
@@ -93,7 +90,7 @@ def message_templates(request: HttpRequest) -> HttpResponse:
         elif any(each.title == form.cleaned_data["title"] for each in own):
             form.add_error("title", _("You have a message of this name. Choose another."))
         else:
-            # Sent twice at the same moment, it is kept once.
+            # A form sent twice at the same time is stored once.
             MessageTemplate.objects.bulk_create([form.save(commit=False)], ignore_conflicts=True)
             messages.success(request, _("The message is saved."))
             return redirect("quality:messages")
@@ -104,12 +101,12 @@ def message_templates(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["POST"])
 @login_required
 def remove(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
-    theirs = visible_to(request.user, MessageTemplate.objects.all(), owner="owner")
-    own = get_object_or_404(theirs, pk=pk)
-    kept = SoftDeleter()
+    visible = visible_to(request.user, MessageTemplate.objects.all(), owner="owner")
+    removed = get_object_or_404(visible, pk=pk)
+    deleter = SoftDeleter()
     with transaction.atomic():
-        kept.delete(theirs.filter(pk=own.pk))
-        deletion = kept.store(own.title, by=request.user)
+        deleter.delete(visible.filter(pk=removed.pk))
+        deletion = deleter.store(removed.title, by=request.user)
     offer_undo(request, _("The message is removed."), deletion)
     return redirect("quality:messages")
 
@@ -145,7 +142,7 @@ def _page(request: HttpRequest, study: Study, limits: LimitsForm | None = None) 
         "templates": messages_of(request.user),
         "decisions": study.decisions.select_related("undone_by")[:PER_PAGE],
         "actions": [each for each in Decision.Action.choices if each[0] != Decision.Action.UNDO],
-        "categories": CATEGORIES[::-1],  # what fits everything first
+        "categories": CATEGORIES[::-1],  # OTHER first
         "limits": limits or LimitsForm(instance=flagging.limits_of(study)),
         "requirement": RequirementForm(user=request.user, study=study),
         "check": CheckForm(study=study),
@@ -160,7 +157,7 @@ def _page(request: HttpRequest, study: Study, limits: LimitsForm | None = None) 
 
 
 def _selected_template(request: HttpRequest) -> MessageTemplate | None:
-    """The message of one's own with which reasons are to begin."""
+    """Saved message that the user selected as the draft of the reason."""
     key = request.GET.get("message", "")
     if not key.isdecimal() or len(key) > 9:
         return None
@@ -170,7 +167,7 @@ def _selected_template(request: HttpRequest) -> MessageTemplate | None:
 def _workers_context(
     study: Study, participations: Sequence[Participation], chosen: MessageTemplate | None
 ) -> list[dict[str, Any]]:
-    """Each of these workers with their flags in words, links to what they rest on, and what was decided."""
+    """Context per worker: flags as sentences with links to their evidence, requests and decisions."""
     flags = list(Flag.objects.filter(participation__in=participations))
     links = _links(study, [key for flag in flags for key in flag.evidence[:LINKS]])
     acts = list(PanelAct.objects.filter(participation__in=participations).exclude(kind="message"))
@@ -208,7 +205,7 @@ def _flag(flag: Flag, links: Mapping[int, str]) -> dict[str, Any]:
 
 
 def _links(study: Study, labels: Sequence[int]) -> dict[int, str]:
-    """By label, the address of what it judges, as staff see it."""
+    """Addresses of the staff pages of what the labels judge, by label key."""
     found = {}
     rows = Label.objects.filter(pk__in=labels).select_related("slot__item", "turn__dialogue", "dialogue")
     for label in rows:
@@ -225,7 +222,7 @@ def _links(study: Study, labels: Sequence[int]) -> dict[int, str]:
 @require_POST
 @login_required
 def limits(request: HttpRequest, pk: int) -> HttpResponse:
-    """Store from where on a figure makes a flag, and look at all workers anew."""
+    """Store the limits of the flags, and recompute all flags."""
     study = study_with_workers(request, pk)
     form = LimitsForm(request.POST, instance=flagging.limits_of(study))
     if not form.is_valid():
@@ -246,7 +243,7 @@ def _check(each: Check) -> dict[str, Any]:
 @require_POST
 @login_required
 def checks(request: HttpRequest, pk: int) -> HttpResponse:
-    """Take a question for an attention check, or no more."""
+    """Add or remove an attention check."""
     study = study_with_workers(request, pk)
     form = CheckForm(request.POST, study=study)
     if "remove" in request.POST:
@@ -267,7 +264,7 @@ def checks(request: HttpRequest, pk: int) -> HttpResponse:
 @require_GET
 @login_required
 def history(request: HttpRequest, pk: int, participation: int) -> HttpResponse:
-    """One worker over the studies of whoever looks: what they did, their flags, what was decided."""
+    """Show one worker's work, flags and decisions in all studies that the user may see."""
     study = study_with_workers(request, pk)
     assert request.user.is_authenticated
     of_study = study.participations.select_related("entered_by", "study")

@@ -1,3 +1,5 @@
+"""Addresses of the pages about quality."""
+
 from django.urls import path
 
 from turnwise.quality import decision_views, qualification_views, study_views

@@ -108,10 +108,10 @@ def _read(columns: str, table: str, key: str, keys: Collection[Any]) -> list[tup
 
 @transaction.atomic
 def restore(deletion_id: int) -> Deletion | None:
-    """Put back what was deleted, as it was; None if somebody else just has, or it is forgotten.
+    """Undo a deletion; None if it was undone already or has expired.
 
     Raises:
-        PutBackRefusedError: something that it belongs to is gone, or another stands where it stood.
+        RestoreRefusedError: rows on which it depends are gone, or other rows conflict with it.
     """
     deletion = Deletion.objects.select_for_update().filter(pk=deletion_id).first()
     if deletion is None:
@@ -142,7 +142,7 @@ def restore(deletion_id: int) -> Deletion | None:
         ) from None
     if deletion.study_id:
         results_changed(deletion.study_id)
-    bundles.delete_bundles_quoting(_studies_in(kept["tables"]))  # they lack it
+    bundles.delete_bundles_quoting(_studies_in(kept["tables"]))  # existing bundles lack the rows
     deletion.delete()
     return deletion
 

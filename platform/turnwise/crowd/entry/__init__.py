@@ -1,0 +1,1 @@
+"""Entry: arrival, consent, gates, practice, sessions and the worker pages."""

@@ -23,7 +23,7 @@ from turnwise.crowd.languages import language_of_pages, language_of_questions
 from turnwise.crowd.models import CODED, PAID, Assignment, Outcome, Participation
 from turnwise.crowd.panels import (
     Arrival,
-    WayBack,
+    ReturnPath,
     arrival_from_link,
     arrival_of_participation,
     load_signed_arrival,
@@ -74,7 +74,7 @@ def refused(request: HttpRequest, refusal: EntryRefusedError, study: Study | Non
     return allow_form_to_panel(request, response, back)
 
 
-def return_path_after(request: HttpRequest, study: Study, outcome: Outcome) -> WayBack | None:
+def return_path_after(request: HttpRequest, study: Study, outcome: Outcome) -> ReturnPath | None:
     """Return path of a refused worker to their panel; None if the panel is not known."""
     try:
         arrival = sent_arrival(request, study)
@@ -98,7 +98,9 @@ def sent_arrival(request: HttpRequest, study: Study) -> Arrival | None:
     return load_signed_arrival(text, study) if text else None
 
 
-def allow_form_to_panel(request: HttpRequest, response: HttpResponse, back: WayBack | None) -> HttpResponse:
+def allow_form_to_panel(
+    request: HttpRequest, response: HttpResponse, back: ReturnPath | None
+) -> HttpResponse:
     """Allow the page to submit the panel's form to the panel's server."""
     if back is None or back.fields is None:
         return response
@@ -285,7 +287,7 @@ def thanks(request: HttpRequest, study: Study) -> HttpResponse:
     return allow_form_to_panel(request, render(request, "crowd/thanks.html", context), back)
 
 
-def end_page_context(study: Study, outcome: Outcome, back: WayBack, *, why: str = "") -> dict[str, Any]:
+def end_page_context(study: Study, outcome: Outcome, back: ReturnPath, *, why: str = "") -> dict[str, Any]:
     """Context of the last page for an outcome; `why` replaces the usual explanation."""
     heading, says = _ENDS[outcome]
     return {

@@ -21,7 +21,7 @@ from turnwise.studies.models import Study
 __all__ = [
     "Arrival",
     "Panel",
-    "WayBack",
+    "ReturnPath",
     "arrival_of",
     "panel_of",
     "panels",

@@ -1,0 +1,1 @@
+"""Pay: the ledger, payment files and requests to panels."""

@@ -1,0 +1,1 @@
+"""Places: reserve, assign and end assignments; re-entry and pilot."""

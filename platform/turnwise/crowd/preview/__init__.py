@@ -1,0 +1,1 @@
+"""Preview of a study's worker pages for researchers."""

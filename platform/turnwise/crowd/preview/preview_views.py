@@ -20,7 +20,7 @@ from turnwise.crowd.entry import practice
 from turnwise.crowd.entry.worker_views import end_page_context, instructions_context
 from turnwise.crowd.languages import ENGLISH, catalog_of
 from turnwise.crowd.models import CODED, Outcome, StudyPanel
-from turnwise.crowd.panels import Arrival, WayBack, panel_of, panels_of
+from turnwise.crowd.panels import Arrival, ReturnPath, panel_of, panels_of
 from turnwise.crowd.worker_task import EXAMPLE_CODE, PreviewOptions, WorkerTask, WorkPreview, work_of
 from turnwise.studies.asks import Moment
 from turnwise.studies.models import ConsentVersion, Study, language_name
@@ -90,7 +90,7 @@ def next_address(study: Study, key: str, options: PreviewOptions) -> str:
     return f"{following.address}?{urlencode(options.query)}"
 
 
-def example_return_path(setup: StudyPanel, outcome: Outcome, own_code: str) -> WayBack:
+def example_return_path(setup: StudyPanel, outcome: Outcome, own_code: str) -> ReturnPath:
     """Return path to a panel after this outcome, with an example arrival and code."""
     arrival = Arrival(setup.panel, "example", "example", _EXAMPLE_LINK_DATA, setup.pk)
     return panel_of(setup).return_path(arrival, setup, outcome, own_code)
