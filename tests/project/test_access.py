@@ -255,7 +255,7 @@ def test_the_audit_trail_has_words_for_whatever_may_be_done() -> None:
 
     assert len(done) > 80
     assert not {*done} - {*AUDIT_ACTIONS} - LEFT_OUT, (
-        "Say in accounts/deeds.py what the audit trail calls these."
+        "Describe these actions in accounts/audit_actions.py for the audit log."
     )
 
 

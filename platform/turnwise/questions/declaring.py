@@ -1,4 +1,4 @@
-"""From a draft to the JSON that declares a set, and back; `evaluation.questions.schema` checks it."""
+"""Conversion between drafts and declarations as JSON, which `evaluation.questions.schema` validates."""
 
 import json
 import re
@@ -29,7 +29,7 @@ from turnwise.questions.drafts import (
 
 
 def declaration_of(draft: Draft) -> dict[str, Any]:
-    """The JSON object that the draft stands for, for `QuestionSet.from_json`.
+    """Convert a draft to a declaration for `QuestionSet.from_json`.
 
     Where a text cannot be converted, a `DeclarationError` takes its place, so that it is reported with all
     other problems.
@@ -98,7 +98,7 @@ def _answers(example: ExampleDraft, questions: Iterable[QuestionDraft]) -> Itera
 
 
 def value_of(question: QuestionDraft, number: int) -> Scalar | DeclarationError:
-    """What is stored of a choice; where the draft leaves it open, what follows from its number or caption."""
+    """Stored value of a choice; if the draft leaves it empty, it follows from the number or caption."""
     choice = question.choices[number]
     value = choice.value.strip()
     if question.stored == "names":
@@ -117,7 +117,7 @@ def _unreadable(text: str, wanted: str, cure: str) -> DeclarationError:
 
 
 def values_of(question: QuestionDraft) -> list[tuple[Scalar, str]]:
-    """What can be answered, as (stored, caption), as far as the draft says it."""
+    """Possible answers as (stored value, caption), as far as the draft defines them."""
     if question.kind == Kind.SCALE:
         low, high = _number(question.scale.low), _number(question.scale.high)
         if isinstance(low, str) or isinstance(high, str):
@@ -129,12 +129,12 @@ def values_of(question: QuestionDraft) -> list[tuple[Scalar, str]]:
 
 
 def is_numeric(question: QuestionDraft) -> bool:
-    """Whether the mean of its answers is worth a look."""
+    """True if the mean of the answers is meaningful."""
     return question.kind == Kind.SCALE or (question.kind == Kind.ONE and question.stored == "numbers")
 
 
 def _loaded(text: str) -> Any:
-    """The value of a JSON text, which the page offered; any other text is one that nothing offers."""
+    """Decode a JSON text from the page; return any other text unchanged."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -150,11 +150,11 @@ def _texts(draft: Draft, language: LanguageDraft) -> dict[str, str]:
     return {text: translation for text, translation in said if translation.strip()}
 
 
-# --- back ----------------------------------------------------------------------------------------------
+# --- from a declaration to a draft ----------------------------------------------------------------------------------------------
 
 
 def draft_of(questions: QuestionSet) -> Draft:
-    """A draft that declares this set again; scores that follow from its questions are left to do so."""
+    """Convert a question set to a draft; default scores are left out."""
     found = questions.to_json()
     ids = {each.key: new_id() for each in questions.questions}
     follows = questions.scores == default_scores(questions.questions) and (
@@ -177,7 +177,7 @@ def draft_of(questions: QuestionSet) -> Draft:
 
 
 def write_out_scores(draft: Draft) -> str:
-    """Fill in the scores that follow from the questions, for somebody to change.
+    """Fill in the default scores of the questions, so that they can be edited.
 
     Returns:
         The path of the first one.
@@ -237,7 +237,7 @@ def _answer_texts(question: Question, answer: Answer) -> list[str]:
 
 
 def can_be_edited(questions: QuestionSet) -> bool:
-    """Whether a draft holds all of the set; JSON can say a little more, such as choices of mixed types."""
+    """True if a draft can represent the whole set; JSON allows more, such as choices of mixed types."""
     return QuestionSet.from_json(declaration_of(draft_of(questions))) == questions
 
 

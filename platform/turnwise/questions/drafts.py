@@ -1,4 +1,4 @@
-"""A question set while somebody writes it: everything as text, perhaps not right yet.
+"""Draft of a question set: all fields as text, perhaps invalid.
 
 The page sends the whole draft with every step. A field's name is its path in the declaration, such as
 `questions.0.choices.2.label`; one that ends in `[]` is a list. Questions, choices and the rest keep an id
@@ -17,7 +17,7 @@ MOST_ROWS = 200
 
 
 class UnreadableDraftError(Exception):
-    """What was sent is no draft, as no page sends it."""
+    """The submitted fields are no draft."""
 
 
 def new_id() -> str:
@@ -59,7 +59,7 @@ class ScaleDraft(BaseModel):
 
 
 class ConditionDraft(BaseModel):
-    """When a question is asked.
+    """Condition under which a question is asked.
 
     Attributes:
         question: id of the question on whose answers it depends; "": it is always asked.
@@ -141,7 +141,7 @@ class Draft(BaseModel):
 
 
 def parse_draft(data: QueryDict) -> Draft:
-    """The draft that a page sent.
+    """Parse the draft that a page sent.
 
     Raises:
         UnreadableDraftError: no page sends such fields.
@@ -165,7 +165,7 @@ def _nested(data: QueryDict) -> dict[str, Any]:
 
 
 def _lists(found: Any) -> Any:
-    """The same with lists where all keys are numbers."""
+    """Convert mappings whose keys are all numbers to lists."""
     if not isinstance(found, Mapping):
         return found
     if found and all(re.fullmatch("[0-9]{1,4}", key) for key in found):
@@ -185,7 +185,7 @@ _NEW: dict[str, Callable[[], _Part]] = {
 
 
 def part_of(draft: Draft, path: str) -> Any:
-    """What stands at a path such as `questions.0.choices`.
+    """Get the part of a draft at a path such as `questions.0.choices`.
 
     Raises:
         LookupError, ValueError or AttributeError: nothing does.
@@ -200,10 +200,10 @@ def part_of(draft: Draft, path: str) -> Any:
 
 
 def apply_step(draft: Draft, step: str) -> str:
-    """Take a step such as `add:questions`, `up:questions.2` or `remove:questions.0.choices.1`.
+    """Apply a step such as `add:questions`, `up:questions.2` or `remove:questions.0.choices.1`.
 
     Returns:
-        The path of what it is about now, where the page puts the focus; "" if there was no such step.
+        Path that gets the focus; "" if there is no such step.
     """
     verb, _, path = step.partition(":")
     whole, _, number = (path, "", "") if verb == "add" else path.rpartition(".")
@@ -230,7 +230,7 @@ def apply_step(draft: Draft, step: str) -> str:
 
 
 def texts_of(draft: Draft) -> Iterator[tuple[str, str]]:
-    """Every text that workers read, as (key, English), empty ones left out."""
+    """Yield every non-empty text that workers read, as (key, English)."""
     for question in draft.questions:
         texts = {"wording": question.wording, "help": question.help}
         if question.kind == "scale":

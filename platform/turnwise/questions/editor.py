@@ -1,4 +1,4 @@
-"""What the page of a draft shows: its fields with their errors, and where the focus goes.
+"""Page of a draft: its fields with their errors, and the element that gets the focus.
 
 A field's label, help and limit are those of the schema, unless the page shows it in another form.
 """
@@ -53,10 +53,10 @@ class Editor:
     """A draft as its page shows it.
 
     Args:
-        draft: what stands in the fields.
+        draft: values of the fields.
         is_new: whether the set has no name yet.
-        error: what is wrong with the declaration.
-        step: what a button did just now, and the path that it led to.
+        error: errors of the declaration.
+        step: the last step and the path that it led to.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class Editor:
 
     @property
     def announcement(self) -> str:
-        """What the last step did, for those who do not see it."""
+        """Announcement of the last step for screen readers."""
         number = self._path.rpartition(".")[2]
         at = {"position": int(number) + 1 if number.isdecimal() else 0}
         announcement = {
@@ -125,13 +125,13 @@ class Editor:
 
     @property
     def errors(self) -> dict[str, str]:
-        """What is wrong with whole sections, by their name."""
+        """Errors of whole sections, by name."""
         names = ("questions", "scores", "examples")
         return {name: " ".join(map(sentence, self._errors.get(name, ()))) for name in names}
 
     @property
     def faults(self) -> list[Fault]:
-        """All that is wrong, in the order of the page; what belongs to no field of it comes first."""
+        """All errors in page order; errors without a field come first."""
         order = {path: n for n, path in enumerate(self._labels)}
         return [
             Fault(id_of(path) if path in order else "", self._labels.get(path, each.field), sentence(each))
@@ -140,7 +140,7 @@ class Editor:
         ]
 
     def _all_labels(self) -> Iterator[tuple[str, str]]:
-        """Where an error can stand, and what that is called."""
+        """Paths that can have an error, with their labels."""
         yield from ((field.path, field.label) for field in self.set_fields)
         sections = {
             "questions": (_("Questions"), self.questions), "scores": (_("Scores"), self.scores),
@@ -251,7 +251,7 @@ class Editor:
         )  # fmt: skip
 
     def _terms(self, score: ScoreDraft) -> Iterator[Option]:
-        """Numbers, shares of choices, and whatever else was chosen before."""
+        """Options: numbers, shares of choices, and terms chosen before that no longer exist."""
         left = dict.fromkeys(score.terms)
         for question in self.draft.questions:
             called, number = question.wording or question.key, json.dumps([question.id])

@@ -1,6 +1,4 @@
-"""Fields of the question editor, and the rows they stand in, with their errors.
-
-What the lists of the question editor are called.
+"""Fields and rows of the question editor with their errors, and the labels of its lists.
 """
 
 import json
@@ -27,7 +25,7 @@ COMBINED = {"mean": gettext_lazy("their mean"), "sum": gettext_lazy("their sum")
 
 
 Errors = Mapping[str, Sequence[DeclarationError]]
-"""By path of a field or row, what is wrong with it."""
+"""Errors by path of a field or row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,13 +106,13 @@ class Row:
 
     @property
     def error(self) -> str:
-        """What is wrong with the row, or with its choices, as a whole."""
+        """Errors of the row as a whole, or of its choices."""
         found = (*self.errors.get(self.at, ()), *self.errors.get(f"{self.at}.choices", ()))
         return " ".join(map(sentence, found))
 
     @property
     def labels(self) -> Iterable[tuple[str, str]]:
-        """Where an error can stand, and what that is called."""
+        """Paths that can have an error, with their labels."""
         yield from ((self.at, self.title), (f"{self.at}.choices", self.title))
         for row in (self, *self.rows):
             yield from ((field.path, f"{row.title}, {field.label}") for field in row.fields)
@@ -122,7 +120,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Something wrong: the id of its field, if it has one on the page, what that is called, and the words."""
+    """An error on the page: the id of its field (or ""), the label, and the message."""
 
     id: str
     where: str
@@ -139,7 +137,7 @@ def id_of(path: str) -> str:
 
 
 def offered(values: Sequence[tuple[Scalar, str]], chosen: Sequence[str]) -> tuple[Option, ...]:
-    """The answers with those that are chosen, and what is chosen though it can no longer be answered."""
+    """Options for the answers, including chosen ones that no longer exist."""
     texts = {json.dumps(value, ensure_ascii=False): label for value, label in values}
     gone = [each for each in chosen if each and each not in texts]
     return (

@@ -1,4 +1,4 @@
-"""Something to try questions on, in the worker's own page."""
+"""Forms of question sets, and the preview on the worker's page with sample items."""
 
 import json
 from collections.abc import Iterable
@@ -32,7 +32,7 @@ SUBJECT_NAMES = {
 
 
 def list_subjects(subjects: Iterable[Subject]) -> str:
-    """What is judged, as a list for people."""
+    """Names of subjects as a list in words."""
     return ", ".join(words for subject, words in SUBJECT_NAMES.items() if subject in frozenset(subjects))
 
 
@@ -139,18 +139,18 @@ _SAMPLES: dict[Subject, dict[str, Any]] = {
 
 
 def subjects_of(found: Iterable[str]) -> list[tuple[str, str]]:
-    """What of these can be previewed, with its words."""
+    """Subjects that can be previewed, with their names."""
     known = set(found)
     return [(each.value, SUBJECT_NAMES[each]) for each in _SAMPLES if each.value in known]
 
 
 def sample_item(subject: Subject) -> dict[str, Any]:
-    """Something of this kind to judge, as a page of judging takes it."""
+    """A sample item of this kind for the judging page."""
     return {"key": "tried", "language": "en", **_SAMPLES[subject]}
 
 
 def preview_page(request: HttpRequest, questions: QuestionSet, language: str, about: str) -> HttpResponse:
-    """The worker's page with these questions; nothing that is answered there leaves it.
+    """Render the worker's page with these questions; answers stay in the browser.
 
     Args:
         request: for the page.

@@ -10,7 +10,7 @@ LONGEST_NAME = 34
 
 
 class OwnSet(models.Model):
-    """A question set that a researcher declares. What it asks, its versions say."""
+    """A question set of a researcher; its versions hold the declarations."""
 
     name = models.CharField(
         max_length=LONGEST_NAME, unique=True, help_text=_("Begins the key of every version; never changes.")

@@ -26,13 +26,13 @@ _uses: list[Uses] = []
 
 
 def read_where_used(uses: Uses) -> Uses:
-    """Let people read the sets with these keys as well: those of what they may see, such as a study."""
+    """Register a function that returns further keys of sets that a person may read."""
     _uses.append(uses)
     return uses
 
 
 def readable(user: User | AnonymousUser, key: str) -> bool:
-    """Whether this person may read the set with this key."""
+    """True if this person may read the set with this key."""
     if key in QUESTION_SETS:
         return True
     mine = SetVersion.objects.filter(key=key, own_set__in=sets_of(user)).exists()

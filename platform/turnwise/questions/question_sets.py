@@ -1,8 +1,6 @@
-"""The question set with a key: one that comes with Turnwise, or a version that a researcher declared.
+"""Lookup of question sets by key, shipped or declared, and their JSON for the worker's pages (static/js).
 
-Everything on the platform that has a key asks here. A version never changes, so it is read once.
-
-A question as the worker's pages take it (static/js).
+A version never changes, so it is read once per process.
 """
 
 from collections.abc import Collection, Iterable
@@ -38,14 +36,14 @@ def question_sets(keys: Iterable[str]) -> list[QuestionSet]:
 
 
 async def question_set_async(key: str) -> QuestionSet:
-    """The same on the event loop, which must not wait for the database itself."""
+    """Async version of `question_set`."""
     if key in shipped.QUESTION_SETS or key in _declared:
         return question_set(key)
     return await in_database(question_set, key)
 
 
 def titled(questions: QuestionSet) -> str:
-    """What people call the set; researchers may give several, or several versions, one title."""
+    """Title of the set; with its key if it is declared, as titles are not unique."""
     return (
         questions.title if questions.key in shipped.QUESTION_SETS else f"{questions.title} ({questions.key})"
     )
@@ -84,7 +82,7 @@ def questions_json(key: str, language: str, hidden: Collection[Scalar] = ()) -> 
 
 
 def question_json(question: Question, hidden: Collection[Scalar] = ()) -> dict[str, object]:
-    """Everything about the question; of a scale, captions stand at its ends only."""
+    """JSON of a question; a scale has captions at its ends only."""
     condition, scale = question.asked_if, question.scale
     choices = [choice if scale is None else replace(choice, hint="") for choice in question.choices]
     return {
@@ -102,7 +100,7 @@ def question_json(question: Question, hidden: Collection[Scalar] = ()) -> dict[s
 
 
 def describe_answers_error(error: AnswersError) -> str:
-    """Why answers were not taken, for who gave them: in detail in English, which is the error's language."""
+    """Message for a worker whose answers were refused; the details are only available in English."""
     if get_language() == "en":
         return error.message
     return gettext("That answer does not fit the question. Please answer it again.")

@@ -23,7 +23,7 @@ def create_set(declared: object, *, owner: User) -> SetVersion:
 
     Args:
         declared: as `QuestionSet.from_json` takes it.
-        owner: whose it is.
+        owner: owner of the set.
 
     Raises:
         DeclarationError: the declaration cannot be, or its key is taken; nothing is stored.

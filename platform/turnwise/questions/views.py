@@ -247,7 +247,7 @@ def as_worker(request: HttpRequest, key: str) -> HttpResponse:
 @require_POST
 @login_required
 def preview(request: HttpRequest) -> HttpResponse:
-    """The same of a draft, as it stands in the editor."""
+    """Preview an unsaved draft of the editor on the worker's page."""
     try:
         draft = drafts.parse_draft(request.POST)
         draft.key, draft.title = draft.key or "draft", draft.title or "Draft"

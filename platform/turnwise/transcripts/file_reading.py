@@ -1,4 +1,4 @@
-"""What a file brings in, read by a process of its own: `python -m turnwise.transcripts.file_reading …`.
+"""Preview of a file of conversations, read in a subprocess: `python -m turnwise.transcripts.file_reading …`.
 
 The process that serves pages serves workers, too, and a large file takes seconds of Python. Pure, so that
 the process needs no Django and is there at once.
@@ -24,7 +24,7 @@ _TUPLES = ("speakers", "texts", "times", "of_turns", "own", "heard", "of_speaker
 
 @dataclass(slots=True)
 class Preview:
-    """What an import would bring in.
+    """Preview of what an import would store.
 
     Attributes:
         conversations: that would come in.
@@ -75,7 +75,7 @@ class Preview:
             self.first.append(found)
 
     def leave_out(self, rated: str, why: Problem) -> None:
-        """Say why the rating of a conversation will not come in."""
+        """Turn the rating of a conversation into a problem."""
         del self.rated[rated]
         self.labels -= 1
         self._add_problem(why)
@@ -87,7 +87,7 @@ class Preview:
 
 
 def preview(source: Source, format_key: str, limits: Limits) -> Preview:
-    """What importing this file would bring in; all of it is read."""
+    """Read a whole file and preview what importing it would store."""
     seen = Preview()
     for found in checked(source, format_key, limits):
         seen.add(found)
@@ -95,10 +95,10 @@ def preview(source: Source, format_key: str, limits: Limits) -> Preview:
 
 
 def preview_in_subprocess(content: bytes, format_key: str, limits: Limits) -> dict[str, Any]:
-    """The same by another process, for `preview_from_json`.
+    """Preview a file in a subprocess; the JSON is for `preview_from_json`.
 
     Raises:
-        subprocess.SubprocessError: it failed, or was not ready in time.
+        subprocess.SubprocessError: it failed or took too long.
     """
     said = run_module(_MODULE, [format_key, str(limits.conversations), str(limits.turns)], content)
     told: dict[str, Any] = json.loads(said)
@@ -106,11 +106,11 @@ def preview_in_subprocess(content: bytes, format_key: str, limits: Limits) -> di
 
 
 SHAPE = shape_of(Preview, Checked, Problem, Read)
-"""Part of the key under which previews are remembered: other code does not read what it does not know."""
+"""Part of the cache key of previews, so that other versions of the code do not read them."""
 
 
 def preview_from_json(told: dict[str, Any]) -> Preview:
-    """A preview of its own from what another process told."""
+    """Build a preview from the JSON of `preview_in_subprocess`."""
     first = [_conversation(each) for each in told["first"]]
     problems = [Problem(**each) for each in told["problems"]]
     return Preview(**told | {"speakers": Counter(told["speakers"]), "first": first, "problems": problems})

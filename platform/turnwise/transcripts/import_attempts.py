@@ -1,4 +1,4 @@
-"""Steps on the staff pages of conversations from elsewhere that may be refused."""
+"""Reporting refused steps on the staff pages of imported and relayed conversations."""
 
 from collections.abc import Callable
 
@@ -10,10 +10,10 @@ from turnwise.transcripts.relaying import RelayRefusedError
 
 
 def attempt(request: HttpRequest, step: Callable[[], object], *, done: str = "") -> bool:
-    """Take the step, and have the next page say `done`, or why the step was refused.
+    """Run the step, and add a message for the next page: `done`, or why the step was refused.
 
     Returns:
-        Whether it was taken.
+        True if the step succeeded.
     """
     try:
         step()

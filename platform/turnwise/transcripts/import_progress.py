@@ -1,4 +1,4 @@
-"""Imports that a process of their own brings in: how far they are, and why one was given up."""
+"""Progress of imports that run in a subprocess, and the reason if one failed."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -12,19 +12,19 @@ from redis.exceptions import RedisError
 from turnwise.dialogues.models import TranscriptImport
 from turnwise.live.jobs import IMPORTS, is_locked
 
-# A process that has not begun for so long is looked after.
+# An import without a working process for this long counts as failed.
 TIMEOUT = timedelta(minutes=2)
 _KEPT_SECONDS = 86_400
 
 
 def begin(record_id: int, parts: int) -> None:
-    """Nothing of the parts of this file is stored yet."""
-    with suppress(RedisError):  # what is told of it is no reason to stop
+    """Start the progress of an import at 0."""
+    with suppress(RedisError):  # progress is optional
         cache.set_many({_of(record_id): parts, _done(record_id): 0}, timeout=_KEPT_SECONDS)
 
 
 def add_parts(record_id: int, parts: int) -> None:
-    """So many parts more are written."""
+    """Add written parts to the progress."""
     with suppress(RedisError, ValueError):  # nobody asked for it on a page
         cache.incr(_done(record_id), parts)
 
@@ -39,7 +39,7 @@ def progress(record: TranscriptImport) -> Mapping[str, int]:
 
 
 def refresh(record: TranscriptImport) -> TranscriptImport:
-    """The import as it is; one whose process is gone has broken off."""
+    """Reload an import, and mark it as failed if its process has ended."""
     if record.asked_at and not record.imported_at:
         if timezone.now() - record.asked_at > TIMEOUT and not is_locked(IMPORTS, record.pk):
             record_refusal(record.pk, _("Its process ended unexpectedly; the log says why. Import it again."))
@@ -48,7 +48,7 @@ def refresh(record: TranscriptImport) -> TranscriptImport:
 
 
 def record_refusal(record_id: int, why: str) -> None:
-    """It was not imported for this reason, and may be asked for again."""
+    """Record why an import failed, so that it can be requested again."""
     TranscriptImport.objects.filter(pk=record_id, imported_at=None).update(asked_at=None, refusal=why)
 
 

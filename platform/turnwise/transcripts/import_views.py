@@ -1,4 +1,4 @@
-"""Staff pages: upload a file of conversations, see what would come in, import it, undo that."""
+"""Staff pages to upload a file of conversations, preview it, import it and undo the import."""
 
 from functools import partial
 
@@ -97,7 +97,7 @@ def _one(request: HttpRequest, record: TranscriptImport, *, error: str = "") -> 
 
 
 def _next_step(study: Study) -> SetupStep | None:
-    """What comes after the import on the way of a study that begins with one."""
+    """Next open step of a study that starts with an import."""
     return next((step for step in task_of(study).first_steps(study) if not step.is_done), None)
 
 
@@ -109,13 +109,13 @@ def _stamp(record: TranscriptImport) -> str:
 @require_GET
 @login_required
 def stamp(request: HttpRequest, pk: int) -> JsonResponse:
-    """A word that changes while a file comes in; its page asks for it every few seconds."""
+    """Stamp that changes while a file is imported; its page polls it."""
     record = get_object_or_404(imports_of(request.user).defer("content"), pk=pk)
     return JsonResponse({"stamp": _stamp(import_progress.refresh(record))})
 
 
 def _languages(record: TranscriptImport, seen: Preview, sent: str | None) -> dict[str, object]:
-    """What is to be chosen as the language, and what in the file cannot be in it."""
+    """Context for choosing the language: the guess, and the conversations that cannot be in it."""
     guessed = importing.language_guessed(record.study, seen)
     language = (record.language or guessed) if sent is None else sent
     compared_with = language if language in record.study.languages else record.study.languages[0]

@@ -1,4 +1,4 @@
-"""Files of conversations: uploaded, looked at, then brought in (by `storing`) or thrown away."""
+"""Uploads of conversation files: stored, previewed, then imported (by `storing`) or discarded."""
 
 import hashlib
 import logging
@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 MAX_UPLOAD = 60 * 1024 * 1024  # bytes
 ON_PAGE = Limits(conversations=20_000, turns=500_000)
 
-OTHER = "other"  # what a page sends of a language that the study has not
+OTHER = "other"  # value of the choice "a language that the study does not have"
 _HEAD = 8192  # bytes, by which a format is guessed
 _PERSON = re.compile(r"(human|user|person|worker|volunteer|agent_|you|me|我|用户)[\s_]*\d*", re.IGNORECASE)
 
@@ -48,9 +48,9 @@ def upload(
     beside: IO[bytes] | None = None,
     now: datetime | None = None,
 ) -> TranscriptImport:
-    """Keep a file, with the format that it looks like, until it is imported or thrown away.
+    """Store an upload with its guessed format until it is imported or discarded.
 
-    One that the same person uploaded before and did not import is thrown away.
+    An earlier upload of the same person that was not imported is discarded.
 
     Args:
         study: that it is for.
@@ -126,7 +126,7 @@ def set_format(draft: TranscriptImport, key: str) -> None:
 
 
 def preview_of(draft: TranscriptImport) -> Preview:
-    """What importing this upload would bring in; nothing while its format is not known.
+    """Preview an upload; empty while its format is unknown.
 
     Raises:
         ImportRefusedError: it could not be read in time, or not at all.
@@ -151,7 +151,7 @@ def preview_of(draft: TranscriptImport) -> Preview:
 
 
 def read_as(draft: TranscriptImport) -> str:
-    """Under which key its preview is remembered."""
+    """Cache key of the upload's preview."""
     return cache_key("preview", SHAPE, draft.sha256, draft.format, ON_PAGE.conversations, ON_PAGE.turns)
 
 
@@ -165,7 +165,7 @@ def leave_out_unrateable(study: Study, seen: Preview) -> None:
 
 
 def guessed_systems(speakers: Iterable[str], *, talkers_judge: bool = False) -> dict[str, str]:
-    """By speaker the system that they seem to be, empty for a person.
+    """Guess the system of each speaker, empty for a person.
 
     If all are people, then people are what is judged: both are the system “Human”, unless they came with
     their own judgments.
@@ -216,14 +216,14 @@ def refuse_unsaid(study: Study, language: str) -> None:
 
 
 def language_guessed(study: Study, seen: Preview) -> str:
-    """The only language of a study that most conversations of a file can be in; empty if that is not told."""
+    """The only study language that fits most conversations of a file; empty if it is ambiguous."""
     script = max(seen.scripts, key=lambda each: seen.scripts[each], default="")
     fitting = [code for code in study.languages if script and may_be_in(script, code)]
     return fitting[0] if len(fitting) == 1 else ""
 
 
 def others_than(language: str, seen: Preview) -> list[tuple[int, str]]:
-    """How many conversations of a file are in which scripts that a language is not written in."""
+    """Number of conversations per script that does not fit the language."""
     return [
         (n, script_title(script)) for script, n in seen.scripts.items() if not may_be_in(script, language)
     ]
@@ -253,18 +253,18 @@ def ask_for(
     parts: int = 0,
     now: datetime | None = None,
 ) -> bool:
-    """Have an upload brought in as finished dialogues of its study, or as ratings of such.
+    """Request the import of an upload as finished dialogues of its study, or as ratings of them.
 
     Args:
         draft_id: the upload.
         systems: by speaker, the title of the system that they are; empty for a person.
         scripted_opening: whether first turns are scripted, so that nobody judges them.
         language: of the conversations, one of the study; may be left out where that has one only.
-        parts: of the file, as its preview counted them: what the progress is told of.
+        parts: number of parts in the preview, for the progress.
         now: when; now if not given.
 
     Returns:
-        Whether a process is to be started for it; False if it was asked for before.
+        True if a process must be started for it; False if it was requested before.
 
     Raises:
         ImportRefusedError: it cannot come in like this; nothing was changed.

@@ -1,9 +1,7 @@
-"""What people elsewhere said of the conversations of a file: labels of outside raters.
+"""Labels of outside raters: people elsewhere who judged the conversations of a file.
 
-They come with the conversations, or later in a file that names these. They are others who only judged, or the
-two who talk: of each other, and of themselves.
-
-Ratings from a file that only names its conversations: these must have come in from another file.
+They come with the conversations, or later in a file that names imported conversations. The raters are readers, or
+the two speakers, who judge each other and themselves.
 """
 
 import hashlib
@@ -23,15 +21,15 @@ from turnwise.transcripts.importers import Checked, Problem, Rated
 from turnwise.transcripts.importers.formats import Given
 
 RATER = "rater"
-"""Among a conversation's details: the pseudonym of who judged it elsewhere."""
+"""Key of a conversation's details with the pseudonym of its outside rater."""
 
 _PANEL = "outside"
 
 
 def raters_of(study: Study, conversations: Sequence[Checked | Rated]) -> dict[str, Worker]:
-    """By what a file calls them, the raters: the same one in every file of a study, another in another study.
+    """Get or create the raters of a file, by their name in it; a name means the same worker within one study.
 
-    What the file calls them is kept as a digest only.
+    Their names are stored only as a digest.
     """
     named = {each.rater for each in conversations if each.rater}
     two = [each for each in conversations if isinstance(each, Checked) and each.is_of_raters]
@@ -45,7 +43,7 @@ def raters_of(study: Study, conversations: Sequence[Checked | Rated]) -> dict[st
 
 
 def talker(conversation: Checked, seat: int) -> str:
-    """What one of the two is called who talk and judge: their names mean nothing in another conversation."""
+    """Name of a speaker who also judges; it is only valid within this conversation."""
     return f"{conversation.speakers[seat]} in {conversation.id}"
 
 
@@ -81,7 +79,7 @@ def labels_of(
 
 
 def rater_of(found: Checked | Rated, raters: Mapping[str, Worker]) -> Worker:
-    """Whoever the file does not name is one rater for each conversation."""
+    """Rater of a conversation; an unnamed one is a new worker for each conversation."""
     return raters.get(found.rater) or Worker.objects.create()
 
 
@@ -93,7 +91,7 @@ def label(
     answers: Mapping[str, Answer],
     now: datetime,
 ) -> Label:
-    """What an outside rater answered about a turn, or about the whole conversation."""
+    """Label of an outside rater about a turn or the whole conversation."""
     return Label(
         study=dialogue.study,
         turn=turn,
@@ -121,7 +119,7 @@ class Rateable:
 
     @classmethod
     def of(cls, study: Study, names: Iterable[str], *, to_rate: bool = False) -> "Rateable":
-        """Those of some names; locked if they are about to be rated."""
+        """Look up dialogues by name; locked if they are about to be rated."""
         imported = study.dialogues.filter(origin=Dialogue.Origin.IMPORTED, source_id__in=list(names))
         found = imported.exclude(ended_at=None).order_by("pk")
         dialogues = {
@@ -131,7 +129,7 @@ class Rateable:
         return cls(dialogues, frozenset(labels.values_list("dialogue_id", flat=True)))
 
     def wrong(self, name: str, line: int) -> Problem | None:
-        """Why the conversation of this name cannot take ratings."""
+        """Problem if the conversation of this name cannot take ratings, else None."""
         shown = name if len(name) <= 60 else f"{name[:59]}…"
         if name not in self.dialogues:
             return Problem(

@@ -1,4 +1,4 @@
-"""Staff pages: hold a conversation on another website and carry it over, turn by turn or pasted."""
+"""Staff pages to relay a conversation held on another website, turn by turn or pasted."""
 
 from functools import partial
 

@@ -1,8 +1,7 @@
-"""Conversations that somebody holds on another website and carries over by hand.
+"""Relayed conversations, which a team member holds on another website and copies by hand.
 
-The human speaks first, so the human has the even positions. Position 0 is the scripted opening.
-
-A conversation pasted from a web page, as far as it can be told apart; people then correct it. Pure.
+The human speaks first and so has the even positions. Position 0 is the scripted opening. A pasted conversation is
+split into turns as far as possible; the team member then corrects it.
 """
 
 import re

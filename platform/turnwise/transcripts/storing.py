@@ -1,7 +1,7 @@
-"""What files bring in, stored: conversations with seats, turns, texts and judgments, in one transaction each.
+"""Storing imported files: conversations with seats, turns, materials and labels, one transaction per file.
 
-An upload is stored by a process of its own (`manage.py import_upload`): large ones take minutes, in which the
-processes that serve pages, workers and jobs have others to do.
+A subprocess (`manage.py import_upload`) stores an upload: large ones take minutes, which would block pages,
+workers or jobs.
 """
 
 import hashlib
@@ -46,9 +46,9 @@ _BATCH = 500
 
 
 def import_requested(record_id: int) -> None:
-    """Bring in an upload whose import was asked for; one that is being brought in, or was, is left alone.
+    """Import a requested upload, unless it is being imported or was.
 
-    Its page hears how far it is, and why it was refused or broke off; nothing has come in then.
+    Its page shows the progress, or why the import failed; then nothing was stored.
     """
     with exclusive_lock(IMPORTS, record_id) as is_ours:
         record = TranscriptImport.objects.select_related("study").filter(pk=record_id).first()
@@ -78,7 +78,7 @@ def import_file(
     scripted_opening: bool,
     language: str = "",
 ) -> TranscriptImport:
-    """Bring a file in at once that may be larger than an upload.
+    """Import a file at once; it may be larger than an upload.
 
     Args:
         study: that it is for.
@@ -133,7 +133,7 @@ def _store(record: TranscriptImport, found: Iterator[Checked | Rated | Problem],
 
 
 def _versions(record: TranscriptImport) -> dict[str, BotVersion]:
-    """By speaker, the version of the system that they are: this very file."""
+    """Bot version of each speaker that is a system; the file identifies the version."""
     details = {"adapter": OUTSIDE, "file": record.file_name, "sha256": record.sha256, "format": record.format}
     versions = {}
     for speaker, title in record.systems.items():
@@ -194,7 +194,7 @@ class _Writer:
         self.record.turns += sum(len(each.texts) for each in conversations)
 
     def _in_its_language(self, conversations: list[Checked]) -> list[Checked]:
-        """Without those whose script tells that they are in another; the preview has said that they are."""
+        """Leave out conversations whose script does not fit the language, as the preview announced."""
         fitting = []
         for each in conversations:
             if why := contradiction(each.texts, self.language):
@@ -250,7 +250,7 @@ class _Writer:
         )
 
     def _version(self, conversation: Checked, position: int) -> BotVersion | None:
-        """What said the turn at `position`; None for a person, and for a scripted opening."""
+        """Bot version that wrote a turn; None for a person and for a scripted opening."""
         if position < self.opening_turns:
             return None
         return self.versions.get(conversation.speakers[position % 2])

@@ -11,5 +11,5 @@ def import_upload(record_id: int) -> None:
 
 
 def start_import(record_id: int) -> "subprocess.Popen[bytes]":
-    """A process that imports an upload: large ones take minutes, in which the worker has other jobs to do."""
+    """Start a detached process that imports an upload, so that it does not block the job worker."""
     return start_detached("-m", "django", "import_upload", str(record_id))

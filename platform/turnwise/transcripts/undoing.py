@@ -1,4 +1,4 @@
-"""Imports taken back, with what they brought; what somebody here has judged stays."""
+"""Undoing imports with their conversations; those that were judged here stay."""
 
 from collections.abc import Iterable
 
@@ -24,7 +24,7 @@ def undo(record_id: int, *, by: User) -> Deletion:
     """Delete an import with what it brought, or an upload that was not imported.
 
     Returns:
-        What it takes to put it back, with everything that it brought.
+        The deletion, which can be undone for a day.
 
     Raises:
         ImportRefusedError: somebody here has labelled one of its turns, or it is being brought in.
@@ -61,5 +61,5 @@ def refuse_labelled(dialogues: Iterable[int]) -> None:
 
 
 def systems_without_dialogues(study: Study) -> QuerySet[StudyBot]:
-    """Systems outside that have no conversation in the study any more."""
+    """Outside systems without a conversation in the study."""
     return study.study_bots.filter(bot__adapter=OUTSIDE).exclude(bot__seats__dialogue__study=study)

@@ -1,4 +1,4 @@
-"""Readers of files of conversations. Pure: they know no database. One file is one format, found by itself."""
+"""Importers: readers of files of conversations, one module per format, discovered here. No database access."""
 
 from importlib import import_module
 from pkgutil import iter_modules

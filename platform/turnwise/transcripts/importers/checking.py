@@ -1,4 +1,4 @@
-"""What the database can hold of what a file says: two who alternate, texts of a bounded length."""
+"""Checks of parsed conversations against what can be stored: two alternating speakers, bounded texts."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -28,7 +28,7 @@ LONGEST_NAME = 120
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one import may bring in."""
+    """Limits of one import."""
 
     conversations: int
     turns: int
@@ -47,11 +47,11 @@ class Checked:
         details: what else the file says about it.
         times: by position, when it was said, as ISO 8601; empty if the file does not say.
         rater: what the file calls the one who judged it; empty if it names nobody.
-        given: what they answered about the whole conversation.
-        of_turns: by position, what they answered about the turn.
-        own: by position, what its speaker answered about it.
-        heard: by position, what the partner answered about it.
-        of_speakers: what each of the two answered about the whole conversation.
+        given: the rater's answers about the whole conversation.
+        of_turns: the rater's answers about each turn, by position.
+        own: each speaker's answers about their own turn, by position.
+        heard: the partner's answers about each turn, by position.
+        of_speakers: each speaker's answers about the whole conversation.
         read: what each of the two had to read.
     """
 
@@ -72,20 +72,20 @@ class Checked:
 
     @property
     def is_of_raters(self) -> bool:
-        """Whether the two who talk judge each other, or themselves."""
+        """True if the two speakers judge each other or themselves."""
         return any((*self.own, *self.heard, *self.of_speakers))
 
     @property
     def labels(self) -> int:
-        """How many labels it brings along."""
+        """Number of labels that come with the conversation."""
         given = (self.given, *self.of_turns, *self.own, *self.heard, *self.of_speakers)
         return sum(map(len, given))
 
 
 def checked(source: Source, format_key: str, limits: Limits) -> Iterator[Checked | Rated | Problem]:
-    """The conversations of a file, or ratings of some, that can be stored, and why the others cannot.
+    """Yield the storable conversations or ratings of a file, and a problem for each of the others.
 
-    A file that cannot be read on, or that passes a limit, ends with the problem that says so.
+    An unreadable line, or a limit that is exceeded, ends the file with a problem.
     """
     ids: dict[str, int] = {}
     conversations = turns = 0
@@ -111,7 +111,7 @@ def checked(source: Source, format_key: str, limits: Limits) -> Iterator[Checked
 
 
 def _printable(problem: Problem) -> Problem:
-    """What no page can show may be what the problem quotes."""
+    """Remove unprintable characters from a problem."""
     return replace(problem, what=_storable(problem.what))
 
 
@@ -188,7 +188,7 @@ def _wrong_whole(conversation: Conversation, turns: list[Utterance]) -> Problem 
 
 
 def _joined(turns: list[Utterance]) -> Utterance:
-    """What one speaker says in a row, as one turn."""
+    """Join consecutive utterances of a speaker into one turn."""
     first, given = turns[0], {key: answers for turn in turns for key, answers in turn.given.items()}
     text = first.text if len(turns) == 1 else "\n".join(turn.text.strip() for turn in turns)
     own, heard = _united([turn.own for turn in turns]), _united([turn.heard for turn in turns])
@@ -196,7 +196,7 @@ def _joined(turns: list[Utterance]) -> Utterance:
 
 
 def _united(parts: Sequence[Given]) -> Given:
-    """What was answered about the parts of a turn, as of the whole: choices united, else the first."""
+    """Merge the answers about parts of a turn: the union of multiple choices, else the first answer."""
     united: dict[str, dict[str, Answer]] = {}
     for key, question, answer in (
         (key, question, answer)

@@ -1,6 +1,4 @@
-"""What importers read, and the registry that finds them.
-
-The bytes of a file as numbered lines of text, bounded.
+"""Data types of importers, the registry of formats, and reading a file as bounded lines of text.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -72,12 +70,12 @@ def _decoded(data: bytes, number: int) -> str:
 
 
 Given: TypeAlias = "Mapping[str, Mapping[str, Answer]]"
-"""By key of a question set, the answers that somebody elsewhere gave to it."""
+"""Answers given outside, by key of the question set."""
 
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """A text that somebody had beside the conversation, with the names of `dialogues.Material`."""
+    """Reading material of a speaker; the fields are those of `dialogues.Material`."""
 
     key: str
     title: str
@@ -89,16 +87,16 @@ class Read:
 
 @dataclass(frozen=True, slots=True)
 class Utterance:
-    """One utterance as the file has it.
+    """One utterance of a file.
 
     Attributes:
-        speaker: who.
-        text: what.
-        line: where it begins.
-        at: when, as ISO 8601 with the offset from UTC; empty if the file does not say.
-        given: what the conversation's rater answered about it.
-        own: what the speaker answered about it.
-        heard: what the partner answered about it.
+        speaker: name of the speaker.
+        text: what they said.
+        line: its first line in the file.
+        at: time as ISO 8601 with the offset from UTC; empty if unknown.
+        given: answers of the conversation's rater about it.
+        own: the speaker's answers about it.
+        heard: the partner's answers about it.
     """
 
     speaker: str
@@ -112,7 +110,7 @@ class Utterance:
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """A conversation as the file has it.
+    """One conversation of a file.
 
     Attributes:
         id: what the file calls it.
@@ -137,7 +135,7 @@ class Conversation:
 
 @dataclass(frozen=True, slots=True)
 class Rated:
-    """What somebody elsewhere answered about a conversation that the file only names.
+    """Answers given outside about a conversation that the file only names.
 
     Attributes:
         id: what the file calls the conversation.
@@ -156,7 +154,7 @@ class Rated:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Why something of the file does not come in."""
+    """A problem: the line, and why it is not imported."""
 
     line: int
     what: str

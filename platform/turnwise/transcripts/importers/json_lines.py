@@ -42,7 +42,7 @@ def members(text: str) -> Iterator[Member]:
 
 
 def _members_of(text: str, begins: int) -> Generator[Member, None, int]:
-    """Those of the object that begins there; returns where the next one does."""
+    """Yield the members of the object at a position; returns the position of the next object."""
     position = _after(text, begins, begins, "{")
     line, counted = 1, begins
     while not text.startswith("}", position):
@@ -88,7 +88,7 @@ def _line(text: str, begins: int, position: int) -> int:
 
 
 def objects(source: Source) -> Iterator[tuple[int, dict[str, Any]] | Problem]:
-    """Each line's JSON object with the number of the line; empty lines are passed over."""
+    """Yield each line's JSON object with its line number; empty lines are skipped."""
     for number, line in source.lines():
         if not line.strip():
             continue
@@ -104,7 +104,7 @@ def objects(source: Source) -> Iterator[tuple[int, dict[str, Any]] | Problem]:
 
 
 def parse_utterance(value: object, *, speaker: str, text: str, line: int) -> Utterance | Problem:
-    """An utterance from an object that has these two keys."""
+    """Parse an utterance from an object with these two keys."""
     if not isinstance(value, dict):
         return Problem(line, f"A turn is not an object with “{speaker}” and “{text}”.")
     for key in (speaker, text):
@@ -116,7 +116,7 @@ def parse_utterance(value: object, *, speaker: str, text: str, line: int) -> Utt
 def conversation(
     id_: str, line: int, turns: list[Utterance | Problem], **details: str
 ) -> Conversation | Problem:
-    """The conversation of these turns, or the first problem among them."""
+    """Build a conversation from turns, or return the first problem among them."""
     wrong = next((each for each in turns if isinstance(each, Problem)), None)
     return wrong or Conversation(
         id_, line, tuple(each for each in turns if isinstance(each, Utterance)), details

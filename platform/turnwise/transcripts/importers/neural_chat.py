@@ -58,7 +58,7 @@ Row = tuple[int, dict[str, str]]
 
 
 class _WrongError(Exception):
-    """What a row says cannot be stored."""
+    """A row that cannot be stored."""
 
     def __init__(self, line: int, what: str) -> None:
         self.problem = Problem(line, what)
@@ -98,7 +98,7 @@ def read(source: Source) -> Iterator[Conversation | Problem]:
 
 @importer("neural-chat-ratings", title="neural.chat ratings (CSV)", looks_like=_looks_like_ratings)
 def read_ratings(source: Source) -> Iterator[Rated | Problem]:
-    """Each row rates a chat; those without a rating tell nothing."""
+    """Yield the ratings of each row; rows without a rating are skipped."""
     for line, row in _rows(source, RATING_COLUMNS, _check_ratings):
         try:
             if not row["Chat ID"]:
@@ -162,7 +162,7 @@ def _ratings(rows: Sequence[Row]) -> Given:
 
 
 def _ratings_of_row(line: int, row: dict[str, str], before: str) -> Given:
-    """The answers of a row in whose columns this stands before the name of each scale."""
+    """Answers of a row whose columns have this prefix before the name of each scale."""
     given = {name: row[before + name].strip() for name in SCALES}
     if not any(given.values()):
         return {}
@@ -187,7 +187,7 @@ def _rating(line: int, column: str, said: str) -> int:
 
 
 def _time(line: int, said: str) -> str:
-    """The time with its offset; what names none is in UTC, as the platform writes it."""
+    """Parse a time; without an offset it is in UTC, as the platform writes it."""
     if not said.strip():
         return ""
     try:
@@ -200,7 +200,7 @@ def _time(line: int, said: str) -> str:
 
 
 def _rows(source: Source, known: Sequence[str], check: Callable[[list[str]], None]) -> Iterator[Row]:
-    """Each row by column, with the line at which it begins; columns that the file does not have are empty."""
+    """Yield each row by column, with its first line number; missing columns are empty."""
     lines = (f"{line}\n" for _, line in source.lines())
     reader = csv.reader(lines, strict=True)
     try:

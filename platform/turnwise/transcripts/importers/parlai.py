@@ -10,7 +10,7 @@ from typing import Any
 from turnwise.transcripts.importers.formats import Conversation, Problem, Source, Utterance, importer
 from turnwise.transcripts.importers.json_lines import conversation, objects, parse_utterance
 
-# What ParlAI hands to a model that speaks first; nobody said it.
+# ParlAI's placeholder for a model that speaks first; not an utterance.
 SILENCE = "__SILENCE__"
 
 
@@ -20,7 +20,7 @@ def _looks_like(head: str) -> bool:
 
 @importer("parlai", title="ParlAI conversations", looks_like=_looks_like)
 def read(source: Source) -> Iterator[Conversation | Problem]:
-    """One conversation a line. What stands under “context”, such as personas, is not part of it."""
+    """Read one conversation per line. “context”, such as personas, is not part of it."""
     for found in objects(source):
         yield found if isinstance(found, Problem) else _conversation(*found)
 

@@ -4,9 +4,8 @@
          "conversation_rating": {"agent_1": "Good", "agent_2": "Excellent"}}, …}
 {"t_1": {"config": "A", "agent_1": {"FS1": {…}, …}, "agent_2": {…}, "article": {…}}, …}
 
-The second object, the reading sets after their build, stands after the first.
-
-What the two of a conversation of Topical-Chat had to read, from its file of reading sets.
+The second object, the reading sets after their build, follows the first. A reading set holds what the two speakers
+of a conversation had to read.
 """
 
 import json
@@ -41,7 +40,7 @@ _LONGEST_HEADING = 300
 
 
 class ReadingSetError(ValueError):
-    """It cannot be stored; the message says which part, and why."""
+    """A reading set that cannot be stored; the message names the part and the reason."""
 
 
 def texts_of(reading_set: Mapping[str, Any], agent: str) -> list[Read]:
@@ -117,7 +116,7 @@ _MOST_NAMED = 10
 
 
 class _WrongError(Exception):
-    """Why a conversation stays out."""
+    """The reason why a conversation is not imported."""
 
 
 def _looks_like(head: str) -> bool:
@@ -130,7 +129,7 @@ def _looks_like(head: str) -> bool:
     looks_like=_looks_like,
 )
 def read(source: Source) -> Iterator[Conversation | Problem]:
-    """Each member of the object is a conversation, with what both read and what they said of each other."""
+    """Read conversations with the speakers' reading material and their judgments of each other."""
     text = source.text()
     sets: dict[str, tuple[int, Any]] = {}
     with suppress(UnreadableError):  # told where the conversations are read
@@ -152,7 +151,7 @@ def _is_reading_set(value: object) -> bool:
 def _conversation(
     id_: str, line: int, value: Any, sets: Mapping[str, tuple[int, Any]]
 ) -> Iterator[Conversation | Problem]:
-    """A conversation after what is missing in it; or why it stays out."""
+    """Yield what is missing in a conversation, then the conversation; or the problem that excludes it."""
     content = value.get("content") if isinstance(value, dict) else None
     if not isinstance(content, list):
         yield Problem(line, f"“{id_[:60]}” has no list “content”.")
@@ -237,7 +236,7 @@ def _ratings(value: Mapping[str, Any]) -> dict[str, Given]:
 
 
 def _rating(where: str, value: object) -> int:
-    """From 1 to 5; 0 if nobody rated."""
+    """Parse a rating from 1 to 5; 0 if there is none."""
     from evaluation.questions.sets.topical_chat import RATINGS
 
     if value is None or value == "":
@@ -248,7 +247,7 @@ def _rating(where: str, value: object) -> int:
 
 
 def _missing(content: list[Any], texts: Mapping[str, list[Read]]) -> Iterator[str]:
-    """What of an annotated conversation does not come in, or is odd: where, and what becomes of it."""
+    """Describe annotations that are lost or unusual, and how they are handled."""
     for number, (before, turn) in enumerate(pairwise(content), start=2):
         if before["agent"] == turn["agent"] and {"sentiment", "turn_rating"} & turn.keys():
             yield (
