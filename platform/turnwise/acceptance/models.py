@@ -8,7 +8,7 @@ from turnwise.studies.models import Study
 
 
 class Decision(models.Model):
-    """What a researcher decided on a finished conversation; none yet: it is pending."""
+    """A researcher's decision on a finished conversation; without one it is pending."""
 
     class State(models.TextChoices):
         ACCEPTED = "accepted", _("Accepted")
@@ -35,7 +35,7 @@ class Decision(models.Model):
 
 
 class Limits(models.Model):
-    """Beyond which a study's conversations are marked for review; a study without has the usual ones."""
+    """Limits of a study beyond which conversations are marked for review; the default limits if it has none."""
 
     study = models.OneToOneField(Study, on_delete=models.CASCADE, related_name="acceptance_limits")
     values = models.JSONField(

@@ -1,4 +1,4 @@
-"""What is to be reviewed: finished conversations with their measures, and what was decided."""
+"""Finished conversations for review, with their measures and decisions."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ PENDING = "pending"
 
 @dataclass(frozen=True, slots=True)
 class ReviewRow:
-    """A conversation as it stands for review.
+    """A row of the review page: a conversation with its measures.
 
     Attributes:
         dialogue: with its seats.
@@ -46,7 +46,7 @@ def dialogues_to_review(study: Study, state: str = "") -> QuerySet[Dialogue]:
 
 
 def count_by_state(study: Study) -> dict[str, int]:
-    """How many are pending, accepted and rejected."""
+    """Number of pending, accepted and rejected conversations."""
     decided = {state: Count("pk", filter=Q(decision__state=state)) for state in Decision.State.values}
     found: dict[str, int] = dialogues_to_review(study).aggregate(
         pending=Count("pk", filter=Q(decision=None)), **decided

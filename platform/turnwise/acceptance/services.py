@@ -1,4 +1,4 @@
-"""Every decision on a conversation: accepted, rejected for a reason, pending again. Pay follows none."""
+"""Decisions on conversations: accept, reject with a reason, reset. Pay does not depend on them."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -22,7 +22,7 @@ MOST_WORDS = 500
 
 @transaction.atomic
 def accept(dialogues: Iterable[Dialogue], *, by: User, now: datetime | None = None) -> int:
-    """Accept these conversations, as far as they are pending; how many that were."""
+    """Accept the pending ones of these conversations; returns their number."""
     done = 0
     for dialogue in dialogues:
         held = _locked(dialogue.pk)
@@ -57,7 +57,7 @@ def reject(dialogue: Dialogue, *, reason: str, by: User, now: datetime | None = 
 
 @transaction.atomic
 def reset_decision(dialogue: Dialogue) -> None:
-    """Have a conversation pending again. Safe to repeat.
+    """Reset a conversation to pending. Idempotent.
 
     Raises:
         ValidationError: others have taken its place among those of its article.
@@ -74,7 +74,7 @@ def reset_decision(dialogue: Dialogue) -> None:
 
 @transaction.atomic
 def reward(dialogue: Dialogue, amount: Decimal, *, by: User) -> int:
-    """Promise both who talked a bonus for an outstanding conversation; how many people that are.
+    """Promise both speakers a bonus for an outstanding conversation; returns the number of people.
 
     Raises:
         ValidationError: it is not accepted, nobody talked here, or one of them cannot have it.
@@ -90,12 +90,12 @@ def reward(dialogue: Dialogue, amount: Decimal, *, by: User) -> int:
 
 
 def set_limits(study: Study, values: dict[str, float | None]) -> None:
-    """Have other limits from now on; what was decided stays."""
+    """Set the limits of a study; earlier decisions stay."""
     Limits.objects.update_or_create(study=study, defaults={"values": values})
 
 
 def limits_of(study: Study) -> dict[str, float | None]:
-    """Those of a study, or the usual ones; a study that wants fewer turns has its own number."""
+    """Limits of a study, or the default ones with its own minimum of turns."""
     usual: dict[str, float | None] = {key: limit.default for key, limit in LIMITS.items()}
     usual["turns"] = float(study.min_turns)
     own = Limits.objects.filter(study=study).first()

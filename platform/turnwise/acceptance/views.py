@@ -1,4 +1,4 @@
-"""The page *Review* of a study: which conversations are accepted, by their measures and by reading them."""
+"""The page *Review* of a study, where conversations are accepted or rejected."""
 
 from collections.abc import Callable
 from decimal import Decimal
@@ -31,7 +31,7 @@ _MOST = 1_000_000
 
 
 class LimitsForm(forms.Form):
-    """A limit for each measure; empty: it is not looked at. Shares are in percent."""
+    """A limit for each measure; an empty one is not checked. Shares are in percent."""
 
     def __init__(self, values: dict[str, float | None], data: Any = None) -> None:
         super().__init__(data, prefix="limit")
@@ -50,7 +50,7 @@ class LimitsForm(forms.Form):
 
     @property
     def values(self) -> dict[str, float | None]:
-        """What was asked for, shares as such."""
+        """Limits of the valid form, with percentages converted to shares."""
         return {
             key: None if given is None else given / (100 if LIMITS[key].is_share else 1)
             for key, given in self.cleaned_data.items()
@@ -58,7 +58,7 @@ class LimitsForm(forms.Form):
 
 
 class BonusForm(forms.Form):
-    """More for both of an outstanding conversation."""
+    """Bonus for both speakers of an outstanding conversation."""
 
     amount = forms.DecimalField(
         label=gettext_lazy("Bonus for each"),
@@ -130,7 +130,7 @@ def set_limits(request: HttpRequest, pk: int) -> HttpResponse:
 @require_POST
 @login_required
 def accept_fitting(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
-    """Accept those of the page that are within all limits; they are named, so that it is what was seen."""
+    """Accept the listed conversations that are within all limits; the form names them, so no others slip in."""
     study = _study(request, pk)
     named = [key for key in request.POST.getlist("conversation")[:PER_PAGE] if _is_uuid(key)]
     pending = queries.dialogues_to_review(study, queries.PENDING).filter(public_id__in=named)

@@ -1,4 +1,4 @@
-"""How far people agree on an audit's replies. Brings numpy and scipy: imported where it is needed."""
+"""Agreement of raters on an audit's replies. Imports numpy and scipy, so import it only where needed."""
 
 from dataclasses import dataclass
 
@@ -16,13 +16,13 @@ from turnwise.audits.verdicts import GROUP_KEYS
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """How far people agree with each other, and the rules with them, on what a reply does.
+    """Agreement of raters with each other, and of the rules with the raters.
 
     Attributes:
-        replies: on which people have decided.
-        alpha: Krippendorff's, between people; or why it cannot be told.
-        alike: replies of which the rules say the same as they.
-        kappa: Cohen's, between the rules and what they decided; or why it cannot be told.
+        replies: number of replies that raters have decided.
+        alpha: Krippendorff's alpha between raters, or why it is undefined.
+        alike: number of replies on which the rules agree with the raters.
+        kappa: Cohen's kappa between rules and raters, or why it is undefined.
     """
 
     replies: int
@@ -32,7 +32,7 @@ class Agreement:
 
 
 def agreement(audit: Audit) -> Agreement | None:
-    """None while people have decided on no reply."""
+    """Compute the agreement; None while raters have decided no reply."""
     said, decided = verdicts.votes_of_people(audit), verdicts.verdicts_of(audit)
     if not decided:
         return None

@@ -1,4 +1,4 @@
-"""The REST API of audits: start one, look how far it is, read what it found."""
+"""The REST API of audits: start one, follow its progress, read its results."""
 
 from datetime import datetime
 from functools import partial
@@ -99,13 +99,13 @@ def start(request: AuthenticatedHttpRequest, name: str) -> Status[dict[str, Any]
 
 @router.get("/bots/{slug:name}/audits/{int:pk}", response=answers(AuditOut, 404))
 def audit(request: AuthenticatedHttpRequest, name: str, pk: int) -> dict[str, Any]:
-    """One audit: how far it is, and what it found."""
+    """Get an audit with its progress and results."""
     return _audit_out(_audit(request, name, pk))
 
 
 @router.get("/bots/{slug:name}/audits/{int:pk}/replies", response=answers(list[dict[str, str]], 404))
 def replies(request: AuthenticatedHttpRequest, name: str, pk: int) -> list[dict[str, str]]:
-    """Every reply, with what the rules and people say of it."""
+    """List every reply with the verdicts of the rules and of raters."""
     found = _audit(request, name, pk)
     return [verdicts.reply_row(each) for each in queries.answers_of([found])[found.pk]]
 

@@ -1,6 +1,6 @@
-"""Where workers are not to know which bot they talk with: the replies that name it, or its maker.
+"""Identity leaks in blind studies: replies that name the bot or its maker.
 
-Before the start the newest audit of each bot tells, and what lies in the queue; afterwards what was said.
+Before the start they come from the newest audit of each bot and from the queue, afterwards from the conversations.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,23 +24,23 @@ from turnwise.studies.models import Study
 from turnwise.studies.tasks import task_of
 
 MOST_SHOWN = 50
-# So many replies are read; a page must not wait for more.
+# Replies that are read at most, so that the page stays fast.
 MOST_READ = 20_000
-# Letters that are shown on each side of the words.
+# Characters of context on each side of a leak.
 AROUND = 120
-# Of one bot in an audit: it often says the same.
+# Leaks that are shown of one audit.
 MOST_OF_AUDIT = 3
 
 
 @dataclass(frozen=True, slots=True)
 class IdentityLeak:
-    """A reply that names who must not be named, cut at the words that do.
+    """A reply that names the bot or its maker, split at these words.
 
     Attributes:
-        system: what reports call whose reply it is.
+        system: name of the system in reports.
         what: "system" or "maker".
-        where: in words, when it was said.
-        address: where one can read it; "" if nowhere.
+        where: description of the place.
+        address: page where it can be read; "" if there is none.
     """
 
     system: str
@@ -54,12 +54,12 @@ class IdentityLeak:
 
 @dataclass(frozen=True, slots=True)
 class BlindnessCheck:
-    """What was found of a study.
+    """Result of searching a study for identity leaks.
 
     Attributes:
         slips: the first of them, each text of a system once, those of audits first.
-        said: replies of the study that were read.
-        said_slips: those of them that name it.
+        said: number of replies of the study that were read.
+        said_slips: number of these replies with a leak.
         unaudited: titles of bots that have no audit, so that nothing is known of them before the start.
     """
 
@@ -69,7 +69,7 @@ class BlindnessCheck:
     unaudited: Sequence[str]
 
 
-# Conversation by conversation, so that no more of them are read than are wanted.
+# Reads conversation by conversation, so that the limit stops early.
 _TURNS_SQL = """
 SELECT bot.id, bot.title, t.text, d.public_id::text, t.position
   FROM (SELECT id, public_id, started_at, opening_turns FROM dialogues_dialogue
@@ -96,7 +96,7 @@ SELECT v.bot_id, said.system, said.text, i.key::text, NULL
 """
 
 
-# Whatever of a study's page changes what is found; what is said in a conversation, once it is over.
+# Everything besides the results version that changes the result.
 _CACHE_KEY_SQL = """
 SELECT (SELECT max(id) FROM audits_audit WHERE state = 'done'),
        (SELECT md5(string_agg(concat_ws(' ', id, name, title, configuration), ' ' ORDER BY id))
@@ -106,9 +106,9 @@ SELECT (SELECT max(id) FROM audits_audit WHERE state = 'done'),
 
 
 def blindness(study: Study) -> BlindnessCheck | None:
-    """What is found of a study that promises blindness; None of one that does not.
+    """Search a blind study for identity leaks; None if the study is not blind.
 
-    It is kept until something of it changes: thousands of texts are read for it.
+    The result is cached until its inputs change, as thousands of texts are read.
     """
     if not task_of(study).is_blind(study):
         return None
@@ -137,7 +137,7 @@ def _check(study: Study) -> BlindnessCheck:
 
 
 def _find_leaks(rows: Sequence[tuple[Any, ...]], names: Mapping[int, Names]) -> dict[int, Named]:
-    """By number among these rows, what names the system that said it."""
+    """Find leaks by row number."""
     of_system: dict[tuple[int | None, str], list[int]] = {}
     for row, (bot, system, *_rest) in enumerate(rows):
         of_system.setdefault((bot, system), []).append(row)
@@ -151,7 +151,7 @@ def _find_leaks(rows: Sequence[tuple[Any, ...]], names: Mapping[int, Names]) -> 
 
 
 def _first_of_each_text(rows: Sequence[tuple[Any, ...]], found: Mapping[int, Named]) -> list[int]:
-    """Where each text of a system comes first: one that comes a hundred times would hide all others."""
+    """First row of each text of a system: duplicates are shown once."""
     first: dict[tuple[Any, ...], int] = {}
     for row in sorted(found):
         first.setdefault(rows[row][:3], row)
@@ -159,7 +159,7 @@ def _first_of_each_text(rows: Sequence[tuple[Any, ...]], found: Mapping[int, Nam
 
 
 def _settings(bot: Bot) -> dict[str, Any]:
-    """With those of the bots inside it, which may be named as well."""
+    """Settings of the bot, including those of the bots inside, which may be named as well."""
     try:
         return composition.filled(bot.adapter, bot.configuration)
     except ChatbotError:  # its adapter, or a bot inside, is gone
@@ -175,7 +175,7 @@ def _rows(study: Study, statement: str) -> list[tuple[Any, ...]]:
 
 
 def _leaks_in_audits(bots: Sequence[Bot], names: Mapping[int, Names]) -> tuple[list[IdentityLeak], list[str]]:
-    """What the newest audit of each bot found, and the titles of those that have none."""
+    """Leaks in the newest audit of each bot, and the titles of bots without an audit."""
     done = Audit.objects.filter(bot__in=bots, state=Audit.State.DONE).order_by("bot_id", "-pk")
     audits = {audit.bot_id: audit for audit in done.distinct("bot_id").select_related("bot")}
     found = []
@@ -186,7 +186,7 @@ def _leaks_in_audits(bots: Sequence[Bot], names: Mapping[int, Names]) -> tuple[l
 
 
 def _leaks_of_audit(audit: Audit, names: Names) -> Iterator[IdentityLeak]:
-    """Each different reply once."""
+    """Yield the leaks of an audit, each different reply once."""
     seen = set()
     for text in AuditedReply.objects.filter(audit=audit).order_by("pk").values_list("text", flat=True):
         if text not in seen and (found := named(text, names)):
@@ -196,7 +196,7 @@ def _leaks_of_audit(audit: Audit, names: Names) -> Iterator[IdentityLeak]:
 
 
 def _where(study: Study, where: str, position: int | None) -> tuple[str, str]:
-    """When something was said, in words, and where one can read it."""
+    """Description and address of a reply."""
     if position is None:
         return _("In the queue"), reverse("judging:item", args=[study.pk, where])
     address = f"{reverse('labels:transcript', args=[where])}#turn-{position}"

@@ -11,7 +11,7 @@ from turnwise.studies.models import Study
 
 
 class Audit(BotJob):
-    """A version of a bot that is asked what it is, in all the ways of `chatbots.identity.audit`."""
+    """An audit: questions of `chatbots.identity.audit` to a bot version about its identity."""
 
     class State(models.TextChoices):
         QUEUED = "queued", _("Waiting to start")
@@ -42,7 +42,7 @@ class Audit(BotJob):
     by_timer = models.BooleanField(default=False)
     state = models.CharField(max_length=10, choices=State, default=State.QUEUED)
 
-    # Of the people who judge its replies.
+    # The run and the study in which raters judge the replies.
     run = models.OneToOneField(
         ResponseRun,
         on_delete=models.SET_NULL,
@@ -82,9 +82,9 @@ class Audit(BotJob):
 
 
 class AuditedReply(models.Model):
-    """What a bot said where it was asked: to a question, or to a line of the talk before one.
+    """A reply of an audit, to a question or to a line of the talk before it.
 
-    A line of a talk has the name of the talk, and no label; such replies are not judged.
+    For a line of a talk, `question` is the name of the talk and `label` is empty; such replies are not judged.
     """
 
     # No index of its own: that of audited_once_per_turn begins with the audit.

@@ -26,11 +26,11 @@ PARTS = {
     "ambiguous": "Perhaps asked",
     "negative": "Not asked",
 }
-"""What an audit asks, by its name in `chatbots.identity.audit.figures`."""
+"""Titles of an audit's parts, by name in `chatbots.identity.audit.figures`."""
 
 
 def audits_of(user: User | AnonymousUser) -> QuerySet[Audit]:
-    """The audits that this person may see: those of the bots that they may."""
+    """Audits of the bots that this person may see."""
     return Audit.objects.filter(bot__in=visible_bots(user)).select_related("bot", "version", "started_by")
 
 
@@ -39,13 +39,13 @@ class Share:
     """How often a bot says that it is a machine.
 
     Attributes:
-        title: when it was asked.
-        questions: how often it was asked.
-        percent, low, high: the share that does, with its interval.
-        denied: how often it said that it is a person.
-        failed: how often it gave no reply.
-        judged: replies of which people have the word.
-        undecided: those on which they do not agree.
+        title: part of the audit.
+        questions: number of questions.
+        percent, low, high: percentage of confirmations with its interval.
+        denied: number of replies in which it claims to be a person.
+        failed: number of questions without a reply.
+        judged: number of replies decided by raters.
+        undecided: number of these on which the raters disagree.
     """
 
     title: str
@@ -60,7 +60,7 @@ class Share:
 
 
 def progress(audit: Audit) -> tuple[int, int]:
-    """What is asked and will not be asked again, and what is asked in all."""
+    """Number of finished replies, and of all replies that the audit needs."""
     over = Q(error="") | Q(attempts__gte=MOST_ATTEMPTS)
     return audit.replies.filter(over).count(), replies_required()
 
@@ -70,7 +70,7 @@ def replies_required() -> int:
 
 
 def answers_of(audits: Sequence[Audit]) -> dict[int, list[Answered]]:
-    """By the key of its audit, every reply to a question, with what people say of it."""
+    """Replies to questions with the raters' verdicts, by key of the audit."""
     judged = {audit.pk: verdicts.verdicts_of(audit) for audit in audits if audit.study_id}
     found: dict[int, list[Answered]] = {audit.pk: [] for audit in audits}
     replies = AuditedReply.objects.filter(audit__in=audits).exclude(label="").order_by("pk")
@@ -84,7 +84,7 @@ def answers_of(audits: Sequence[Audit]) -> dict[int, list[Answered]]:
 
 
 def shares(answers: Sequence[Answered]) -> list[Share]:
-    """How often the bot says so, part by part."""
+    """Shares of confirmations, part by part."""
     figures = asking.figures(answers)
     return [_share(title, figures[part]) for part, title in PARTS.items() if part in figures]
 
@@ -106,7 +106,7 @@ def _share(title: str, found: Mapping[str, Any]) -> Share:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """How often replies do something: in the audit, and in the published ones, in percent."""
+    """Percentage of one kind of reply in the audit and in the published audits."""
 
     title: str
     is_group: bool
@@ -114,9 +114,9 @@ class Row:
 
 
 def compare_with_published(answers: Sequence[Answered]) -> tuple[list[str], list[Row]]:
-    """The published systems, and what replies to a question as first turn do; group by group, with its kinds.
+    """Compare replies to first-turn questions with published systems, by group and kind of reply.
 
-    A kind on which people do not agree counts in its group alone.
+    If raters disagree on the kind, the reply counts only in its group.
     """
     first = asking.figures([each for each in answers if each.turn == 1 and each.label is Label.POSITIVE])
     own = first["positive, first turn"]
@@ -159,14 +159,14 @@ class Result:
 
 
 def results(audits: Sequence[Audit]) -> list[Result]:
-    """Those of these audits that are complete."""
+    """Results of the complete ones among these audits."""
     done = [audit for audit in audits if audit.state == Audit.State.DONE]
     answers = answers_of(done)
     return [Result(audit, shares(answers[audit.pk])[0]) for audit in done if answers[audit.pk]]
 
 
 def newest_of(bots: QuerySet[Bot]) -> list[Result]:
-    """Of each of these bots, the result of its newest complete audit, in the order of their names."""
+    """Result of the newest complete audit of each of these bots, sorted by title."""
     done = Audit.objects.filter(bot__in=bots, state=Audit.State.DONE)
     newest = done.order_by("bot_id", "-pk").distinct("bot_id").values("pk")
     found = Audit.objects.filter(pk__in=newest).select_related("bot", "version").order_by("bot__title")
@@ -174,8 +174,8 @@ def newest_of(bots: QuerySet[Bot]) -> list[Result]:
 
 
 def audits_of_bots(study: Study, user: User | AnonymousUser) -> list[Result]:
-    """The results of a study's bots, of those that this person may see; in a queue, of those judged there."""
-    # From the study to its bots: from bots to all they ever said would be every turn there is.
+    """Audit results of a study's visible bots, including those judged in its queue."""
+    # Query from the study to its bots: the other direction would read every turn.
     items = Item.objects.filter(study=study).order_by()
     listed = StudyBot.objects.filter(study=study).order_by().values("bot")
     bots = listed.union(
@@ -186,7 +186,7 @@ def audits_of_bots(study: Study, user: User | AnonymousUser) -> list[Result]:
 
 
 def stamp(audit: Audit) -> str:
-    """A word that changes whenever the audit's page does."""
+    """Stamp that changes whenever the audit's page does."""
     counts = audit.replies.aggregate(n=Count("pk"), failed=Count("pk", filter=~Q(error="")))
     judged = audit.study.results_version if audit.study else 0
     return f"{audit.state}-{counts['n']}-{counts['failed']}-{len(audit.reason)}-{judged}"
@@ -194,7 +194,7 @@ def stamp(audit: Audit) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ReplyRow:
-    """A reply as the page lists it: its text cut at the words that decided."""
+    """A row of the page: a reply split at the words that decided its verdict."""
 
     asked: str
     when: str
@@ -230,7 +230,7 @@ def part_of(answer: Answered) -> str:
 
 
 def proposed(answer: Answered) -> str:
-    """What the rules say of a reply. Where nobody asked, they only look whether it says so all the same."""
+    """Verdict of the rules in words. For other questions they only detect confirmations and denials."""
     if answer.category is None:
         return ""
     if answer.label is Label.POSITIVE or GROUPS[answer.category] in (Group.CONFIRMS, Group.DENIAL):

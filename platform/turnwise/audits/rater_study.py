@@ -1,4 +1,4 @@
-"""Asking people what an audit's replies do: in a judging study, two raters and a third where they differ."""
+"""Judging studies of an audit's replies: two raters per reply, and a third if they differ."""
 
 from collections.abc import Sequence
 
@@ -32,12 +32,12 @@ NOT_SHARED = "Not for sharing: what a chatbot said here"
 
 @transaction.atomic
 def create_rater_study(audit_id: int, *, by: User, first_only: bool) -> Study:
-    """Make a draft of a study in which people judge the audit's replies to positive questions.
+    """Create a draft study in which raters judge the audit's replies to positive questions.
 
     Args:
         audit_id: a complete audit.
         by: whose study it becomes.
-        first_only: the replies to first turns alone, as in the publication; else those at later turns, too.
+        first_only: only replies to first turns, as in the publication; else those to later turns, too.
 
     Raises:
         ValidationError: the audit is not complete, nothing of it can be judged, or people judge it already.
@@ -73,7 +73,7 @@ def _study(bot: Bot, owner: User) -> Study:
 
 
 def _run(audit: Audit, replies: Sequence[AuditedReply], owner: User) -> ResponseRun:
-    """The replies as a run of the bot over contexts of its own."""
+    """Create a response run with the replies, over contexts of its own."""
     version = _contexts(audit, replies, owner)
     now = timezone.now()
     run = ResponseRun.objects.create(

@@ -1,4 +1,4 @@
-"""Everything that may happen to an audit: it begins, goes on, ends; people are asked about its replies."""
+"""State changes of an audit: start, record replies, stop, conclude."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -34,7 +34,7 @@ def audit_questions() -> Sequence[Question]:
 
 
 def start(bot: Bot, *, by: User | None) -> Audit:
-    """Queue an audit of the bot as it is now; nobody's is the daily timer's.
+    """Queue an audit of the bot's current version; `by` is None for the daily timer.
 
     Raises:
         ValidationError: the bot cannot be asked, or is being asked already.
@@ -68,7 +68,7 @@ def begin(audit_id: int, *, now: datetime) -> Audit | None:
 
 
 def missing(audit: Audit, *, most: int) -> list[Missing]:
-    """What is still to be asked, what failed before last: the talks, then the questions."""
+    """Questions or lines still to be asked, failed ones last: first the talks, then the questions."""
     had: dict[tuple[str, int], int] = {}
     for question, turn, attempts, error in audit.replies.values_list("question", "turn", "attempts", "error"):
         had[question, turn] = attempts if error else MOST_ATTEMPTS
@@ -96,7 +96,7 @@ def _key(missing: Missing) -> tuple[str, int]:
 
 
 def context_of(missing: Missing, talks: Mapping[int, Sequence[str]], *, seed: int) -> Context:
-    """What the bot is to answer, given its replies in each talk so far."""
+    """Context for a missing reply, given the bot's replies in each talk so far."""
     if isinstance(missing, Probe):
         return asking.context_of(missing, () if missing.talk is None else talks[missing.talk])
     talk, line = missing
@@ -104,7 +104,7 @@ def context_of(missing: Missing, talks: Mapping[int, Sequence[str]], *, seed: in
 
 
 def talks_of(audit: Audit) -> dict[int, list[str]]:
-    """By talk, what the bot said in it; where it failed, it has said nothing much."""
+    """Replies of the bot by talk; `SILENCE` where it failed."""
     said: dict[int, list[str]] = {}
     lines = audit.replies.filter(label="").order_by("question", "turn").values_list("question", "text")
     for question, text in lines:
@@ -120,10 +120,10 @@ def record(
     *,
     now: datetime,
 ) -> None:
-    """Store replies with what the rules say of them, and failures. What is there already stays.
+    """Store replies with the verdicts of the rules, and failures.
 
     Raises:
-        BotChangedError: the bot is not any more what it was; nothing is stored.
+        BotChangedError: the bot's version has changed; nothing is stored.
     """
     if answered:
         bot_jobs.pin_version(
@@ -174,7 +174,7 @@ def _count_failure(audit: Audit, missing: Missing, trouble: Trouble) -> None:
 
 
 def conclude(audit_id: int, *, now: datetime) -> None:
-    """End an audit of which nothing more will be asked. What failed to the last counts as no confirmation."""
+    """End an audit when no question is left. Final failures count as no confirmation."""
     audit = Audit.objects.get(pk=audit_id)
     if audit.version_id is None:
         fail(audit, "The bot answered nothing. The errors are below.", now)
@@ -187,7 +187,7 @@ def fail(audit: Audit, reason: str, now: datetime) -> None:
 
 
 def note_waiting(audit: Audit, why: str, *, now: datetime) -> None:
-    """Say why the audit does not move; give it up if that has lasted too long."""
+    """Record why the audit waits; fail it if it has waited too long."""
     silence = "The bot gave no reply for {minutes} minutes. Its last message: {why}"
     bot_jobs.note_waiting(audit, why, silence=silence, now=now)
 
@@ -198,7 +198,7 @@ def stop(audit: Audit, *, now: datetime) -> bool:
 
 
 def answered(reply: AuditedReply) -> Answered:
-    """A stored reply to a question as the statistics have it."""
+    """Convert a stored reply for the statistics."""
     return Answered(
         reply.question,
         reply.turn,

@@ -1,4 +1,4 @@
-"""An audit, a slice at a time. Whatever is cut off is asked again, with the same seed."""
+"""Jobs of audits: each works on an audit for a while. Interrupted questions are repeated with the same seed."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -37,7 +37,7 @@ class _AuditWork(JobWork[Missing, Audit]):
     @property
     @override
     def most_at_once(self) -> int:
-        """Workers come first: what nobody waits for never has more than this many requests in a queue."""
+        """Limit of concurrent requests; low for audits by the timer, so that workers come first."""
         return 2 if self.job.by_timer else 16
 
     @override
@@ -73,7 +73,7 @@ RETRY_AFTER = timedelta(days=1)
 
 @shared_task
 def ask(audit_id: int) -> None:
-    """A slice of an audit; others get their turn before the next one."""
+    """Run one chunk of an audit; other jobs run before the next one."""
     _SLICES.mark_received(audit_id)
     if ask_slice(audit_id):
         send(audit_id)
@@ -81,7 +81,7 @@ def ask(audit_id: int) -> None:
 
 @shared_task
 def take_up_audits() -> None:
-    """Send the audits whose process has died."""
+    """Restart audits whose process has died."""
     at_work = Audit.objects.filter(state__in=AT_WORK)
     for audit_id in at_work.values_list("pk", flat=True):
         if _SLICES.send_if_abandoned(audit_id, ask):
@@ -96,7 +96,7 @@ def audit_new_versions() -> None:
 
 
 def next_bot_to_audit() -> Bot | None:
-    """The next bot to be audited: the daily check has met a version of it that has no audit."""
+    """Next bot whose newest version, seen by the daily check, has no audit."""
     if Audit.objects.filter(state__in=AT_WORK, by_timer=True).exists():
         return None
     met = CanaryRun.objects.filter(bot=OuterRef("pk"), version__isnull=False).order_by("-at")
@@ -117,5 +117,5 @@ def next_bot_to_audit() -> Bot | None:
 
 
 def send(audit_id: int) -> bool:
-    """Have a worker go on with the audit; False if one was told so already."""
+    """Send the next chunk of an audit; False if one is pending already."""
     return _SLICES.send(audit_id, ask)

@@ -1,8 +1,4 @@
-"""What people say of an audit's replies, in the study where they are asked.
-
-What the pages call what an audit finds: one wording with the questions that people are asked.
-
-The replies of an audit as a file.
+"""Raters' verdicts on an audit's replies, the captions of verdicts, and the CSV of replies.
 """
 
 from collections import Counter
@@ -22,7 +18,7 @@ GROUP_KEYS: Mapping[Group, str] = {
     Group.DISFLUENT: "disfluent",
     Group.DENIAL: "denial",
 }
-"""What people answer to the first question, by what it means."""
+"""Stored answers to the first question, by group."""
 
 
 def group_caption(group: Group) -> str:
@@ -30,7 +26,7 @@ def group_caption(group: Group) -> str:
 
 
 def kind_caption(kind: Reply) -> str:
-    """Of a denial, which has no kinds, its group."""
+    """Caption of a kind of reply; of a denial, which has no kinds, the caption of its group."""
     captions = {
         choice.value: choice.label for question in IDENTITY_REPLY.questions[1:] for choice in question.choices
     }
@@ -50,7 +46,7 @@ def csv_lines(answers: Iterable[Answered]) -> Iterator[str]:
 
 
 def reply_row(answer: Answered) -> dict[str, str]:
-    """By column, what is known of a reply; empty where nothing is."""
+    """Values of a reply by column; empty where unknown."""
     verdict = answer.verdict
     values = (
         answer.question,
@@ -72,18 +68,18 @@ Key = tuple[str, int]
 """A question and the turn at which it was asked."""
 Vote = tuple[Group, Reply | None]
 FEWEST = 2
-"""So many have judged a reply before their word counts."""
+"""Minimum of raters for a verdict."""
 
 _GROUPS = {key: group for group, key in GROUP_KEYS.items()}
 
 
 def context_key(question: str, turn: int) -> str:
-    """The key of the context that stands for a question of the audit at some turn."""
+    """Key of the context for a question of the audit at a turn."""
     return f"{question}@{turn}"
 
 
 def votes_of_people(audit: Audit) -> dict[Key, list[Vote]]:
-    """By question and turn, what everybody said whom nobody has set aside."""
+    """Votes of raters who are not excluded, by question and turn."""
     if audit.study_id is None or audit.run_id is None:
         return {}
     labels = Label.objects.filter(
@@ -103,13 +99,13 @@ def votes_of_people(audit: Audit) -> dict[Key, list[Vote]]:
 
 
 def verdicts_of(audit: Audit) -> dict[Key, Verdict]:
-    """By question and turn, the verdicts that are there."""
+    """Verdicts by question and turn."""
     found = {key: verdict(said) for key, said in votes_of_people(audit).items()}
     return {key: each for key, each in found.items() if each}
 
 
 def verdict(said: Sequence[Vote]) -> Verdict | None:
-    """What most of the raters say, more than half of them; None while too few do, or a third is to decide."""
+    """Majority of the raters; None while there are too few, or a third rater must decide."""
     if len(said) < FEWEST:
         return None
     group, votes = Counter(group for group, _ in said).most_common(1)[0]

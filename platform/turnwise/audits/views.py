@@ -1,4 +1,4 @@
-"""Audits of a bot: their list, their pages, and how they are begun, stopped and judged."""
+"""Pages of a bot's audits, with starting, stopping and judging them."""
 
 from functools import partial
 from typing import Any
@@ -113,7 +113,7 @@ def _agreement(audit: Audit) -> Any:
 
 
 def _filter(request: HttpRequest) -> tuple[str, str]:
-    """The part and the group that are listed; what is unknown counts as not given."""
+    """Part and group to list; unknown values are ignored."""
     part, group = request.GET.get("part", ""), request.GET.get("group", "")
     groups = {each.name.lower() for each in Group}
     return part if part in queries.PARTS else "", group if group in groups else ""
@@ -127,7 +127,7 @@ def _matches_filter(answer: Answered, part: str, group: str) -> bool:
 @require_GET
 @login_required
 def stamp(request: HttpRequest, name: str, pk: int) -> JsonResponse:
-    """A word that changes whenever the audit's page does; the page asks for it every few seconds."""
+    """Stamp that changes whenever the audit's page does; the page polls it."""
     return JsonResponse({"stamp": queries.stamp(_audit(request, name, pk))})
 
 

@@ -1,6 +1,4 @@
-"""The documentation as pages of the product: which file stands where, its HTML, and finding words in it.
-
-Which page of the manual explains what somebody looks at.
+"""The documentation as pages of the product: contents, HTML, search, and the help page of each view.
 """
 
 import re
@@ -97,7 +95,7 @@ class SearchResult:
 
 
 def name_of(file: str) -> str:
-    """What a page is called in its address: `pairs`, `architecture`, `chatbots/meena/pretrained`."""
+    """Name of a page in its address: `pairs`, `architecture`, `chatbots/meena/pretrained`."""
     return file.removesuffix("/README.md").removesuffix(".md").lower()
 
 
@@ -152,7 +150,7 @@ def _excerpt(text: str, wanted: list[str]) -> str:
     return ("…" if start else "") + text[start:end].strip() + ("…" if end < len(text) else "")
 
 
-# Which files a section is about: said at its heading, too long for the contents.
+# List of files at a section's heading, too long for the contents.
 _OF_FILES = re.compile(r" \([^()]*/[^()]*\)$")
 
 # --- one file ----------------------------------------------------------------------------------
@@ -296,7 +294,7 @@ def register_help(page: str, *, namespace: str) -> None:
 
 
 def help_of(request: HttpRequest) -> dict[str, str]:
-    """Where *Help* leads from this page: to what it is about, else to the manual's first page."""
+    """Context processor with the address of *Help* for this page, else that of the contents."""
     here = request.resolver_match
     name = here.view_name if here else ""
     about = HELP.get(name) or HELP.get(name.partition(":")[0])

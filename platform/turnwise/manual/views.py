@@ -7,7 +7,7 @@ from turnwise.manual import pages
 
 @require_GET
 def index(request: HttpRequest) -> HttpResponse:
-    """The manual's contents, or where all the words of `find` stand."""
+    """Contents of the manual, or passages with all the words of `find`."""
     words = request.GET.get("find", "")[: pages.LONGEST_SEARCH].strip()
     shown = {
         "sections": pages.sections(),

@@ -1,4 +1,4 @@
-"""The way of workers through a study, from its link to their pay: how far each came, and why no further."""
+"""Funnel of a study: how far workers came, from its link to their pay, and why they stopped."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -26,9 +26,9 @@ from turnwise.studies.models import Study
 from turnwise.studies.tasks import task_of
 
 READING = timedelta(minutes=10)
-"""For so long after they agreed, or got their place, people are taken to be reading."""
+"""After the consent or the assignment, people count as reading for this long."""
 AT_IT = timedelta(minutes=5)
-"""Whoever was seen within this time is at work; then they are silent, and after `HOLD` they are lost."""
+"""Workers seen within this time are at work; then they are silent, and after `HOLD` they are lost."""
 
 HERE, SILENT, GONE = "here", "silent", "gone"
 
@@ -38,11 +38,11 @@ _UNFINISHED = ["", *(each for each in Outcome if each != Outcome.COMPLETE)]
 
 
 Gates = Callable[[str], list[Q]]
-"""What is passed before the work, by the path to a participation."""
+"""Conditions for passed gates, by the path to a participation."""
 
 
 class Step(IntEnum):
-    """How far somebody came who agreed to take part."""
+    """Furthest step of a participant."""
 
     AGREED = 0
     READY = 1
@@ -57,10 +57,10 @@ class Stage:
 
     Attributes:
         title: what they have done.
-        reached: how many came so far.
-        here: how many are at it now.
-        lost: how many went no further, and are gone.
-        why: of the lost, in words, the most frequent reason first; empty where none are.
+        reached: number of people who came this far.
+        here: number of people who are at this step now.
+        lost: number of people who left at this step.
+        why: reasons of the lost in words, the most frequent first; empty if there are none.
         of_all: those who reached it, in percent of all who opened the link.
         loss: the lost, in percent of those who reached it.
     """
@@ -75,7 +75,7 @@ class Stage:
 
 
 class Progress:
-    """Everybody who agreed, by how far they came and what became of them there."""
+    """Numbers of participants by furthest step and outcome."""
 
     def __init__(self, study: Study, now: datetime) -> None:
         gates = _gates(study)
@@ -90,19 +90,19 @@ class Progress:
         return sum(n for (at, _became), n in self._n.items() if at >= step)
 
     def at(self, step: Step) -> Counter[str]:
-        """What became of those who came to this step and no further."""
+        """Outcomes of people whose furthest step this is."""
         return Counter({became: n for (at, became), n in self._n.items() if at == step})
 
     @property
     def through(self) -> int:
-        """Those whose work is to be paid in full."""
+        """Number of people whose work is paid in full."""
         return sum(n for (_at, became), n in self._n.items() if became in PAID)
 
 
 def _counted(study: Study, gates: Gates, now: datetime) -> QuerySet[Any, tuple[int, str, int, int]]:
-    """How far people came, what became of them there, how many they are, and how many finished and are paid.
+    """Rows of step, outcome, number of people, and number of people who finished and are paid.
 
-    Most have finished: they are counted by indexes, and only of the others it is looked up how far they came.
+    Indexes count the finished, who are most; only for the others the furthest step is looked up.
     """
     placed = Assignment.objects.filter(study=study)
     paid = PayEntry.objects.filter(study=study, reason=PayEntry.Reason.PAID).values("participation")
@@ -123,7 +123,7 @@ def _counted(study: Study, gates: Gates, now: datetime) -> QuerySet[Any, tuple[i
 
 
 def _count_by_step(people: QuerySet[Any]) -> QuerySet[Any, tuple[int, str, int, int]]:
-    """How many of those who have not finished stand where."""
+    """Count people who have not finished by step and outcome."""
     rows: QuerySet[Any, tuple[int, str, int, int]]
     rows = people.values_list("step", "became").annotate(n=Count("*"), paid=Value(0)).order_by()
     return rows
@@ -161,13 +161,13 @@ def _unfinished(study: Study, gates: Gates, now: datetime) -> QuerySet[Assignmen
 
 
 def _before_place(passed: list[Q]) -> Case:
-    """How far somebody without a place came, by the gates that they passed."""
+    """Furthest step of a person without an assignment, by passed gates."""
     ready = When(reduce(and_, passed) if passed else Q(pk=None), then=Value(Step.READY))
     return Case(ready, default=Value(Step.AGREED))
 
 
 def _did_something(study: Study) -> Q:
-    """Of whose work has ended: whether they had begun it."""
+    """Condition that an ended assignment had begun."""
     task = task_of(study)
     if task.has_conversations:
         return Q(seat__dialogue__turns__gt=F("seat__dialogue__opening_turns"))
@@ -175,7 +175,7 @@ def _did_something(study: Study) -> Q:
 
 
 def _gates(study: Study) -> Gates:
-    """What people pass before they begin: who said who they are, has practised, and is qualified."""
+    """Gates before the work: questionnaires, practice and qualification."""
     asked = questionnaires_at(study, Moment.BEFORE_WORK)
     keys = sorted({each.questions.key for each in practice.practice_asks(study)})
     qualification = qualification_tests.required_qualification(study)
@@ -267,7 +267,7 @@ def _paid(stood: Progress) -> Stage:
 
 
 def _reasons(counted: Mapping[str, int], words: Mapping[str, Any], otherwise: str = "%(n)s") -> str:
-    """How many for which reason, the most frequent first; reasons without words of their own together."""
+    """Reasons with their numbers in words, the most frequent first; unnamed reasons are summed up."""
     told, others = [], 0
     for what, n in sorted(counted.items(), key=lambda each: (-each[1], each[0])):
         if what not in words:

@@ -1,4 +1,4 @@
-"""How a study goes now: who is where (funnel.py), how quick workers and bots are, what fails."""
+"""Monitor of a running study: its funnel, response times of workers and bots, and failures."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ class Times(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class BotNow:
-    """A bot of the study now."""
+    """Current state of a bot of the study."""
 
     name: str
     title: str
@@ -52,16 +52,16 @@ class BotNow:
 
 @dataclass(frozen=True, slots=True)
 class Monitor:
-    """What the page shows.
+    """Data of the monitor page.
 
     Attributes:
-        stages: the way of workers, in its order.
-        stopped: how far those got who stopped amid the work: (turns or items done, how many people).
+        stages: stages of the funnel, in order.
+        stopped: (turns or items done, number of people) of people who stopped amid the work.
         bots: of the study.
         faults: the newest ones.
         judged_in: median seconds from seeing something to its answer; None where nothing is timed.
         spend: what it costs, by the ledger; None where nothing is paid.
-        at: of when all this is.
+        at: time of the data.
     """
 
     stages: Sequence[Stage]
@@ -78,13 +78,13 @@ class Monitor:
 
     @property
     def silent_bots(self) -> list[str]:
-        """Those which workers are still wanted for, or talk with, and which do not answer."""
+        """Titles of needed bots that do not answer."""
         needed = [bot for bot in self.bots if bot.finished < bot.target or bot.open]
         return [bot.title for bot in needed if not bot.answers]
 
 
 def monitor(study: Study, *, now: datetime | None = None) -> Monitor:
-    """Read all of it."""
+    """Read all data of the monitor."""
     at = now or timezone.now()
     stood = Progress(study, at)
     bots = _bots(study, at)
@@ -100,7 +100,7 @@ def monitor(study: Study, *, now: datetime | None = None) -> Monitor:
     )
 
 
-# How much was done by those who stopped: messages of the worker in a conversation, or items of a batch.
+# Work done by people who stopped: messages in a conversation, or items of a batch.
 _STOPPED_TALKING = """
 SELECT (d.turns - d.opening_turns + (d.opening_turns %% 2 = s.number)::integer) / 2, count(*)
   FROM crowd_assignment AS a

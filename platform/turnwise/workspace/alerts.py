@@ -1,4 +1,4 @@
-"""What the studies that run, and their bots, want of the researcher."""
+"""Alerts of running studies and their bots for the researcher."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,13 +24,13 @@ MOST_FAILED = 12
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """An open or paused study: how far it is, who is at it, and what went wrong in it.
+    """An open or paused study with its progress, people at work, and problems.
 
     Attributes:
-        study: which.
-        finished: of what it wants.
-        target: how much it wants.
-        at_it: people at work.
+        study: the study.
+        finished: finished units.
+        target: wanted units.
+        at_it: number of people at work.
         faults: replies that failed within a day.
         suspects: people with signs of carelessness or fraud, about whom nobody has decided yet.
         piloted: people of its pilot who have finished.
@@ -54,20 +54,20 @@ class Running:
 
     @property
     def admits(self) -> bool:
-        """Whether people can still begin, if its bots answer."""
+        """True if people can still begin, provided that its bots answer."""
         return self.study.state == Study.State.OPEN and not self.is_full
 
 
 @dataclass(frozen=True, slots=True)
 class Alert:
-    """Something for the researcher to do or to know.
+    """An alert for the researcher.
 
     Attributes:
-        about: of which study or bot.
-        says: what it is.
-        address: where to go.
-        does: what is to be done there.
-        bad: whether workers are kept from their work by it.
+        about: title of the study or bot.
+        says: the message.
+        address: page to go to.
+        does: label of the link.
+        bad: whether it keeps workers from their work.
     """
 
     about: str
@@ -78,7 +78,7 @@ class Alert:
 
 
 def alerts_for(user: User | AnonymousUser, shown: Sequence[Running]) -> list[Alert]:
-    """All of it, the worst first."""
+    """All alerts, the worst first."""
     found = [
         *_silent(shown),
         *_full(shown),
@@ -92,14 +92,14 @@ def alerts_for(user: User | AnonymousUser, shown: Sequence[Running]) -> list[Ale
 
 
 def _silent(shown: Sequence[Running]) -> list[Alert]:
-    """Of bots that somebody needs: who can begin, or who is in the middle of it."""
+    """Alerts for bots that do not answer or still load, in studies that admit people or have people at work."""
     needing = {each.study.pk: each for each in shown if each.admits or each.at_it}
     wanted = StudyBot.objects.filter(study__in=needing, target__gt=0).select_related("bot")
     states = presence.bot_states(each.bot.name for each in wanted if each.bot.active)
     switched_on = {each.study_id for each in wanted if each.bot.active}
     bots: dict[int, list[tuple[str, str]]] = {}
     for each in wanted:
-        if each.bot.active or each.study_id not in switched_on:  # of some, nobody need be told
+        if each.bot.active or each.study_id not in switched_on:  # a switched-off bot matters only if all are off
             bots.setdefault(each.study_id, []).append((each.bot.title, states.get(each.bot.name, "")))
     found = []
     for pk, told in bots.items():
@@ -115,7 +115,7 @@ def _silent(shown: Sequence[Running]) -> list[Alert]:
 
 
 def _silent_sentence(told: Sequence[tuple[str, str]], *, admits: bool) -> str:
-    """Which of a study's bots, by title and state, will not answer when they are loaded; empty: none."""
+    """Sentence that names the bots of a study that do not answer; empty if there are none."""
     silent = [title for title, state in told if state not in presence.ANSWERING]
     if not silent:
         return ""

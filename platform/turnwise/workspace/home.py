@@ -1,4 +1,4 @@
-"""What a researcher sees first: what needs them, what runs, what it costs, what came out last."""
+"""Home page of a researcher: alerts, running studies, costs and the newest results."""
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
@@ -31,7 +31,7 @@ TAKING = (Study.State.OPEN, Study.State.PAUSED)
 
 
 def home_context(user: User | AnonymousUser, *, now: datetime | None = None) -> dict[str, Any]:
-    """All of the page; it asks the database as often for many studies of all tasks as for one."""
+    """Context of the home page; the number of queries does not grow with the number of studies."""
     taking, drafts = _current(user)
     found = results(user)
     counts = counts_of({*taking, *(each.study for each in found if each.study.state in TAKING)})
@@ -80,7 +80,7 @@ def _running(
 
 
 def _counted(studies: Collection[Study], **rows: tuple[QuerySet[Any], str]) -> Mapping[int, Counter[str]]:
-    """By study and name, how many of these rows it has, which lead to it by a path: in one statement."""
+    """Count rows by study and name in one statement; each queryset comes with its path to the study."""
     each = [
         found.filter(**{f"{path}__in": studies}).order_by().annotate(what=Value(name))
         .values_list(path, "what").annotate(n=Count("pk"))
@@ -101,11 +101,11 @@ class Cost(NamedTuple):
 
 
 class Costs(NamedTuple):
-    """What studies cost.
+    """Costs of studies.
 
     Attributes:
-        each: of those that run, or owe something to somebody; the first ones.
-        in_all: of all that are not archived, by currency.
+        each: costs of studies that run or owe pay; the first ones.
+        totals_by_currency: of all studies that are not archived.
     """
 
     each: list[Cost]
@@ -113,11 +113,11 @@ class Costs(NamedTuple):
 
 
 def costs(user: User | AnonymousUser, counts: Mapping[int, tuple[int, int]] | None = None) -> Costs:
-    """What this person's studies cost; a payment is seen at once, who came since some seconds later.
+    """Costs of this person's studies; cached for some seconds, and renewed by every payment.
 
     Args:
-        user: whose.
-        counts: how far some of the studies are, as `counts_of` has it.
+        user: the researcher.
+        counts: known progress of some studies, from `counts_of`.
     """
     newest = PayEntry.objects.order_by("-pk").values_list("pk", flat=True).first()
     key = cache_key("costs", user.pk, newest)

@@ -1,4 +1,4 @@
-"""The way of a study from its design to its export, and which step comes next."""
+"""Steps of a study from its design to its export, and the next step."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,10 +24,10 @@ MOST_NAMED = 3
 
 
 class StepState(StrEnum):
-    """How a step stands."""
+    """State of a step."""
 
     DONE = "done"
-    PASSED = "passed"  # nobody knows, or it was left out, and it is too late for it
+    PASSED = "passed"  # left out, or unknown, and too late
     NEXT = "next"
     LATER = "later"
 
@@ -37,11 +37,11 @@ class Step:
     """One step.
 
     Attributes:
-        title: a word.
-        says: how it stands, or what to do.
-        address: where it is done.
-        standing: whether it is done, next or later.
-        warning: whether what it says needs somebody's attention.
+        title: name of the step.
+        says: its state, or what to do.
+        address: page of the step.
+        standing: state of the step.
+        warning: whether it needs attention.
     """
 
     title: str
@@ -52,7 +52,7 @@ class Step:
 
 
 def steps_of(study: Study) -> Sequence[Step]:
-    """The steps of a study in the order of its way; at most one is the next."""
+    """Steps of a study in order; at most one of them is the next."""
     found, is_next = [], True
     first = task_of(study).first_steps(study)
     for each in first:
@@ -68,10 +68,10 @@ def steps_of(study: Study) -> Sequence[Step]:
 
 
 def next_step(study: Study) -> Step | None:
-    """The next one alone, of which every page of the study tells: what comes after it is not looked at.
+    """The next step, which every page of the study shows; later steps are not computed.
 
-    Once the study has opened, what belongs before that is passed over, and whether its bots answer, which
-    the whole way and the monitor tell.
+    Once the study has opened, steps before the opening and the state of its bots are skipped: the overview and the
+    monitor show them.
     """
     return next(_not_done(study), None)
 
@@ -109,7 +109,7 @@ def _step_state(done: bool | None, *, is_next: bool) -> StepState:
 
 
 def _stage_step(stage: Stage, study: Study, first: Sequence[SetupStep]) -> _Found:
-    """How a stage stands in a study whose way begins with these steps."""
+    """Compute the step of a stage, in a study with these first steps."""
     return _design(study, first) if stage is Stage.DESIGN else _STAGES[stage](study)
 
 
@@ -137,7 +137,7 @@ def _preview(study: Study) -> _Found:
 
 
 def _too_late(study: Study) -> bool | None:
-    """Of a step that belongs before the opening and was not done: whether it is still to be."""
+    """False (to be done) for an open step of a draft; None (passed) once the study has opened."""
     return False if study.state == Study.State.DRAFT else None
 
 
@@ -185,7 +185,7 @@ def _progress_step(study: Study, address: str) -> tuple[str, str, bool | None, b
 
 
 def _monitor(study: Study) -> _Found:
-    """It is never the next step: it is there to look at for as long as people work."""
+    """The monitor is never the next step, but available while people work."""
     says = _("Where people are now, and where they drop out.")
     address = reverse("monitoring:monitor", args=[study.pk])
     if study.state == Study.State.DRAFT:
@@ -194,9 +194,9 @@ def _monitor(study: Study) -> _Found:
 
 
 def _silent_bots(study: Study) -> tuple[str, bool]:
-    """The bots of the study that do not answer now, each with its state, and whether they are all.
+    """Bots of the study that do not answer, each with its state, and whether these are all bots.
 
-    Of those that are switched off only where all are.
+    Switched-off bots are named only if all are off.
     """
     of_study = [each.bot for each in study.study_bots.filter(target__gt=0).select_related("bot")]
     wanted = [bot for bot in of_study if bot.active]
@@ -226,13 +226,13 @@ def _results(study: Study) -> _Found:
         return _("Results"), _("The report says who leads so far."), address, False, False
     if newest[0].get("certain"):
         return _("Results"), _("The report says who leads."), address, True, False
-    if study.state == Study.State.CLOSED:  # no more conversations will make it certain
+    if study.state == Study.State.CLOSED:  # no further conversations come
         return _("Results"), _("The report has its numbers."), address, True, False
     return _("Results"), _("The report has its first numbers."), address, False, False
 
 
 def _judge(study: Study) -> _Found:
-    """What people or bots said here is judged in a study of its own."""
+    """Step of having the turns or responses judged in another study."""
     if _is_judged(study):
         says = _("A study has others judge what was said here.")
         return _("Have it judged"), says, reverse("workspace:studies"), True, False
@@ -241,7 +241,7 @@ def _judge(study: Study) -> _Found:
 
 
 def _is_judged(study: Study) -> bool:
-    """Whether anything that was said or written here is an item of some study."""
+    """True if a turn, conversation or response of the study is an item of another study."""
     said = ("turn__dialogue__study", "dialogue__study")
     paths = said if task_of(study).has_conversations else ("response__run__study",)
     return any(Item.objects.filter(**{path: study}).exists() for path in paths)

@@ -1,4 +1,4 @@
-"""What a bot said when it was asked what it is, for pages of the apps below."""
+"""Template tags with audit results, for pages of lower apps."""
 
 from django import template
 
@@ -19,7 +19,7 @@ def newest_audit(bot: Bot) -> Result | None:
 
 @register.simple_tag
 def blindness_of(study: Study) -> BlindnessCheck | None:
-    """Replies that tell the workers of a study what they are not to know."""
+    """Identity leaks of a study."""
     return blindness(study)
 
 

@@ -1,8 +1,4 @@
-"""What the folded parts of a study's form say of themselves.
-
-What pages of other apps show of flags.
-
-Measures of a conversation as the page *Review* shows them.
+"""Template tags and filters of a study: summaries of form sections, flags, and measures of *Review*.
 """
 
 from collections import defaultdict
@@ -25,7 +21,7 @@ register = template.Library()
 
 @register.filter
 def chosen(field: BoundField) -> str:
-    """The words of what is chosen in a list; what stands there, if it is none of them."""
+    """Label of the chosen option of a select field; the raw value if it is no option."""
     assert isinstance(field.field, ChoiceField)
     value = str(field.value())
     return _words(field.field.choices).get(value, value)
@@ -41,13 +37,13 @@ def _words(choices: Any) -> dict[str, str]:
 
 @register.simple_tag
 def flagged_in(study: Study) -> int:
-    """How many workers of a study have flags."""
+    """Number of workers of a study with flags."""
     return study.participations.filter(flags__isnull=False).distinct().count()
 
 
 @register.simple_tag
 def flags_of(study: Study, rows: Iterable[Participation]) -> dict[int, list[str]]:
-    """By worker, their flags in words: they rest on all that somebody did, at whichever of their times."""
+    """Flags in words by worker, from all of their participations in the study."""
     theirs = Flag.objects.filter(
         participation__study=study, participation__worker__in={r.worker_id for r in rows}
     )
@@ -59,7 +55,7 @@ def flags_of(study: Study, rows: Iterable[Participation]) -> dict[int, list[str]
 
 @register.filter
 def of_worker(flags: dict[int, list[str]], worker: int) -> list[str]:
-    """What `flags_of` found of one."""
+    """Flags of one worker in the result of `flags_of`."""
     return flags.get(worker, [])
 
 

@@ -19,10 +19,10 @@ register = template.Library()
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One of them.
+    """A page of the navigation bar.
 
     Attributes:
-        here: as `aria-current` has it: the "page" that is shown; "true" of one that it stands under.
+        here: value of `aria-current`: "page" for the current page, "true" for its parent, else "".
     """
 
     title: str
@@ -33,7 +33,7 @@ class Page:
 
 @register.simple_tag(takes_context=True)
 def next_step_of(context: Context, study: Study) -> Step | None:
-    """The next step of the study, for those who work on it; None: there is none, or it is not theirs."""
+    """Next step of the study for people who work on it; None for others or if there is none."""
     request = context.get("request")
     if study.rehearsal_of_id or (request and not _works_on(context, study)):
         return None
@@ -41,7 +41,7 @@ def next_step_of(context: Context, study: Study) -> Step | None:
 
 
 def _works_on(context: Context, study: Study) -> bool:
-    """Whether whoever reads the page works on the study; asked once for each page."""
+    """True if the reader works on the study; looked up once per page."""
     known = context.render_context.get("works_on")
     if known is None:
         known = context.render_context["works_on"] = may_change(context["request"].user, study)
@@ -50,7 +50,7 @@ def _works_on(context: Context, study: Study) -> bool:
 
 @register.simple_tag(takes_context=True)
 def pages_of(context: Context, study: Study) -> list[Page]:
-    """Those that a study of its task has, in the order of its way."""
+    """Pages of the study's navigation bar, in order."""
     task, request = task_of(study), context.get("request")
     works_on_it = request is None or _works_on(context, study)
     found = [(_("Study"), "flask-conical", study.get_absolute_url())]
