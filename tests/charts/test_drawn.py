@@ -10,7 +10,7 @@ from tests.browser.test_contrast import contrast
 from tests.conftest import MakeStudy
 from tests.planted import computed, figures, talked, with_report_of_two
 from turnwise.charts.drawing import drawings, svgs
-from turnwise.charts.layout import DARK, LIGHT, Palette, short
+from turnwise.charts.layout import DARK, LIGHT, Palette, shorten
 from turnwise.reports.models import Chart
 from turnwise.studies.models import Study
 
@@ -119,8 +119,8 @@ class TestOfAStudy:
         assert "A system whose name goes on…" in drawn.narrow_svg
 
     def test_letters_of_east_asia_count_twice(self) -> None:
-        assert short("一二三四五", 10) == "一二三四五"
-        assert short("一二三四五六", 10) == "一二三四…"
+        assert shorten("一二三四五", 10) == "一二三四五"
+        assert shorten("一二三四五六", 10) == "一二三四…"
 
     def test_the_axis_of_replies_counts_whole_replies(self, short: Study) -> None:
         talked(short, [(True, True)])

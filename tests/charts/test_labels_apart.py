@@ -5,7 +5,7 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnwise.charts.planes import Box, apart
+from turnwise.charts.planes import Box, place_label
 
 SIZE, SIDE = (8.0, 10.0), 200.0
 POINT = st.tuples(st.floats(0, SIDE), st.floats(0, SIDE))
@@ -16,23 +16,23 @@ def test_no_label_meets_a_mark_or_another_label_or_an_edge(points: list[tuple[fl
     taken = [Box(x - 5, y - 5, x + 5, y + 5) for x, y in points]
     placed = []
     for point in points:
-        found = apart(point, SIZE, [*taken, *placed], within=SIDE)
+        found = place_label(point, SIZE, [*taken, *placed], within=SIDE)
         if found:
             assert math.dist(found.middle, point) <= 24
             placed.append(found)
 
     for n, box in enumerate(placed):
-        assert not any(box.meets(other) for other in [*taken, *placed[:n]])
+        assert not any(box.overlaps(other) for other in [*taken, *placed[:n]])
         assert 0 <= box.left < box.right <= SIDE
         assert 0 <= box.bottom < box.top <= SIDE
 
 
 def test_a_lonely_point_has_its_label_above_to_the_right() -> None:
-    found = apart((100, 100), SIZE, [], within=SIDE)
+    found = place_label((100, 100), SIZE, [], within=SIDE)
 
     assert found
     assert found.left > 100 < found.bottom + 5
 
 
 def test_a_point_without_room_has_no_label() -> None:
-    assert apart((100, 100), SIZE, [Box(0, 0, SIDE, SIDE)], within=SIDE) is None
+    assert place_label((100, 100), SIZE, [Box(0, 0, SIDE, SIDE)], within=SIDE) is None

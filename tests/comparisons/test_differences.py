@@ -1,6 +1,6 @@
 """In what studies differ, in words."""
 
-from turnwise.comparisons.protocols import Difference, Protocol, Way, differences
+from turnwise.comparisons.protocols import Difference, Protocol, Variant, differences
 
 
 def protocol(study: str, *, turns: str = "14 to 28", instructions: str = "Chat.") -> Protocol:
@@ -18,7 +18,7 @@ def test_studies_that_are_alike_differ_in_nothing() -> None:
 def test_what_holds_where_is_told() -> None:
     found = differences([protocol("A"), protocol("B", turns="6 to 10"), protocol("C")])
 
-    assert found == [Difference("Turns", [Way("14 to 28", ["A", "C"]), Way("6 to 10", ["B"])])]
+    assert found == [Difference("Turns", [Variant("14 to 28", ["A", "C"]), Variant("6 to 10", ["B"])])]
 
 
 def test_an_aspect_that_a_study_does_not_have_sets_it_apart_from_nobody() -> None:
@@ -27,7 +27,7 @@ def test_an_aspect_that_a_study_does_not_have_sets_it_apart_from_nobody() -> Non
 
     assert differences([protocol("A"), reading]) == []
     assert differences([protocol("A"), reading, alone]) == [
-        Difference("Raters", [Way("5 for each item", ["R"]), Way("1 for each item", ["S"])])
+        Difference("Raters", [Variant("5 for each item", ["R"]), Variant("1 for each item", ["S"])])
     ]
 
 
@@ -43,6 +43,7 @@ def test_long_texts_are_told_apart_without_their_words() -> None:
 
     assert found == [
         Difference(
-            "Instructions", [Way("wording 1", ["A", "B"]), Way("wording 2", ["C"]), Way("none", ["D"])]
+            "Instructions",
+            [Variant("wording 1", ["A", "B"]), Variant("wording 2", ["C"]), Variant("none", ["D"])],
         )
     ]

@@ -7,11 +7,11 @@ import pytest
 from django.test import RequestFactory, override_settings
 
 from evaluation.questions import question_set
-from turnwise.comparisons.chart_sheets import MOST_LINES, NOT_DRAWN, charts, of_relation, of_tables
+from turnwise.comparisons.chart_sheets import MOST_LINES, NOT_DRAWN, charts, relation_sheets, table_sheets
 from turnwise.comparisons.chart_sheets import chart_file as file
 from turnwise.comparisons.drawing import Sheet
 from turnwise.comparisons.measures import PUBLISHED, Measured, Point, relation_figures
-from turnwise.live.caching import remembered
+from turnwise.live.caching import cached
 
 MEASURED = Measured(question_set(PUBLISHED))
 
@@ -21,7 +21,7 @@ def figures_of(title: str, points: Sequence[Point]) -> dict[str, Any]:
 
 
 def sheets_of(figures: dict[str, Any], *, marks: bool, percent: bool) -> list[Sheet]:
-    return of_relation(figures, MEASURED, marks=marks, percent=percent)
+    return relation_sheets(figures, MEASURED, marks=marks, percent=percent)
 
 
 NOWHERE = {
@@ -46,7 +46,7 @@ def test_without_a_cache_everything_is_computed_each_time() -> None:
     computed: list[int] = []
 
     for _ in range(2):
-        assert remembered("key", lambda: computed.append(1) or len(computed)) == len(computed)
+        assert cached("key", lambda: computed.append(1) or len(computed)) == len(computed)
 
     assert len(computed) == 2
 
@@ -54,7 +54,7 @@ def test_without_a_cache_everything_is_computed_each_time() -> None:
 def test_what_is_remembered_is_not_computed_again() -> None:
     computed: list[int] = []
 
-    values = [remembered("key", lambda: computed.append(1) or "value") for _ in range(2)]
+    values = [cached("key", lambda: computed.append(1) or "value") for _ in range(2)]
 
     assert values == ["value", "value"]
     assert len(computed) == 1
@@ -70,7 +70,7 @@ def test_tables_too_long_for_a_chart_have_none() -> None:
         {"name": "studies-4", "columns": [], "rows": [row]},
     ]
 
-    assert [sheet.name for sheet in of_tables(tables)] == ["studies-1"]
+    assert [sheet.name for sheet in table_sheets(tables)] == ["studies-1"]
 
 
 def test_a_chart_says_its_points_and_its_line() -> None:

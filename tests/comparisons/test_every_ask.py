@@ -15,14 +15,14 @@ from tests.planted import SignIn, add_exchange, add_label, bot_of, computed
 from turnwise.accounts.models import User
 from turnwise.bots.services import version_of
 from turnwise.comparisons.measures import Measured
-from turnwise.comparisons.scores import conversations, scored
-from turnwise.comparisons.side_by_side import MOST_PICKED, by_scale, picked
+from turnwise.comparisons.scores import conversations, score_conversations
+from turnwise.comparisons.side_by_side import MAX_SCORES, group_by_scale, selected_scores
 from turnwise.dialogues.models import Dialogue
 from turnwise.labels.models import Label
 from turnwise.questions import question_sets
 from turnwise.questions.question_sets import question_set
 from turnwise.questions.services import create_set
-from turnwise.studies.asks import About, Asked, Moment, Party
+from turnwise.studies.asks import About, AskSpec, Moment, Party
 from turnwise.studies.models import Study
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -44,8 +44,8 @@ MOOD: dict[str, Any] = {
         },
     ],
 }  # fmt: skip
-OF_REPLIES = Asked("mood-v1", About.PARTNER_TURN, Moment.EACH_TURN)
-OF_WHOLES = Asked("mood-v1", About.DIALOGUE, Moment.AT_END)
+OF_REPLIES = AskSpec("mood-v1", About.PARTNER_TURN, Moment.EACH_TURN)
+OF_WHOLES = AskSpec("mood-v1", About.DIALOGUE, Moment.AT_END)
 
 
 @pytest.fixture(autouse=True)
@@ -120,7 +120,7 @@ def tables_of(page: str) -> list[tuple[str, list[tuple[str, str, list[str]]]]]:
 def test_every_ask_of_the_studies_stands_in_the_table_of_what_it_is_about(
     one: Study, two: Study, make_study: MakeStudy, rex: User, sign_in: SignIn
 ) -> None:
-    both = [Asked("ssa", About.PARTNER_TURN, Moment.EACH_TURN), OF_WHOLES]
+    both = [AskSpec("ssa", About.PARTNER_TURN, Moment.EACH_TURN), OF_WHOLES]
     third = make_study({"ann": 9}, title="Three", asks=both, min_turns=2, max_turns=8)
     dialogue = rated(third, None, (1, "a"))
     add_label(dialogue, position=2, answers={"sensible": True, "specific": True})
@@ -234,8 +234,8 @@ def test_history_has_the_intervals_of_each_study_s_report(
     assert (shown["value"], shown["low"], shown["high"]) == pytest.approx(
         (2, reported["low"], reported["high"]), rel=1e-12
     )
-    asked = Measured(question_set("mood-v1"), whole=True).asked
-    wider = scored(conversations([two.pk], asked), asked).cells["mood"]
+    asked = Measured(question_set("mood-v1"), whole=True).selection
+    wider = score_conversations(conversations([two.pk], asked), asked).cells["mood"]
     assert wider["low"] < shown["low"] < shown["high"] < wider["high"]
     assert (
         "Intervals of each study&#x27;s own level (95\u00a0%: “One”; 90\u00a0%: “Two”), as in the reports"
@@ -256,12 +256,12 @@ def test_history_has_the_intervals_of_each_study_s_report(
 def test_before_anybody_chooses_a_few_scores_are_shown(
     wanted: tuple[str, ...], first: tuple[str, ...], shown: str
 ) -> None:
-    assert picked("abcdefgh", wanted, first=first) == list(shown)
+    assert selected_scores("abcdefgh", wanted, first=first) == list(shown)
     many = [str(n) for n in range(100)]
-    assert len(picked(many, many)) == MOST_PICKED
+    assert len(selected_scores(many, many)) == MAX_SCORES
 
 
 def test_scores_of_a_scale_share_charts_of_as_many_lines_as_there_are_colours() -> None:
     scales = dict.fromkeys("abde", (True, 0.0, 100.0)) | {"c": (False, 1.0, 7.0)}
 
-    assert by_scale("abcde", scales) == [["a", "b", "d"], ["e"], ["c"]]
+    assert group_by_scale("abcde", scales) == [["a", "b", "d"], ["e"], ["c"]]

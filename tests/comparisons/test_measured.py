@@ -17,12 +17,12 @@ from turnwise.comparisons import measures
 from turnwise.dialogues.models import Dialogue
 from turnwise.dialogues.queries import seat_of
 from turnwise.labels.models import Label
-from turnwise.studies.asks import About, Asked, Moment, Party
+from turnwise.studies.asks import About, AskSpec, Moment, Party
 from turnwise.studies.models import Study
 
 pytestmark = pytest.mark.django_db
 
-RATED = Asked("likert", About.DIALOGUE, Moment.AT_END)
+RATED = AskSpec("likert", About.DIALOGUE, Moment.AT_END)
 
 
 def plots(page: str) -> list[dict[str, Any]]:

@@ -349,7 +349,7 @@ class TestAgainstPerplexity:
         # tau: 4 of 6 pairs discordant = -1/3.
         section = page.split("<h2>SSA</h2>")[1].split("<h2>")[0]
         assert "SSA falls by <strong>1.00</strong> points for each unit of perplexity" in section
-        table = page.split("<h2>How they go together</h2>")[1]
+        table = page.split("<h2>Lines and correlations</h2>")[1]
         assert cells_of(table, "R² of the line")[0] == "0.16"
         assert cells_of(table, "Slope")[0] == "\N{MINUS SIGN}1.00"
         assert cells_of(table, "Pearson")[0] == "\N{MINUS SIGN}0.40"

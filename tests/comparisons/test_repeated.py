@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from turnwise.comparisons.history import repeated, static_less_interactive
+from turnwise.comparisons.history import repeated_studies, static_minus_interactive
 
 
 def row(
@@ -25,7 +25,7 @@ def test_repeated_sessions_have_a_mean_and_a_standard_deviation() -> None:
         row("Other", "Session 0", "interactive", 10.0, 10.0),
     ]
 
-    (found,) = repeated(rows)
+    (found,) = repeated_studies(rows)
 
     # 70, 71, 72 vary by 1; the second score is known of two sessions.
     assert (found["bot"], found["kind"], found["studies"]) == ("Meena", "interactive", 3)
@@ -40,7 +40,7 @@ def test_static_less_interactive_has_the_interval_of_two_independent_scores() ->
         row("Other", "Contexts", "static", 50.0, 50.0),
     ]
 
-    live, read = static_less_interactive(rows)
+    live, read = static_minus_interactive(rows)
 
     # Half widths of 4 and 3 at right angles: 5.
     assert (live["static"], live["interactive"]) == ("Contexts", "Talks")
@@ -56,7 +56,7 @@ def test_intervals_of_different_levels_give_none_of_a_difference() -> None:
         row("Meena", "Again", "static", 77.0, half=4.0, level=0.9),
     ]
 
-    apart, alike = (each["cells"][0] for each in static_less_interactive(rows))
+    apart, alike = (each["cells"][0] for each in static_minus_interactive(rows))
 
     assert apart == {"value": 6.0, "undefined": "The intervals of the two are of different levels."}
     assert alike == {"value": 5.0, "low": pytest.approx(0.0), "high": pytest.approx(10.0)}

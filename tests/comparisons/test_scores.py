@@ -8,13 +8,20 @@ from tests.comparisons.conftest import BOTH, NO, SENSIBLE, judge_all, respond, t
 from tests.conftest import MakeContexts, MakeQueue, MakeRun, MakeStudy, start_dialogue
 from tests.planted import computed
 from turnwise.bots.models import Bot
-from turnwise.comparisons.scores import Asked, Conversation, TooMuchError, conversations, scored, scored_by
+from turnwise.comparisons.scores import (
+    Conversation,
+    LabelSelection,
+    TooMuchError,
+    conversations,
+    score_conversations,
+    scores_by_key,
+)
 from turnwise.crowd.models import Participation
 from turnwise.crowd.places.ending import exclude
 from turnwise.judging.items import subjects
 from turnwise.studies.models import Study
 
-ASKED_SSA, ASKED_HUMAN_LIKENESS = Asked(questions.SSA), Asked(questions.HUMAN_LIKENESS)
+ASKED_SSA, ASKED_HUMAN_LIKENESS = LabelSelection(questions.SSA), LabelSelection(questions.HUMAN_LIKENESS)
 
 
 def said(dialogue: int, rater: int, labels: list[tuple[int, int]], *, version: int = 1) -> Conversation:
@@ -35,7 +42,7 @@ def test_conversations_are_summed_by_version(short: Study) -> None:
     talk(short, {"ann": [NO, SENSIBLE]}, details={"release": 2})
     start_dialogue(short)
 
-    found = scored_by(lambda each: each.version, conversations([short.pk], ASKED_SSA), ASKED_SSA)
+    found = scores_by_key(lambda each: each.version, conversations([short.pk], ASKED_SSA), ASKED_SSA)
 
     # Release 1: of 4 labels 3 sensible, 2 specific. Release 2: of 2 labels 1 sensible, none specific.
     first, second = (found[version] for version in sorted(found))
@@ -57,7 +64,9 @@ def test_only_what_was_asked_for_counts(short: Study, make_study: MakeStudy) -> 
     both = [short.pk, other.pk]
 
     ssa = conversations(both, ASKED_SSA)
-    human = scored_by(lambda each: each.bot, conversations(both, ASKED_HUMAN_LIKENESS), ASKED_HUMAN_LIKENESS)
+    human = scores_by_key(
+        lambda each: each.bot, conversations(both, ASKED_HUMAN_LIKENESS), ASKED_HUMAN_LIKENESS
+    )
 
     assert [each.values for each in ssa] == [[[1.0], [1.0], [1.0]]]
     assert sorted(each.cells["human_like"]["value"] for each in human.values()) == [
@@ -81,7 +90,7 @@ def test_judged_responses_are_summed_by_context_and_people_stand_under_their_nam
     })  # fmt: skip
 
     found = conversations([study.pk], ASKED_SSA)
-    by_bot = scored_by(lambda each: each.bot, found, ASKED_SSA)
+    by_bot = scores_by_key(lambda each: each.bot, found, ASKED_SSA)
 
     # The bot: of 4 labels 3 sensible, 1 specific. People: 4 sensible, 3 specific.
     assert {who: each.cells["ssa"]["value"] for who, each in by_bot.items()} == {bot.pk: 50, "People": 87.5}
@@ -98,7 +107,7 @@ def test_a_page_over_studies_has_the_scores_and_intervals_of_the_report(short: S
     result = computed(short).result
     assert result
 
-    cells = scored(conversations([short.pk], ASKED_SSA), ASKED_SSA).cells
+    cells = score_conversations(conversations([short.pk], ASKED_SSA), ASKED_SSA).cells
 
     for place, column in enumerate(result["columns"]):
         reported = result["bots"][0]["cells"][place]
@@ -122,7 +131,7 @@ def test_workers_whom_the_primary_analysis_leaves_out_do_not_count(make_study: M
         careless = talk(study, {"ann": [NO, NO]})
         exclude(Participation.objects.get(assignment__seat__dialogue=careless).pk, reason="x", by=study.owner)
 
-    of_study = scored_by(
+    of_study = scores_by_key(
         lambda each: each.study, conversations([strict.pk, lenient.pk], ASKED_SSA), ASKED_SSA
     )
 
@@ -133,7 +142,7 @@ def test_workers_whom_the_primary_analysis_leaves_out_do_not_count(make_study: M
 def test_a_version_that_changed_within_a_conversation_does_not_make_two_of_it() -> None:
     planted = [said(5, 1, [(1, 0), (0, 0)], version=version) for version in (1, 2)]
 
-    found = scored(planted, ASKED_SSA)
+    found = score_conversations(planted, ASKED_SSA)
 
     assert (found.conversations, found.labels) == (1, 4)
     assert "All labels are of one conversation" in found.cells["ssa"]["undefined"]
@@ -142,7 +151,7 @@ def test_a_version_that_changed_within_a_conversation_does_not_make_two_of_it() 
 def test_the_newest_conversations_come_first(short: Study) -> None:
     dialogues = [talk(short, {"ann": [BOTH]}).pk for _ in range(4)]
 
-    found = scored(conversations([short.pk], ASKED_SSA), ASKED_SSA)
+    found = score_conversations(conversations([short.pk], ASKED_SSA), ASKED_SSA)
 
     assert found.newest_dialogues == dialogues[:0:-1]
     assert found.first_ended <= found.last_ended

@@ -161,7 +161,7 @@ def test_scores_in_points_have_a_panel_with_the_ends_of_their_scale(
 
     page = client.get(sweep.get_absolute_url()).text
     rows = list(csv.DictReader(io.StringIO(client.get(f"{sweep.get_absolute_url()}sweep.csv").text)))
-    headers = {"Authorization": f"Bearer {credentials.make_token(rex, 'sweeps')}"}
+    headers = {"Authorization": f"Bearer {credentials.create_token(rex, 'sweeps')}"}
     told = Client(headers=headers).get(f"/api/bots/meena/sweeps/{sweep.pk}").json()
     question_sets.forget_question_sets()
 
@@ -318,7 +318,7 @@ def test_programs_begin_read_stop_and_continue_a_sweep(
     meena: Bot, contexts: ContextSetVersion, rex: User, mallory: User
 ) -> None:
     Bot.objects.create(name="eliza", title="ELIZA", owner=rex, adapter="eliza")
-    headers = {"Authorization": f"Bearer {credentials.make_token(rex, 'sweeps')}"}
+    headers = {"Authorization": f"Bearer {credentials.create_token(rex, 'sweeps')}"}
     client = Client(headers=headers)
     wanted = {"context_set": contexts.context_set_id, "version": 1, "samples": [2, 1, 2], "temperatures": [1]}
 
@@ -343,7 +343,7 @@ def test_programs_begin_read_stop_and_continue_a_sweep(
     assert "does not sample and rank" in str(post("eliza/sweeps", wanted)[1]["error"])
     assert "There is no context set 0" in str(post("meena/sweeps", wanted | {"context_set": 0})[1]["error"])
     Bot.objects.update(open_to_all=True)
-    other = Client(headers={"Authorization": f"Bearer {credentials.make_token(mallory, 'sweeps')}"})
+    other = Client(headers={"Authorization": f"Bearer {credentials.create_token(mallory, 'sweeps')}"})
     assert other.get(f"/api/bots/{of_it}").status_code == 404
 
 

@@ -32,7 +32,7 @@ from turnwise.crowd.places.ending import exclude
 from turnwise.dialogues.models import Dialogue, Fault
 from turnwise.dialogues.queries import seat_of
 from turnwise.dialogues.services import finish
-from turnwise.exports.bundle import MASK, masked
+from turnwise.exports.bundle import MASK, mask_secrets
 from turnwise.labels.models import Label
 from turnwise.reports.descriptions import method
 from turnwise.studies.models import Study
@@ -379,7 +379,7 @@ def test_secrets_people_and_the_entry_link_are_left_out(full: Study, bundle_of: 
 
 
 def test_numbers_whose_name_sounds_secret_are_kept() -> None:
-    assert masked({"max_tokens": 128, "token": "abc", "list": [{"Password": "x"}]}) == {
+    assert mask_secrets({"max_tokens": 128, "token": "abc", "list": [{"Password": "x"}]}) == {
         "max_tokens": 128,
         "token": MASK,
         "list": [{"Password": MASK}],

@@ -19,9 +19,9 @@ from tests.planted import SignIn, ask_instead, talked
 from turnwise.accounts.models import User
 from turnwise.crowd.places.ending import delete_workers
 from turnwise.exports import bundle_jobs
-from turnwise.exports.tasks import started
+from turnwise.exports.tasks import start_bundle_process
 from turnwise.judging.items import subjects
-from turnwise.live.jobs import BUNDLES, only_here
+from turnwise.live.jobs import BUNDLES, exclusive_lock
 from turnwise.privacy.erasure import erase_due
 from turnwise.privacy.withdrawal import withdraw
 from turnwise.studies import bundles
@@ -45,7 +45,7 @@ def address(study: Study) -> str:
 
 
 def made(study: Study, by: User) -> Bundle:
-    bundle, _is_new = bundle_jobs.ask_for(study, by=by)
+    bundle, _is_new = bundle_jobs.request_bundle(study, by=by)
     bundle_jobs.make(bundle.pk)
     bundle.refresh_from_db()
     return bundle
@@ -70,7 +70,7 @@ def test_from_the_button_to_an_archive_like_the_commands(
     assert f'action="{address(told)}make/"' not in shown
     assert client.get(f"/studies/{told.pk}/bundle.zip").headers["Location"] == address(told)
 
-    assert started(Bundle.objects.get().pk).wait(120) == 0
+    assert start_bundle_process(Bundle.objects.get().pk).wait(120) == 0
     stamps += [client.get(f"{address(told)}stamp/").json()["stamp"]]
 
     assert len(set(stamps)) == 3
@@ -105,14 +105,14 @@ def test_its_page_says_how_many_rows_are_written(told: Study, rex: User, sign_in
     made(told, rex)
     first = Bundle.objects.get()
     heard = bundle_jobs.progress(first)
-    under_way, _is_new = bundle_jobs.ask_for(told, by=rex)
+    under_way, _is_new = bundle_jobs.request_bundle(told, by=rex)
 
-    with only_here(BUNDLES, under_way.pk):
+    with exclusive_lock(BUNDLES, under_way.pk):
         Bundle.objects.filter(pk=under_way.pk).update(begun_at=timezone.now())
         told_of: list[tuple[str, int, int]] = []
         with (Path("/dev/null")).open("wb") as nowhere:
             bundle_jobs.write_bundle(told.pk, nowhere, lambda *heard: told_of.append((*heard, 0, 0)[:3]))
-        bundle_jobs.note(under_way, *told_of[-1])
+        bundle_jobs.save_progress(under_way, *told_of[-1])
         shown = page_of(sign_in(rex), told)
 
     assert heard["stage"] == "storing"
@@ -123,7 +123,7 @@ def test_its_page_says_how_many_rows_are_written(told: Study, rex: User, sign_in
     assert written[-1][0] > 10
     assert "The bundle is being made." in shown
     assert f"{written[-1][0]} of {written[-1][1]} rows are written" in shown
-    assert "The bundle made before" in shown  # the last one can be downloaded meanwhile
+    assert "The previous bundle" in shown  # the last one can be downloaded meanwhile
 
 
 def test_newer_results_are_told_and_the_new_bundle_takes_the_place_of_the_old(
@@ -150,7 +150,7 @@ def test_who_asks_while_it_is_made_waits_for_the_same_one(
     found: list[tuple[Bundle, bool]] = []
 
     def ask(person: User) -> None:
-        found.append(bundle_jobs.ask_for(told, by=person))
+        found.append(bundle_jobs.request_bundle(told, by=person))
         connection.close()
 
     threads = [Thread(target=ask, args=(person,)) for person in (rex, ada, rex, ada)]
@@ -161,9 +161,9 @@ def test_who_asks_while_it_is_made_waits_for_the_same_one(
 
     assert len({bundle.pk for bundle, _is_new in found}) == 1
     assert sorted(is_new for _bundle, is_new in found) == [False, False, False, True]
-    bundle_jobs.ask_for(make_study({"second": 1}), by=rex)
+    bundle_jobs.request_bundle(make_study({"second": 1}), by=rex)
     with pytest.raises(ValidationError, match="Other bundles are being made"):
-        bundle_jobs.ask_for(make_study({"third": 1}), by=rex)
+        bundle_jobs.request_bundle(make_study({"third": 1}), by=rex)
 
 
 @pytest.mark.usefixtures("one_minute")
@@ -175,9 +175,9 @@ def test_who_asks_all_the_time_is_told_to_wait(told: Study, rex: User, sign_in: 
 
 def test_why_it_failed_is_told_and_it_can_be_made_again(told: Study, rex: User, sign_in: SignIn) -> None:
     ask_instead(told, "no-such-set")
-    bundle, _is_new = bundle_jobs.ask_for(told, by=rex)
+    bundle, _is_new = bundle_jobs.request_bundle(told, by=rex)
 
-    assert started(bundle.pk).wait(120) == 0
+    assert start_bundle_process(bundle.pk).wait(120) == 0
 
     ask_instead(told, "ssa")
     shown = page_of(sign_in(rex), told)
@@ -201,15 +201,15 @@ def test_one_whose_process_died_or_never_came_can_be_made_again(
     told: Study, rex: User, sign_in: SignIn
 ) -> None:
     client = sign_in(rex)
-    died, _is_new = bundle_jobs.ask_for(told, by=rex)
-    with only_here(BUNDLES, died.pk):
+    died, _is_new = bundle_jobs.request_bundle(told, by=rex)
+    with exclusive_lock(BUNDLES, died.pk):
         Bundle.objects.filter(pk=died.pk).update(begun_at=timezone.now())
         assert "The bundle is being made." in page_of(client, told)
     BundlePart.objects.create(bundle=died, number=0, content=b"PK")
 
     assert "Its process ended unexpectedly" in page_of(client, told)
     assert not BundlePart.objects.exists()
-    late, is_new = bundle_jobs.ask_for(told, by=rex, now=timezone.now() - timedelta(minutes=6))
+    late, is_new = bundle_jobs.request_bundle(told, by=rex, now=timezone.now() - timedelta(minutes=6))
     assert is_new
     assert "Nothing began to make it" in page_of(client, told)
     bundle_jobs.make(late.pk)  # its message comes at last, and nobody waits for it
@@ -220,9 +220,9 @@ def test_one_whose_process_died_or_never_came_can_be_made_again(
 def test_it_is_gone_after_a_day(told: Study, rex: User) -> None:
     made(told, rex)
 
-    bundle_jobs.drop_old(now=timezone.now() + timedelta(hours=23))
+    bundle_jobs.delete_old(now=timezone.now() + timedelta(hours=23))
     assert BundlePart.objects.exists()
-    bundle_jobs.drop_old(now=timezone.now() + timedelta(hours=25))
+    bundle_jobs.delete_old(now=timezone.now() + timedelta(hours=25))
 
     assert not Bundle.objects.exists()
     assert not BundlePart.objects.exists()
@@ -272,7 +272,7 @@ def test_a_bundle_that_quotes_more_than_was_known_is_not_handed_out(
     told: Study, rex: User, make_queue: MakeQueue
 ) -> None:
     readers = make_queue()
-    bundle, _is_new = bundle_jobs.ask_for(readers, by=rex)
+    bundle, _is_new = bundle_jobs.request_bundle(readers, by=rex)
     subjects.add_turns(readers, told, language="en")
 
     bundle_jobs.make(bundle.pk)
@@ -299,14 +299,14 @@ def test_redacting_erasing_and_deleting_take_the_bundle_along(
     assert not Bundle.objects.exists()
     made(told, rex)
     with transaction.atomic():
-        bundles.forget([told.pk])
+        bundles.delete_bundles_quoting([told.pk])
         transaction.set_rollback(True)
     assert Bundle.objects.exists()  # what is not taken back after all keeps it
 
 
 def test_a_withdrawal_while_it_is_made_ends_it(told: Study, rex: User) -> None:
-    bundle, _is_new = bundle_jobs.ask_for(told, by=rex)
-    process = started(bundle.pk)
+    bundle, _is_new = bundle_jobs.request_bundle(told, by=rex)
+    process = start_bundle_process(bundle.pk)
     while not Bundle.objects.filter(begun_at__isnull=False).exists():
         assert process.poll() is None
         time.sleep(0.01)
@@ -322,7 +322,7 @@ def test_nobody_begins_a_bundle_until_what_is_taken_back_is_gone(told: Study, re
     asked: list[int] = []
 
     def ask() -> None:
-        asked.append(bundle_jobs.ask_for(told, by=rex)[0].pk)
+        asked.append(bundle_jobs.request_bundle(told, by=rex)[0].pk)
         connection.close()
 
     waiting = Thread(target=ask)
@@ -338,7 +338,7 @@ def test_nobody_begins_a_bundle_until_what_is_taken_back_is_gone(told: Study, re
 
 def test_a_download_that_loses_its_bundle_breaks_off(told: Study, rex: User) -> None:
     bundle = made(told, rex)
-    bundles.forget([told.pk])
+    bundles.delete_bundles_quoting([told.pk])
 
     with pytest.raises(RuntimeError, match="was deleted while it was downloaded"):
         list(bundle_jobs.chunks(bundle))

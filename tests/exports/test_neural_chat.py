@@ -19,7 +19,7 @@ from turnwise.crowd.models import Worker
 from turnwise.dialogues.models import Dialogue
 from turnwise.exports import published_formats
 from turnwise.labels.models import Label
-from turnwise.studies.asks import About, Asked, Moment, Party
+from turnwise.studies.asks import About, AskSpec, Moment, Party
 from turnwise.studies.models import Study
 from turnwise.transcripts.importers.neural_chat import RATING_COLUMNS, RECORD_COLUMNS
 from turnwise.transcripts.importing import ImportRefusedError, upload
@@ -29,8 +29,8 @@ from turnwise.transcripts.undoing import undo
 pytestmark = pytest.mark.django_db(transaction=True)
 
 ASKS = [
-    Asked("likert", About.DIALOGUE, Moment.AT_END),
-    Asked("votes", About.PARTNER_TURN, Moment.BEFORE_FINISH, required=False),
+    AskSpec("likert", About.DIALOGUE, Moment.AT_END),
+    AskSpec("votes", About.PARTNER_TURN, Moment.BEFORE_FINISH, required=False),
 ]
 # Chat, bot, message, response, session; vote; quality, fluency, coherency, diversity, contingency, empathy,
 # comment.

@@ -19,7 +19,7 @@ from tests.desks import begin
 from tests.planted import SignIn, computed, talked
 from turnwise.accounts.models import User
 from turnwise.judging.items import pairs
-from turnwise.judging.items.pairs import Source
+from turnwise.judging.items.pairs import PairSource
 from turnwise.judging.models import Slot
 from turnwise.judging.queue import services as judging
 from turnwise.reports.models import Chart
@@ -57,7 +57,7 @@ def conversations(make_pairs: MakePairs, make_study: MakeStudy) -> Study:
     for number in range(16):
         talked(talks, [(True, True)], text=f"I have a cat, {number % 2}")
     study: Study = make_pairs(raters=3, question_set="preferences")
-    pairs.add(study, Source.of_conversations([talks], language="en"))
+    pairs.add(study, PairSource.of_conversations([talks], language="en"))
     judge_all(study, 3, "cat, 1")
     return study
 
@@ -79,7 +79,7 @@ def test_the_bundle_alone_gives_every_number_again(
     again = recompute(bundled(study, tmp_path))
 
     assert (again.report, again.differences, again.changed_files) == (stored, [], [])
-    assert again.beside.values > 300
+    assert again.comparison.values > 300
     assert {each["question"] for each in stored["preferences"]}
     assert all(each["strengths"]["bots"] for each in stored["preferences"])
 

@@ -19,7 +19,7 @@ from turnwise.crowd.models import Worker
 from turnwise.dialogues.models import Dialogue, Material, TranscriptImport
 from turnwise.exports import published_formats
 from turnwise.labels.models import Label
-from turnwise.studies.asks import About, Asked, Moment, Party
+from turnwise.studies.asks import About, AskSpec, Moment, Party
 from turnwise.studies.models import Study
 from turnwise.transcripts.importers import Checked, Limits, Problem, Source, checked
 from turnwise.transcripts.importing import upload
@@ -27,9 +27,9 @@ from turnwise.transcripts.storing import import_requested
 from turnwise.transcripts.undoing import undo
 
 ASKS = [
-    Asked("topical-chat-own", About.OWN_TURN, Moment.WAITING),
-    Asked("topical-chat-partner", About.PARTNER_TURN, Moment.WAITING),
-    Asked("topical-chat-conversation", About.DIALOGUE, Moment.AT_END),
+    AskSpec("topical-chat-own", About.OWN_TURN, Moment.WAITING),
+    AskSpec("topical-chat-partner", About.PARTNER_TURN, Moment.WAITING),
+    AskSpec("topical-chat-conversation", About.DIALOGUE, Moment.AT_END),
 ]
 PEOPLE = {"agent_1": "", "agent_2": ""}
 

@@ -20,7 +20,7 @@ from turnwise.judging.models import Agreement
 from turnwise.judging.readers import reader_comparison
 from turnwise.labels.models import Label
 from turnwise.questions.question_sets import question_set
-from turnwise.studies.asks import UNDER_EACH_REPLY, About, Asked, Moment, Party
+from turnwise.studies.asks import UNDER_EACH_REPLY, About, AskSpec, Moment, Party
 from turnwise.studies.models import Study
 
 pytestmark = pytest.mark.django_db
@@ -42,7 +42,7 @@ def read(study: Study, make_queue: MakeQueue) -> Dialogue:
 
 
 def test_labels_of_both_parties_stand_side_by_side(read: Dialogue) -> None:
-    turns = reader_comparison.judged_by_both(read.study.asked[0])
+    turns = reader_comparison.judged_by_both(read.study.work_asks[0])
 
     assert len(turns) == 7
     assert turns[0].position == 14
@@ -50,7 +50,7 @@ def test_labels_of_both_parties_stand_side_by_side(read: Dialogue) -> None:
 
 
 def test_scores_and_agreement_of_both_parties(read: Dialogue) -> None:
-    (found,) = reader_comparison.parties(SSA, reader_comparison.judged_by_both(read.study.asked[0]))
+    (found,) = reader_comparison.compare_by_bot(SSA, reader_comparison.judged_by_both(read.study.work_asks[0]))
 
     # Readers: 6 turns with mean 1 and one with 1/3. Chatter and majority agree on 6 of 7 turns; the chatter
     # says yes always, so chance agrees as often, and kappa is 0.
@@ -68,9 +68,9 @@ def test_scores_and_agreement_of_both_parties(read: Dialogue) -> None:
 
 def test_labels_of_readers_stay_out_of_the_report_of_the_conversations(read: Dialogue) -> None:
     from turnwise.exports.turn_files import labelled_turns
-    from turnwise.reports.answers import judged
+    from turnwise.reports.answers import load_answers
 
-    assert len(judged(read.study, SSA, read.study.asks.get())) == 7
+    assert len(load_answers(read.study, SSA, read.study.asks.get())) == 7
     assert sum(map(len, labelled_turns(read.study))) == 7
 
 
@@ -87,7 +87,7 @@ def test_the_comparison_is_a_job_begun_by_a_button_and_its_result_stays(
     assert "#turn-" not in before
     assert Agreement.objects.get(ask__study=read.study).state == Agreement.State.QUEUED
 
-    reader_comparison.work_out(read.study.asked[0].pk)
+    reader_comparison.run_comparison(read.study.work_asks[0].pk)
     page = browser.get(address).content.decode()
     assert "cannot be told" in page
     assert page.count(f"/dialogues/{read.public_id}/#turn-") == 7
@@ -102,24 +102,24 @@ def test_a_label_more_makes_the_result_one_of_old_which_stays_until_the_next(
     read: Dialogue, rex: User, sign_in: SignIn
 ) -> None:
     study, now = read.study, timezone.now()
-    assert reader_comparison.want(study.asked[0], now=now)
-    assert not reader_comparison.want(study.asked[0], now=now)  # once
-    reader_comparison.work_out(study.asked[0].pk)
-    known = reader_comparison.standing(study.asked[0], now=now)
+    assert reader_comparison.request_comparison(study.work_asks[0], now=now)
+    assert not reader_comparison.request_comparison(study.work_asks[0], now=now)  # once
+    reader_comparison.run_comparison(study.work_asks[0].pk)
+    known = reader_comparison.comparison_status(study.work_asks[0], now=now)
     assert known
     assert not known.is_of_old
 
     Label.objects.filter(turn__dialogue=read, party="reader").first().delete()
     browser, address = sign_in(rex), f"/studies/{study.pk}/readers/"
     assert "Compare again" in browser.get(address).content.decode()
-    assert reader_comparison.want(study.asked[0], now=now)
+    assert reader_comparison.request_comparison(study.work_asks[0], now=now)
     assert (
-        len(reader_comparison.disputed(study.asked[0], 0, 50))
-        == reader_comparison.number_compared(study.asked[0])
+        len(reader_comparison.most_disputed(study.work_asks[0], 0, 50))
+        == reader_comparison.count_compared(study.work_asks[0])
         == 7
     )
 
-    reader_comparison.work_out(study.asked[0].pk)
+    reader_comparison.run_comparison(study.work_asks[0].pk)
     found = Agreement.objects.get(ask__study=study)
     assert (found.state, found.done, found.bots) == (Agreement.State.READY, 1, 1)
     assert known.agreement
@@ -134,19 +134,19 @@ def test_a_process_that_dies_can_be_replaced_and_at_last_the_page_says_so(
     browser, address = sign_in(rex), f"/studies/{study.pk}/readers/"
     for attempt in range(reader_comparison.MOST_ATTEMPTS):
         now += timedelta(minutes=2)
-        assert reader_comparison.want(study.asked[0], now=now), attempt
+        assert reader_comparison.request_comparison(study.work_asks[0], now=now), attempt
         with monkeypatch.context() as patch:
             patch.setattr(reader_comparison, "parties", killed)
             with pytest.raises(SystemExit):
-                reader_comparison.work_out(study.asked[0].pk)
+                reader_comparison.run_comparison(study.work_asks[0].pk)
     assert "Ask again" in browser.get(address).content.decode()
-    reader_comparison.work_out(study.asked[0].pk)
+    reader_comparison.run_comparison(study.work_asks[0].pk)
 
     page = browser.get(address).content.decode()
     assert "The process that compared them ended 3 times before it was done." in page
 
     browser.post(f"{address}compare/")
-    reader_comparison.work_out(study.asked[0].pk)
+    reader_comparison.run_comparison(study.work_asks[0].pk)
     assert "cannot be told" in browser.get(address).content.decode()
 
 
@@ -166,13 +166,13 @@ def test_a_study_without_readers_says_what_to_do(study: Study, rex: User, sign_i
 @pytest.fixture
 def whole(make_study: MakeStudy) -> Study:
     """Two conversations whose chatters found them good, as a whole 5 and 7; readers say 4."""
-    scales = Asked("likert", About.DIALOGUE, Moment.AT_END, required=False)
+    scales = AskSpec("likert", About.DIALOGUE, Moment.AT_END, required=False)
     study = make_study({"alpha": 3}, asks=[UNDER_EACH_REPLY, scales], min_turns=4)
     for points in (5, 7):
         dialogue, now = talked(study, [(True, True)] * 2), timezone.now()
         Label.objects.create(
             study=study, dialogue=dialogue, rater=worker_of(dialogue), party=Party.CHATTER,
-            ask=study.asked[1], question_set="likert", answers=dict.fromkeys(SCALES, points),
+            ask=study.work_asks[1], question_set="likert", answers=dict.fromkeys(SCALES, points),
             created_at=now, changed_at=now,
         )  # fmt: skip
     queue = judging_both(study, raters=2)
@@ -182,13 +182,13 @@ def whole(make_study: MakeStudy) -> Study:
 
 
 def test_what_both_say_of_whole_conversations_is_compared_too(whole: Study) -> None:
-    of_turns, of_wholes = (reader_comparison.judged_by_both(ask) for ask in whole.asked)
+    of_turns, of_wholes = (reader_comparison.judged_by_both(ask) for ask in whole.work_asks)
 
     assert len(of_turns) == 4
     assert [(len(each.chatters), len(each.readers), each.position) for each in of_wholes] == [
         (1, 2, None)
     ] * 2
-    (found,) = reader_comparison.parties(question_set("likert"), of_wholes)
+    (found,) = reader_comparison.compare_by_bot(question_set("likert"), of_wholes)
     assert found["turns"] == 2
     # By hand: chatters (5 + 7) / 2, readers 4 throughout; the sum of five.
     assert [(each["first"], each["third"]) for each in found["scores"]] == [(6, 4)] * 5 + [(30, 20)]
@@ -199,7 +199,7 @@ def test_each_ask_has_its_comparison(whole: Study, rex: User, sign_in: SignIn) -
 
     sent = browser.post(f"{address}compare/", {"ask": 1})
     assert sent["Location"] == f"{address}?ask=1"
-    reader_comparison.work_out(whole.asked[1].pk)
+    reader_comparison.run_comparison(whole.work_asks[1].pk)
 
     of_wholes, of_turns = (browser.get(f"{address}?ask={ask}").content.decode() for ask in (1, 0))
     assert "The conversations on which the two differ most come first." in of_wholes

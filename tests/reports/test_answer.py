@@ -24,26 +24,26 @@ OPEN = TWO | {"low": -3.26, "p": 0.2, "certain": False, "more": 41}
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
-        (TWO, "Ann leads Bob by 12.0 points of SSA (4.0 to 20.0): certain."),
+        (TWO, "Ann leads Bob by 12.0 points of SSA (4.0 to 20.0): statistically clear."),
         (
             OPEN,
-            "Not yet certain: Ann is ahead of Bob by 12.0 points of SSA (\N{MINUS SIGN}3.3 to 20.0). About "
+            "Not yet clear: Ann is ahead of Bob by 12.0 points of SSA (\N{MINUS SIGN}3.3 to 20.0). About "
             "41 more conversations with each would show such a difference.",
         ),
         (
             OPEN | {"low": 1.9, "systems": 4},
-            "Not yet certain over all pairs: Ann is ahead of Bob by 12.0 points of SSA (1.9 to 20.0 for this",
+            "Not yet clear over all pairs: Ann is ahead of Bob by 12.0 points of SSA (1.9 to 20.0 for this",
         ),
         (OPEN | {"noun": "context", "more": 1}, "About 1 more context would show such a difference."),
         (
             OPEN | {"more": None},
-            "Not certain: Ann and Bob are 12.0 points of SSA apart (\N{MINUS SIGN}3.3 to 20.0), too close "
+            "Not clear: Ann and Bob are 12.0 points of SSA apart (\N{MINUS SIGN}3.3 to 20.0), too close "
             "for any sensible number of conversations to tell.",
         ),
         (OPEN | {"more": None, "noun": "context"}, "too close for any sensible number of contexts to tell."),
         (
             OPEN | {"difference": 0.04, "low": -8.0, "high": 8.0, "more": 22_000},
-            "Not certain: Ann and Bob are level by SSA (\N{MINUS SIGN}8.0 to 8.0).",
+            "Not clear: Ann and Bob are level by SSA (\N{MINUS SIGN}8.0 to 8.0).",
         ),
         (OPEN | {"low": None, "more": None}, "Ann is ahead of Bob by 12.0 points of SSA, and there"),
         (OPEN | {"low": None, "more": None, "difference": 0.0}, "Ann and Bob are level by SSA, and there"),
@@ -51,7 +51,7 @@ OPEN = TWO | {"low": -3.26, "p": 0.2, "certain": False, "more": 41}
             {"score": "SSA", "leader": "Ann", "value": 75.0, "low": 61.1, "high": 85.2},
             "Ann scores 75.0 (61.1 to 85.2) by SSA.",
         ),
-        ({"score": "SSA", "leader": "Ann", "value": 75.0}, "cannot be told."),
+        ({"score": "SSA", "leader": "Ann", "value": 75.0}, "is unknown."),
     ],
 )
 def test_the_sentence_says_what_the_data_can_tell(answer: dict[str, Any], said: str) -> None:
@@ -63,8 +63,8 @@ def test_the_sentence_says_what_the_data_can_tell(answer: dict[str, Any], said: 
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
-        (OPEN, "Not certain: Ann is ahead of Bob by 12.0 points of SSA (\N{MINUS SIGN}3.3 to 20.0)."),
-        (OPEN | {"low": 1.9}, "Not certain over all pairs: Ann is ahead of Bob by 12.0 points of SSA (1.9"),
+        (OPEN, "Not clear: Ann is ahead of Bob by 12.0 points of SSA (\N{MINUS SIGN}3.3 to 20.0)."),
+        (OPEN | {"low": 1.9}, "Not clear over all pairs: Ann is ahead of Bob by 12.0 points of SSA (1.9"),
         (OPEN, "About 41 more conversations with each would have shown such a difference."),
         (OPEN | {"noun": "context", "more": 1}, "About 1 more context would have shown such a difference."),
     ],
@@ -82,7 +82,7 @@ def test_of_a_closed_study_nothing_more_is_expected(answer: dict[str, Any], said
     ("answer", "ends", "said", "not_said"),
     [
         (TWO, (-3.1, 27.2), "It includes 0, so this lead is no reason to stop early", "excludes 0"),
-        (TWO, (1.2, 22.0), "It excludes 0, too: the lead is certain even so.", "includes 0"),
+        (TWO, (1.2, 22.0), "It excludes 0, too: the lead is clear even so.", "includes 0"),
         (OPEN, (-8.0, 31.0), "valid at every look", "cludes 0"),
     ],
 )
@@ -95,7 +95,7 @@ def test_a_lead_that_is_certain_says_for_whom_beside_the_interval_for_every_look
     html = render_to_string("reports/parts/answered.html", {"result": result})
 
     words = " ".join(re.sub(r"<[^>]+>", "", html).split())
-    when = "Certain at the level of 95 %, for a study of planned size whose result is read once, when it is"
+    when = "Clear at the level of 95 %, if you planned the size of the study and read its result once"
     assert (when in words) == answer["certain"]
     assert "may stop it for what you see, another interval of the lead counts" in words
     assert said in words
@@ -103,8 +103,12 @@ def test_a_lead_that_is_certain_says_for_whom_beside_the_interval_for_every_look
 
 
 HALF = "7 of 14 conversations finished"
-OF_ONE_LOOK = f"so far: certain at a single look. The study still runs, with {HALF}. Looking often makes"
-OF_EVERY_LOOK = f"): certain. The study still runs, with {HALF}. The lead is certain at every look."
+OF_ONE_LOOK = (
+    f"so far: statistically clear (if you looked once). The study still runs, with {HALF}. If you look often"
+)
+OF_EVERY_LOOK = (
+    f"): statistically clear. The study still runs, with {HALF}. The lead is clear however often you look."
+)
 INCLUDES_0, EXCLUDES_0 = {"low": -3.1, "high": 27.2}, {"low": 1.2, "high": 22.0}
 
 
@@ -114,7 +118,7 @@ INCLUDES_0, EXCLUDES_0 = {"low": -3.1, "high": 27.2}, {"low": 1.2, "high": 22.0}
         (TWO, INCLUDES_0, OF_ONE_LOOK),
         (TWO, {"undefined": "Fewer than two."}, OF_ONE_LOOK),
         (TWO, EXCLUDES_0, OF_EVERY_LOOK),
-        (OPEN | {"equivalent": True}, INCLUDES_0, "Looking often makes such findings more frequent"),
+        (OPEN | {"equivalent": True}, INCLUDES_0, "If you look often, such findings also appear by chance."),
         (OPEN, INCLUDES_0, "would show such a difference."),
     ],
 )
@@ -126,8 +130,8 @@ def test_a_finding_of_a_study_that_fills_says_how_far_it_is_and_what_looking_doe
         return " ".join(re.sub(r"<[^>]+>", "", render_to_string("reports/parts/answer.html", told)).split())
 
     assert said in shown(HALF)
-    assert ("Looking often" in said) == ("Looking often" in shown(HALF))
-    for not_said in ("so far", "single look", "still runs"):
+    assert ("If you look often" in said) == ("If you look often" in shown(HALF))
+    for not_said in ("so far", "looked once", "still runs"):
         assert not_said not in shown("")
 
 
@@ -138,7 +142,7 @@ def test_that_a_study_fills_is_said_once_of_both_analyses() -> None:
 
     html = render_to_string("reports/parts/answered.html", {"result": result, "filling": HALF})
 
-    assert html.count("certain at a single look") == 2
+    assert html.count("statistically clear (if you looked once)") == 2
     assert html.count("The study still runs") == 1
 
 

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def call(who: User, method: str, study: Study) -> Any:
-    client = Client(headers={"Authorization": f"Bearer {credentials.make_token(who, 'for reports')}"})
+    client = Client(headers={"Authorization": f"Bearer {credentials.create_token(who, 'for reports')}"})
     return client.generic(method, f"/api/studies/{study.code}/report")
 
 

@@ -23,15 +23,15 @@ from turnwise.dialogues.models import Dialogue, Turn
 from turnwise.exports.bundle import write_bundle
 from turnwise.exports.turn_files import csv_lines
 from turnwise.labels.models import Label
-from turnwise.studies.asks import About, Asked, Moment, Party
+from turnwise.studies.asks import About, AskSpec, Moment, Party
 from turnwise.studies.models import Study
 from turnwise.studies.services import save_study
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-WHOLE = Asked("likert", About.DIALOGUE, Moment.AT_END)
-VOTES = Asked("votes", About.PARTNER_TURN, Moment.BEFORE_FINISH, required=False)
-OWN = Asked("human-likeness", About.OWN_TURN, Moment.BEFORE_FINISH)
+WHOLE = AskSpec("likert", About.DIALOGUE, Moment.AT_END)
+VOTES = AskSpec("votes", About.PARTNER_TURN, Moment.BEFORE_FINISH, required=False)
+OWN = AskSpec("human-likeness", About.OWN_TURN, Moment.BEFORE_FINISH)
 SCALES = ("quality", "diversity", "fluency", "relatedness", "empathy")
 RATINGS = (7, 5, 3, 6, 2, 4)
 """One of each conversation, for all five scales."""
@@ -159,15 +159,15 @@ def test_a_file_has_a_row_for_each_label_and_none_for_the_turn_of_a_whole(study:
 @pytest.mark.parametrize(
     ("ask", "said"),
     [
-        (Asked("likert", About.PARTNER_TURN, Moment.EACH_TURN), "about whole conversations only"),
-        (Asked("ssa", About.DIALOGUE, Moment.AT_END), "can be asked about"),
-        (Asked("likert", About.DIALOGUE, Moment.EACH_TURN), "judged when it is over"),
-        (Asked("preference", About.PAIR, Moment.AT_END), "can ask only about"),
-        (Asked("ssa", About.RESPONSE), "can ask only about"),
+        (AskSpec("likert", About.PARTNER_TURN, Moment.EACH_TURN), "about whole conversations only"),
+        (AskSpec("ssa", About.DIALOGUE, Moment.AT_END), "can be asked about"),
+        (AskSpec("likert", About.DIALOGUE, Moment.EACH_TURN), "judged when it is over"),
+        (AskSpec("preference", About.PAIR, Moment.AT_END), "can ask only about"),
+        (AskSpec("ssa", About.RESPONSE), "can ask only about"),
         (WHOLE, "asked twice"),
     ],
 )
-def test_what_a_study_cannot_ask_is_said_with_the_cure(rex: User, ask: Asked, said: str) -> None:
+def test_what_a_study_cannot_ask_is_said_with_the_cure(rex: User, ask: AskSpec, said: str) -> None:
     study = Study(title="Chat", languages=["en"])
 
     with pytest.raises(ValidationError, match=said):

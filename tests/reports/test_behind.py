@@ -14,7 +14,7 @@ from tests.planted import SignIn, computed, talked
 from turnwise.accounts.models import User
 from turnwise.bots.models import Bot
 from turnwise.charts.interactive_plots import plot
-from turnwise.reports.drilldown import behind
+from turnwise.reports.drilldown import drilldown_link
 from turnwise.studies.models import Study
 
 
@@ -63,7 +63,7 @@ class TestOfAStudy:
     ) -> None:
         result, client = reported.reports.get().result, sign_in(rex)
         assert result
-        drawn = plot("by-reply", result, behind(reported))
+        drawn = plot("by-reply", result, drilldown_link(reported))
         assert drawn
 
         told = {(mark["href"], self.conversations_at(client, mark["href"])) for mark in marks_of(drawn)}

@@ -7,7 +7,7 @@ import pytest
 
 from tests.conftest import MakeStudy, start_dialogue
 from tests.planted import SignIn, computed, figures, talked
-from turnwise.accounts.limits import one_at_once_of
+from turnwise.accounts.limits import limit_concurrency
 from turnwise.accounts.models import User
 from turnwise.charts.layout import DARK, LIGHT, Palette
 from turnwise.dialogues.models import Fault
@@ -41,10 +41,10 @@ class TestOfAStudy:
     ) -> None:
         client, address = sign_in(rex), f"/studies/{reported.pk}/report/scores.pdf"
 
-        with one_at_once_of(1, "pdf", rex.pk):
+        with limit_concurrency(1, "pdf", rex.pk):
             assert client.get(address).status_code == 429
         drawn = client.get(address)
-        with one_at_once_of(1, "pdf", rex.pk):
+        with limit_concurrency(1, "pdf", rex.pk):
             again = client.get(address)
 
         assert (drawn.status_code, again.content) == (200, drawn.content)

@@ -14,7 +14,7 @@ from evaluation.report.bundles.recomputation import recompute
 from tests.conftest import MakeStudy, pseudonym_of, worker_of
 from tests.planted import SignIn, computed, figures, talked
 from turnwise.accounts.models import User
-from turnwise.crowd.entry.enrolment import consent, hashed
+from turnwise.crowd.entry.enrolment import consent, hash_address
 from turnwise.crowd.models import Participation
 from turnwise.crowd.panels import Arrival
 from turnwise.dialogues.models import Dialogue
@@ -97,7 +97,7 @@ def test_a_rehearsal_suspects_no_program_of_being_one(careless: Dialogue, study:
 def test_the_bundle_has_times_and_addresses_and_gives_the_same_signs(
     careless: Dialogue, tmp_path: Path, rex: User, sign_in: SignIn
 ) -> None:
-    here = hashed("198.51.100.7", careless.study)
+    here = hash_address("198.51.100.7", careless.study)
     Participation.objects.update(address=here)
     version = careless.study.consent_versions.get()
     for _ in range(2):
@@ -146,7 +146,7 @@ def test_the_addresses_of_one_household_are_one(study: Study) -> None:
 
 
 def test_no_address_is_nobody_elses(study: Study) -> None:
-    assert [hashed(said, study) for said in ("", "unix:", "localhost")] == [""] * 3
+    assert [hash_address(said, study) for said in ("", "unix:", "localhost")] == [""] * 3
 
 
 def test_a_panel_id_used_again_has_the_address_of_who_uses_it(study: Study) -> None:
@@ -157,6 +157,6 @@ def test_a_panel_id_used_again_has_the_address_of_who_uses_it(study: Study) -> N
     second = consent(study, version, known=None, arrival=arrival, address="198.51.100.8")
 
     assert (first.address, second.address) == (
-        hashed("198.51.100.7", study),
-        hashed("198.51.100.8", study),
+        hash_address("198.51.100.7", study),
+        hash_address("198.51.100.8", study),
     )

@@ -1,6 +1,7 @@
-"""Charts of results that are given to them: which study these are of, and where they are stored, others know.
+"""Charts of computed results. This app knows no studies and stores nothing.
 
-Drawn by Matplotlib in the colours of a palette, for a desktop and for a phone; `interactive` has the same
-charts as numbers, for the page's script to draw. Matplotlib is not for the process that serves workers, so
-pages import only what loads without it: `interactive`, `names`, `palettes`, `panels`, `pdf` and `room`.
+Matplotlib draws each chart in the colours of a palette, for a desktop and for a phone; `interactive_plots`
+has the same charts as numbers for the page's script (static/js/charts). The process that serves workers must
+not load Matplotlib, so pages import only modules without it: `interactive_plots`, `layout`, `marks` and
+`pdf`.
 """

@@ -1,7 +1,4 @@
-"""Figures turn by turn: a panel for each, a line with its band for each bot, and who is still talking.
-
-Scores by the reply of the conversation: a panel for each bot.
-"""
+"""Line charts over a conversation: metrics by turn (a panel each), scores by reply (a panel per bot)."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -19,32 +16,34 @@ from turnwise.charts.layout import (
     Palette,
     Panel,
     Result,
-    Room,
-    beside,
+    Viewport,
+    describe_score,
+    legend_columns,
     legend_lines,
     main_panel,
-    said,
-    short,
+    shorten,
 )
 
 TurnResult = Mapping[str, Any]
 _ACROSS = 2
-_BARELY = 0.1  # of the largest count; a line of counts would else lie on the frame
+_HEADROOM = 0.1  # share of the largest count, so that the line does not lie on the frame
 
 
-def by_turn(result: TurnResult, published: Sequence[Published], room: Room, palette: Palette) -> Figure:
+def by_turn(
+    result: TurnResult, published: Sequence[Published], viewport: Viewport, palette: Palette
+) -> Figure:
     """Mean of each metric at the second turn, the third …; the last panel counts conversations."""
     del published
     panels = [*result["by_turn"], None]
-    across = min(room.panels, _ACROSS)
+    across = min(viewport.panels, _ACROSS)
     down = -(-len(panels) // across)
-    figure = Figure(figsize=(room.width, 0.7 + 2.4 * down), layout="constrained")
+    figure = Figure(figsize=(viewport.width, 0.7 + 2.4 * down), layout="constrained")
     all_axes = figure.subplots(down, across, sharex=True, squeeze=False).ravel()
     for axes, panel in zip(all_axes, panels, strict=False):
         if panel is None:
-            _still_talking(axes, _fullest(result)["bots"], palette)
+            _ongoing_conversations(axes, _fullest(result)["bots"], palette)
         else:
-            _panel(axes, panel, room, palette)
+            _panel(axes, panel, viewport, palette)
         axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
         axes.xaxis.set_tick_params(labelbottom=True)
         axes.spines[["top", "right"]].set_visible(False)
@@ -56,7 +55,7 @@ def by_turn(result: TurnResult, published: Sequence[Published], room: Room, pale
     return figure
 
 
-def _panel(axes: Axes, panel: Mapping[str, Any], room: Room, palette: Palette) -> None:
+def _panel(axes: Axes, panel: Mapping[str, Any], viewport: Viewport, palette: Palette) -> None:
     for bot, colour in zip(panel["bots"], palette.series, strict=False):
         points = bot["points"]
         turns = [point["turn"] for point in points]
@@ -67,7 +66,7 @@ def _panel(axes: Axes, panel: Mapping[str, Any], room: Room, palette: Palette) -
             color=colour,
             markersize=3,
             linewidth=1.4,
-            label=short(bot["bot"], room.longest),
+            label=shorten(bot["bot"], viewport.longest),
         )
         low, high = ([math.nan if p[end] is None else p[end] for p in points] for end in ("low", "high"))
         axes.fill_between(turns, low, high, color=colour, alpha=0.2, linewidth=0)
@@ -75,85 +74,85 @@ def _panel(axes: Axes, panel: Mapping[str, Any], room: Room, palette: Palette) -
 
 
 def _fullest(result: TurnResult) -> Mapping[str, Any]:
-    """The figure with most points: nobody has to vote, so that votes leave turns out."""
+    """The figure with most points. Votes are optional, so their figures may lack turns."""
     panel: Mapping[str, Any] = max(
         result["by_turn"], key=lambda panel: sum(len(bot["points"]) for bot in panel["bots"])
     )
     return panel
 
 
-def _still_talking(axes: Axes, bots: Sequence[Mapping[str, Any]], palette: Palette) -> None:
+def _ongoing_conversations(axes: Axes, bots: Sequence[Mapping[str, Any]], palette: Palette) -> None:
     most = 1
     for bot, colour in zip(bots, palette.series, strict=False):
         counts = [point["going_on"] for point in bot["points"]]
         axes.step([p["turn"] for p in bot["points"]], counts, where="mid", color=colour, linewidth=1.4)
         most = max(most, *counts) if counts else most
-    axes.set_ylim(0, most * (1 + _BARELY))
+    axes.set_ylim(0, most * (1 + _HEADROOM))
     axes.yaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_title("Conversations still going on", fontsize=10)
 
 
-def by_turn_in_words(result: TurnResult) -> str:
-    """The first and the last value of each line."""
-    told = []
+def describe_by_turn(result: TurnResult) -> str:
+    """Sentences with the first and last value of each line."""
+    values = []
     for panel in result["by_turn"]:
         for bot in panel["bots"]:
             if bot["points"]:
                 first, last = bot["points"][0], bot["points"][-1]
-                told.append(
+                values.append(
                     f"{panel['title']} of {bot['bot']}: {first['value']:.2f} at turn {first['turn']}, "
                     f"{last['value']:.2f} at turn {last['turn']}."
                 )
-    return f"Line charts by turn of the conversation. {' '.join(told)}"
+    return f"Line charts by turn of the conversation. {' '.join(values)}"
 
 
-def by_reply(result: Result, published: Sequence[Published], room: Room, palette: Palette) -> Figure:
-    """A panel for each bot: scores at the first reply, the second …; a band for the last one's interval."""
+def by_reply(result: Result, published: Sequence[Published], viewport: Viewport, palette: Palette) -> Figure:
+    """A panel for each bot: scores at each reply, with a band for the last score's interval."""
     bots, main = result["by_reply"], main_panel(result)
-    across = min(room.panels, len(bots))
+    across = min(viewport.panels, len(bots))
     down = -(-len(bots) // across)
-    width, legend = room.width, legend_lines(main.titles, room) * LINE
+    width, legend = viewport.width, legend_lines(main.titles, viewport) * LINE
     height = 0.75 + 2.1 * down + legend
     figure = Figure(figsize=(width, height))
-    # Panels of equal axes have equal margins (in inches); finding them for each takes half of the time.
+    # Fixed margins (in inches): all panels have equal axes, and computing each layout takes half the time.
     figure.subplots_adjust(
         0.6 / width, 0.5 / height, 1 - 0.15 / width, 1 - (0.42 + legend) / height, wspace=0.12, hspace=0.3
     )
-    # Nor do they share axes: what is done to one would be done to all, in the square of the time.
+    # No shared axes: each change would be applied to all panels, in quadratic time.
     panels = figure.subplots(down, across, squeeze=False).ravel()
-    ends = _ends_of(bots)
+    ends = _axis_ends(bots)
     for nth, (axes, bot) in enumerate(zip(panels, bots, strict=False)):
         axes.set(xlim=ends, ylim=(main.low, main.high))
         axes.tick_params(labelleft=nth % across == 0, labelbottom=nth + across >= len(panels))
-        _course_of(axes, bot, main, room, palette)
+        _draw_bot(axes, bot, main, viewport, palette)
     for axes in panels[len(bots) :]:
         axes.set_visible(False)
     figure.supxlabel("reply of the conversation", fontsize=9, y=0.06 / height)
     figure.supylabel(main.axis, fontsize=9, x=0.06 / width)
     handles, _ = panels[0].get_legend_handles_labels()
-    titles = [short(title, room.longest) for _, title in main.scores]
+    titles = [shorten(title, viewport.longest) for _, title in main.scores]
     figure.legend(
-        handles, titles, loc="upper left", ncols=beside(main.titles, room), frameon=False,
+        handles, titles, loc="upper left", ncols=legend_columns(main.titles, viewport), frameon=False,
         bbox_to_anchor=(0.0, 1.0), fontsize=9, borderaxespad=0.2, labelspacing=0.25, columnspacing=1.2,
     )  # fmt: skip
     return figure
 
 
-def _ends_of(bots: Sequence[Mapping[str, Any]]) -> tuple[float, float]:
-    """The ends of an axis with the replies of all bots, and room for their marks."""
+def _axis_ends(bots: Sequence[Mapping[str, Any]]) -> tuple[float, float]:
+    """Ends of an axis that holds the replies of all bots, with a margin for their marks."""
     replies = [row["reply"] for bot in bots for row in bot["replies"]]
     first, last = min(replies), max(replies)
     beside = max(0.05 * (last - first), 0.05)
     return first - beside, last + beside
 
 
-def _course_of(axes: Any, bot: Mapping[str, Any], panel: Panel, room: Room, palette: Palette) -> None:
+def _draw_bot(axes: Any, bot: Mapping[str, Any], panel: Panel, viewport: Viewport, palette: Palette) -> None:
     for nth, (index, title) in enumerate(panel.scores):
         points = [(row["reply"], row["cells"][index]) for row in bot["replies"]]
         colour = palette.series[nth % len(palette.series)]
-        _line(axes, points, (colour, MARKERS[nth]), short(title), band=nth == len(panel.scores) - 1)
-    # Where it would be put after looking at every tick.
-    axes.set_title(short(bot["bot"], room.longest - 6), fontsize=9, y=1, loc="left", weight="bold")
+        _line(axes, points, (colour, MARKERS[nth]), shorten(title), band=nth == len(panel.scores) - 1)
+    # A fixed position: Matplotlib would otherwise look at every tick.
+    axes.set_title(shorten(bot["bot"], viewport.longest - 6), fontsize=9, y=1, loc="left", weight="bold")
     axes.xaxis.get_major_locator().set_params(integer=True, min_n_ticks=1)
     if panel.unit == "percent":
         axes.set_yticks([0, 25, 50, 75, 100])
@@ -185,17 +184,20 @@ def _line(
         )
 
 
-def by_reply_in_words(result: Result) -> str:
+def describe_by_reply(result: Result) -> str:
     panel = main_panel(result)
     index, title = panel.scores[-1]
     sentences = []
     for bot in result["by_reply"]:
-        ends = [(row["reply"], said("", row["cells"][index], panel.unit).strip()) for row in _ends(bot)]
-        told = [f"{value} at reply {reply}" for reply, value in ends]
-        sentences.append(f"{bot['bot']}: {', '.join(told)}.")
+        ends = [
+            (row["reply"], describe_score("", row["cells"][index], panel.unit).strip())
+            for row in _first_and_last(bot)
+        ]
+        values = [f"{value} at reply {reply}" for reply, value in ends]
+        sentences.append(f"{bot['bot']}: {', '.join(values)}.")
     return f"Line chart of {title} by reply of the conversation. {' '.join(sentences)}"
 
 
-def _ends(bot: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+def _first_and_last(bot: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
     replies: Sequence[Mapping[str, Any]] = bot["replies"]
     return replies if len(replies) < 2 else (replies[0], replies[-1])

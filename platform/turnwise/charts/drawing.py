@@ -1,7 +1,4 @@
-"""Figures of Matplotlib as SVG for a page and as PDF.
-
-Which charts a result has, by name.
-"""
+"""The charts of a result, drawn by Matplotlib as SVG for a page and as PDF."""
 
 import io
 import logging
@@ -15,30 +12,30 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure
 
 from evaluation.protocols import Published
-from turnwise.charts.by_turn import by_reply, by_reply_in_words, by_turn, by_turn_in_words
+from turnwise.charts.by_turn import by_reply, by_turn, describe_by_reply, describe_by_turn
 from turnwise.charts.layout import (
     NARROW,
-    OF_PAGE,
     PAGE,
+    PAGE_VARIABLES,
     SCALE,
     SVG,
     WIDE,
     Palette,
     Result,
-    Room,
-    name_of,
+    Viewport,
+    chart_name,
     published_in,
 )
-from turnwise.charts.planes import plane, plane_in_words
-from turnwise.charts.system_rows import preferences, preferences_in_words, scores, scores_in_words
+from turnwise.charts.planes import describe_plane, plane
+from turnwise.charts.system_rows import describe_preferences, describe_scores, preferences, scores
 
 _XLINK_HREF = "{http://www.w3.org/1999/xlink}href"
-# It tells every step of subsetting a font.
+# fontTools logs every step of subsetting a font.
 logging.getLogger("fontTools").setLevel(logging.WARNING)
 
 
-def for_page(figure: Figure, name: str, description: str) -> str:
-    """A figure drawn with `PAGE` as SVG that a page with a strict Content-Security-Policy may hold.
+def svg_for_page(figure: Figure, name: str, description: str) -> str:
+    """Convert a figure drawn with `PAGE` to SVG for a page with a strict Content-Security-Policy.
 
     Style attributes become presentation attributes, stand-in colours become the page's, and ids begin with
     the chart's name, so that several charts may stand in one page.
@@ -51,7 +48,7 @@ def for_page(figure: Figure, name: str, description: str) -> str:
         for child in list(parent):
             if child.tag in (f"{{{SVG}}}metadata", f"{{{SVG}}}style", f"{{{SVG}}}title"):
                 parent.remove(child)
-        _present(parent)
+        _inline_styles(parent)
     _rename_ids(root, name)
     root.set("width", str(round(SCALE * float(root.attrib["viewBox"].split()[2]))))
     root.attrib.pop("height", None)  # follows from the width
@@ -61,7 +58,7 @@ def for_page(figure: Figure, name: str, description: str) -> str:
 
 
 def _rename_ids(root: ElementTree.Element, name: str) -> None:
-    """Keep the ids that are referred to, and refer to them as HTML parsers understand it."""
+    """Prefix ids in use, drop the others, and write references as plain href."""
     referred = set()
     for element in root.iter():
         if target := element.attrib.pop(_XLINK_HREF, None):
@@ -76,17 +73,17 @@ def _rename_ids(root: ElementTree.Element, name: str) -> None:
             element.set("id", f"{name}-{own}")
 
 
-def _present(element: ElementTree.Element) -> None:
+def _inline_styles(element: ElementTree.Element) -> None:
     style = element.attrib.pop("style", "")
     for name, value in re.findall(r"([\w-]+)\s*:\s*([^;]+)", style):
         if name == "font":
             size = re.search(r"([\d.]+px)", value)
             element.set("font-size", size.group(1) if size else "10px")
         elif name != "text-align":
-            element.set(name, OF_PAGE.get(value.strip(), value.strip()))
+            element.set(name, PAGE_VARIABLES.get(value.strip(), value.strip()))
     for name in ("fill", "stroke"):
-        if element.get(name) in OF_PAGE:
-            element.set(name, OF_PAGE[element.attrib[name]])
+        if element.get(name) in PAGE_VARIABLES:
+            element.set(name, PAGE_VARIABLES[element.attrib[name]])
 
 
 def as_pdf(figure: Figure, palette: Palette) -> bytes:
@@ -102,7 +99,7 @@ def as_pdf(figure: Figure, palette: Palette) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """A chart as SVG for its page: for a desktop, and drawn anew for a phone."""
+    """A chart as SVG for its page: one for a desktop, one for a phone."""
 
     svg: str
     narrow_svg: str
@@ -110,27 +107,27 @@ class Drawing:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """A kind of chart: how it is drawn, how it is told to those who do not see it, and what it needs."""
+    """A kind of chart: how to draw it, how to describe it for screen readers, and which results have it."""
 
-    draw: Callable[[Result, Sequence[Published], Room, Palette], Figure]
+    draw: Callable[[Result, Sequence[Published], Viewport, Palette], Figure]
     describe: Callable[[Result], str]
     has_data: Callable[[Result], bool]
 
 
 CHARTS: Mapping[str, Chart] = {
     "scores": Chart(
-        scores, scores_in_words, lambda result: "headline" in result and "preferences" not in result
+        scores, describe_scores, lambda result: "headline" in result and "preferences" not in result
     ),
-    "preferences": Chart(preferences, preferences_in_words, lambda result: bool(result.get("preferences"))),
-    "plane": Chart(plane, plane_in_words, lambda result: result.get("plane") is not None),
-    "by-reply": Chart(by_reply, by_reply_in_words, lambda result: bool(result.get("by_reply"))),
-    "by-turn": Chart(by_turn, by_turn_in_words, lambda result: bool(result.get("by_turn"))),
+    "preferences": Chart(preferences, describe_preferences, lambda result: bool(result.get("preferences"))),
+    "plane": Chart(plane, describe_plane, lambda result: result.get("plane") is not None),
+    "by-reply": Chart(by_reply, describe_by_reply, lambda result: bool(result.get("by_reply"))),
+    "by-turn": Chart(by_turn, describe_by_turn, lambda result: bool(result.get("by_turn"))),
 }
-Found: TypeAlias = tuple[str, Chart, Result]
+NamedChart: TypeAlias = tuple[str, Chart, Result]
 
 
 def drawings(result: Result) -> dict[str, Drawing]:
-    """By name, the charts that the result has data for."""
+    """Charts that the result has data for, by name."""
     with rc_context(dict(PAGE.style)):  # type: ignore[arg-type]  # the stubs list keys one by one
         return {
             found[0]: Drawing(_svg(found, WIDE, found[0]), _svg(found, NARROW, f"{found[0]}-narrow"))
@@ -139,32 +136,32 @@ def drawings(result: Result) -> dict[str, Drawing]:
 
 
 def svgs(result: Result) -> dict[str, str]:
-    """By name, the charts that the result has data for, for a desktop or a file."""
+    """SVG for a desktop or a file of each chart that the result has data for, by name."""
     with rc_context(dict(PAGE.style)):  # type: ignore[arg-type]  # the stubs list keys one by one
         return {found[0]: _svg(found, WIDE, found[0]) for found in _with_data(result)}
 
 
 def pdf(name: str, result: Result, palette: Palette) -> bytes:
-    """One of these charts as a file, in fixed colours."""
+    """PDF of one of these charts, in fixed colours."""
     found = next(each for each in _with_data(result) if each[0] == name)
     with rc_context(dict(palette.style)):  # type: ignore[arg-type]  # the stubs list keys one by one
-        return as_pdf(_drawn(found, WIDE, palette), palette)
+        return as_pdf(_draw(found, WIDE, palette), palette)
 
 
-def _with_data(result: Result) -> Iterator[Found]:
-    """The charts of the first ask, then those of what is asked beside it."""
+def _with_data(result: Result) -> Iterator[NamedChart]:
+    """Charts of the first ask, then of the study's other asks."""
     for ask, figures in enumerate([result, *result.get("beside", ())]):
         if figures["bots"] and figures["columns"]:
             for kind, chart in CHARTS.items():
                 if chart.has_data(figures):
-                    yield name_of(kind, ask), chart, figures
+                    yield chart_name(kind, ask), chart, figures
 
 
-def _svg(found: Found, room: Room, ids: str) -> str:
+def _svg(found: NamedChart, viewport: Viewport, ids: str) -> str:
     _, chart, result = found
-    return for_page(_drawn(found, room, PAGE), ids, chart.describe(result))
+    return svg_for_page(_draw(found, viewport, PAGE), ids, chart.describe(result))
 
 
-def _drawn(found: Found, room: Room, palette: Palette) -> Figure:
+def _draw(found: NamedChart, viewport: Viewport, palette: Palette) -> Figure:
     _, chart, result = found
-    return chart.draw(result, published_in(result), room, palette)
+    return chart.draw(result, published_in(result), viewport, palette)

@@ -1,7 +1,7 @@
-"""The charts of a report as numbers, which the page draws anew so that they can be pointed at.
+"""Charts of a report as numbers, which static/js/charts draws as interactive charts.
 
-All of them stand in the stored result: nothing is computed here. What a mark is in words, and where what lies
-behind it can be read, goes along, so that the page's script only places it. Drawn by static/js/charts.
+All numbers come from the stored result; nothing is computed here. Each mark carries its text and its link, so
+that the script only places it.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,14 +25,14 @@ from turnwise.charts.layout import (
     ranked,
 )
 from turnwise.charts.marks import (
-    Behind,
+    DrilldownLink,
     Plot,
     between,
     conversations,
+    format_score,
     labels,
     mark,
     plain_words,
-    said,
     scatter,
 )
 
@@ -40,25 +40,25 @@ from turnwise.charts.marks import (
 _MOST_LINES = 3
 
 
-def plot(kind: str, result: Result, behind: Behind) -> Plot | None:
-    """A kind of chart of a result; None if the page does not draw that kind."""
+def plot(kind: str, result: Result, link: DrilldownLink) -> Plot | None:
+    """Numbers of one kind of chart; None if the page's script does not draw that kind."""
     make = _KINDS.get(kind)
-    return plain_words() | make(result, behind) if make else None
+    return plain_words() | make(result, link) if make else None
 
 
 # --- scores ---------------------------------------------------------------------------------------
 
 
-def _scores(result: Result, behind: Behind) -> Plot:
+def _scores(result: Result, link: DrilldownLink) -> Plot:
     return {
         "kind": "forest",
         "systems": [bot["bot"] for bot in ranked(result)],
-        "panels": [_forest(result, panel, behind) for panel in panels_of(result)],
+        "panels": [_forest(result, panel, link) for panel in panels_of(result)],
     }
 
 
-def _forest(result: Result, panel: Panel, behind: Behind) -> Plot:
-    own = [_row_of(result, panel, bot, behind) for bot in ranked(result)]
+def _forest(result: Result, panel: Panel, link: DrilldownLink) -> Plot:
+    bot_rows = [_row_of(result, panel, bot, link) for bot in ranked(result)]
     others = [
         {
             "system": system,
@@ -75,18 +75,18 @@ def _forest(result: Result, panel: Panel, behind: Behind) -> Plot:
         "series": [title for _column, title in panel.scores],
         "main": result["columns"][headline(result)]["title"],
         "guide": _guide(result, panel),
-        "rows": own + others,
+        "rows": bot_rows + others,
     }
 
 
-def _row_of(result: Result, panel: Panel, bot: Mapping[str, Any], behind: Behind) -> Plot:
+def _row_of(result: Result, panel: Panel, bot: Mapping[str, Any], link: DrilldownLink) -> Plot:
     marks = []
     for nth, (column, title) in enumerate(panel.scores):
-        words = [bot["bot"], said(title, bot["cells"][column], panel.unit), labels(bot["labels"])]
-        if made := mark(bot["cells"][column], words, behind(bot["bot"], score=_key(result, column))):
+        words = [bot["bot"], format_score(title, bot["cells"][column], panel.unit), labels(bot["labels"])]
+        if made := mark(bot["cells"][column], words, link(bot["bot"], score=_key(result, column))):
             marks.append({"series": nth, **made})
     is_main, cell = panel == main_panel(result), bot["cells"][headline(result)]
-    says = said("", cell, "").strip() if is_main and cell["value"] is not None else ""
+    says = format_score("", cell, "").strip() if is_main and cell["value"] is not None else ""
     return {"system": bot["bot"], "says": says, "published": False, "marks": marks}
 
 
@@ -97,13 +97,13 @@ def _key(result: Result, column: int) -> str:
 
 def _published_marks(panel: Panel, system: str, cells: Sequence[Cell]) -> Iterator[Plot]:
     for nth, ((_column, title), cell) in enumerate(zip(panel.scores, cells, strict=True)):
-        words = [system, said(title, cell, panel.unit), _("Published elsewhere")]
+        words = [system, format_score(title, cell, panel.unit), _("Published elsewhere")]
         if made := mark(cell, words, ""):
             yield {"series": nth, **made}
 
 
 def _guide(result: Result, panel: Panel) -> Plot | None:
-    """What people reach at the score that represents the set, where they were judged, too."""
+    """Line at the people's main score, if people were judged, too."""
     column = headline(result)
     human = next((bot["cells"][column] for bot in result["bots"] if bot["bot"] == HUMAN), None)
     if human is None or human["value"] is None or column not in dict(panel.scores):
@@ -115,14 +115,14 @@ def _guide(result: Result, panel: Panel) -> Plot | None:
 # --- two scores -----------------------------------------------------------------------------------
 
 
-def _plane(result: Result, behind: Behind) -> Plot:
+def _plane(result: Result, link: DrilldownLink) -> Plot:
     x, y = result["plane"]["x"], result["plane"]["y"]
     titles = [result["columns"][column]["title"] for column in (x, y)]
     points = []
     for bot in result["bots"]:
         cells = [bot["cells"][column] for column in (x, y)]
         words = [bot["bot"], *_both(titles, cells), labels(bot["labels"])]
-        made = mark(cells[1], words, behind(bot["bot"], score=_key(result, y)))
+        made = mark(cells[1], words, link(bot["bot"], score=_key(result, y)))
         if made and cells[0]["value"] is not None:
             points.append({"system": bot["bot"], "published": False, "across": cells[0], **made})
     every = [*points, *_published_points(result, titles)]
@@ -140,21 +140,21 @@ def _published_points(result: Result, titles: Sequence[str]) -> Iterator[Plot]:
 
 
 def _both(titles: Sequence[str], cells: Sequence[Cell]) -> list[str]:
-    return [said(title, cell, "percent") for title, cell in zip(titles, cells, strict=True)]
+    return [format_score(title, cell, "percent") for title, cell in zip(titles, cells, strict=True)]
 
 
 # --- the course of conversations ------------------------------------------------------------------
 
 
-def _by_reply(result: Result, behind: Behind) -> Plot:
+def _by_reply(result: Result, link: DrilldownLink) -> Plot:
     panel = main_panel(result)
     panels = []
     for bot in result["by_reply"]:
         lines = []
         for nth, (column, title) in enumerate(panel.scores):
             score = (column, title, _key(result, column))
-            points = _replies(bot, score, panel.unit, behind)
-            band = nth == len(panel.scores) - 1  # those of all of them would cover each other
+            points = _replies(bot, score, panel.unit, link)
+            band = nth == len(panel.scores) - 1  # bands of all scores would cover each other
             lines.append({"name": title, "system": bot["bot"], "band": band, "points": points})
         panels.append({"title": bot["bot"], "low": panel.low, "high": panel.high, "lines": lines})
     systems = [bot["bot"] for bot in result["by_reply"]]
@@ -162,73 +162,74 @@ def _by_reply(result: Result, behind: Behind) -> Plot:
     return {"kind": "lines", "systems": systems, "across": across, "axis": panel.axis, "panels": panels}
 
 
-def _replies(bot: Mapping[str, Any], score: tuple[int, str, str], unit: str, behind: Behind) -> list[Plot]:
+def _replies(
+    bot: Mapping[str, Any], score: tuple[int, str, str], unit: str, link: DrilldownLink
+) -> list[Plot]:
     (column, title, key), points = score, []
     for row in bot["replies"]:
         reply = row["reply"]
         words = [
             _("%(system)s, reply %(reply)d") % {"system": bot["bot"], "reply": reply},
-            said(title, row["cells"][column], unit),
+            format_score(title, row["cells"][column], unit),
             labels(row["labels"]),
         ]
-        if made := mark(row["cells"][column], words, behind(bot["bot"], reply=reply, score=key)):
+        if made := mark(row["cells"][column], words, link(bot["bot"], reply=reply, score=key)):
             points.append({"x": reply, **made})
     return points
 
 
-def _by_turn(result: Result, behind: Behind) -> Plot:
-    """A panel for each figure; the last counts the conversations that still go on."""
+def _by_turn(result: Result, link: DrilldownLink) -> Plot:
+    """A panel for each figure; the last one counts ongoing conversations."""
     shown = result["by_turn"]
     panels = [
-        {"title": each["title"], "low": None, "high": None, "lines": [*_turns(each, behind)]}
-        for each in shown
+        {"title": each["title"], "low": None, "high": None, "lines": [*_turns(each, link)]} for each in shown
     ]
-    # Nobody has to vote, so that votes leave turns out: the fullest figure counts best.
+    # Votes are optional and may lack turns, so the figure with most points is counted.
     fullest = max(shown, key=lambda each: sum(len(line["points"]) for line in each["bots"]))
-    going_on = [*_going_on(fullest, behind)]
+    going_on = [*_going_on(fullest, link)]
     panels.append({"title": _("Conversations still going on"), "low": 0, "high": None, "lines": going_on})
     systems = [line["bot"] for line in fullest["bots"][:_MOST_LINES]]
     across = _("turn of the conversation")
     return {"kind": "lines", "systems": systems, "across": across, "axis": "", "panels": panels}
 
 
-def _turns(shown: Mapping[str, Any], behind: Behind) -> Iterator[Plot]:
+def _turns(shown: Mapping[str, Any], link: DrilldownLink) -> Iterator[Plot]:
     for line in shown["bots"][:_MOST_LINES]:
         points = []
         for point in line["points"]:
-            words = [_of_turn(line["bot"], point["turn"]), f"{shown['title']} {between(point, 2)}"]
+            words = [_turn_label(line["bot"], point["turn"]), f"{shown['title']} {between(point, 2)}"]
             if values := point.get("values"):  # in self-play every turn has one
                 words.append(ngettext("%(n)d value", "%(n)d values", values) % {"n": values})
-            if made := mark(point, words, behind(line["bot"], reply=point["turn"])):
+            if made := mark(point, words, link(line["bot"], reply=point["turn"])):
                 points.append({"x": point["turn"], **made})
         yield {"name": line["bot"], "system": line["bot"], "band": True, "points": points}
 
 
-def _going_on(shown: Mapping[str, Any], behind: Behind) -> Iterator[Plot]:
+def _going_on(shown: Mapping[str, Any], link: DrilldownLink) -> Iterator[Plot]:
     for line in shown["bots"][:_MOST_LINES]:
         points = []
         for point in line["points"]:
             n = point["going_on"]
-            words = [_of_turn(line["bot"], point["turn"]), conversations(n)]
-            address = behind(line["bot"], reply=point["turn"])
+            words = [_turn_label(line["bot"], point["turn"]), conversations(n)]
+            address = link(line["bot"], reply=point["turn"])
             points.append({"x": point["turn"], "value": n, "words": words, "href": address})
         yield {"name": line["bot"], "system": line["bot"], "band": False, "points": points}
 
 
-def _of_turn(system: str, turn: int) -> str:
+def _turn_label(system: str, turn: int) -> str:
     return _("%(system)s, turn %(turn)d") % {"system": system, "turn": turn}
 
 
 # --- votes on pairs -------------------------------------------------------------------------------
 
 
-def _preferences(result: Result, behind: Behind) -> Plot:
+def _preferences(result: Result, link: DrilldownLink) -> Plot:
     panels, systems = [], dict[str, None]()
     for asked in result["preferences"][:MOST_PANELS]:
         rows = []
         for pair in asked["meetings"]:
             systems |= {pair["first"]: None, pair["second"]: None}
-            address = behind(pair["bot"], question=asked["key"])
+            address = link(pair["bot"], question=asked["key"])
             parts = [*_parts(pair, address)]
             rows.append({"first": pair["first"], "second": pair["second"], "parts": parts})
         panels.append({"title": asked["question"], "rows": rows})
@@ -238,14 +239,14 @@ def _preferences(result: Result, behind: Behind) -> Plot:
 
 
 def _parts(pair: Mapping[str, Any], address: str) -> Iterator[Plot]:
-    """What fills the row of a pair: those for the first, ties, those for the second."""
+    """Parts of a pair's bar: wins, ties, losses."""
     start = 0.0
-    told = (
+    outcomes = (
         ("wins", _("%(first)s is better") % pair),
         ("ties", _("tied")),
         ("losses", _("%(second)s is better") % pair),
     )
-    for nth, (key, says) in enumerate(told):
+    for nth, (key, says) in enumerate(outcomes):
         share = 100 * pair[key] / pair["labels"]
         counted = {"n": pair[key], "of": pair["labels"]}
         of = ngettext("%(n)d of %(of)d judgment", "%(n)d of %(of)d judgments", pair["labels"]) % counted
@@ -254,7 +255,7 @@ def _parts(pair: Mapping[str, Any], address: str) -> Iterator[Plot]:
         start += share
 
 
-_KINDS: Mapping[str, Callable[[Result, Behind], Plot]] = {
+_KINDS: Mapping[str, Callable[[Result, DrilldownLink], Plot]] = {
     "scores": _scores,
     "plane": _plane,
     "by-reply": _by_reply,

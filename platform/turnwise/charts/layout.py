@@ -1,10 +1,6 @@
-"""What the charts of a report are called.
+"""Shared parts of charts: their names, sizes, colours and panels of scores. Free of Matplotlib.
 
-How much room a chart has, and names as they stand in it. Knows no Matplotlib.
-
-The colours of charts: those of the page where a chart stands in it, fixed ones in files to take away.
-
-What the charts of scores share: which scores stand in one panel, its axis, and how a value is said.
+A chart in a page takes the page's colours; a downloaded file has fixed ones.
 """
 
 import math
@@ -15,35 +11,35 @@ from itertools import groupby
 from typing import Any, TypeAlias
 from xml.etree import ElementTree
 
-from evaluation.protocols import Published, published_beside
+from evaluation.protocols import Published, protocol_with_scores
 
 
-def name_of(kind: str, ask: int) -> str:
-    """What a chart of an ask is called: by its kind, and by the number of the ask unless it is the first."""
+def chart_name(kind: str, ask: int) -> str:
+    """Name of a chart: its kind, and the number of its ask unless that is the first."""
     return f"{kind}-{ask}" if ask else kind
 
 
-def kind_and_ask(name: str) -> tuple[str, int]:
+def parse_chart_name(name: str) -> tuple[str, int]:
     kind, _, number = name.rpartition("-")
     return (kind, int(number)) if number.isdecimal() else (name, 0)
 
 
 LONGEST_NAME = 34
-# Pixels of the page for a point of the figure: its small print is then as large as the page's.
+# Pixels of the page for a point of the figure; makes small print as large as the page's.
 SCALE = 1.35
 POINTS = 72  # in an inch
 LINE = 0.19  # inches
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
-    """How much a figure has.
+class Viewport:
+    """Area of a figure: that of a desktop or a phone.
 
     Attributes:
         width: inches.
-        letters: that stand beside each other over its whole width, in the size of names.
-        longest: letters of a name.
-        panels: beside each other.
+        letters: number of letters, in the size of names, across the whole width.
+        longest: letters of the longest name.
+        panels: number of panels side by side.
     """
 
     width: float
@@ -52,44 +48,44 @@ class Room:
     panels: int
 
 
-WIDE = Room(7.6, 84, LONGEST_NAME, 3)
+WIDE = Viewport(7.6, 84, LONGEST_NAME, 3)
 # A window of 320 pixels, less the margins of the page and of the chart's frame.
-NARROW = Room(2.74, 31, 28, 1)
+NARROW = Viewport(2.74, 31, 28, 1)
 
 
 def pixels(inches: float) -> int:
-    """How many pixels of the page a length of a figure takes."""
+    """Pixels of the page for a length of a figure in inches."""
     return round(SCALE * POINTS * inches)
 
 
-def columns_of(text: str) -> int:
-    """How wide a text is, in letters: those of East Asia are as wide as two."""
+def text_width(text: str) -> int:
+    """Width of a text in letters; East Asian wide letters count twice."""
     return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text)
 
 
-def short(name: str, longest: int = LONGEST_NAME) -> str:
-    """A name as it stands in a figure; the table beside it has all of it."""
-    if columns_of(name) <= longest:
+def shorten(name: str, longest: int = LONGEST_NAME) -> str:
+    """Shorten a name for a figure; the table beside it has the full name."""
+    if text_width(name) <= longest:
         return name
-    kept = len(name)
-    while columns_of(name[:kept]) >= longest:
-        kept -= 1
-    return f"{name[:kept].rstrip()}…"
+    end = len(name)
+    while text_width(name[:end]) >= longest:
+        end -= 1
+    return f"{name[:end].rstrip()}…"
 
 
-def legend_lines(titles: Sequence[str], room: Room) -> int:
-    """One if all titles stand beside each other, else one each."""
-    letters = sum(columns_of(short(title)) + 4 for title in titles)
-    return 1 if letters <= room.letters else len(titles)
+def legend_lines(titles: Sequence[str], viewport: Viewport) -> int:
+    """Number of lines of a legend: 1 if all titles fit on one line, else one each."""
+    letters = sum(text_width(shorten(title)) + 4 for title in titles)
+    return 1 if letters <= viewport.letters else len(titles)
 
 
-def beside(titles: Sequence[str], room: Room) -> int:
-    """How many titles of a legend stand beside each other."""
-    return 1 if legend_lines(titles, room) > 1 else 3
+def legend_columns(titles: Sequence[str], viewport: Viewport) -> int:
+    """Number of titles per line of a legend."""
+    return 1 if legend_lines(titles, viewport) > 1 else 3
 
 
 def letter(number: int) -> str:
-    """The sign of a published system, counted from 0."""
+    """Letter that marks a published system; numbers start at 0."""
     return chr(ord("a") + number)
 
 
@@ -97,15 +93,15 @@ def letter(number: int) -> str:
 LEFT, BELOW, ABOVE = 0.62, 0.55, 0.15
 
 
-def side(room: Room) -> float:
-    """Inches of each side of a square plane."""
-    return min(room.width - LEFT - 0.15, 4.2)
+def plane_side(viewport: Viewport) -> float:
+    """Side of a square plane, in inches."""
+    return min(viewport.width - LEFT - 0.15, 4.2)
 
 
-def square_height(names: int, room: Room) -> float:
-    """Inches down of a square plane with a key of so many names: beside it, or below it on a phone."""
-    needed, key = ABOVE + side(room) + BELOW, LINE * names + 0.1
-    return max(needed, key) if room is WIDE else needed + key
+def square_height(names: int, viewport: Viewport) -> float:
+    """Height in inches of a square plane with a key of this many names, which stands below it on a phone."""
+    needed, key = ABOVE + plane_side(viewport) + BELOW, LINE * names + 0.1
+    return max(needed, key) if viewport is WIDE else needed + key
 
 
 SVG = "http://www.w3.org/2000/svg"
@@ -123,7 +119,7 @@ class Palette:
 
     @property
     def style(self) -> Mapping[str, Any]:
-        """Matplotlib's settings for it."""
+        """Matplotlib settings for these colours."""
         return {
             "svg.fonttype": "none",
             "svg.hashsalt": "turnwise",
@@ -142,22 +138,22 @@ class Palette:
         }
 
 
-# static/css/tokens.css has the same, for the page.
+# The same colours as in static/css/tokens.css.
 LIGHT = Palette("#505a5c", "#7a7970", "#7a7970", ("#0a5b51", "#8c3b7d", "#b06f00"), "#ffffff")
 DARK = Palette("#b0b5af", "#868e88", "#868e88", ("#62cfbb", "#d793cb", "#f4c56d"), "#1a201f")
 PALETTES = {"light": LIGHT, "dark": DARK}
 
-# Stand-ins that Matplotlib draws with; the page's own colours, light or dark, take their places.
+# Placeholder colours for drawing; in the page, CSS variables replace them.
 PAGE = Palette("#010101", "#020202", "#030303", ("#040404", "#050505", "#060606"), "#070707")
 _VARIABLES = ("ink", "grid", "reference", "1", "2", "3")
-OF_PAGE = {
+PAGE_VARIABLES = {
     stand_in: f"var(--chart-{name})"
     for stand_in, name in zip((PAGE.ink, PAGE.grid, PAGE.reference, *PAGE.series), _VARIABLES, strict=True)
 }
 
 
 def standalone(svg: str, palette: Palette) -> str:
-    """A chart of a page as a file of its own, in fixed colours on a background."""
+    """Turn a page's SVG into a file of its own, with fixed colours and a background."""
     for variable, colour in zip(
         _VARIABLES, (palette.ink, palette.grid, palette.reference, *palette.series), strict=True
     ):
@@ -172,14 +168,14 @@ def standalone(svg: str, palette: Palette) -> str:
 
 Result: TypeAlias = Mapping[str, Any]
 Cell: TypeAlias = Mapping[str, Any]
-# Scores in one panel, as many as there are colours; further panels than these are left to the tables.
+# As many scores per panel as there are colours. Scores beyond the last panel are only in the tables.
 _SCORES_PER_PANEL, MOST_PANELS = 3, 6
 MARKERS = ("o", "s", "^")
 
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """Scores that share an axis: their columns, their titles, and the ends of the axis."""
+    """Scores that share an axis: (column, title) of each, and the ends of the axis."""
 
     scores: tuple[tuple[int, str], ...]
     low: float
@@ -196,7 +192,7 @@ class Panel:
 
 
 def panels_of(result: Result) -> list[Panel]:
-    """The columns by the scale that they share, some to a panel."""
+    """Group the columns into panels of one scale each."""
     found = []
     scales = [(each["percent"], each["low"], each["high"]) for each in result["columns"]]
     for (percent, low, high), same in groupby(range(len(scales)), scales.__getitem__):
@@ -208,18 +204,18 @@ def panels_of(result: Result) -> list[Panel]:
 
 
 def headline(result: Result) -> int:
-    """The column of the score that represents the set."""
+    """Column of the question set's main score."""
     return [column["key"] for column in result["columns"]].index(result["headline"])
 
 
 def main_panel(result: Result) -> Panel:
-    """The panel with the score that represents the set."""
+    """The panel with the main score."""
     panels, column = panels_of(result), headline(result)
     return next((panel for panel in panels if column in dict(panel.scores)), panels[0])
 
 
 def ranked(result: Result) -> Sequence[Mapping[str, Any]]:
-    """The bots, the best by the score that represents the set first."""
+    """The bots, sorted by the main score, best first."""
     column = headline(result)
 
     def lowness(bot: Mapping[str, Any]) -> float:
@@ -230,30 +226,30 @@ def ranked(result: Result) -> Sequence[Mapping[str, Any]]:
 
 
 def published_in(result: Result) -> Sequence[Published]:
-    """Published systems that the charts of a result show, too."""
+    """Published systems that the charts of a result also show."""
     if "question_set" not in result:
         return ()
-    protocol = published_beside(result.get("protocol_key", ""), result["question_set"])
+    protocol = protocol_with_scores(result.get("protocol_key", ""), result["question_set"])
     return protocol.published if protocol else ()
 
 
 def published_cells(
     result: Result, panel: Panel, published: Sequence[Published]
 ) -> Iterator[tuple[str, list[Cell]]]:
-    """Published systems with a cell for each score of the panel, the best first."""
+    """Published systems with a cell for each score of the panel, best first."""
     keys = [result["columns"][index]["key"] for index, _ in panel.scores]
     known = [system for system in published if any(key in system.scores for key in keys)]
     for system in sorted(known, key=lambda system: -system.scores.get(result["headline"], -math.inf)):
         yield system.system, [{"value": system.scores.get(key)} for key in keys]
 
 
-def sentences(bots: Sequence[Mapping[str, Any]], panel: Panel) -> Iterator[str]:
+def score_sentences(bots: Sequence[Mapping[str, Any]], panel: Panel) -> Iterator[str]:
     for bot in bots:
-        told = [said(title, bot["cells"][index], panel.unit) for index, title in panel.scores]
-        yield f"{bot['bot']}: {', '.join(told)}."
+        scores = [describe_score(title, bot["cells"][index], panel.unit) for index, title in panel.scores]
+        yield f"{bot['bot']}: {', '.join(scores)}."
 
 
-def said(title: str, cell: Cell, unit: str) -> str:
+def describe_score(title: str, cell: Cell, unit: str) -> str:
     if cell["value"] is None:
         return f"{title} unknown"
     digits = 0 if unit == "percent" else 1

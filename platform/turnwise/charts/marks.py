@@ -1,4 +1,4 @@
-"""What the charts that are pointed at share: a mark with its numbers in words, and where it leads."""
+"""Shared parts of interactive charts: a mark with its text and link."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, TypeAlias
@@ -12,25 +12,25 @@ Cell: TypeAlias = Mapping[str, Any]
 Plot: TypeAlias = dict[str, Any]
 
 
-class Behind(Protocol):
-    """The address of what is behind a mark; empty if nothing can be read."""
+class DrilldownLink(Protocol):
+    """Function that returns the address of the data behind a mark; "" if there is none."""
 
     def __call__(
         self, system: str, *, reply: int = 0, question: str = "", score: str = "", ask: int = 0
     ) -> str:
-        """Of a system as the report calls it.
+        """Address for one system.
 
         Args:
-            system: the bot, or who else was judged.
-            reply: only from this reply of its conversations on.
-            question: by the answers to this question.
-            score: by this score.
-            ask: of which ask of the study question and score are, from 0.
+            system: name of the bot or other system in the report.
+            reply: only conversations from this reply on.
+            question: key of the question to filter by.
+            score: key of the score to filter by.
+            ask: number of the ask that question and score belong to, from 0.
         """
 
 
 def plain_words() -> Plot:
-    """What the page's script says."""
+    """Texts of the page's script."""
     return {
         "show": _("Show"),
         "published": _("Published"),
@@ -40,21 +40,21 @@ def plain_words() -> Plot:
 
 
 def mark(cell: Cell, words: list[str], address: str) -> Plot | None:
-    """Where a value lies, with its interval if it has one; None without a value."""
+    """Mark of a value, with its interval if there is one; None without a value."""
     if cell["value"] is None:
         return None
     ends = {end: cell[end] for end in ("low", "high") if cell.get(end) is not None}
     return {"value": cell["value"], **ends, "words": [word for word in words if word], "href": address}
 
 
-def said(title: str, cell: Cell, unit: str) -> str:
+def format_score(title: str, cell: Cell, unit: str) -> str:
     if cell["value"] is None:
         return title
     return f"{title} {between(cell, 1, '%' if unit == 'percent' else '')}"
 
 
 def between(cell: Cell, digits: int, unit: str = "") -> str:
-    """A value with its interval: 75.0 % (61.1 to 85.0)."""
+    """Value with its interval, such as 75.0 % (61.1 to 85.0)."""
     value = figure(cell["value"], digits)
     value = with_unit(value, unit) if unit else value
     if cell.get("low") is None:
@@ -78,14 +78,14 @@ def scatter(
     ends_across: tuple[float, float] | None,
     ends_up: tuple[float, float],
 ) -> Plot:
-    """Points in a square.
+    """Scatter plot in a square.
 
     Args:
         across: title of the horizontal axis.
-        up: of the vertical one.
-        points: each with its `system`, whether it is `published`, its cell `across`, and its mark.
-        ends_across: ends of the axis; None: those of the points.
-        ends_up: likewise.
+        up: title of the vertical axis.
+        points: each has `system`, `published`, its cell `across`, and its mark.
+        ends_across: ends of the horizontal axis; None for those of the points.
+        ends_up: ends of the vertical axis.
     """
     systems = [point["system"] for point in points if not point["published"]]
     return {

@@ -1,20 +1,20 @@
-"""A chart as PDF, drawn by a process of its own when somebody asks for it."""
+"""Charts as PDF, drawn on request in a subprocess."""
 
 import json
 import sys
 from collections.abc import Mapping
 from typing import Any
 
-from turnwise.live.subprocesses import run
+from turnwise.live.subprocesses import run_module
 
 
-def drawn(name: str, result: Mapping[str, Any], scheme: str) -> bytes:
-    """A chart of a stored result in the colours of a scheme.
+def render_pdf(name: str, result: Mapping[str, Any], scheme: str) -> bytes:
+    """Draw a chart of a stored result in the colours of a scheme.
 
     Raises:
-        subprocess.SubprocessError: it cannot be drawn, or not in time.
+        subprocess.SubprocessError: drawing fails or takes too long.
     """
-    return run("turnwise.charts.pdf", [name, scheme], result)
+    return run_module("turnwise.charts.pdf", [name, scheme], result)
 
 
 def main() -> None:

@@ -1,9 +1,4 @@
-"""Labels of points in a chart, each where it covers nothing else.
-
-A square plane: each point with a sign beside it, and a key of who is who.
-
-Two scores: a plane.
-"""
+"""Two scores as a square plane: each point has a sign beside it, and a key explains the signs."""
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
@@ -25,18 +20,18 @@ from turnwise.charts.layout import (
     Palette,
     Panel,
     Result,
-    Room,
+    Viewport,
     letter,
-    sentences,
-    short,
-    side,
+    plane_side,
+    score_sentences,
+    shorten,
     square_height,
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A rectangle, in points from the lower left corner."""
+    """A rectangle, in typographic points from the lower left corner."""
 
     left: float
     bottom: float
@@ -47,7 +42,7 @@ class Box:
     def middle(self) -> tuple[float, float]:
         return (self.left + self.right) / 2, (self.bottom + self.top) / 2
 
-    def meets(self, other: "Box") -> bool:
+    def overlaps(self, other: "Box") -> bool:
         return (
             self.left < other.right
             and other.left < self.right
@@ -56,32 +51,32 @@ class Box:
         )
 
 
-# Points from the middle of a mark to that of its label, the nearest first.
+# Typographic points between the middles of a mark and its label, nearest first.
 _DISTANCES = (11, 14, 18, 23)
 _DIRECTIONS = 16
 
 
-def apart(
-    at: tuple[float, float], size: tuple[float, float], taken: Iterable[Box], *, within: float
+def place_label(
+    at: tuple[float, float], size: tuple[float, float], occupied: Iterable[Box], *, within: float
 ) -> Box | None:
-    """The nearest place of a label beside a point at which it meets nothing that is taken; None without any.
+    """Nearest place beside a point where a label overlaps nothing; None if there is none.
 
     Args:
-        at: the point.
+        at: position of the point.
         size: width and height of the label.
-        taken: what it must not meet.
-        within: side of the square, from the corner, that holds it.
+        occupied: boxes that the label must not overlap.
+        within: side of the square that must contain the label.
     """
-    boxes = list(taken)
-    for box in _around(at, size):
+    boxes = list(occupied)
+    for box in _candidate_places(at, size):
         inside = min(box.left, box.bottom) >= 0 and max(box.right, box.top) <= within
-        if inside and not any(box.meets(other) for other in boxes):
+        if inside and not any(box.overlaps(other) for other in boxes):
             return box
     return None
 
 
-def _around(at: tuple[float, float], size: tuple[float, float]) -> Iterator[Box]:
-    """Places from near to far; above to the right first, as one reads."""
+def _candidate_places(at: tuple[float, float], size: tuple[float, float]) -> Iterator[Box]:
+    """Candidate places from near to far, starting at the upper right."""
     width, height = size
     for distance in _DISTANCES:
         for step in range(_DIRECTIONS):
@@ -92,7 +87,7 @@ def _around(at: tuple[float, float], size: tuple[float, float]) -> Iterator[Box]
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """Somebody at two scores; a published system is not our own."""
+    """A system at two scores; `is_own` is false for published systems."""
 
     sign: str
     name: str
@@ -101,24 +96,24 @@ class Point:
     is_own: bool
 
 
-def square(names: int, room: Room) -> tuple[Figure, Axes]:
-    """A figure with room for a key of so many names."""
-    height = square_height(names, room)
-    figure = Figure(figsize=(room.width, height))
+def square_plane(names: int, viewport: Viewport) -> tuple[Figure, Axes]:
+    """Figure with space for a key of this many names, and its square axes."""
+    height = square_height(names, viewport)
+    figure = Figure(figsize=(viewport.width, height))
     axes = figure.add_axes(
         (
-            LEFT / room.width,
-            (height - ABOVE - side(room)) / height,
-            side(room) / room.width,
-            side(room) / height,
+            LEFT / viewport.width,
+            (height - ABOVE - plane_side(viewport)) / height,
+            plane_side(viewport) / viewport.width,
+            plane_side(viewport) / height,
         )
     )
     axes.spines[["top", "right"]].set_visible(False)
     return figure, axes
 
 
-def dot(axes: Axes, point: Point, palette: Palette) -> None:
-    """A point with its whiskers."""
+def draw_point(axes: Axes, point: Point, palette: Palette) -> None:
+    """Draw a point with its whiskers."""
     x, y = point.x, point.y
     if not point.is_own:
         axes.plot(x["value"], y["value"], "D", markersize=5, markerfacecolor="none", color=palette.reference)
@@ -128,33 +123,33 @@ def dot(axes: Axes, point: Point, palette: Palette) -> None:
         axes.plot([x["low"], x["high"]], [y["value"]] * 2, color=colour, linewidth=1.2, clip_on=False)
     if "low" in y:
         axes.plot([x["value"]] * 2, [y["low"], y["high"]], color=colour, linewidth=1.2, clip_on=False)
-    # Half of a mark lies outside at the ends of the axes.
+    # At the ends of the axes, half of a mark lies outside.
     axes.plot(x["value"], y["value"], "o", markersize=7, color=colour, clip_on=False)
 
 
-def sign(axes: Axes, points: Sequence[Point], room: Room) -> None:
-    """The sign of each point beside it, where nothing else is; the key has those that find no room."""
-    placed = [_Placed(point, axes, room) for point in points]
-    taken = [box for each in placed for box in each.boxes()]
-    whole = side(room) * POINTS
+def draw_signs(axes: Axes, points: Sequence[Point], viewport: Viewport) -> None:
+    """Draw the sign of each point beside it; signs without space are only in the key."""
+    placed = [_PlacedPoint(point, axes, viewport) for point in points]
+    occupied = [box for each in placed for box in each.boxes()]
+    whole = plane_side(viewport) * POINTS
     for each in placed:
-        found = apart(each.at, (6.5 * len(each.point.sign) + 1, 10), taken, within=whole)
+        found = place_label(each.at, (6.5 * len(each.point.sign) + 1, 10), occupied, within=whole)
         if found is None:
             continue
-        taken.append(found)
+        occupied.append(found)
         x, y = (part / whole for part in found.middle)
         weight = "bold" if each.point.is_own else "normal"
         style: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 9, "weight": weight}
         axes.text(x, y, each.point.sign, transform=axes.transAxes, **style)
 
 
-class _Placed:
-    """A point on the paper, in points from the lower left corner of its plane."""
+class _PlacedPoint:
+    """Position of a point, in typographic points from the lower left corner of its plane."""
 
-    def __init__(self, point: Point, axes: Axes, room: Room) -> None:
+    def __init__(self, point: Point, axes: Axes, viewport: Viewport) -> None:
         self.point = point
         self._ends = (axes.get_xlim(), axes.get_ylim())
-        self._side = side(room) * POINTS
+        self._side = plane_side(viewport) * POINTS
         self.at = (self._across(point.x["value"]), self._up(point.y["value"]))
 
     def _across(self, value: float) -> float:
@@ -168,7 +163,7 @@ class _Placed:
         return (value - low) / (high - low) * self._side
 
     def boxes(self) -> Iterator[Box]:
-        """What the mark and its whiskers cover."""
+        """Boxes that the mark and its whiskers cover."""
         x, y = self.at
         yield Box(x - 5, y - 5, x + 5, y + 5)
         if "low" in self.point.x:
@@ -177,23 +172,27 @@ class _Placed:
             yield Box(x - 1, self._up(self.point.y["low"]), x + 1, self._up(self.point.y["high"]))
 
 
-def key(figure: Figure, entries: Sequence[tuple[str, str, bool]], room: Room) -> None:
-    """Who is who, a line each: a sign, a name, and whether it is one of our own."""
+def key(figure: Figure, entries: Sequence[tuple[str, str, bool]], viewport: Viewport) -> None:
+    """Draw the key, a line for each entry: a sign, a name, and whether it is one of the study's systems."""
     height = figure.get_figheight()
-    left, top = (LEFT + side(room) + 0.25, ABOVE) if room is WIDE else (0.08, ABOVE + side(room) + BELOW)
-    longest = int((room.width - left - 0.24) * POINTS / 5.8)
+    left, top = (
+        (LEFT + plane_side(viewport) + 0.25, ABOVE)
+        if viewport is WIDE
+        else (0.08, ABOVE + plane_side(viewport) + BELOW)
+    )
+    longest = int((viewport.width - left - 0.24) * POINTS / 5.8)
     for n, (signed, name, is_own) in enumerate(entries):
         at = 1 - (top + (n + 0.5) * LINE) / height
         weight = "bold" if is_own else "normal"
-        figure.text(left / room.width, at, signed, fontsize=9, weight=weight, va="center")
-        figure.text((left + 0.24) / room.width, at, short(name, longest), fontsize=9, va="center")
+        figure.text(left / viewport.width, at, signed, fontsize=9, weight=weight, va="center")
+        figure.text((left + 0.24) / viewport.width, at, shorten(name, longest), fontsize=9, va="center")
 
 
 _TICKS = [0, 25, 50, 75, 100]
 
 
-def plane(result: Result, published: Sequence[Published], room: Room, palette: Palette) -> Figure:
-    """Each bot, by number, at two of its scores with both intervals; the published systems, by letter."""
+def plane(result: Result, published: Sequence[Published], viewport: Viewport, palette: Palette) -> Figure:
+    """Plane of two scores: bots by number, with both intervals; published systems by letter."""
     (x, x_title), (y, y_title) = _plane_scores(result)
     keys = [result["columns"][column]["key"] for column in (x, y)]
     points = [
@@ -212,27 +211,27 @@ def plane(result: Result, published: Sequence[Published], room: Room, palette: P
         )
         for n, system in enumerate(there)
     ]
-    figure, axes = square(len(points), room)
+    figure, axes = square_plane(len(points), viewport)
     axes.set(xlim=(0, 100), ylim=(0, 100), xticks=_TICKS, yticks=_TICKS)
     axes.set(xlabel=f"{x_title.lower()}, percent", ylabel=f"{y_title.lower()}, percent")
     axes.fill_between([0, 100], [0, 100], color=palette.grid, alpha=0.12, linewidth=0)
     for point in points:
-        dot(axes, point, palette)
-    sign(axes, points, room)
+        draw_point(axes, point, palette)
+    draw_signs(axes, points, viewport)
     names = [
         (each.sign, each.name if each.is_own else f"{each.name}, published", each.is_own) for each in points
     ]
-    key(figure, names, room)
+    key(figure, names, viewport)
     return figure
 
 
 def _plane_scores(result: Result) -> list[tuple[int, str]]:
-    """Column and title of the horizontal and of the vertical score."""
+    """Column and title of the horizontal and the vertical score."""
     columns = (result["plane"]["x"], result["plane"]["y"])
     return [(column, result["columns"][column]["title"]) for column in columns]
 
 
-def plane_in_words(result: Result) -> str:
+def describe_plane(result: Result) -> str:
     x, y = _plane_scores(result)
-    told = sentences(result["bots"], Panel((y, x), 0, 100, "percent"))
-    return f"Chart of {y[1].lower()} over {x[1].lower()}. {' '.join(told)}"
+    words = score_sentences(result["bots"], Panel((y, x), 0, 100, "percent"))
+    return f"Chart of {y[1].lower()} over {x[1].lower()}. {' '.join(words)}"

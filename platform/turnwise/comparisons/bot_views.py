@@ -1,4 +1,4 @@
-"""One bot over time, and the perplexities of its versions."""
+"""Pages of one bot over time, with the perplexities of its versions."""
 
 import json
 from collections.abc import Sequence
@@ -18,13 +18,13 @@ from turnwise.bots.queries import visible_bots
 from turnwise.bots.services import record_perplexity, reports_perplexity
 from turnwise.comparisons import chart_sheets, history, protocols
 from turnwise.comparisons.forms import MOST_STUDIES, PerplexityForm
-from turnwise.comparisons.measures import Measured, chosen, offered_to
+from turnwise.comparisons.measures import Measured, choose_measured, offered_to
 from turnwise.comparisons.protocols import differences
 from turnwise.comparisons.scores import TooMuchError
-from turnwise.comparisons.side_by_side import MOST_PICKED
+from turnwise.comparisons.side_by_side import MAX_SCORES
 from turnwise.comparisons.views import bounded, bounded_pictures
 from turnwise.labels.explorer import score_key
-from turnwise.reports.drilldown import behind
+from turnwise.reports.drilldown import drilldown_link
 from turnwise.studies.models import Study
 from turnwise.studies.queries import readable_real_studies_of, with_bots
 
@@ -39,9 +39,11 @@ def bot(request: HttpRequest, name: str) -> HttpResponse:
 @require_POST
 @bounded
 def perplexity(request: HttpRequest, name: str, pk: int) -> HttpResponse:
-    """Note the perplexity of a version."""
+    """Save the perplexity of a version."""
     found = get_object_or_404(history.bots_of(request.user), name=name)
-    get_object_or_404(visible_bots(request.user), pk=found.pk)  # else it is not theirs to measure
+    get_object_or_404(
+        visible_bots(request.user), pk=found.pk
+    )  # only people who can see the bot may enter its perplexity
     version = get_object_or_404(found.versions, pk=pk)
     assert request.user.is_authenticated
     form = PerplexityForm(request.POST, prefix=str(pk))
@@ -76,16 +78,16 @@ def chart(request: HttpRequest, name: str, chart: str, ending: str) -> HttpRespo
     except TooMuchError as error:
         return HttpResponse(str(error), status=503, content_type="text/plain; charset=utf-8")
     return chart_sheets.chart_file(
-        request, chart_sheets.of_course(history.drawn(rows), measured), chart, ending
+        request, chart_sheets.history_sheets(history.chart_rows(rows), measured), chart, ending
     )
 
 
 def _measured(request: HttpRequest, offered: Sequence[Measured]) -> Measured:
-    return chosen(offered, request.GET.get("questions", ""), request.GET.getlist("score"))
+    return choose_measured(offered, request.GET.get("questions", ""), request.GET.getlist("score"))
 
 
 def _studies(request: HttpRequest, bot: Bot) -> list[Study]:
-    """The newest studies with this bot that the person may see."""
+    """The newest studies with this bot that the user may read."""
     visible = history.studies_with(bot, readable_real_studies_of(request.user)).exclude(
         state=Study.State.DRAFT
     )
@@ -103,13 +105,15 @@ def _context(request: HttpRequest, bot: Bot, *, refused: PerplexityForm | None =
     except TooMuchError as error:
         trouble = str(error)
     in_rows = {row.study.pk: row.study for row in rows}
-    of_course = chart_sheets.of_course(history.drawn(rows), measured)
+    of_course = chart_sheets.history_sheets(history.chart_rows(rows), measured)
     drawn = chart_sheets.charts(
         of_course,
         lambda name, ending: reverse("comparisons:bot_chart", args=[bot.name, name, ending]),
         urlencode(measured.query),
         {
-            sheet.name: {str(row.number): _behind(row, bot, measured, sheet.data["main"]) for row in rows}
+            sheet.name: {
+                str(row.number): _judgments_link(row, bot, measured, sheet.data["main"]) for row in rows
+            }
             for sheet in of_course
         },
     )
@@ -133,8 +137,8 @@ def _context(request: HttpRequest, bot: Bot, *, refused: PerplexityForm | None =
         ],
         "most_drawn": chart_sheets.MOST_ROWS,
         "charts": list(drawn.values()),
-        "most_picked": MOST_PICKED,
-        "intervals": protocols.levels_in_words(protocols.levels_by_name([*in_rows.values()]))
+        "most_picked": MAX_SCORES,
+        "intervals": protocols.describe_levels(protocols.levels_by_name([*in_rows.values()]))
         if in_rows
         else "",
         "differences": differences(protocols.protocols_of(list(in_rows.values()))),
@@ -142,12 +146,12 @@ def _context(request: HttpRequest, bot: Bot, *, refused: PerplexityForm | None =
     }
 
 
-def _behind(row: history.Row, bot: Bot, measured: Measured, score: str) -> str:
-    """Where the judgments of a row are read, narrowed to the bot and this score."""
-    asks = enumerate(row.study.asked)
+def _judgments_link(row: history.Row, bot: Bot, measured: Measured, score: str) -> str:
+    """Address of a row's judgments, filtered by the bot and this score."""
+    asks = enumerate(row.study.work_asks)
     numbers = [n for n, ask in asks if ask.question_set == measured.key and ask.about in measured.about]
     if not row.task.has_conversations:
-        return behind(row.study)(bot.title, score=score, ask=numbers[0] if numbers else 0)
+        return drilldown_link(row.study)(bot.title, score=score, ask=numbers[0] if numbers else 0)
     narrowed = {"bot": bot.name}
     if numbers:
         narrowed["score"] = score_key(numbers[0], score)
@@ -165,7 +169,7 @@ def _version(version: BotVersion, refused: PerplexityForm | None) -> dict[str, A
 
 
 def _form(version: BotVersion, refused: PerplexityForm | None) -> PerplexityForm:
-    """The form of a version: what was refused, or what is stored."""
+    """Form of a version: the refused one, or one with the stored values."""
     if refused is not None and refused.prefix == str(version.pk):
         return refused
     stored = {

@@ -1,8 +1,7 @@
-"""How large each chart over several studies is, and how it is told in words. Knows no Matplotlib.
+"""Charts over several studies: their sizes, their descriptions, and their numbers for the page's script.
 
-The charts over several studies as numbers, which the page draws anew so that they can be pointed at.
-
-Drawn by static/js/charts, as those of a report; the same sheets are also drawn as pictures and files.
+static/js/charts draws the numbers as interactive charts; `plots` draws the same sheets as pictures and files.
+Free of Matplotlib.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,10 +12,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from chatbots.meena.sweep import Panels, chart_size
-from turnwise.charts.layout import LINE, WIDE, Room, legend_lines, letter, short, square_height
-from turnwise.charts.marks import Plot, between, labels, mark, plain_words, said, scatter
+from turnwise.charts.layout import LINE, WIDE, Viewport, legend_lines, letter, shorten, square_height
+from turnwise.charts.marks import Plot, between, format_score, labels, mark, plain_words, scatter
 
-# More names of our own than this would fill the chart; the table has them.
+# More of the study's own names would fill the chart; the table has them all.
 MOST_NAMES = 16
 
 Data: TypeAlias = Mapping[str, Any]
@@ -24,76 +23,76 @@ Cell: TypeAlias = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Described:
-    """What a page knows of a kind of chart before it is drawn: inches across and down, and its words."""
+class ChartDescription:
+    """Size (width, height in inches) and text description of a kind of chart, known before it is drawn."""
 
-    size: Callable[[Data, Room], tuple[float, float]]
+    size: Callable[[Data, Viewport], tuple[float, float]]
     words: Callable[[Data], str]
 
 
 def score_sentence(cell: Cell, unit: str = " percent", digits: int = 0) -> str:
     if cell["value"] is None:
         return "unknown"
-    told = f"{cell['value']:.{digits}f}{unit}"
+    text = f"{cell['value']:.{digits}f}{unit}"
     if "low" in cell:
-        told += f" (interval {cell['low']:.{digits}f} to {cell['high']:.{digits}f})"
-    return told
+        text += f" (interval {cell['low']:.{digits}f} to {cell['high']:.{digits}f})"
+    return text
 
 
-def lines_of(rows: Sequence[Data], room: Room) -> Iterator[tuple[str, Data | None]]:
-    """The labels of the lines from top to bottom: a study without a row, then its bots with theirs."""
+def table_lines(rows: Sequence[Data], viewport: Viewport) -> Iterator[tuple[str, Data | None]]:
+    """Lines of a table's chart from top to bottom: a study's heading (without a row), then its bots' rows."""
     study = None
     for row in rows:
         if row["study"] != study:
             study = row["study"]
-            yield short(study, room.letters * 9 // 10), None  # in bold
-        yield short(row["bot"], room.letters), row
+            yield shorten(study, viewport.letters * 9 // 10), None  # in bold
+        yield shorten(row["bot"], viewport.letters), row
 
 
-def times_of(rows: Sequence[Data], room: Room) -> Iterator[tuple[str, Data | None]]:
-    """The labels of a bot's course from top to bottom, with their rows."""
+def history_lines(rows: Sequence[Data], viewport: Viewport) -> Iterator[tuple[str, Data | None]]:
+    """Lines of the chart of a bot over time: label and row, from top to bottom."""
     for row in rows:
-        yield short(f"{row['number']}  {row['version']}  {row['study']}", room.letters), row
+        yield shorten(f"{row['number']}  {row['version']}  {row['study']}", viewport.letters), row
 
 
-def names_of(data: Data) -> list[tuple[str, str, bool]]:
-    """The key of a relation: sign, name, and whether it is one of our own."""
-    own = [(str(each["number"]), each["name"], True) for each in data["points"]]
+def key_entries(data: Data) -> list[tuple[str, str, bool]]:
+    """Entries of a relation's key: sign, name, and whether it is one of the studies' systems."""
+    numbered = [(str(each["number"]), each["name"], True) for each in data["points"]]
     published = [
         *(each["name"] for each in data["marks"]),
         *(f"{each['name']}, paper: {each['y']:g}" for each in data["lines"]),
     ]
     line = data["relation"]["line"]
     fit = [("R²", f"of the line: {line['r_squared']['value']:.2f}", False)] if "at" in line else []
-    listed = own if len(own) <= MOST_NAMES else []
+    listed = numbered if len(numbered) <= MOST_NAMES else []
     return [*listed, *((letter(n), name, False) for n, name in enumerate(published)), *fit]
 
 
-def _side_by_side_in_words(table: Data) -> str:
+def _describe_side_by_side(table: Data) -> str:
     index, title = table["scores"][-1]
     unit, digits = (" percent", 0) if table["percent"] else (" points", 1)
-    told = [
+    text = [
         f"{row['bot']} in {row['study']} {score_sentence(row['cells'][index], unit, digits)}"
         for row in table["rows"]
     ]
-    return f"Chart of the scores of each bot in each study. {title}: {'; '.join(told)}."
+    return f"Chart of the scores of each bot in each study. {title}: {'; '.join(text)}."
 
 
-def _over_time_in_words(course: Data) -> str:
+def _describe_over_time(course: Data) -> str:
     main = course["main"]
     of = (" percent", 0) if course["percent"] else (" points", 1)
-    told = [
+    text = [
         f"{row['number']}: version {row['version']} in {row['study']} "
         f"{score_sentence(row['cells'][main], *of)}"
         for row in course["rows"]
     ]
-    return f"Chart of the scores in order of time. {course['scores'][main]}: {'; '.join(told)}."
+    return f"Chart of the scores in order of time. {course['scores'][main]}: {'; '.join(text)}."
 
 
-def _relation_in_words(data: Data) -> str:
+def _describe_relation(data: Data) -> str:
     title, line = data["relation"]["title"], data["relation"]["line"]
     unit, digits = (" percent", 0) if data["percent"] else (" points", 1)
-    told = [
+    text = [
         f"{each['name']}: {each['x']['value']:.3g}, {score_sentence(each['y'], unit, digits)}"
         for each in data["points"]
     ]
@@ -102,11 +101,11 @@ def _relation_in_words(data: Data) -> str:
     across = f" Published, as lines across: {lines}." if lines else ""
     marks = "; ".join(f"{each['name']}: {each['x']:.3g}, {each['y']:g} percent" for each in data["marks"])
     published = f" Published: {marks}." if marks else ""
-    return f"Scatter plot of {title} against {data['x']}. {fit}{'; '.join(told)}.{published}{across}"
+    return f"Scatter plot of {title} against {data['x']}. {fit}{'; '.join(text)}.{published}{across}"
 
 
-def _sweep_in_words(data: Data) -> str:
-    told = []
+def _describe_sweep(data: Data) -> str:
+    text = []
     for each in data["points"]:
         scores = data["scores"].get(each["system"], {})
         values = [
@@ -114,58 +113,62 @@ def _sweep_in_words(data: Data) -> str:
             for title, value in scores.items()
         ]
         likelihood = "unknown" if each["per_token"] is None else f"{each['per_token']:.2f}"
-        told.append(f"{each['system']}: {', '.join([*values, f'log P per token {likelihood}'])}")
-    return f"Chart of scores and likelihood against the number of samples. {'; '.join(told)}."
+        text.append(f"{each['system']}: {', '.join([*values, f'log P per token {likelihood}'])}")
+    return f"Chart of scores and likelihood against the number of samples. {'; '.join(text)}."
 
 
-def _sweep_size(data: Data, room: Room) -> tuple[float, float]:
-    return chart_size(len(data["scales"]) + 1, sweep_panels(room))
+def _sweep_size(data: Data, viewport: Viewport) -> tuple[float, float]:
+    return chart_size(len(data["scales"]) + 1, sweep_panels(viewport))
 
 
-def sweep_panels(room: Room) -> Panels:
-    return Panels(2, room.width / 2, 3.2) if room is WIDE else Panels(1, room.width, 2.5)
+def sweep_panels(viewport: Viewport) -> Panels:
+    return Panels(2, viewport.width / 2, 3.2) if viewport is WIDE else Panels(1, viewport.width, 2.5)
 
 
-def _side_by_side_size(table: Data, room: Room) -> tuple[float, float]:
+def _side_by_side_size(table: Data, viewport: Viewport) -> tuple[float, float]:
     titles = [title for _, title in table["scores"]]
-    return room.width, _lines_height(sum(1 for _ in lines_of(table["rows"], room)), titles, room)
-
-
-def _over_time_size(course: Data, room: Room) -> tuple[float, float]:
-    rows, titles = len(course["rows"]), list(course["scores"].values())
-    return (
-        (max(6.0, 2.4 + 0.8 * rows), 4.2) if room is WIDE else (room.width, _lines_height(rows, titles, room))
+    return viewport.width, _lines_height(
+        sum(1 for _ in table_lines(table["rows"], viewport)), titles, viewport
     )
 
 
-def _lines_height(lines: int, titles: Sequence[str], room: Room) -> float:
-    return 1.0 + LINE * legend_lines(titles, room) + 0.5 * lines
+def _over_time_size(course: Data, viewport: Viewport) -> tuple[float, float]:
+    rows, titles = len(course["rows"]), list(course["scores"].values())
+    return (
+        (max(6.0, 2.4 + 0.8 * rows), 4.2)
+        if viewport is WIDE
+        else (viewport.width, _lines_height(rows, titles, viewport))
+    )
 
 
-DESCRIBED: Mapping[str, Described] = {
-    "side-by-side": Described(_side_by_side_size, _side_by_side_in_words),
-    "over-time": Described(_over_time_size, _over_time_in_words),
-    "relation": Described(
-        lambda data, room: (room.width, square_height(len(names_of(data)), room)), _relation_in_words
+def _lines_height(lines: int, titles: Sequence[str], viewport: Viewport) -> float:
+    return 1.0 + LINE * legend_lines(titles, viewport) + 0.5 * lines
+
+
+CHART_DESCRIPTIONS: Mapping[str, ChartDescription] = {
+    "side-by-side": ChartDescription(_side_by_side_size, _describe_side_by_side),
+    "over-time": ChartDescription(_over_time_size, _describe_over_time),
+    "relation": ChartDescription(
+        lambda data, viewport: (viewport.width, square_height(len(key_entries(data)), viewport)),
+        _describe_relation,
     ),
-    "sweep": Described(_sweep_size, _sweep_in_words),
+    "sweep": ChartDescription(_sweep_size, _describe_sweep),
 }
 
 
 MOST_SWITCHES = 12
-"""So many versions can be hidden one by one; of more, the buttons would take the chart's place."""
+"""Greatest number of versions with a button to hide each; more buttons would crowd out the chart."""
 
-Leads = Mapping[Any, str]
-"""By what a row or point is told apart by, the address of what is behind it; that of one of the scores of a
-point by both."""
-
-
-def plot(kind: str, data: Data, leads: Leads) -> Plot:
-    """A sheet of one of `described.DESCRIBED` as the page's script takes it."""
-    return plain_words() | _KINDS[kind](data, leads)
+Links = Mapping[Any, str]
+"""Addresses of the data behind rows or points, by the row's or point's name, or by (name, score)."""
 
 
-def _side_by_side(table: Data, leads: Leads) -> Plot:
+def plot(kind: str, data: Data, links: Links) -> Plot:
+    """Numbers of a sheet for the page's script; `kind` is a key of `CHART_DESCRIPTIONS`."""
+    return plain_words() | _KINDS[kind](data, links)
+
+
+def _side_by_side(table: Data, links: Links) -> Plot:
     scores, (low, high) = table["scores"], table["ends"]
     unit = "percent" if table["percent"] else "points"
     rows, study = [], None
@@ -173,8 +176,8 @@ def _side_by_side(table: Data, leads: Leads) -> Plot:
         marks = []
         for nth, (index, title) in enumerate(scores):
             cell = row["cells"][index]
-            words = [f"{row['bot']}, {row['study']}", said(title, cell, unit), labels(row["labels"])]
-            if made := mark(cell, words, leads.get(row["study"], "")):
+            words = [f"{row['bot']}, {row['study']}", format_score(title, cell, unit), labels(row["labels"])]
+            if made := mark(cell, words, links.get(row["study"], "")):
                 marks.append({"series": nth, **made})
         heading = row["study"] if row["study"] != study else ""
         study = row["study"]
@@ -188,8 +191,8 @@ def _side_by_side(table: Data, leads: Leads) -> Plot:
     return {"kind": "forest", "systems": [*dict.fromkeys(row["system"] for row in rows)], "panels": [panel]}
 
 
-def _over_time(course: Data, leads: Leads) -> Plot:
-    """Each score from left to right, a point for each row of the table, with its whisker."""
+def _over_time(course: Data, links: Links) -> Plot:
+    """Scores over time: a point with its whisker for each row of the table."""
     low, high = course["ends"]
     unit = "percent" if course["percent"] else "points"
     lines = []
@@ -198,9 +201,9 @@ def _over_time(course: Data, leads: Leads) -> Plot:
         for row in course["rows"]:
             words = [
                 f"{row['number']}: {row['version']}, {row['study']}",
-                said(title, row["cells"][key], unit),
+                format_score(title, row["cells"][key], unit),
             ]
-            if made := mark(row["cells"][key], words, leads.get(str(row["number"]), "")):
+            if made := mark(row["cells"][key], words, links.get(str(row["number"]), "")):
                 points.append({"x": row["number"], "part": row["version"], **made})
         lines.append({"name": title, "system": title, "band": False, "whiskers": True, "points": points})
     panel = {"title": "", "low": low, "high": high, "lines": lines}
@@ -218,7 +221,7 @@ def _axis(data: Data) -> str:
     return _("percent of labels") if data["percent"] else _("mean, points")
 
 
-def _relation(data: Data, leads: Leads) -> Plot:
+def _relation(data: Data, links: Links) -> Plot:
     relation, line = data["relation"], data["relation"]["line"]
     unit = "percent" if data["percent"] else "points"
     points = []
@@ -226,13 +229,13 @@ def _relation(data: Data, leads: Leads) -> Plot:
         words = [
             each["name"],
             f"{data['x']}: {between(each['x'], 2)}",
-            said(relation["title"], each["y"], unit),
+            format_score(relation["title"], each["y"], unit),
         ]
-        if made := mark(each["y"], words, leads.get(each["name"], "")):
+        if made := mark(each["y"], words, links.get(each["name"], "")):
             points.append({"system": each["name"], "published": False, "across": each["x"], **made})
     for each in data["marks"]:
         cell = {"value": each["y"]}
-        words = [each["name"], f"{data['x']}: {each['x']:g}", said(relation["title"], cell, unit)]
+        words = [each["name"], f"{data['x']}: {each['x']:g}", format_score(relation["title"], cell, unit)]
         made = mark(cell, words, "") or {}
         points.append({"system": each["name"], "published": True, "across": {"value": each["x"]}, **made})
     axis = f"{relation['title']}, {_('percent') if data['percent'] else _('points')}"
@@ -246,20 +249,20 @@ def _fit(line: Data) -> Plot:
     return {"at": line["at"], "middle": middle, "low": line["low"], "high": line["high"]}
 
 
-def _sweep(data: Data, leads: Leads) -> Plot:
-    """Against N, a panel for each score and for the likelihood, a line for each T."""
+def _sweep(data: Data, links: Links) -> Plot:
+    """Scores and likelihood against N: a panel for each, a line for each T."""
     panels = [
         _against_n(
             data,
             title if scale["percent"] else _("%(title)s, points") % {"title": title},
             {name: got.get(title) for name, got in data["scores"].items()},
             scale["ends"],
-            {name: leads.get((name, title), "") for name in data["scores"]},
+            {name: links.get((name, title), "") for name in data["scores"]},
         )
         for title, scale in data["scales"].items()
     ]
     likelihoods = {each["system"]: each["per_token"] for each in data["points"]}
-    panels.append(_against_n(data, _("log P per token"), likelihoods, (None, None), leads))
+    panels.append(_against_n(data, _("log P per token"), likelihoods, (None, None), links))
     systems = [*dict.fromkeys(line["name"] for panel in panels for line in panel["lines"])]
     across = _("samples, N")
     return {"kind": "lines", "systems": systems, "across": across, "axis": "", "log": True, "panels": panels}
@@ -270,14 +273,14 @@ def _against_n(
     title: str,
     values: Mapping[str, float | None],
     ends: Sequence[float | None],
-    leads: Leads,
+    links: Links,
 ) -> Plot:
     lines: dict[float, list[Plot]] = {}
     for each in sorted(data["points"], key=lambda each: (each["temperature"], each["samples"])):
         cell = {"value": values.get(each["system"])}
-        told = "" if cell["value"] is None else f"{title} {between(cell, 2)}"
+        text = "" if cell["value"] is None else f"{title} {between(cell, 2)}"
         contexts = ngettext("%(n)d context", "%(n)d contexts", each["contexts"]) % {"n": each["contexts"]}
-        if made := mark(cell, [each["system"], told, contexts], leads.get(each["system"], "")):
+        if made := mark(cell, [each["system"], text, contexts], links.get(each["system"], "")):
             lines.setdefault(each["temperature"], []).append({"x": each["samples"], **made})
     named = {f"T = {temperature:g}": points for temperature, points in lines.items()}
     drawn = [
@@ -286,7 +289,7 @@ def _against_n(
     return {"title": title, "low": ends[0], "high": ends[1], "lines": drawn}
 
 
-_KINDS: Mapping[str, Callable[[Data, Leads], dict[str, Any]]] = {
+_KINDS: Mapping[str, Callable[[Data, Links], dict[str, Any]]] = {
     "side-by-side": _side_by_side,
     "over-time": _over_time,
     "relation": _relation,

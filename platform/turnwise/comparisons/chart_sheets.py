@@ -1,7 +1,4 @@
-"""Which charts a comparison has, and what each shows. Pure.
-
-Charts as the comparison's pages show them: pictures with addresses of their own, and files to download.
-"""
+"""Sheets: the charts that a comparison has and their data. Pictures and files of them for pages."""
 
 import logging
 import subprocess
@@ -14,38 +11,38 @@ from django.utils.cache import patch_cache_control
 
 from turnwise.charts.layout import PALETTES, pixels
 from turnwise.comparisons import chart_data, drawing
-from turnwise.comparisons.chart_data import DESCRIBED
+from turnwise.comparisons.chart_data import CHART_DESCRIPTIONS
 from turnwise.comparisons.drawing import Sheet
 from turnwise.comparisons.measures import Measured, lines_of, marks_of
-from turnwise.comparisons.side_by_side import by_scale
-from turnwise.live.caching import KEPT_SECONDS
+from turnwise.comparisons.side_by_side import group_by_scale
+from turnwise.live.caching import CACHE_SECONDS
 
-# A chart of more lines than this cannot be read; the table has them all.
+# A chart with more lines is unreadable; the table has them all.
 MOST_LINES = 60
 MOST_ROWS = 40
 
 
-def of_tables(tables: Sequence[Mapping[str, Any]]) -> list[Sheet]:
-    """The charts of each table of studies that has bots and scores, and is not too long for one."""
+def table_sheets(tables: Sequence[Mapping[str, Any]]) -> list[Sheet]:
+    """Sheets of each table of studies that has bots and scores and is short enough for a chart."""
     return [
         sheet
         for table in tables
         if table["columns"] and 0 < len(table["rows"]) <= MOST_LINES
-        for sheet in _of_table(table)
+        for sheet in _sheets_of_table(table)
     ]
 
 
-def numbered(name: str, nth: int) -> str:
-    """What the chart of a table is called, the first by the table's name."""
+def numbered_name(name: str, nth: int) -> str:
+    """Name of the nth chart of a table; the first has the table's name."""
     return f"{name}-{nth}" if nth > 1 else name
 
 
-def _of_table(table: Mapping[str, Any]) -> list[Sheet]:
-    """The scores that share an axis together."""
+def _sheets_of_table(table: Mapping[str, Any]) -> list[Sheet]:
+    """A sheet for each group of scores that share an axis."""
     columns = table["columns"]
     scales = {str(i): (each["percent"], each["low"], each["high"]) for i, each in enumerate(columns)}
     sheets = []
-    for nth, keys in enumerate(by_scale([*scales], scales), 1):
+    for nth, keys in enumerate(group_by_scale([*scales], scales), 1):
         percent, low, high = scales[keys[0]]
         data = {
             "rows": table["rows"],
@@ -53,18 +50,18 @@ def _of_table(table: Mapping[str, Any]) -> list[Sheet]:
             "percent": percent,
             "ends": [low, high],
         }
-        sheets.append(Sheet("side-by-side", numbered(table["name"], nth), data))
+        sheets.append(Sheet("side-by-side", numbered_name(table["name"], nth), data))
     return sheets
 
 
-def of_course(rows: Sequence[Mapping[str, Any]], measured: Measured) -> list[Sheet]:
-    """The newest scores of a bot in order of time: those that share an axis together."""
+def history_sheets(rows: Sequence[Mapping[str, Any]], measured: Measured) -> list[Sheet]:
+    """Sheets of a bot's newest scores over time, one for each group of scores that share an axis."""
     if not rows:
         return []
     return [
         Sheet(
             "over-time",
-            numbered("history", nth),
+            numbered_name("history", nth),
             {
                 "rows": list(rows[-MOST_ROWS:]),
                 "scores": dict(scores),
@@ -77,14 +74,16 @@ def of_course(rows: Sequence[Mapping[str, Any]], measured: Measured) -> list[She
     ]
 
 
-def of_relation(figures: Mapping[str, Any], measured: Measured, *, marks: bool, percent: bool) -> list[Sheet]:
-    """A plot of each score against the measure, if there are points.
+def relation_sheets(
+    figures: Mapping[str, Any], measured: Measured, *, marks: bool, percent: bool
+) -> list[Sheet]:
+    """Sheets of each score against the measure, if there are points.
 
     Args:
-        figures: as `relation.relation_figures` gives them.
-        measured: whose scores they have.
-        marks: whether published systems stand in them, too; for perplexity only.
-        percent: whether the measure is in percent, too.
+        figures: result of `measures.relation_figures`.
+        measured: the question set of the scores.
+        marks: whether to show published systems; for perplexity only.
+        percent: whether the measure is in percent.
     """
     if not figures["points"]:
         return []
@@ -118,7 +117,7 @@ def _marks(measured: Measured, score: str) -> list[dict[str, Any]]:
 
 
 def _lines(measured: Measured, score: str) -> list[dict[str, Any]]:
-    """The published systems without a perplexity, those of equal score together, the best first."""
+    """Published systems without a perplexity, grouped by score, best first."""
     found: dict[float, list[str]] = {}
     for system, value in lines_of(measured, score):
         found.setdefault(value, []).append(system)
@@ -127,17 +126,17 @@ def _lines(measured: Measured, score: str) -> list[dict[str, Any]]:
 
 log = logging.getLogger(__name__)
 
-NOT_DRAWN = "The chart could not be drawn this time. The tables have all its numbers; reload to try again."
+NOT_DRAWN = "The chart could not be drawn. The tables have all its numbers. Reload the page to try again."
 
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A chart as it is drawn for a desktop or for a phone.
+    """A chart drawn for a desktop or for a phone.
 
     Attributes:
-        addresses: by scheme; others as soon as the chart is another.
-        width: in pixels of the page.
-        height: likewise.
+        addresses: by colour scheme; they change with the chart.
+        width: pixels of the page.
+        height: pixels of the page.
     """
 
     addresses: Mapping[str, str]
@@ -146,16 +145,16 @@ class Picture:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class PageChart:
     """A chart in a page.
 
     Attributes:
         wide: for a desktop.
         narrow: for a phone.
-        words: what it shows, for those who do not see it.
-        files: addresses to take it away from, by what they are called.
-        name: among the charts of the page.
-        plot: its numbers, for the page's script.
+        words: description for screen readers.
+        files: addresses of its files for download, by title.
+        name: name of the chart, unique in the page.
+        plot: its numbers for the page's script.
     """
 
     wide: Picture
@@ -167,25 +166,25 @@ class Shown:
 
 
 Address = Callable[[str, str], str]
-"""The address of a chart's file by the chart's name and the file's ending."""
+"""Function from a chart's name and a file's ending to the file's address."""
 
 
 def charts(
-    sheets: Sequence[Sheet], address: Address, query: str, leads: Mapping[str, chart_data.Leads]
-) -> dict[str, Shown]:
-    """By name, the charts of a page; as pictures they are drawn when a browser asks for them.
+    sheets: Sequence[Sheet], address: Address, query: str, links: Mapping[str, chart_data.Links]
+) -> dict[str, PageChart]:
+    """Charts of a page, by name. Pictures are drawn when a browser requests them.
 
     Args:
-        sheets: what they show.
-        address: of their files.
-        query: that gives the same charts.
-        leads: by chart, where its marks lead.
+        sheets: the charts' data.
+        address: gives the addresses of their files.
+        query: query string that selects the same charts.
+        links: links of each chart's marks, by chart.
     """
     rest = f"{query}&" if query else ""
-    return {sheet.name: _shown(sheet, address, rest, leads.get(sheet.name, {})) for sheet in sheets}
+    return {sheet.name: _page_chart(sheet, address, rest, links.get(sheet.name, {})) for sheet in sheets}
 
 
-def _shown(sheet: Sheet, address: Address, rest: str, leads: chart_data.Leads) -> Shown:
+def _page_chart(sheet: Sheet, address: Address, rest: str, links: chart_data.Links) -> PageChart:
     picture = f"{address(sheet.name, 'svg')}?{rest}v={drawing.version_of(sheet)}"
     files = {
         f"{'dark ' if scheme == 'dark' else ''}{ending.upper()}": (
@@ -194,30 +193,37 @@ def _shown(sheet: Sheet, address: Address, rest: str, leads: chart_data.Leads) -
         for ending in ("svg", "pdf")
         for scheme in PALETTES
     }
-    wide, narrow = (_picture(sheet, room, picture) for room in drawing.ROOMS)
-    words, plot = DESCRIBED[sheet.kind].words(sheet.data), chart_data.plot(sheet.kind, sheet.data, leads)
-    return Shown(wide, narrow, words, files, sheet.name, plot)
+    wide, narrow = (_picture(sheet, viewport, picture) for viewport in drawing.VIEWPORTS)
+    words, plot = (
+        CHART_DESCRIPTIONS[sheet.kind].words(sheet.data),
+        chart_data.plot(sheet.kind, sheet.data, links),
+    )
+    return PageChart(wide, narrow, words, files, sheet.name, plot)
 
 
-def _picture(sheet: Sheet, room: str, address: str) -> Picture:
-    width, height = map(pixels, DESCRIBED[sheet.kind].size(sheet.data, drawing.ROOMS[room]))
-    return Picture({scheme: f"{address}&room={room}&scheme={scheme}" for scheme in PALETTES}, width, height)
+def _picture(sheet: Sheet, viewport: str, address: str) -> Picture:
+    width, height = map(pixels, CHART_DESCRIPTIONS[sheet.kind].size(sheet.data, drawing.VIEWPORTS[viewport]))
+    return Picture(
+        {scheme: f"{address}&room={viewport}&scheme={scheme}" for scheme in PALETTES}, width, height
+    )
 
 
 def chart_file(request: HttpRequest, sheets: Sequence[Sheet], name: str, ending: str) -> HttpResponse:
-    """One of these charts as a file, in the colours of ?scheme=light or dark, for ?room=wide or narrow."""
-    scheme, room = request.GET.get("scheme", "light"), request.GET.get("room", "wide")
+    """File with one of these charts, in the colours of ?scheme=light or dark, for ?room=wide or narrow."""
+    scheme, viewport = request.GET.get("scheme", "light"), request.GET.get("room", "wide")
     found = [sheet for sheet in sheets if sheet.name == name]
-    if scheme not in PALETTES or room not in drawing.ROOMS or not found:
-        raise Http404(f"There is no chart {name} in the scheme {scheme}, {room}, for this choice.")
+    if scheme not in PALETTES or viewport not in drawing.VIEWPORTS or not found:
+        raise Http404(f"There is no chart {name} in the scheme {scheme}, {viewport}, for this choice.")
     content_type = {"svg": "image/svg+xml", "pdf": "application/pdf"}[ending]
     try:
-        drawn = drawing.svg(sheets, name, scheme, room) if ending == "svg" else drawing.pdf(found[0], scheme)
+        drawn = (
+            drawing.svg(sheets, name, scheme, viewport) if ending == "svg" else drawing.pdf(found[0], scheme)
+        )
     except subprocess.SubprocessError:
         log.exception("The chart %s could not be drawn.", name)
         return HttpResponse(NOT_DRAWN, status=503, content_type="text/plain; charset=utf-8")
     response = HttpResponse(drawn, content_type=content_type)
     response["Content-Disposition"] = f'attachment; filename="turnwise-{name}-{scheme}.{ending}"'
     if "v" in request.GET:
-        patch_cache_control(response, private=True, max_age=KEPT_SECONDS)
+        patch_cache_control(response, private=True, max_age=CACHE_SECONDS)
     return response

@@ -1,7 +1,7 @@
-"""Charts of the comparisons, drawn by a process of its own and kept by their content.
+"""Pictures of comparisons, drawn in a subprocess and cached by content.
 
-They depend on who looks and what is chosen, so no job can draw them before; and the process that serves pages
-does not draw. No page waits for them: it says where its charts are, and browsers ask for them.
+They depend on the user and the chosen studies, so no job can draw them in advance. A page does not wait for
+them: it has their addresses, and browsers request them.
 """
 
 import json
@@ -12,13 +12,13 @@ from threading import Lock
 from typing import Any
 
 from turnwise.charts.layout import NARROW, PALETTES, WIDE, standalone
-from turnwise.live.caching import key_of, remembered
-from turnwise.live.subprocesses import run
+from turnwise.live.caching import cache_key, cached
+from turnwise.live.subprocesses import run_module
 
 _MODULE = "turnwise.comparisons.drawing"
-ROOMS = {"wide": WIDE, "narrow": NARROW}
-# A browser asks for all charts of a page at once: the first request draws them, the others wait for it.
-_at_work = Lock()
+VIEWPORTS = {"wide": WIDE, "narrow": NARROW}
+# A browser requests all charts of a page at once: the first request draws them, the others wait.
+_drawing_lock = Lock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,9 +26,9 @@ class Sheet:
     """A chart to be drawn.
 
     Attributes:
-        kind: which of `described.DESCRIBED`.
-        name: its name in addresses and among the ids of the page.
-        data: what it shows, as JSON holds it.
+        kind: a key of `chart_data.CHART_DESCRIPTIONS`.
+        name: its name in addresses and in ids of the page.
+        data: its data, ready for JSON.
     """
 
     kind: str
@@ -37,36 +37,36 @@ class Sheet:
 
 
 def version_of(sheet: Sheet) -> str:
-    """Another word whenever the chart is another one."""
-    return key_of(asdict(sheet))[-16:]
+    """Version string of a chart: changes with its content."""
+    return cache_key(asdict(sheet))[-16:]
 
 
-def svg(sheets: Sequence[Sheet], name: str, scheme: str, room: str = "wide") -> bytes:
-    """One of the charts of a page as a file, in the colours of a scheme, for a room; all of them are drawn.
+def svg(sheets: Sequence[Sheet], name: str, scheme: str, viewport: str = "wide") -> bytes:
+    """SVG file of one chart in the colours of a scheme; draws all charts of its page.
 
     Raises:
-        subprocess.SubprocessError: they cannot be drawn, or not in time.
+        subprocess.SubprocessError: drawing fails or takes too long.
     """
     described = [asdict(sheet) for sheet in sheets]
-    key = key_of("svg", room, described)
+    key = cache_key("svg", viewport, described)
 
     def draw() -> dict[str, str]:
-        drawn: dict[str, str] = json.loads(run(_MODULE, ["svg", room], described))
+        drawn: dict[str, str] = json.loads(run_module(_MODULE, ["svg", viewport], described))
         return drawn
 
     def draw_alone() -> Any:
-        with _at_work:
-            return remembered(key, draw)
+        with _drawing_lock:
+            return cached(key, draw)
 
-    drawn: dict[str, str] = remembered(key, draw_alone)
+    drawn: dict[str, str] = cached(key, draw_alone)
     return standalone(drawn[name], PALETTES[scheme]).encode()
 
 
 def pdf(sheet: Sheet, scheme: str) -> bytes:
-    """A chart as a file in the colours of a scheme; raises as `svg`."""
+    """PDF file of a chart in the colours of a scheme. Raises like `svg`."""
     described = asdict(sheet)
-    drawn: bytes = remembered(
-        key_of("pdf", scheme, described), lambda: run(_MODULE, ["pdf", scheme], described)
+    drawn: bytes = cached(
+        cache_key("pdf", scheme, described), lambda: run_module(_MODULE, ["pdf", scheme], described)
     )
     return drawn
 
@@ -76,8 +76,8 @@ def main() -> None:
 
     data = json.load(sys.stdin)
     if sys.argv[1] == "svg":
-        room = ROOMS[sys.argv[2]]
-        print(json.dumps({each["name"]: plots.svg(**each, room=room) for each in data}))
+        viewport = VIEWPORTS[sys.argv[2]]
+        print(json.dumps({each["name"]: plots.svg(**each, viewport=viewport) for each in data}))
     else:
         sys.stdout.buffer.write(plots.pdf(data["kind"], data["data"], PALETTES[sys.argv[2]]))
 

@@ -13,25 +13,25 @@ from turnwise.accounts.models import User
 from turnwise.bots.models import LONGEST_NOTE
 from turnwise.comparisons.measures import Measured
 from turnwise.reports.report_kinds import ReportedTask
-from turnwise.studies.form_fields import offer
+from turnwise.studies.form_fields import list_newest
 from turnwise.studies.models import Ask, Study
 from turnwise.studies.queries import readable_real_studies_of, with_bots
 from turnwise.studies.tasks import keys_of
 
-# One page compares no more; beyond it nobody reads a table, and nothing bounds the work.
+# Limit of one page: longer tables are unreadable, and the work must be bounded.
 MOST_STUDIES = 50
 
 
 class StudiesField(forms.ModelMultipleChoiceField[Study]):
-    """Studies to tick, told apart by what they ask and when they were made."""
+    """Studies to tick, labelled with their questions and date of creation."""
 
     def label_from_instance(self, obj: Study) -> str:
-        asked = "; ".join(dict.fromkeys(ask.title for ask in obj.asked))
+        asked = "; ".join(dict.fromkeys(ask.title for ask in obj.work_asks))
         return f"{obj.title} ({asked}, {obj.created_at:%Y-%m-%d})"
 
 
 class StudiesForm(forms.Form):
-    """Which studies to compare, from a query string."""
+    """Studies to compare, from a query string."""
 
     study = StudiesField(
         queryset=Study.objects.none(),
@@ -56,10 +56,10 @@ class StudiesForm(forms.Form):
         self.offered: QuerySet[Study] = field.queryset
         self.sought = data.get("find", "").strip()[:120]
         ticked = {int(pk) for pk in data.getlist("study") if pk.isdecimal() and len(pk) < 10}
-        self.unlisted = offer(field, ticked, sought=self.sought)
+        self.unlisted = list_newest(field, ticked, sought=self.sought)
 
     def clean_study(self) -> list[Study]:
-        chosen = list(_in_full(self.cleaned_data["study"]).order_by("created_at", "pk"))
+        chosen = list(_with_details(self.cleaned_data["study"]).order_by("created_at", "pk"))
         if len(chosen) > MOST_STUDIES:
             raise forms.ValidationError(
                 gettext("%(n)d studies are chosen; a page compares at most %(most)d. Choose fewer.")
@@ -68,32 +68,33 @@ class StudiesForm(forms.Form):
         return chosen
 
     def newest(self) -> list[Study]:
-        """The newest of the studies on offer, for a page where nothing has been chosen yet."""
+        """The newest of the offered studies, for a page before any is chosen."""
         return sorted(
-            _in_full(self.offered).order_by("-created_at", "-pk")[:MOST_STUDIES], key=lambda study: study.pk
+            _with_details(self.offered).order_by("-created_at", "-pk")[:MOST_STUDIES],
+            key=lambda study: study.pk,
         )
 
 
 def _any_of(measured: Sequence[Measured]) -> Q:
-    """Asks of one of these."""
+    """Filter for asks of one of these question sets and subjects."""
     return reduce(or_, (Q(question_set=each.key, about__in=each.about) for each in measured))
 
 
-def _in_full(studies: QuerySet[Study]) -> QuerySet[Study]:
-    """With what they ask and what their workers agreed to, in which they may differ."""
+def _with_details(studies: QuerySet[Study]) -> QuerySet[Study]:
+    """Prefetch the asks, consent texts and bots of studies, which a comparison shows."""
     return studies.prefetch_related("asks", "consent_versions", with_bots())
 
 
 class PerplexityForm(forms.Form):
-    """The perplexity of a version as somebody measured it."""
+    """Measured perplexity of a version."""
 
     perplexity = forms.FloatField(
         required=False,
         label=_("Perplexity"),
-        help_text=_("Per token, at least 1. Empty takes the note back."),
+        help_text=_("Per token, at least 1. Leave empty to delete the value."),
     )
     measured_on = forms.CharField(
-        required=False, max_length=LONGEST_NOTE, label=_("Measured on"), help_text=_("Which held-out data.")
+        required=False, max_length=LONGEST_NOTE, label=_("Measured on"), help_text=_("The held-out data.")
     )
     tokenizer = forms.CharField(
         required=False, max_length=LONGEST_NOTE, label=_("Tokenizer"), help_text=_("What counts as a token.")

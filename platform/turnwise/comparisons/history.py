@@ -1,6 +1,6 @@
-"""One bot over time: its versions, and their scores in the studies that this person may see.
+"""One bot over time: scores of its versions in each study. Summaries of several studies of the same bot.
 
-What several studies of the same bot tell together: how they vary, and static less interactive. Pure.
+The summaries (`repeated_studies`, `static_minus_interactive`) are pure functions of stored results.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,11 +20,18 @@ from turnwise.bots.models import Bot, BotVersion
 from turnwise.comparisons import protocols
 from turnwise.comparisons.measures import Measured
 from turnwise.comparisons.protocols import level_of
-from turnwise.comparisons.scores import SHAPE, Cell, Scored, conversations, scored_by, seen
+from turnwise.comparisons.scores import (
+    CACHE_SHAPE,
+    Cell,
+    Scored,
+    conversations,
+    result_versions,
+    scores_by_key,
+)
 from turnwise.dialogues.models import Dialogue
 from turnwise.judging.models import Item
-from turnwise.live.caching import key_of, remembered
-from turnwise.reports.report_kinds import ReportedTask, reported
+from turnwise.live.caching import cache_key, cached
+from turnwise.reports.report_kinds import ReportedTask, reported_task
 from turnwise.studies.models import Study, StudyBot
 from turnwise.studies.queries import readable_studies_of
 
@@ -33,7 +40,7 @@ MOST_VERSIONS = 200
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The scores of a version in a study."""
+    """Scores of a version in a study."""
 
     number: int
     study: Study
@@ -45,23 +52,23 @@ class Row:
 
     @property
     def cells(self) -> list[Cell]:
-        """The scores in the order of the page."""
+        """The scores, in the page's order."""
         return [self.scored.cells[key] for key in self.titles]
 
     @property
     def task(self) -> ReportedTask:
-        """The study's, which says where all that was judged can be read."""
-        return reported(self.study)
+        """Task of the study; knows the page that lists everything judged."""
+        return reported_task(self.study)
 
 
 def bots_of(user: User | AnonymousUser) -> QuerySet[Bot]:
-    """The bots whose history this person may see: those of their studies and runs; admins see all."""
+    """Bots whose history the user may see: bots of their studies and runs. Admins see all."""
     talked = Bot.objects.filter(study_bots__study__in=readable_studies_of(user))
     return (talked | visible_to(user, Bot.objects.all(), owner="runs__owner")).distinct()
 
 
 def studies_with(bot: Bot, studies: QuerySet[Study]) -> QuerySet[Study]:
-    """Those in which workers talk with the bot, or judge what it said."""
+    """Those of the studies in which workers talk with the bot or judge its replies or responses."""
     of_study = {"study": OuterRef("pk")}
     return studies.filter(
         Exists(StudyBot.objects.filter(bot=bot, **of_study))
@@ -77,23 +84,33 @@ def versions_of(bot: Bot) -> list[BotVersion]:
 
 
 def rows(bot: Bot, versions: Sequence[BotVersion], studies: Sequence[Study], measured: Measured) -> list[Row]:
-    """A row for each version in each study where it has labels of the set that is scored, in order of time.
+    """A row for each version in each study with labels of the scored question set, in order of time.
 
     Raises:
         scores.TooMuchError: there are more conversations than a page may read.
     """
     by_pk = {version.pk: version for version in versions}
-    by_study, names = {study.pk: study for study in studies}, protocols.names(studies)
+    by_study, names = {study.pk: study for study in studies}, protocols.study_names(studies)
     levels = {study.pk: level_of(study) for study in studies}
-    key = key_of(
-        "history", SHAPE, seen(studies), measured.value, bot.pk, sorted(by_pk), sorted(levels.items())
+    key = cache_key(
+        "history",
+        CACHE_SHAPE,
+        result_versions(studies),
+        measured.value,
+        bot.pk,
+        sorted(by_pk),
+        sorted(levels.items()),
     )
-    found: dict[tuple[int, int], Scored] = remembered(
+    found: dict[tuple[int, int], Scored] = cached(
         key,
-        lambda: scored_by(
+        lambda: scores_by_key(
             lambda conversation: (conversation.version, conversation.study),
-            (each for each in conversations(by_study, measured.asked, bot=bot.pk) if each.version in by_pk),
-            measured.asked,
+            (
+                each
+                for each in conversations(by_study, measured.selection, bot=bot.pk)
+                if each.version in by_pk
+            ),
+            measured.selection,
             lambda of: levels[of[1]],
         ),
     )
@@ -118,8 +135,8 @@ def _public_ids(found: Mapping[Any, Scored]) -> dict[int, UUID]:
     return dict(Dialogue.objects.filter(pk__in=newest).values_list("pk", "public_id"))
 
 
-def drawn(rows: Sequence[Row]) -> list[dict[str, Any]]:
-    """The rows as their chart takes them."""
+def chart_rows(rows: Sequence[Row]) -> list[dict[str, Any]]:
+    """The rows as data of their chart."""
     return [
         {
             "number": row.number,
@@ -137,14 +154,14 @@ MOST_ROWS = 100
 _LIVE = {Evaluation.INTERACTIVE, Evaluation.READ}
 
 
-def repeated(rows: Sequence[ResultRow]) -> list[dict[str, Any]]:
-    """By bot with two studies or more of one kind: mean of each score over them, and standard deviation.
+def repeated_studies(rows: Sequence[ResultRow]) -> list[dict[str, Any]]:
+    """Mean and standard deviation of each score over a bot's studies, if it has at least two of one kind.
 
-    The paper repeated its interactive evaluation seven times and its static one, too. Each study counts once,
-    however many conversations it has.
+    The paper repeated both its interactive evaluation (seven times) and its static one. Each study counts
+    once, regardless of its number of conversations.
 
     Args:
-        rows: of one table, as `side_by_side.tables` gives them.
+        rows: rows of one of `side_by_side.tables`.
     """
     groups: dict[tuple[str, str], list[ResultRow]] = {}
     for row in rows:
@@ -170,11 +187,11 @@ def _spread(cells: Sequence[ResultRow]) -> dict[str, float | None]:
     return {"value": of_studies.mean, "deviation": deviation}
 
 
-def static_less_interactive(rows: Sequence[ResultRow]) -> list[dict[str, Any]]:
-    """For each bot, each of its static studies less each of its interactive ones, with intervals.
+def static_minus_interactive(rows: Sequence[ResultRow]) -> list[dict[str, Any]]:
+    """Differences between each static and each interactive study of a bot, with intervals.
 
     Args:
-        rows: of one table, as `side_by_side.tables` gives them.
+        rows: rows of one of `side_by_side.tables`.
     """
     return [
         {
@@ -182,15 +199,15 @@ def static_less_interactive(rows: Sequence[ResultRow]) -> list[dict[str, Any]]:
             "static": one["study"],
             "interactive": other["study"],
             "cells": [
-                _apart(*cells, levels={one["level"], other["level"]})
+                _cell_difference(*cells, levels={one["level"], other["level"]})
                 for cells in zip(one["cells"], other["cells"], strict=True)
             ],
         }
-        for one, other in list(_meeting(rows))[:MOST_ROWS]
+        for one, other in list(_static_and_interactive_pairs(rows))[:MOST_ROWS]
     ]
 
 
-def _meeting(rows: Sequence[ResultRow]) -> Iterator[tuple[ResultRow, ResultRow]]:
+def _static_and_interactive_pairs(rows: Sequence[ResultRow]) -> Iterator[tuple[ResultRow, ResultRow]]:
     live: dict[str, list[ResultRow]] = {}
     for row in rows:
         if row["kind"] in _LIVE:
@@ -200,7 +217,7 @@ def _meeting(rows: Sequence[ResultRow]) -> Iterator[tuple[ResultRow, ResultRow]]
             yield from ((row, other) for other in live.get(row["bot"], ()))
 
 
-def _apart(first: ResultRow, second: ResultRow, *, levels: set[float]) -> dict[str, Any]:
+def _cell_difference(first: ResultRow, second: ResultRow, *, levels: set[float]) -> dict[str, Any]:
     if first["value"] is None or second["value"] is None:
         return {"value": None}
     cell = {"value": first["value"] - second["value"]}

@@ -1,8 +1,6 @@
-"""Which question set's scores are put beside other measures and followed over time.
+"""Scores of a question set against another measure (perplexity, human-likeness): choice, published data, fit.
 
-What was published of scores beside perplexity and human-likeness: systems, and how well a line fits.
-
-How the scores of bots go with another measure of them: points, line and correlations. Pure.
+`Measured` is the chosen question set; `relation_figures` computes points, line and correlations (pure).
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,8 +17,8 @@ from evaluation.report.figures import columns_of
 from evaluation.statistics.interval import Interval, Undefined
 from evaluation.statistics.regression import Correlation, Line, kendall, line, pearson, spearman
 from turnwise.accounts.models import User
-from turnwise.comparisons.scores import Asked
-from turnwise.comparisons.side_by_side import Choice, by_scale, picked
+from turnwise.comparisons.scores import LabelSelection
+from turnwise.comparisons.side_by_side import Choice, group_by_scale, selected_scores
 from turnwise.questions.question_sets import question_set, question_sets, titled
 from turnwise.studies.asks import About
 from turnwise.studies.models import Ask, Study
@@ -28,22 +26,22 @@ from turnwise.studies.queries import readable_real_studies_of
 
 PAPER = {name: protocols()[f"meena-{name}"] for name in ("interactive", "static")}
 PUBLISHED = PAPER["interactive"].question_sets[0]
-"""The set whose scores a paper put beside perplexity and human-likeness."""
+"""Question set whose scores a paper compares with perplexity and human-likeness."""
 
 MOST_SETS = 200
-# What one bot said is judged; votes on pairs say nothing of one alone.
+# Subjects that judge one bot. Votes on pairs give no score of a single bot.
 _OF_REPLIES = (About.PARTNER_TURN, About.RESPONSE)
 _WHOLE = ".dialogue"
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A question set by whose scores bots are compared, as asked about their replies or whole conversations.
+    """A question set whose scores compare bots, asked about replies or about whole conversations.
 
     Attributes:
-        questions: the set.
+        questions: the question set.
         whole: whether it was asked about whole conversations.
-        wanted: keys of the scores that somebody chose to see; none: a few.
+        wanted: keys of the scores that the user chose; empty for a default choice.
     """
 
     questions: QuestionSet
@@ -52,12 +50,12 @@ class Measured:
 
     @property
     def key(self) -> str:
-        """Of the questions."""
+        """Key of the question set."""
         return self.questions.key
 
     @property
     def value(self) -> str:
-        """What the address says of it."""
+        """Value of the query parameter that selects it."""
         return self.key + _WHOLE * self.whole
 
     @property
@@ -66,12 +64,12 @@ class Measured:
         return _("%(title)s, of whole conversations") % {"title": title} if self.whole else title
 
     @property
-    def asked(self) -> Asked:
-        return Asked(self.questions, self.whole)
+    def selection(self) -> LabelSelection:
+        return LabelSelection(self.questions, self.whole)
 
     @property
     def about(self) -> tuple[About, ...]:
-        """What studies ask it about."""
+        """Subjects of the asks that count."""
         return (About.DIALOGUE,) if self.whole else _OF_REPLIES
 
     @property
@@ -82,37 +80,37 @@ class Measured:
 
     @property
     def titles(self) -> Mapping[str, str]:
-        """By key, the titles of the scores that are shown, the main one first."""
+        """Titles of the shown scores, by key, the main one first."""
         ordered = sorted(self.questions.scores, key=lambda each: each != self.main)
         titles = {score.key: score.title for score in ordered}
-        return {key: titles[key] for key in picked([*titles], self.wanted)}
+        return {key: titles[key] for key in selected_scores([*titles], self.wanted)}
 
     @property
     def leading(self) -> str:
-        """The key of the first score that is shown."""
+        """Key of the first shown score."""
         return next(iter(self.titles))
 
     @property
     def choices(self) -> list[Choice]:
-        """All its scores, to tick."""
+        """All scores, to tick."""
         return [Choice(each.key, each.title, each.key in self.titles) for each in self.questions.scores]
 
     @property
     def charts(self) -> list[Mapping[str, str]]:
-        """By key, the titles of the scores of each chart, in their own order: those that share an axis."""
+        """Titles of the scores of each chart, by key, in the set's order; a chart has one axis."""
         shown = self.titles
         keys = [score.key for score in self.questions.scores if score.key in shown]
         scales = {key: (self.is_percent(key), *self.ends(key)) for key in keys}
-        found = by_scale(sorted(keys, key=lambda key: scales[key] != scales[self.leading]), scales)
+        found = group_by_scale(sorted(keys, key=lambda key: scales[key] != scales[self.leading]), scales)
         return [{key: shown[key] for key in keys} for keys in found]
 
     @property
     def query(self) -> list[tuple[str, str]]:
-        """What an address says of it and of what is chosen."""
+        """Query parameters of the set and the chosen scores."""
         return [("questions", self.value), *(("score", key) for key in self.wanted)]
 
     def ends(self, score: str) -> tuple[float, float]:
-        """The lowest and the highest that a score can be, as shown."""
+        """Lowest and highest possible value of a score, in the unit shown."""
         column = next(each for each in columns_of(self.questions) if each["key"] == score)
         return column["low"], column["high"]
 
@@ -124,11 +122,11 @@ HUMAN_LIKE = Measured(HUMAN_LIKENESS)
 
 
 def offered_to(user: User | AnonymousUser, *, studies: Sequence[Study] | None = None) -> list[Measured]:
-    """The sets by which this person can compare: those of their studies that judge one bot at a time.
+    """Question sets that the user can compare: those of readable studies, if they judge one bot at a time.
 
     Args:
-        user: who looks.
-        studies: only of these.
+        user: the user who sees the page.
+        studies: consider only these studies.
     """
     opened = readable_real_studies_of(user).exclude(state=Study.State.DRAFT)
     asks = Ask.objects.filter(
@@ -144,13 +142,13 @@ def offered_to(user: User | AnonymousUser, *, studies: Sequence[Study] | None = 
     return offered[:MOST_SETS]
 
 
-def chosen(offered: Sequence[Measured], value: str, wanted: Sequence[str] = ()) -> Measured:
-    """The one that an address names; else the first on offer, or the published one if there is none.
+def choose_measured(offered: Sequence[Measured], value: str, wanted: Sequence[str] = ()) -> Measured:
+    """The set named by a query parameter; else the first one offered, or the published one if none is.
 
     Args:
-        offered: what there is to choose from.
-        value: as `Measured.value` has it; a key alone means replies, if they were judged by these questions.
-        wanted: the scores to be seen.
+        offered: the sets to choose from.
+        value: a `Measured.value`; a key alone means replies, if they were judged by these questions.
+        wanted: keys of the scores to show.
     """
     exactly = [each for each in offered if each.value == value]
     by_key = [each for each in offered if each.key == value]
@@ -160,7 +158,7 @@ def chosen(offered: Sequence[Measured], value: str, wanted: Sequence[str] = ()) 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A published system: perplexity, and scores as shown."""
+    """A published system: perplexity, and scores in the unit shown."""
 
     system: str
     perplexity: float
@@ -188,7 +186,7 @@ def lines_of(measured: Measured, score: str) -> list[tuple[str, float]]:
 
 
 def published_r_squared(measured: Measured, measure: str, score: str) -> str:
-    """R² of the line of a score over another measure, of each evaluation of the paper that gives it."""
+    """Published R² of a score against another measure, for each evaluation of the paper that gives it."""
     found = [
         f"{protocol.relations[measure][score]} {name}"
         for name, protocol in PAPER.items()
@@ -208,12 +206,12 @@ class Point:
     """A bot, a version of one, or another system.
 
     Attributes:
-        name: what it is called.
+        name: its name on the page.
         bot: name of the bot in addresses; "" for a system that is no bot.
         x: cell of the measure on the horizontal axis: "value", perhaps "low" and "high".
-        scores: by score, its cell in percent.
-        conversations: how many conversations or contexts the scores rest on.
-        labels: how many labels.
+        scores: cell of each score, in percent.
+        conversations: number of conversations or contexts that the scores rest on.
+        labels: number of labels.
     """
 
     name: str
@@ -225,12 +223,14 @@ class Point:
 
 
 def relation_figures(x_title: str, points: Sequence[Point], measured: Measured) -> dict[str, Any]:
-    """The points, and for each score its line and correlations with x; ready for JSON.
+    """The points, and line and correlations of each score with x; ready for JSON.
+
+    Undefined values come with their reason.
 
     Args:
-        x_title: what x is, with its unit, in the words of an axis.
-        points: one for each bot or version; what the data cannot tell is told with its reason.
-        measured: whose scores the points have.
+        x_title: title of the horizontal axis, with its unit.
+        points: one for each bot or version.
+        measured: the question set of the points' scores.
     """
     return {
         "x": x_title,

@@ -1,4 +1,4 @@
-"""The points of the comparisons: bot versions with their scores and perplexity or human-likeness."""
+"""Points of relations: bots or versions with their scores and their perplexity or human-likeness."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -8,15 +8,23 @@ from typing import Any
 from turnwise.bots.models import BotVersion
 from turnwise.comparisons.measures import HUMAN_LIKE, Measured, Point, relation_figures
 from turnwise.comparisons.protocols import pooled_level
-from turnwise.comparisons.scores import SHAPE, Asked, Scored, Who, conversations, scored_by, seen
-from turnwise.live.caching import key_of, remembered
-from turnwise.reports.report_kinds import reported
+from turnwise.comparisons.scores import (
+    CACHE_SHAPE,
+    LabelSelection,
+    Scored,
+    SystemKey,
+    conversations,
+    result_versions,
+    scores_by_key,
+)
+from turnwise.live.caching import cache_key, cached
+from turnwise.reports.report_kinds import reported_task
 from turnwise.studies.models import Study
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
-    """A bot, version or other system that has no point, and why; `bot` is "" if it is no bot."""
+class Omission:
+    """A bot, version or other system without a point, and the reason; `bot` is "" for other systems."""
 
     name: str
     bot: str
@@ -24,24 +32,26 @@ class LeftOut:
 
 
 @dataclass(frozen=True, slots=True)
-class Pairs:
-    """What a page of a relation shows."""
+class RelationData:
+    """Figures, omissions and warnings on a page of a relation."""
 
     figures: dict[str, Any]
-    left_out: Sequence[LeftOut]
+    left_out: Sequence[Omission]
     warnings: Sequence[str]
 
 
-def scores_of(studies: Sequence[Study], asked: Asked, by: str) -> dict[Who, Scored]:
-    """By bot or version (`by`) or other system, scores over these studies; remembered until these change.
+def scores_of(studies: Sequence[Study], asked: LabelSelection, by: str) -> dict[SystemKey, Scored]:
+    """Scores over these studies by bot or version (`by`) or other system; cached until the studies change.
 
     Raises:
-        scores.TooMuchError: see there.
+        scores.TooMuchError: there are more conversations than a page may read.
     """
     level = pooled_level(studies)
-    found: dict[Who, Scored] = remembered(
-        key_of("scores", SHAPE, seen(studies), asked.questions.key, asked.whole, by, level),
-        lambda: scored_by(
+    found: dict[SystemKey, Scored] = cached(
+        cache_key(
+            "scores", CACHE_SHAPE, result_versions(studies), asked.questions.key, asked.whole, by, level
+        ),
+        lambda: scores_by_key(
             lambda conversation: conversation.bot if by == "bot" else conversation.version,
             conversations([study.pk for study in studies], asked),
             asked,
@@ -51,9 +61,9 @@ def scores_of(studies: Sequence[Study], asked: Asked, by: str) -> dict[Who, Scor
     return found
 
 
-def against_perplexity(studies: Sequence[Study], measured: Measured) -> Pairs:
-    """Scores of each version with its perplexity. Raises `TooMuchError`."""
-    scores = scores_of(studies, measured.asked, "version")
+def against_perplexity(studies: Sequence[Study], measured: Measured) -> RelationData:
+    """Scores of each version against its perplexity. Raises `TooMuchError`."""
+    scores = scores_of(studies, measured.selection, "version")
     versions = _versions(scores)
     names = version_names(versions)
     known = [version for version in versions if version.perplexity is not None]
@@ -62,45 +72,47 @@ def against_perplexity(studies: Sequence[Study], measured: Measured) -> Pairs:
         for each in sorted(known, key=lambda version: version.perplexity or 0)
     ]
     left_out = [
-        LeftOut(names[each.pk], each.bot.name, "no perplexity is recorded") for each in versions
+        Omission(names[each.pk], each.bot.name, "no perplexity is recorded") for each in versions
         if each.perplexity is None
     ] + [
-        LeftOut(each, "", ("it is not a bot, so it has "
+        Omission(each, "", ("it is not a bot, so it has "
 "no perplexity")) for each in scores if isinstance(each, str)
     ]  # fmt: skip
     figures = relation_figures("perplexity per token", points, measured)
-    return Pairs(figures, left_out, [*pooled(studies, [measured]), *incomparable(known, names)])
+    return RelationData(
+        figures, left_out, [*pooling_warnings(studies, [measured]), *perplexity_warnings(known, names)]
+    )
 
 
-def against_human_likeness(studies: Sequence[Study], measured: Measured, by: str) -> Pairs:
-    """Scores of each bot, or of each version, with its human-likeness. Raises `TooMuchError`."""
-    scores = scores_of(studies, measured.asked, by)
-    human = scores_of(studies, HUMAN_LIKE.asked, by)
-    names, slugs = _called({*scores, *human}, by)
+def against_human_likeness(studies: Sequence[Study], measured: Measured, by: str) -> RelationData:
+    """Scores of each bot or version against its human-likeness. Raises `TooMuchError`."""
+    scores = scores_of(studies, measured.selection, by)
+    human = scores_of(studies, HUMAN_LIKE.selection, by)
+    names, slugs = _names_and_slugs({*scores, *human}, by)
     both = sorted(set(scores) & set(human), key=lambda pk: names[pk])
     x = HUMAN_LIKE.main.key
     points = [_point(names[pk], slugs[pk], human[pk].cells[x], scores[pk]) for pk in both]
     left_out = [
-        LeftOut(names[pk], slugs[pk], "it has no labels of human-likeness in these studies" if pk in scores
+        Omission(names[pk], slugs[pk], "it has no labels of human-likeness in these studies" if pk in scores
                 else f"it has no labels of {measured.title.lower()} in these studies")
         for pk in sorted(set(scores) ^ set(human), key=lambda pk: names[pk])
     ]  # fmt: skip
     figures = relation_figures("human-likeness, percent", points, measured)
-    return Pairs(figures, left_out, pooled(studies, [measured, HUMAN_LIKE]))
+    return RelationData(figures, left_out, pooling_warnings(studies, [measured, HUMAN_LIKE]))
 
 
-def pooled(studies: Sequence[Study], measured: Sequence[Measured]) -> list[str]:
-    """Which scores come from conversations and from judged responses at once, each in a sentence."""
+def pooling_warnings(studies: Sequence[Study], measured: Sequence[Measured]) -> list[str]:
+    """Warnings about scores that mix labels from conversations with judgments of responses."""
     kinds = {
         each.title: {
-            reported(study).evaluation
+            reported_task(study).evaluation
             for study in studies
-            if any(ask.question_set == each.key and ask.about in each.about for ask in study.asked)
+            if any(ask.question_set == each.key and ask.about in each.about for ask in study.work_asks)
         }
         for each in measured
     }
     return [
-        f"{title}: labels of those who talked and of those who judged count together. They are different "
+        f"{title}: labels from conversations and judgments of responses count together. They are different "
         f"measurements; tick studies of one kind to see one of them."
         for title, evaluations in sorted(kinds.items())
         if len(evaluations) > 1
@@ -111,17 +123,19 @@ def _point(name: str, bot: str, x: Mapping[str, Any], scored: Scored) -> Point:
     return Point(name, bot, x, scored.cells, scored.conversations, scored.labels)
 
 
-def _called(who: Collection[Who], by: str) -> tuple[dict[Who, str], dict[Who, str]]:
-    """What bots, versions and other systems are called, and the names of the bots for addresses."""
-    names: dict[Who, str] = {each: each for each in who if isinstance(each, str)}
+def _names_and_slugs(
+    who: Collection[SystemKey], by: str
+) -> tuple[dict[SystemKey, str], dict[SystemKey, str]]:
+    """Names of bots, versions and other systems, and the bots' names in addresses."""
+    names: dict[SystemKey, str] = {each: each for each in who if isinstance(each, str)}
     slugs = dict.fromkeys(names, "")
-    of_bots, addresses = _bots_called([each for each in who if isinstance(each, int)], by)
+    of_bots, addresses = _bot_names_and_slugs([each for each in who if isinstance(each, int)], by)
     names.update(of_bots.items())
     slugs.update(addresses.items())
     return names, slugs
 
 
-def _bots_called(pks: Sequence[int], by: str) -> tuple[dict[int, str], dict[int, str]]:
+def _bot_names_and_slugs(pks: Sequence[int], by: str) -> tuple[dict[int, str], dict[int, str]]:
     versions = BotVersion.objects.select_related("bot")
     if by == "version":
         found = list(versions.filter(pk__in=pks))
@@ -134,13 +148,13 @@ def _bots_called(pks: Sequence[int], by: str) -> tuple[dict[int, str], dict[int,
     return names, {pk: bot.name for pk, bot in bots.items()}
 
 
-def _versions(who: Iterable[Who]) -> list[BotVersion]:
+def _versions(who: Iterable[SystemKey]) -> list[BotVersion]:
     pks = [each for each in who if isinstance(each, int)]
     return list(BotVersion.objects.filter(pk__in=pks).select_related("bot").order_by("bot__name", "pk"))
 
 
 def version_names(versions: Sequence[BotVersion]) -> dict[int, str]:
-    """By id, titles of the bots; with the version where a title stands for several."""
+    """Names of versions by id: the bot's title, with the version if several share the title."""
     shared = Counter(version.bot.title for version in versions)
     return {
         version.pk: f"{version.bot.title} {version.name}"
@@ -150,8 +164,8 @@ def version_names(versions: Sequence[BotVersion]) -> dict[int, str]:
     }
 
 
-def incomparable(versions: Sequence[BotVersion], names: Mapping[int, str]) -> list[str]:
-    """Why the perplexities of these versions should not be compared, each reason in sentences."""
+def perplexity_warnings(versions: Sequence[BotVersion], names: Mapping[int, str]) -> list[str]:
+    """Warnings if the perplexities of these versions are not comparable."""
     caution = (
         "Only perplexities of the same data and the same tokenizer can be compared; the line and the "
         "correlations below take them as they are."
@@ -165,10 +179,10 @@ def incomparable(versions: Sequence[BotVersion], names: Mapping[int, str]) -> li
         for pk, note in notes.items():
             of_note.setdefault(note, []).append(names[pk])
         if len(of_note) > 1:
-            told = "; ".join(
+            notes_text = "; ".join(
                 f"{', '.join(who)}: {f'“{note}”' if note else 'not known'}" for note, who in of_note.items()
             )
-            warnings.append(f"The perplexities belong to different {what}: {told}. {caution}")
+            warnings.append(f"The perplexities belong to different {what}: {notes_text}. {caution}")
         elif "" in of_note:
             warnings.append(f"It is not known to which {what} the perplexities belong. {caution}")
     return warnings

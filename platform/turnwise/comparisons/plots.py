@@ -10,18 +10,25 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from chatbots.meena.sweep import Drawn, Point, chart
-from turnwise.charts.drawing import as_pdf, for_page
-from turnwise.charts.layout import MARKERS, NARROW, PAGE, WIDE, Palette, Room, beside
-from turnwise.comparisons.chart_data import DESCRIBED, Cell, Data, lines_of, sweep_panels, times_of
+from turnwise.charts.drawing import as_pdf, svg_for_page
+from turnwise.charts.layout import MARKERS, NARROW, PAGE, WIDE, Palette, Viewport, legend_columns
+from turnwise.comparisons.chart_data import (
+    CHART_DESCRIPTIONS,
+    Cell,
+    Data,
+    history_lines,
+    sweep_panels,
+    table_lines,
+)
 from turnwise.comparisons.scatter import relation
 
 Score: TypeAlias = tuple[Any, str]
-"""Where the cells of a row have a score, and its title."""
+"""Index or key of a score in a row's cells, and its title."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """That of the scores of a chart."""
+    """Scale of the scores of a chart."""
 
     percent: bool
     low: float
@@ -32,20 +39,20 @@ class Scale:
         return "percent of labels" if self.percent else "mean, points"
 
 
-def svg(kind: str, name: str, data: Data, room: Room) -> str:
-    """A chart as SVG for a page, with its words."""
+def svg(kind: str, name: str, data: Data, viewport: Viewport) -> str:
+    """Draw a chart as SVG for a page, with its description."""
     with rc_context(dict(PAGE.style)):  # type: ignore[arg-type]  # the stubs list keys one by one
-        return for_page(DRAWN[kind](data, room, PAGE), name, DESCRIBED[kind].words(data))
+        return svg_for_page(DRAWN[kind](data, viewport, PAGE), name, CHART_DESCRIPTIONS[kind].words(data))
 
 
 def pdf(kind: str, data: Data, palette: Palette) -> bytes:
-    """A chart as a file, in fixed colours."""
+    """Draw a chart as a PDF file, in fixed colours."""
     with rc_context(dict(palette.style)):  # type: ignore[arg-type]  # the stubs list keys one by one
         return as_pdf(DRAWN[kind](data, WIDE, palette), palette)
 
 
 def ends(cell: Cell) -> list[list[float]] | None:
-    """An interval as Matplotlib wants it: distances below and above the value; None without one."""
+    """Interval as Matplotlib's error bars: distances below and above the value; None without one."""
     if "low" not in cell:
         return None
     return [[max(0.0, cell["value"] - cell["low"])], [max(0.0, cell["high"] - cell["value"])]]
@@ -54,10 +61,10 @@ def ends(cell: Cell) -> list[list[float]] | None:
 # --- lines: studies side by side, one bot over time -------------------------------------------------
 
 
-def _side_by_side(table: Data, room: Room, palette: Palette) -> Figure:
-    """A line for each bot under the name of its study; a mark and an interval for each score."""
-    lines, scale = lines_of(table["rows"], room), Scale(table["percent"], *table["ends"])
-    return _lines("side-by-side", table, table["scores"], lines, scale, room, palette)
+def _side_by_side(table: Data, viewport: Viewport, palette: Palette) -> Figure:
+    """A row for each bot under its study's heading; a mark and an interval for each score."""
+    lines, scale = table_lines(table["rows"], viewport), Scale(table["percent"], *table["ends"])
+    return _lines("side-by-side", table, table["scores"], lines, scale, viewport, palette)
 
 
 def _lines(
@@ -66,11 +73,11 @@ def _lines(
     scores: Sequence[Score],
     lines: Iterable[tuple[str, Data | None]],
     scale: Scale,
-    room: Room,
+    viewport: Viewport,
     palette: Palette,
 ) -> Figure:
-    """From top to bottom: a heading, or a name and below it a mark for each score of its row."""
-    figure = Figure(figsize=DESCRIBED[kind].size(data, room), layout="constrained")
+    """Draw lines from top to bottom: a heading, or a name with a mark for each score of its row."""
+    figure = Figure(figsize=CHART_DESCRIPTIONS[kind].size(data, viewport), layout="constrained")
     axes = figure.add_subplot()
     numbered = list(enumerate(lines))
     for nth, (index, title) in enumerate(scores):
@@ -78,19 +85,19 @@ def _lines(
         cells = [row["cells"][index] for _, (_, row) in numbered if row]
         _marks(axes, cells, heights, palette.series[nth % 3], MARKERS[nth % 3], title)
     for line, (label, row) in numbered:
-        # Above its marks, at the left end.
+        # The label stands above its marks, at the left end.
         weight = "normal" if row else "bold"
         axes.text(scale.low, line - 0.3 if row else line + 0.2, label, va="bottom", fontsize=9, weight=weight)
     axes.set(xlim=(scale.low, scale.high), ylim=(len(numbered) - 0.5, -0.5), xlabel=scale.axis)
     axes.set_yticks([])
     axes.grid(axis="x", alpha=0.35, linewidth=0.6)
     axes.spines[["top", "right", "left"]].set_visible(False)
-    _legend(figure, [title for _, title in scores], room)
+    _legend(figure, [title for _, title in scores], viewport)
     return figure
 
 
-def _legend(figure: Figure, titles: Sequence[str], room: Room) -> None:
-    figure.legend(loc="outside upper left", ncols=beside(titles, room), frameon=False, fontsize=9)
+def _legend(figure: Figure, titles: Sequence[str], viewport: Viewport) -> None:
+    figure.legend(loc="outside upper left", ncols=legend_columns(titles, viewport), frameon=False, fontsize=9)
 
 
 def _marks(
@@ -110,14 +117,16 @@ def _marks(
     )
 
 
-def _over_time(course: Data, room: Room, palette: Palette) -> Figure:
-    """Each version in each study, in order of time: from left to right, on a phone from top to bottom."""
+def _over_time(course: Data, viewport: Viewport, palette: Palette) -> Figure:
+    """Each version in each study in order of time: from left to right, on a phone from top to bottom."""
     scores = list(course["scores"].items())
     scale = Scale(course["percent"], *course["ends"])
-    if room is NARROW:
-        return _lines("over-time", course, scores, times_of(course["rows"], room), scale, room, palette)
+    if viewport is NARROW:
+        return _lines(
+            "over-time", course, scores, history_lines(course["rows"], viewport), scale, viewport, palette
+        )
     rows = course["rows"]
-    figure = Figure(figsize=DESCRIBED["over-time"].size(course, room), layout="constrained")
+    figure = Figure(figsize=CHART_DESCRIPTIONS["over-time"].size(course, viewport), layout="constrained")
     axes = figure.add_subplot()
     for nth, (key, title) in enumerate(scores):
         cells = [row["cells"][key] for row in rows]
@@ -126,13 +135,13 @@ def _over_time(course: Data, room: Room, palette: Palette) -> Figure:
     axes.set_xticks(range(len(rows)), [f"{row['number']}\n{row['version']}" for row in rows])
     axes.set_xlabel("row of the table, version of the bot")
     axes.spines[["top", "right"]].set_visible(False)
-    _legend(figure, [title for _, title in scores], room)
+    _legend(figure, [title for _, title in scores], viewport)
     return figure
 
 
-def _course(axes: Axes, cells: Sequence[Cell], aside: float, colour: str, marker: str, title: str) -> None:
-    """A score from left to right; `aside` keeps it apart from the others."""
-    across = [x + aside for x in range(len(cells))]
+def _course(axes: Axes, cells: Sequence[Cell], shift: float, colour: str, marker: str, title: str) -> None:
+    """Draw a score from left to right; `shift` separates it from the other scores."""
+    across = [x + shift for x in range(len(cells))]
     for x, cell in zip(across, cells, strict=True):
         axes.errorbar([x], [cell["value"]], yerr=ends(cell), color=colour, linewidth=1.3, clip_on=False)
     axes.plot(
@@ -150,8 +159,8 @@ def _course(axes: Axes, cells: Sequence[Cell], aside: float, colour: str, marker
 # --- N and T ---------------------------------------------------------------------------------------
 
 
-def _sweep(data: Data, room: Room, palette: Palette) -> Figure:
-    """Of a bot that samples and ranks, scores and likelihood against N, a line for each T."""
+def _sweep(data: Data, viewport: Viewport, palette: Palette) -> Figure:
+    """Scores and likelihood against N for a bot that samples and ranks; a line for each T."""
     points = [
         Point(each["samples"], each["temperature"], each["contexts"], _or_nan(each["per_token"]), math.nan)
         for each in data["points"]
@@ -160,14 +169,14 @@ def _sweep(data: Data, room: Room, palette: Palette) -> Figure:
         title: Drawn(title if each["percent"] else f"{title}, points", *each["ends"])
         for title, each in data["scales"].items()
     }
-    return chart(points, data["scores"], scales=scales, panels=sweep_panels(room), colours=palette.series)
+    return chart(points, data["scores"], scales=scales, panels=sweep_panels(viewport), colours=palette.series)
 
 
 def _or_nan(value: float | None) -> float:
     return math.nan if value is None else value
 
 
-Draw: TypeAlias = Callable[[Data, Room, Palette], Figure]
+Draw: TypeAlias = Callable[[Data, Viewport, Palette], Figure]
 DRAWN: Mapping[str, Draw] = {
     "side-by-side": _side_by_side,
     "over-time": _over_time,

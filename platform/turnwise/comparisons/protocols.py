@@ -1,9 +1,4 @@
-"""The protocols of studies, as the comparison of studies tells them.
-
-In what the protocols of several studies differ, in words. Pure.
-
-Of which level the intervals of several studies are: that of the protocol by which each was made.
-"""
+"""Protocols of compared studies: their differences in words, and the confidence levels of their intervals."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,18 +10,18 @@ from django.utils.translation import gettext as _
 from evaluation.files.writing import percent
 from evaluation.protocols import protocol_named
 from evaluation.statistics.bootstrap import LEVEL
-from turnwise.reports.report_kinds import reported
+from turnwise.reports.report_kinds import reported_task
 from turnwise.studies.models import Study
 
 
 @dataclass(frozen=True, slots=True)
 class Protocol:
-    """How a study was run, each aspect as a reader would say it.
+    """Design of a study, each aspect in words.
 
     Attributes:
-        study: what the study is called.
-        aspects: by aspect, such as "Turns", what holds in this study; studies of another task have others.
-        wordings: by long text, such as "Instructions", the text itself; only told as same or different.
+        study: name of the study.
+        aspects: value of each aspect, such as "Turns"; studies of other tasks have other aspects.
+        wordings: long texts by title, such as "Instructions"; pages only say whether they are the same.
     """
 
     study: str
@@ -36,15 +31,15 @@ class Protocol:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """An aspect in which studies differ, and which studies have which."""
+    """An aspect in which studies differ, with the studies of each variant."""
 
     aspect: str
-    ways: Sequence["Way"]
+    ways: Sequence["Variant"]
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
-    """What holds in these studies."""
+class Variant:
+    """Value of an aspect and the studies that have it."""
 
     says: str
     studies: Sequence[str]
@@ -54,7 +49,7 @@ Aspects: TypeAlias = Sequence[Difference]
 
 
 def differences(protocols: Sequence[Protocol]) -> Aspects:
-    """Every aspect in which not all studies that have it are alike, with what holds where."""
+    """Aspects in which the studies differ; studies without an aspect do not count."""
     if not protocols:
         return []
     of_any = dict.fromkeys(aspect for each in protocols for aspect in each.aspects)
@@ -64,30 +59,30 @@ def differences(protocols: Sequence[Protocol]) -> Aspects:
 
 
 def _difference(aspect: str, protocols: Sequence[Protocol]) -> Difference:
-    told = [(each.aspects[aspect], each.study) for each in protocols if aspect in each.aspects]
-    return Difference(aspect, _ways(told))
+    entries = [(each.aspects[aspect], each.study) for each in protocols if aspect in each.aspects]
+    return Difference(aspect, _variants(entries))
 
 
 def _other_wording(text: str, protocols: Sequence[Protocol]) -> Difference:
-    """Long texts are compared, not shown: those that are alike share a number."""
+    """Difference of a long text, which is not shown: equal texts share a number."""
     numbers: dict[str, str] = {}
-    told = []
+    entries = []
     for each in protocols:
         words = " ".join(each.wordings[text].split())
         numbers.setdefault(words, f"wording {len(numbers) + 1}" if words else "none")
-        told.append((numbers[words], each.study))
-    return Difference(text, _ways(told))
+        entries.append((numbers[words], each.study))
+    return Difference(text, _variants(entries))
 
 
-def _ways(told: Sequence[tuple[str, str]]) -> list[Way]:
+def _variants(entries: Sequence[tuple[str, str]]) -> list[Variant]:
     studies: dict[str, list[str]] = {}
-    for says, study in told:
+    for says, study in entries:
         studies.setdefault(says, []).append(study)
-    return [Way(says, names) for says, names in studies.items()]
+    return [Variant(says, names) for says, names in studies.items()]
 
 
-def names(studies: Sequence[Study]) -> dict[int, str]:
-    """By id, what a comparison calls the studies: their titles, with the code where two share one."""
+def study_names(studies: Sequence[Study]) -> dict[int, str]:
+    """Names of studies in a comparison, by id: the title, with the code if studies share the title."""
     shared = Counter(study.title for study in studies)
     return {
         study.pk: f"{study.title} ({study.code})" if shared[study.title] > 1 else study.title
@@ -96,17 +91,17 @@ def names(studies: Sequence[Study]) -> dict[int, str]:
 
 
 def protocols_of(studies: Sequence[Study]) -> list[Protocol]:
-    called = names(studies)
-    return [_protocol(study, called[study.pk]) for study in studies]
+    titles = study_names(studies)
+    return [_protocol(study, titles[study.pk]) for study in studies]
 
 
 def _protocol(study: Study, name: str) -> Protocol:
-    consents, task = list(study.consent_versions.all()), reported(study)
+    consents, task = list(study.consent_versions.all()), reported_task(study)
     return Protocol(
         study=name,
         aspects={
             "Task": task.title,
-            "Questions": "; ".join(dict.fromkeys(ask.title for ask in study.asked)),
+            "Questions": "; ".join(dict.fromkeys(ask.title for ask in study.work_asks)),
             **task.protocol(study),
             "Primary analysis": study.get_primary_analysis_display(),
             "Languages": study.language_names or "not set",
@@ -121,33 +116,33 @@ def _protocol(study: Study, name: str) -> Protocol:
 
 
 def level_of(study: Study) -> float:
-    """That of the study's report."""
+    """Confidence level of the study's report."""
     return protocol_named(study.protocol).level
 
 
 def pooled_level(studies: Iterable[Study]) -> float:
-    """Of a score over labels of all of these: theirs, if they have the same; else 95 %."""
+    """Confidence level of a score over several studies: the studies' common level, else 95 %."""
     levels = {level_of(study) for study in studies}
     return levels.pop() if len(levels) == 1 else LEVEL
 
 
 def levels_by_name(studies: Sequence[Study]) -> dict[str, float]:
-    """What a comparison calls these studies, with their levels."""
-    called = names(studies)
-    return {called[study.pk]: level_of(study) for study in studies}
+    """Confidence levels of these studies, by name."""
+    titles = study_names(studies)
+    return {titles[study.pk]: level_of(study) for study in studies}
 
 
-def levels_in_words(levels: Mapping[str, float]) -> str:
-    """What the intervals of these studies are, as a caption begins; by name of the study, its level."""
+def describe_levels(levels: Mapping[str, float]) -> str:
+    """Beginning of a caption that names the intervals' levels; `levels` has them by study."""
     by_level: dict[float, list[str]] = {}
     for study, level in levels.items():
         by_level.setdefault(level, []).append(study)
     if len(by_level) == 1:
         return _("%(level)s intervals") % {"level": percent(next(iter(by_level)))}
-    told = "; ".join(
+    entries = "; ".join(
         f"{percent(level)}: {_named(by_level[level])}" for level in sorted(by_level, reverse=True)
     )
-    return _("Intervals of each study's own level (%(told)s)") % {"told": told}
+    return _("Intervals of each study's own level (%(told)s)") % {"told": entries}
 
 
 def _named(studies: Sequence[str]) -> str:

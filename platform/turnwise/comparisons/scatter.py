@@ -1,21 +1,21 @@
-"""A score against another measure, as a scatter plot."""
+"""Scatter plot of a score against another measure."""
 
 import math
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from turnwise.charts.layout import Palette, Room, letter, side
-from turnwise.charts.planes import Point, dot, key, sign, square
-from turnwise.comparisons.chart_data import Data, names_of
+from turnwise.charts.layout import Palette, Viewport, letter, plane_side
+from turnwise.charts.planes import Point, draw_point, draw_signs, key, square_plane
+from turnwise.comparisons.chart_data import Data, key_entries
 
 _LETTER = 0.165  # inches
 
 
-def relation(data: Data, room: Room, palette: Palette) -> Figure:
-    """Numbered points with their intervals, the line with its band, published marks and lines."""
-    names = names_of(data)
-    figure, axes = square(len(names), room)
+def relation(data: Data, viewport: Viewport, palette: Palette) -> Figure:
+    """Draw numbered points with their intervals, the fitted line with its band, and published systems."""
+    names = key_entries(data)
+    figure, axes = square_plane(len(names), viewport)
     line = data["relation"]["line"]
     if "at" in line:
         _draw_line(axes, line, palette)
@@ -29,14 +29,14 @@ def relation(data: Data, room: Room, palette: Palette) -> Figure:
         ),
     ]
     for point in points:
-        dot(axes, point, palette)
+        draw_point(axes, point, palette)
     unit = "percent" if data["percent"] else "points"
     axes.set(ylim=data["ends"], xlabel=data["x"], ylabel=f"{data['relation']['title']}, {unit}")
     if data["x_limits"]:
         axes.set_xlim(*data["x_limits"])
-    sign(axes, points, room)
-    _letters_of_lines(axes, data, room)
-    key(figure, names, room)
+    draw_signs(axes, points, viewport)
+    _letters_of_lines(axes, data, viewport)
+    key(figure, names, viewport)
     return figure
 
 
@@ -46,9 +46,9 @@ def _draw_line(axes: Axes, line: Data, palette: Palette) -> None:
     axes.plot(at, [intercept + slope * x for x in at], color=palette.series[1], linewidth=1.6)
 
 
-def _letters_of_lines(axes: Axes, data: Data, room: Room) -> None:
-    """The letter of each line at its right end, outside, clear of the letter above it."""
-    above, apart = math.inf, 100 * _LETTER / side(room)
+def _letters_of_lines(axes: Axes, data: Data, viewport: Viewport) -> None:
+    """Draw the letter of each line outside its right end, without overlap."""
+    above, spacing = math.inf, 100 * _LETTER / plane_side(viewport)
     for n, each in enumerate(data["lines"], len(data["marks"])):
-        above = min(each["y"], above - apart)
+        above = min(each["y"], above - spacing)
         axes.text(1.015, above, letter(n), transform=axes.get_yaxis_transform(), va="center", fontsize=9)

@@ -1,9 +1,9 @@
 """Scores of bot versions over any studies, from the labels of their conversations or contexts.
 
-Scores and intervals are those of a report over the same labels, by the same functions; in each study those
-labels count that its primary analysis counts. The labels of a conversation come as one row; a statement that
-takes too long is given up with a word on what to do. What other systems said, such as people, a file or a bot
-with another N and T than its own, is scored by their name. Pairs have no score of one bot.
+Scores and intervals equal those of a report over the same labels, because they use the same functions. Each
+study contributes the labels of its primary analysis. SQL returns the labels of a conversation as one row and
+stops after a timeout. Systems other than bots (people, a file, a bot with changed N and T) are scored by
+name. Judgments of pairs are left out, because they give no score of a single bot.
 """
 
 import json
@@ -21,42 +21,42 @@ from evaluation.report.intervals import Terms
 from evaluation.report.studies.judging import NOUNS as JUDGED
 from evaluation.statistics.bootstrap import LEVEL
 from evaluation.statistics.inference import NOUNS, samples
-from turnwise.judging.queries import counted_in, items_of, judgments_given
+from turnwise.judging.queries import counts_in_primary_analysis, items_of, judgments_by_study
 from turnwise.studies.models import Study
 
 Cell: TypeAlias = dict[str, Any]
-Who: TypeAlias = int | str
-"""The id of a bot or of a version; of a system that is none, its name."""
+SystemKey: TypeAlias = int | str
+"""Id of a bot or version; name of any other system."""
 
-LONGEST_SECONDS = 20
-MOST_CONVERSATIONS = 200_000
+TIMEOUT_SECONDS = 20
+MAX_CONVERSATIONS = 200_000
 
 
 class TooMuchError(Exception):
-    """The conversations are more than a page may read; the message says what to do."""
+    """Raised if there are more conversations than a page may read; the message says what to do."""
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A question set as its labels are read.
+class LabelSelection:
+    """Selection of labels: a question set, asked about replies or about whole conversations.
 
     Attributes:
-        questions: the set.
-        whole: whether those about whole conversations count, not those about single replies.
+        questions: the question set.
+        whole: whether to count labels of whole conversations instead of single replies.
     """
 
     questions: QuestionSet
     whole: bool = False
 
     def columns(self) -> tuple[str, list[Any]]:
-        """For a SELECT from labels_label AS l: of each score its values, and their parameters."""
+        """SQL columns with the values of each score, for labels_label AS l, and their parameters."""
         found = [_expression(self.questions, score) for score in self.questions.scores]
         sql = "".join(f", array_agg(({expression})::float8)" for expression, _ in found)
         return sql, [each for _, values in found for each in values]
 
 
 def _expression(questions: QuestionSet, score: Score) -> tuple[str, list[Any]]:
-    """The score of a label; NULL where it has not answered."""
+    """SQL expression of a label's score; NULL without an answer."""
     terms = [_term(questions.question(term.question), term) for term in score.terms]
     total = " + ".join(sql for sql, _ in terms)
     divisor = f" / {len(terms)}.0" if score.combine is Combine.MEAN else ""
@@ -74,20 +74,20 @@ def _term(question: Question, term: Term) -> tuple[str, list[Any]]:
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """A finished conversation of a version, or its responses to a context, with the labels.
+    """A finished conversation of a version, or its responses to a context, with their labels.
 
     Attributes:
         bot: the bot, or another system.
         version: the version that replied, or another system.
         study: id of the study.
-        dialogue: id of the conversation; of a context the negative one.
-        ended: when it was finished, or last judged, in seconds since 1970.
-        raters: of each label the id of who gave it.
-        values: for each score, of each label what it counts; None where it was not asked.
+        dialogue: id of the conversation; negated id of a context.
+        ended: time when it was finished or last judged, in seconds since 1970.
+        raters: id of each label's rater.
+        values: value of each label, for each score; None without an answer.
     """
 
-    bot: Who
-    version: Who
+    bot: SystemKey
+    version: SystemKey
     study: int
     dialogue: int
     ended: float
@@ -97,7 +97,7 @@ class Conversation:
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """Scores as shown, with intervals over conversations or contexts, and what they rest on."""
+    """Scores in the unit shown, with intervals over conversations or contexts, and their basis."""
 
     cells: Mapping[str, Cell]
     conversations: int
@@ -107,18 +107,18 @@ class Scored:
     newest_dialogues: Sequence[int]
 
 
-SHAPE = [field.name for field in fields(Scored)]
-"""Part of the key under which scores are remembered: other code does not read what it does not know."""
+CACHE_SHAPE = [field.name for field in fields(Scored)]
+"""Part of the cache key of scores, so that other versions of the code do not read these entries."""
 
 
-def seen(studies: Iterable[Study]) -> list[tuple[int, int, int]]:
-    """What of these studies scores rest on, for the key: a judgment counts before its rater is done."""
-    judged = judgments_given()
+def result_versions(studies: Iterable[Study]) -> list[tuple[int, int, int]]:
+    """State of the studies' results, for a cache key. Counts judgments, which leave results_version alone."""
+    judged = judgments_by_study()
     return sorted((study.pk, study.results_version, judged.get(study.pk, 0)) for study in studies)
 
 
-# Conversation by conversation: else the turns of all studies are read for those of a few.
-_SAID = f"""
+# OFFSET 0 makes PostgreSQL go conversation by conversation; else it reads the turns of all studies.
+_REPLY_LABELS = f"""
 SELECT v.bot_id, v.id, NULL, d.study_id, d.id, extract(epoch FROM d.ended_at),
        array_agg(l.rater_id){{values}}
   FROM (SELECT id, study_id, ended_at FROM dialogues_dialogue
@@ -128,12 +128,12 @@ SELECT v.bot_id, v.id, NULL, d.study_id, d.id, extract(epoch FROM d.ended_at),
   JOIN labels_label AS l ON l.turn_id = t.id
   JOIN bots_botversion AS v ON v.id = t.bot_version_id
  WHERE l.question_set = %s AND (%s IS NULL OR v.bot_id = %s)
-   AND l.party <> 'reader' AND {counted_in("d.study_id")}
+   AND l.party <> 'reader' AND {counts_in_primary_analysis("d.study_id")}
  GROUP BY v.bot_id, v.id, d.study_id, d.id, d.ended_at
  LIMIT %s
 """
-# What they said of the whole is of the version that spoke last.
-_WHOLE = f"""
+# A label of a whole conversation belongs to the version that spoke last.
+_DIALOGUE_LABELS = f"""
 SELECT v.bot_id, v.id, NULL, d.study_id, d.id, extract(epoch FROM d.ended_at),
        array_agg(l.rater_id){{values}}
   FROM (SELECT id, study_id, ended_at FROM dialogues_dialogue
@@ -144,11 +144,11 @@ SELECT v.bot_id, v.id, NULL, d.study_id, d.id, extract(epoch FROM d.ended_at),
                       ORDER BY said.position DESC LIMIT 1) AS t
   JOIN bots_botversion AS v ON v.id = t.bot_version_id
  WHERE l.question_set = %s AND (%s IS NULL OR v.bot_id = %s)
-   AND l.party <> 'reader' AND {counted_in("d.study_id")}
+   AND l.party <> 'reader' AND {counts_in_primary_analysis("d.study_id")}
  GROUP BY v.bot_id, v.id, d.study_id, d.id, d.ended_at
  LIMIT %s
 """
-_JUDGED = f"""
+_JUDGMENTS = f"""
 SELECT v.bot_id, v.id, i.system, s.study_id, i.cluster, extract(epoch FROM max(l.changed_at)),
        array_agg(l.rater_id){{values}}
   FROM ({items_of("ANY(%s)")}) AS i
@@ -156,7 +156,7 @@ SELECT v.bot_id, v.id, i.system, s.study_id, i.cluster, extract(epoch FROM max(l
   JOIN labels_label AS l ON l.id = s.label_id
   LEFT JOIN bots_botversion AS v ON v.id = i.bot_version_id AND i.sweep_id IS NULL
  WHERE i.first_system IS NULL AND {{subject}}
-   AND l.question_set = %s AND (%s IS NULL OR v.bot_id = %s) AND {counted_in("s.study_id")}
+   AND l.question_set = %s AND (%s IS NULL OR v.bot_id = %s) AND {counts_in_primary_analysis("s.study_id")}
  GROUP BY v.bot_id, v.id, i.system, s.study_id, i.cluster
  LIMIT %s
 """
@@ -164,19 +164,19 @@ SELECT v.bot_id, v.id, i.system, s.study_id, i.cluster, extract(epoch FROM max(l
 
 def conversations(
     studies: Collection[int],
-    asked: Asked,
+    asked: LabelSelection,
     *,
     bot: int | None = None,
-    most: int = MOST_CONVERSATIONS,
-    seconds: int = LONGEST_SECONDS,
+    most: int = MAX_CONVERSATIONS,
+    seconds: int = TIMEOUT_SECONDS,
 ) -> list[Conversation]:
-    """The finished conversations and judged contexts of these studies, of one bot or of all, by their ids.
+    """Finished conversations and judged contexts of these studies, of one bot or of all, sorted by id.
 
     Raises:
-        TooMuchError: there are more than `most`, or reading them takes more than `seconds`.
+        TooMuchError: there are more than `most`, or reading takes longer than `seconds`.
     """
     values_of, known = asked.columns()
-    statements = (_WHOLE, _JUDGED) if asked.whole else (_SAID, _JUDGED)
+    statements = (_DIALOGUE_LABELS, _JUDGMENTS) if asked.whole else (_REPLY_LABELS, _JUDGMENTS)
     subject = "l.dialogue_id IS NOT NULL" if asked.whole else "l.dialogue_id IS NULL AND l.context_id IS NULL"
     parameters = [*known, list(studies), asked.questions.key, bot, bot, most + 1]
     try:
@@ -190,7 +190,7 @@ def conversations(
         if "statement timeout" not in str(error):
             raise
         raise TooMuchError(
-            f"Reading the labels took more than {seconds} seconds and was given up. Choose fewer studies."
+            f"Reading the labels took longer than {seconds} seconds and was stopped. Choose fewer studies."
         ) from error
     if len(rows) > most:
         raise TooMuchError(
@@ -203,27 +203,27 @@ def conversations(
     return sorted(found, key=lambda conversation: conversation.dialogue)
 
 
-def scored_by(
+def scores_by_key(
     key: Callable[[Conversation], Hashable],
     found: Iterable[Conversation],
-    asked: Asked,
+    asked: LabelSelection,
     level: Callable[[Any], float] = lambda _: LEVEL,
 ) -> dict[Any, Scored]:
-    """By the value of `key`, the scores of the conversations that share it, with intervals of its `level`."""
+    """Scores of the conversations grouped by `key`; `level` gives the confidence level of each group."""
     groups: dict[Hashable, list[Conversation]] = {}
     for conversation in found:
         groups.setdefault(key(conversation), []).append(conversation)
-    return {value: scored(group, asked, level(value)) for value, group in groups.items()}
+    return {value: score_conversations(group, asked, level(value)) for value, group in groups.items()}
 
 
-def scored(found: Sequence[Conversation], asked: Asked, level: float = LEVEL) -> Scored:
-    """The scores over these conversations, every label counting once.
+def score_conversations(found: Sequence[Conversation], asked: LabelSelection, level: float = LEVEL) -> Scored:
+    """Scores over these conversations; every label counts once.
 
     Args:
-        found: at least one conversation; several rows may be of the same one if the bot's version changed
-            while it ran, and count as one then.
-        asked: what was asked in them.
-        level: of the intervals.
+        found: at least one conversation. Rows of the same conversation, whose bot changed its version
+            meanwhile, count as one.
+        asked: the selection of labels.
+        level: confidence level of the intervals.
     """
     rater = np.concatenate([conversation.raters for conversation in found])
     cluster = np.repeat([each.dialogue for each in found], [len(each.raters) for each in found])

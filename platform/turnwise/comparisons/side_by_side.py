@@ -1,9 +1,4 @@
-"""Newest stored results of several studies in one table. Pure: nothing is computed again.
-
-Which of many scores a page shows. Pure.
-
-The newest stored results of studies.
-"""
+"""Newest stored results of several studies in one table, with a choice of scores. Computes no figures."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -13,19 +8,19 @@ from typing import Any, TypeAlias
 from evaluation.protocols.facts import Evaluation
 from evaluation.statistics.bootstrap import LEVEL
 from turnwise.comparisons import protocols
-from turnwise.judging.queries import judgments_given
+from turnwise.judging.queries import judgments_by_study
 from turnwise.reports.models import Report
 from turnwise.reports.services import covers
 from turnwise.studies.models import Study
 
-# So many are shown of a set before anybody chooses, and at most; no page leaves scores out without saying so.
-SHOWN_FIRST = 6
-MOST_PICKED = 24
+# Number of scores shown by default, and at most. The page says if it leaves scores out.
+DEFAULT_SCORES = 6
+MAX_SCORES = 24
 # As many as there are colours.
-MOST_LINES = 3
+SCORES_PER_CHART = 3
 
 Scale: TypeAlias = tuple[bool, float, float]
-"""Whether in percent, the lowest and the highest as shown."""
+"""(is in percent, lowest, highest value in the unit shown)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +28,8 @@ class Choice:
     """A score to tick.
 
     Attributes:
-        value: what the address says of it.
-        title: what it is called.
+        value: value of the query parameter.
+        title: title of the score.
         is_shown: whether it is ticked.
     """
 
@@ -43,42 +38,42 @@ class Choice:
     is_shown: bool
 
 
-def picked(keys: Sequence[str], wanted: Iterable[str], *, first: Iterable[str] = ()) -> list[str]:
-    """Those of the keys that are wanted, in their order; before anybody chose, a few, `first` among them."""
+def selected_scores(keys: Sequence[str], wanted: Iterable[str], *, first: Iterable[str] = ()) -> list[str]:
+    """The wanted keys, in order. If none is wanted, a default choice that includes `first`."""
     chosen = {*wanted}
     if found := [key for key in keys if key in chosen]:
-        return found[:MOST_PICKED]
-    few = sorted(keys, key=lambda key: key not in {*first})[:SHOWN_FIRST]
+        return found[:MAX_SCORES]
+    few = sorted(keys, key=lambda key: key not in {*first})[:DEFAULT_SCORES]
     return [key for key in keys if key in few]
 
 
-def by_scale(keys: Sequence[str], scales: Mapping[str, Scale]) -> list[list[str]]:
-    """The keys of each chart: those that share an axis together, no more than there are colours."""
+def group_by_scale(keys: Sequence[str], scales: Mapping[str, Scale]) -> list[list[str]]:
+    """Group keys into charts: keys with the same scale, at most as many as there are colours."""
     found: dict[Scale, list[str]] = {}
     for key in keys:
         found.setdefault(scales[key], []).append(key)
     return [
-        alike[start : start + MOST_LINES]
+        alike[start : start + SCORES_PER_CHART]
         for alike in found.values()
-        for start in range(0, len(alike), MOST_LINES)
+        for start in range(0, len(alike), SCORES_PER_CHART)
     ]
 
 
 @dataclass(frozen=True, slots=True)
-class Reported:
+class StudyReport:
     """A study's newest ready report.
 
     Attributes:
         pk: id of the study.
-        study: what the study is called.
+        study: name of the study in the comparison.
         code: the study's code.
         report: number of the report.
-        computed: when it was computed, ISO 8601 in UTC.
+        computed: time of the computation, ISO 8601 in UTC.
         covers: the study's results_version that it covers.
         newest: the study's results_version now; greater if conversations have changed since.
-        result: as stored.
-        asked: of everything that the study asked about what was said, its number, and what it was about.
-        is_stale: whether anything that the study's exports show is newer: a judgment raises no version.
+        result: the stored result.
+        asked: (number, subject) of each of the study's asks.
+        is_stale: whether there are newer results; judgments count, though they raise no version.
     """
 
     pk: int
@@ -93,25 +88,25 @@ class Reported:
     is_stale: bool = False
 
     @property
-    def asks(self) -> list["OfAsk"]:
-        """Everything that the study asked about what was said, with its figures."""
+    def asks(self) -> list["AskFigures"]:
+        """The study's asks with their figures."""
         asks = [self.result, *self.result.get("beside", ())]
         level = self.result.get("level", LEVEL)
         return [
-            OfAsk(number, each.get("question_set", ""), about, each.get("level", level), each)
+            AskFigures(number, each.get("question_set", ""), about, each.get("level", level), each)
             for (number, about), each in zip(self.asked, asks, strict=False)
         ]
 
 
 @dataclass(frozen=True, slots=True)
-class OfAsk:
+class AskFigures:
     """The figures of one ask of a study.
 
     Attributes:
-        number: which of the study's asks it is.
-        question_set: key of the questions.
-        about: what they are about.
-        level: of the intervals.
+        number: number of the ask in the study.
+        question_set: key of the question set.
+        about: subject of the ask.
+        level: confidence level of the intervals.
         figures: `columns` and `bots`, as stored.
     """
 
@@ -123,7 +118,7 @@ class OfAsk:
 
     @property
     def subject(self) -> str:
-        """What can stand in one table: replies in conversations and to contexts; all else by itself."""
+        """Subject that shares a table: replies and responses share one; every other subject has its own."""
         return REPLIES if self.about in _OF_REPLIES else self.about
 
 
@@ -131,19 +126,19 @@ REPLIES = "reply"
 _OF_REPLIES = ("partner_turn", "response")
 
 
-def tables(reports: Sequence[Reported]) -> list[dict[str, Any]]:
-    """One table for all asks of the same questions about the same: every bot of each study; ready for JSON.
+def tables(reports: Sequence[StudyReport]) -> list[dict[str, Any]]:
+    """Tables, one for all asks with the same questions and subject; ready for JSON.
 
     Returns:
-        Each `name`, `id` for addresses, `question_set`, `subject`, `headline`, `columns`, `levels` by study,
-        and `rows`: a bot of a study, its cells as the study's report has them, and what they rest on.
+        For each table `name`, `id` for addresses, `question_set`, `subject`, `headline`, `columns`, `levels`
+        by study, and `rows`: a bot of a study, with its cells from the study's report and their basis.
     """
     found: dict[str, dict[str, Any]] = {}
     for report in reports:
         kind = report.result.get("evaluation", Evaluation.INTERACTIVE.value)
         for ask in report.asks:
             columns = ask.figures["columns"]
-            # Sets of one's own may name their scores alike and mean others.
+            # Question sets that users wrote may give different scores the same key.
             key = json.dumps([ask.question_set, ask.subject, columns], sort_keys=True)
             new = {
                 "id": f"{ask.question_set}.{ask.subject}", "question_set": ask.question_set,
@@ -159,8 +154,8 @@ def tables(reports: Sequence[Reported]) -> list[dict[str, Any]]:
     return [table | {"name": f"studies-{n}"} for n, table in enumerate(found.values(), 1)]
 
 
-def narrowed(table: Mapping[str, Any], wanted: Iterable[str]) -> dict[str, Any]:
-    """The table with those of its scores that somebody chose to see, or a few; `choices` has them all.
+def with_selected_scores(table: Mapping[str, Any], wanted: Iterable[str]) -> dict[str, Any]:
+    """Restrict a table to the wanted scores, or to a default choice; `choices` lists all scores.
 
     Args:
         table: one of `tables`.
@@ -168,7 +163,7 @@ def narrowed(table: Mapping[str, Any], wanted: Iterable[str]) -> dict[str, Any]:
     """
     columns = table["columns"]
     values = [f"{table['id']}:{column['key']}" for column in columns]
-    shown = {*picked(values, wanted, first=[f"{table['id']}:{table['headline']}"])}
+    shown = {*selected_scores(values, wanted, first=[f"{table['id']}:{table['headline']}"])}
     kept = [index for index, value in enumerate(values) if value in shown]
     return dict(table) | {
         "columns": [columns[index] for index in kept],
@@ -181,7 +176,7 @@ def narrowed(table: Mapping[str, Any], wanted: Iterable[str]) -> dict[str, Any]:
 
 
 def without_interval(table: Mapping[str, Any]) -> list[str]:
-    """Why scores of this table have no interval, each reason in a sentence."""
+    """Reasons why scores of this table have no interval, as sentences."""
     return [
         f"{column['title']} of {row['bot']} in {row['study']}: {cell['undefined']}"
         for row in table["rows"]
@@ -198,7 +193,7 @@ CSV_COLUMNS = (
 )  # fmt: skip
 
 
-def csv_rows(reports: Sequence[Reported]) -> Iterator[list[object]]:
+def csv_rows(reports: Sequence[StudyReport]) -> Iterator[list[object]]:
     """One row per study, ask, bot and score, in the order of `CSV_COLUMNS`; unknown values are empty."""
     asks = ((report, ask) for report in reports for ask in report.asks)
     for report, ask in asks:
@@ -213,13 +208,13 @@ def csv_rows(reports: Sequence[Reported]) -> Iterator[list[object]]:
                 ]  # fmt: skip
 
 
-def newest_reports(studies: Sequence[Study]) -> list[Reported]:
-    """The newest ready reports of these studies, in their order; those without one are absent."""
+def newest_reports(studies: Sequence[Study]) -> list[StudyReport]:
+    """Newest ready reports of these studies, in order; studies without one are left out."""
     ready = Report.objects.filter(study__in=studies, state=Report.State.READY)
     newest = {report.study_id: report for report in ready.order_by("study_id", "-pk").distinct("study_id")}
-    called, judged = protocols.names(studies), judgments_given()
+    called, judged = protocols.study_names(studies), judgments_by_study()
     return [
-        Reported(
+        StudyReport(
             pk=study.pk,
             study=called[study.pk],
             code=study.code,
@@ -228,7 +223,7 @@ def newest_reports(studies: Sequence[Study]) -> list[Reported]:
             covers=newest[study.pk].results_version,
             newest=study.results_version,
             result=newest[study.pk].result or {"columns": [], "bots": []},
-            asked=[(ask.number, ask.about) for ask in study.asked],
+            asked=[(ask.number, ask.about) for ask in study.work_asks],
             is_stale=not covers(newest[study.pk], study, judged.get(study.pk, 0)),
         )
         for study in studies

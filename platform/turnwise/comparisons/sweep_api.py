@@ -1,4 +1,4 @@
-"""The REST API of sweeps of N and T: begin one, look how far it is, stop, continue and read it."""
+"""REST API of sweeps of N and T: start, read, stop and continue a sweep."""
 
 import secrets
 from datetime import datetime
@@ -20,43 +20,47 @@ from turnwise.contexts.queries import versions_of
 from turnwise.live.http_responses import answers
 from turnwise.live.jobs import is_sent
 from turnwise.responses.models import Sweep
-from turnwise.responses.sweeps import Grid, cells, go_on, progress, start_sweep, stop, sweeps_of
+from turnwise.responses.sweeps import Grid, cells, progress, resume_sweep, start_sweep, stop, sweeps_of
 from turnwise.responses.tasks import send_all
 
 router = Router(tags=["sweeps"])
 
 
 class SweepIn(Sent):
-    context_set: int = Field(description="The number in the address of its page.")
-    version: int = Field(description="Of the context set.", ge=1)
-    samples: list[int] = Field(description="N, each once with each temperature.")
-    temperatures: list[float] = Field(description="T, above 0.")
-    seed: int | None = Field(None, ge=0, le=2**53, description="Of all responses; null: one is drawn.")
+    context_set: int = Field(description="Number in the address of the set's page.")
+    version: int = Field(description="Version number of the context set.", ge=1)
+    samples: list[int] = Field(description="Values of N; each is combined with each temperature.")
+    temperatures: list[float] = Field(description="Values of T, above 0.")
+    seed: int | None = Field(
+        None, ge=0, le=2**53, description="Seed of all responses; null for a random one."
+    )
 
 
 class CellOut(Schema):
-    run: int = Field(description="The run of responses: its number in the address of its page.")
-    system: str = Field(description="What studies and reports call it.")
+    run: int = Field(description="Number of the response run, as in the address of its page.")
+    system: str = Field(description="Name of the system in studies and reports.")
     samples: int
     temperature: float
     state: str = Field(description="queued, running, done, failed or cancelled")
-    reason: str = Field(description="Why it waits or stopped; else empty.")
+    reason: str = Field(description="Reason why it waits or stopped; else empty.")
     had: int
     wanted: int
     log_likelihood_per_token: float | None = Field(
-        description="Mean over the responses, in nats; null before all are there, or if the bot tells none."
+        description="Mean over the responses, in nats; null until all exist, or if the bot reports none."
     )
     scores: dict[str, float] = Field(
-        description="By key, those of the newest report that has them; `scored` says on which scale."
+        description="Scores by key, from the newest report that has them; `scored` gives their scales."
     )
 
 
 class ScoredOut(Schema):
-    key: str = Field(description="Of the score; `SET.KEY` if other questions have one of that key, too.")
+    key: str = Field(
+        description="Key of the score; `SET.KEY` if another question set has a score with the same key."
+    )
     title: str
-    percent: bool = Field(description="Whether in percent of labels; else in points of the question's scale.")
+    percent: bool = Field(description="True for percent of labels, false for points of the question's scale.")
     low: float = Field(description="The lower end of the scale.")
-    high: float = Field(description="Its upper end.")
+    high: float = Field(description="The upper end of the scale.")
 
 
 class SweepOut(Schema):
@@ -68,11 +72,11 @@ class SweepOut(Schema):
     created_at: datetime
     had: int
     wanted: int
-    scored: list[ScoredOut] = Field(description="The scores that people's judgments give.")
+    scored: list[ScoredOut] = Field(description="Scores computed from judgments.")
     cells: list[CellOut]
 
 
-def _shown(request: AuthenticatedHttpRequest, sweep: Sweep) -> dict[str, Any]:
+def _sweep_out(request: AuthenticatedHttpRequest, sweep: Sweep) -> dict[str, Any]:
     found, scored = cells(sweep), sweeps.scores(sweep, request.user)
     how_far = progress(found)
     return {
@@ -118,14 +122,14 @@ def _sweep(request: AuthenticatedHttpRequest, name: str, sweep: int) -> Sweep:
 
 @router.get("/bots/{slug:name}/sweeps", response=answers(list[SweepOut], 404))
 def sweeps_of_bot(request: AuthenticatedHttpRequest, name: str) -> list[dict[str, Any]]:
-    """Your sweeps of a bot: how its responses change with N and T. The newest first, at most 50."""
+    """Your sweeps of a bot, newest first, at most 50: how its responses change with N and T."""
     bot = get_object_or_404(visible_bots(request.user), name=name)
-    return [_shown(request, each) for each in sweeps_of(request.user).filter(bot=bot)[:50]]
+    return [_sweep_out(request, each) for each in sweeps_of(request.user).filter(bot=bot)[:50]]
 
 
 @router.post("/bots/{slug:name}/sweeps", response=answers(SweepOut, 404, 422, 429, status=201, has_body=True))
 def begin_sweep(request: AuthenticatedHttpRequest, name: str, wanted: SweepIn) -> Status[dict[str, Any]]:
-    """Have a bot answer the contexts of a set with every N and every T, whatever its settings say."""
+    """Start a sweep: the bot answers the contexts of a set with every N and T instead of its own settings."""
     bot = get_object_or_404(visible_bots(request.user), name=name)
     version = versions_of(request.user).filter(context_set=wanted.context_set, number=wanted.version).first()
     if version is None:
@@ -144,30 +148,30 @@ def begin_sweep(request: AuthenticatedHttpRequest, name: str, wanted: SweepIn) -
     except ValidationError as error:
         raise HttpError(422, " ".join(error.messages)) from None
     is_sent(partial(send_all, begun.runs.order_by("pk")))
-    return Status(201, _shown(request, begun))
+    return Status(201, _sweep_out(request, begun))
 
 
 @router.get("/bots/{slug:name}/sweeps/{int:sweep}", response=answers(SweepOut, 404))
 def one_sweep(request: AuthenticatedHttpRequest, name: str, sweep: int) -> dict[str, Any]:
-    """A sweep: how far each pair of N and T is, how likely its responses are, what people made of them."""
-    return _shown(request, _sweep(request, name, sweep))
+    """Read a sweep: progress, likelihood of the responses and scores for each pair of N and T."""
+    return _sweep_out(request, _sweep(request, name, sweep))
 
 
 @router.post("/bots/{slug:name}/sweeps/{int:sweep}/stop", response=answers(SweepOut, 404))
 def stop_sweep(request: AuthenticatedHttpRequest, name: str, sweep: int) -> dict[str, Any]:
-    """Stop a sweep; its responses so far are kept. Safe to repeat."""
+    """Stop a sweep; its responses so far are kept. Idempotent."""
     found = _sweep(request, name, sweep)
     stop(found, now=timezone.now())
-    return _shown(request, found)
+    return _sweep_out(request, found)
 
 
 @router.post("/bots/{slug:name}/sweeps/{int:sweep}/continue", response=answers(SweepOut, 404, 409))
 def continue_sweep(request: AuthenticatedHttpRequest, name: str, sweep: int) -> dict[str, Any]:
-    """Continue a sweep that was stopped or failed: only what it lacks is asked for."""
+    """Continue a sweep that was stopped or failed; only missing responses are requested."""
     found = _sweep(request, name, sweep)
     try:
-        runs = go_on(found)
+        runs = resume_sweep(found)
     except ValidationError as error:
         raise HttpError(409, " ".join(error.messages)) from None
     is_sent(partial(send_all, runs))
-    return _shown(request, found)
+    return _sweep_out(request, found)

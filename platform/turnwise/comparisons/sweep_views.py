@@ -1,4 +1,4 @@
-"""Sweeps of a bot: how its responses change with N and T; begun, stopped, continued and sent to be judged."""
+"""Pages of a bot's sweeps (how responses change with N and T): start, stop, continue, judge."""
 
 import re
 import secrets
@@ -22,13 +22,13 @@ from turnwise.accounts.access import AuthenticatedHttpRequest
 from turnwise.accounts.limits import too_many, too_often
 from turnwise.accounts.models import User
 from turnwise.bots.models import Bot
-from turnwise.bots.queries import draws, visible_bots
+from turnwise.bots.queries import can_sample, visible_bots
 from turnwise.comparisons import chart_sheets, sweeps
-from turnwise.comparisons.side_by_side import MOST_PICKED
+from turnwise.comparisons.side_by_side import MAX_SCORES
 from turnwise.comparisons.views import bounded, bounded_pictures
 from turnwise.contexts.models import ContextSetVersion
 from turnwise.contexts.queries import versions_of
-from turnwise.live.jobs import send_or_tell
+from turnwise.live.jobs import send_or_warn
 from turnwise.responses.models import ResponseRun, Sweep
 from turnwise.responses.sweeps import (
     HIGHEST_T,
@@ -38,9 +38,9 @@ from turnwise.responses.sweeps import (
     Grid,
     cells,
     check,
-    go_on,
     progress,
     reasons,
+    resume_sweep,
     stamp,
     start_sweep,
     stop,
@@ -54,7 +54,7 @@ LONGEST = 100
 
 
 class SweepForm(forms.Form):
-    """Which contexts are answered, and with which N and T."""
+    """Contexts to answer, and the values of N and T."""
 
     context_version = forms.ModelChoiceField(
         queryset=ContextSetVersion.objects.none(), label=gettext_lazy("Contexts"), empty_label=None
@@ -103,7 +103,7 @@ class SweepForm(forms.Form):
         return secrets.randbits(31) if seed is None else seed
 
     def clean(self) -> dict[str, Any]:
-        """The same, with the `grid`, if it can be."""
+        """Add the `grid` if it is valid."""
         given = self.cleaned_data
         if {"samples", "temperatures", "context_version"} <= given.keys():
             given["grid"] = Grid(given["samples"], given["temperatures"])
@@ -124,7 +124,7 @@ def _whole(part: str) -> int:
 
 
 def _number(part: str) -> float:
-    """A temperature, to four decimals."""
+    """Parse a temperature, rounded to four decimals."""
     if not re.fullmatch(r"[0-9]{1,4}(\.[0-9]{1,9})?|\.[0-9]{1,9}", part):
         raise ValidationError(
             gettext("“%(part)s” is not a number. Write numbers such as 0.88 1.") % {"part": part}
@@ -147,20 +147,20 @@ def _sweep(request: HttpRequest, name: str, pk: int) -> Sweep:
 
 
 @bounded
-def of_bot(request: AuthenticatedHttpRequest, name: str) -> HttpResponse:
-    """The sweeps of a bot, and the form of a new one: what it costs by GET, begun by POST."""
+def sweeps_of_bot(request: AuthenticatedHttpRequest, name: str) -> HttpResponse:
+    """List a bot's sweeps, with the form of a new one: GET shows its cost, POST starts it."""
     bot = get_object_or_404(visible_bots(request.user), name=name)
     given = request.POST or request.GET
     form = SweepForm(request.user, given if "samples" in given else None)
     if request.method == "POST" and form.is_valid():
         if too_often(request, "sweep", rate="20/h", key="user"):
             return too_many(request)
-        if sweep := _begun(request, bot, form):
+        if sweep := _start(request, bot, form):
             return redirect(sweep)
     found = sweeps_of(request.user).filter(bot=bot)[:LATEST]
     context = {
         "bot": bot,
-        "draws": draws(bot),
+        "draws": can_sample(bot),
         "form": form,
         "cost": _cost(form),
         "sweeps": [{"sweep": each, "progress": progress(cells(each))} for each in found],
@@ -168,7 +168,7 @@ def of_bot(request: AuthenticatedHttpRequest, name: str) -> HttpResponse:
     return render(request, "comparisons/sweeps.html", context, status=422 if form.errors else 200)
 
 
-def _begun(request: AuthenticatedHttpRequest, bot: Bot, form: SweepForm) -> Sweep | None:
+def _start(request: AuthenticatedHttpRequest, bot: Bot, form: SweepForm) -> Sweep | None:
     chosen = form.cleaned_data
     try:
         sweep = start_sweep(
@@ -177,12 +177,12 @@ def _begun(request: AuthenticatedHttpRequest, bot: Bot, form: SweepForm) -> Swee
     except ValidationError as error:
         form.add_error(None, error)
         return None
-    send_or_tell(request, partial(send_all, sweep.runs.order_by("pk")))
+    send_or_warn(request, partial(send_all, sweep.runs.order_by("pk")))
     return sweep
 
 
 def _cost(form: SweepForm) -> dict[str, Any] | None:
-    """What the chosen sweep takes; None before one is chosen that can be."""
+    """Cost of the chosen sweep; None without a valid choice."""
     if not form.is_bound or not form.is_valid():
         return None
     grid, contexts = form.cleaned_data["grid"], form.cleaned_data["context_version"].size
@@ -216,7 +216,7 @@ def _page(request: HttpRequest, sweep: Sweep, *, refused: str = "") -> HttpRespo
         "rows": sweeps.rows(found, scored, columns),
         "columns": columns,
         "choices": choices,
-        "most_picked": MOST_PICKED,
+        "most_picked": MAX_SCORES,
         "intervals": ", ".join(percent(each) for each in sorted({of.level for of in columns.values()})),
         "scores": scored,
         "progress": how_far,
@@ -256,7 +256,7 @@ def sweep_csv(request: HttpRequest, name: str, pk: int) -> HttpResponse:
 @require_GET
 @bounded
 def sweep_stamp(request: HttpRequest, name: str, pk: int) -> JsonResponse:
-    """A word that changes whenever the sweep's page does; the page asks for it every few seconds."""
+    """Version string of the sweep's page, which asks for it every few seconds."""
     return JsonResponse({"stamp": stamp(cells(_sweep(request, name, pk)))})
 
 
@@ -274,11 +274,11 @@ def stop_sweep(request: HttpRequest, name: str, pk: int) -> HttpResponse:
 def continue_sweep(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     found = _sweep(request, name, pk)
     try:
-        runs = go_on(found)
+        runs = resume_sweep(found)
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))
     else:
-        send_or_tell(request, partial(send_all, runs))
+        send_or_warn(request, partial(send_all, runs))
     return redirect(found)
 
 
@@ -288,14 +288,14 @@ def judge_sweep(request: AuthenticatedHttpRequest, name: str, pk: int) -> HttpRe
     found = _sweep(request, name, pk)
     chosen = [int(each) for each in request.POST.getlist("run") if each.isascii() and each.isdecimal()]
     try:
-        study = sweeps.have_judged(found, chosen[:1000], by=request.user)
+        study = sweeps.create_judging_study(found, chosen[:1000], by=request.user)
     except ValidationError as error:
         return _page(request, found, refused=" ".join(error.messages))
     messages.success(
         request,
         _(
-            "The study is a draft, each pair of N and T a system of its own: write what workers agree to and "
-            "what they are paid, then open it. Its scores appear in the sweep with its report."
+            "The study is a draft with a system for each pair of N and T. Enter the consent text and the "
+            "pay, then open the study. Its scores appear in the sweep once it has a report."
         ),
     )
     return redirect("studies:edit", pk=study.pk)

@@ -1,4 +1,4 @@
-"""A sweep of N and T with what people made of its responses: rows, chart, CSV; having them judged."""
+"""Scores of a sweep of N and T: table, chart and CSV; creation of a study that judges its responses."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,10 +11,10 @@ from django.utils.translation import gettext
 
 from turnwise.accounts.models import User
 from turnwise.comparisons.drawing import Sheet
-from turnwise.comparisons.side_by_side import REPLIES, Choice, OfAsk, newest_reports, picked
+from turnwise.comparisons.side_by_side import REPLIES, AskFigures, Choice, newest_reports, selected_scores
 from turnwise.judging.items.subjects import add_responses
 from turnwise.judging.queue.services import plan_of
-from turnwise.reports.drilldown import behind
+from turnwise.reports.drilldown import drilldown_link
 from turnwise.responses.models import ResponseRun, Sweep
 from turnwise.responses.sweeps import Cell
 from turnwise.studies.models import Study
@@ -30,10 +30,10 @@ class Column:
     """A score of the table.
 
     Attributes:
-        title: what it is called; with that of its questions where two are called the same.
+        title: title of the score, with its question set if another score has the same title.
         percent: whether it is in percent, not in points of a scale.
-        low, high: the ends of its scale as shown.
-        level: of its intervals.
+        low, high: ends of its scale in the unit shown.
+        level: confidence level of its intervals.
     """
 
     title: str
@@ -44,14 +44,14 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Scores:
-    """What people made of the responses of a sweep.
+class SweepScores:
+    """Scores of a sweep's responses from people's judgments.
 
     Attributes:
-        columns: by key, each score; `SET.KEY` if other questions have a score of that key, too.
-        of: by system, then by that key, the score as its report has it.
-        leads: likewise, where the judgments of it are read.
-        studies: those in which they judge, also while there is no report.
+        columns: the scores by key; `SET.KEY` if another question set has a score with the same key.
+        of: cell of each score from its report, by system and key.
+        leads: address of the judgments of each score, by system and key.
+        studies: studies that judge the sweep, including those without a report.
     """
 
     columns: Mapping[str, Column]
@@ -60,10 +60,10 @@ class Scores:
     studies: Sequence[Study]
 
 
-def scores(sweep: Sweep, user: User | AnonymousUser) -> Scores:
-    """The scores in the newest reports of the studies that this person may read.
+def scores(sweep: Sweep, user: User | AnonymousUser) -> SweepScores:
+    """Scores in the newest reports of the studies that the user may read.
 
-    Where two studies have judged a pair of N and T, the newer one counts.
+    If two studies judge a pair of N and T, the newer one counts.
     """
     studies = list(
         readable_real_studies_of(user)
@@ -71,37 +71,37 @@ def scores(sweep: Sweep, user: User | AnonymousUser) -> Scores:
         .distinct()
         .order_by("created_at", "pk")
     )
-    read_in = {study.pk: behind(study) for study in studies}
-    named = _Named()
+    read_in = {study.pk: drilldown_link(study) for study in studies}
+    named = _ColumnNames()
     of: dict[str, dict[str, Mapping[str, Any]]] = {}
     leads: dict[str, dict[str, str]] = {}
     for report in newest_reports(studies):
         for ask in (ask for ask in report.asks if ask.subject == REPLIES):
-            for system, column, cell in _known(ask.figures):
+            for system, column, cell in _known_cells(ask.figures):
                 key = named.key(ask, column)
                 of.setdefault(system, {})[key] = cell
                 lead = read_in[report.pk](system, score=column["key"], ask=ask.number)
                 leads.setdefault(system, {})[key] = lead
-    return Scores(named.columns, of, leads, studies)
+    return SweepScores(named.columns, of, leads, studies)
 
 
-def _known(figures: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any], Mapping[str, Any]]]:
-    """System, column and cell of each score that could be told."""
+def _known_cells(figures: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any], Mapping[str, Any]]]:
+    """System, column and cell of each known score."""
     for row in figures["bots"]:
         for column, cell in zip(figures["columns"], row["cells"], strict=True):
             if cell["value"] is not None:
                 yield row["bot"], column, cell
 
 
-class _Named:
-    """Columns by keys of which each means one score of one question set."""
+class _ColumnNames:
+    """Columns by unique key: each key names one score of one question set."""
 
     def __init__(self) -> None:
         self.columns: dict[str, Column] = {}
         self._sets: dict[str, str] = {}
 
-    def key(self, ask: OfAsk, column: Mapping[str, Any]) -> str:
-        """The key of a score, which is a column from then on."""
+    def key(self, ask: AskFigures, column: Mapping[str, Any]) -> str:
+        """Return the key of a score, and add it to the columns."""
         plain = str(column["key"])
         is_first = self._sets.setdefault(plain, ask.question_set) == ask.question_set
         key = plain if is_first else f"{ask.question_set}.{plain}"
@@ -117,14 +117,14 @@ class _Named:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A line of the table: a pair of N and T, its scores by the columns' titles; None where unknown."""
+    """A row of the table: a pair of N and T with its scores by column title; None if unknown."""
 
     cell: Cell
     scores: Mapping[str, Mapping[str, Any] | None]
 
 
-def rows(cells: Sequence[Cell], found: Scores, keys: Iterable[str]) -> list[Row]:
-    """Each pair with these scores."""
+def rows(cells: Sequence[Cell], found: SweepScores, keys: Iterable[str]) -> list[Row]:
+    """Table rows: each pair of N and T with these scores."""
     titles = {key: found.columns[key].title for key in keys}
     return [
         Row(cell, {title: found.of.get(cell.run.system, {}).get(key) for key, title in titles.items()})
@@ -132,8 +132,8 @@ def rows(cells: Sequence[Cell], found: Scores, keys: Iterable[str]) -> list[Row]
     ]
 
 
-def sheets(cells: Sequence[Cell], found: Scores, wanted: Collection[str] = ()) -> list[Sheet]:
-    """The chart of the complete pairs with the scores that somebody chose; none before there is a pair."""
+def sheets(cells: Sequence[Cell], found: SweepScores, wanted: Collection[str] = ()) -> list[Sheet]:
+    """Chart of the complete pairs with the chosen scores; empty without a complete pair."""
     complete = [cell for cell in cells if cell.is_complete]
     if not complete:
         return []
@@ -147,7 +147,7 @@ def sheets(cells: Sequence[Cell], found: Scores, wanted: Collection[str] = ()) -
         }
         for cell in complete
     ]
-    shown = picked([*found.columns], wanted)
+    shown = selected_scores([*found.columns], wanted)
     known = {cell.name: _by_title(found, cell.run.system, shown) for cell in complete}
     scales = {
         column.title: {"percent": column.percent, "ends": [column.low, column.high]}
@@ -157,8 +157,8 @@ def sheets(cells: Sequence[Cell], found: Scores, wanted: Collection[str] = ()) -
     return [Sheet("sweep", "sweep", {"points": points, "scores": known, "scales": scales})]
 
 
-def leads(cells: Sequence[Cell], found: Scores) -> dict[str | tuple[str, str], str]:
-    """Where the points of the chart lead: of a score to its judged items, of the likelihood to the run."""
+def leads(cells: Sequence[Cell], found: SweepScores) -> dict[str | tuple[str, str], str]:
+    """Links of the chart's points: scores link to their judged items, likelihoods to their run."""
     of_runs: dict[str | tuple[str, str], str] = {cell.name: cell.run.get_absolute_url() for cell in cells}
     return of_runs | {
         (cell.name, found.columns[key].title): address
@@ -167,19 +167,19 @@ def leads(cells: Sequence[Cell], found: Scores) -> dict[str | tuple[str, str], s
     }
 
 
-def _by_title(found: Scores, system: str, shown: Collection[str]) -> dict[str, float]:
+def _by_title(found: SweepScores, system: str, shown: Collection[str]) -> dict[str, float]:
     of_system = found.of.get(system, {})
     return {found.columns[key].title: of_system[key]["value"] for key in shown if key in of_system}
 
 
-def choices(found: Scores, wanted: Collection[str]) -> list[Choice]:
+def choices(found: SweepScores, wanted: Collection[str]) -> list[Choice]:
     """All scores, to tick."""
-    shown = picked([*found.columns], wanted)
+    shown = selected_scores([*found.columns], wanted)
     return [Choice(key, column.title, key in shown) for key, column in found.columns.items()]
 
 
-def csv_rows(cells: Sequence[Cell], found: Scores) -> Iterator[list[object]]:
-    """A header, then a row for each pair with all scores; what is unknown is empty."""
+def csv_rows(cells: Sequence[Cell], found: SweepScores) -> Iterator[list[object]]:
+    """Header, then a row for each pair with all scores; unknown values are empty."""
     ends = ("", "_low", "_high")
     yield [
         "system", "samples", "temperature", "state", "responses", "with_likelihood",
@@ -195,20 +195,22 @@ def csv_rows(cells: Sequence[Cell], found: Scores) -> Iterator[list[object]]:
 
 
 @transaction.atomic
-def have_judged(sweep: Sweep, chosen: Collection[int], *, by: User) -> Study:
-    """Make a draft of a study in which people judge the responses of some pairs, each pair a system.
+def create_judging_study(sweep: Sweep, chosen: Collection[int], *, by: User) -> Study:
+    """Create a draft study in which people judge the responses of some pairs, each pair as a system.
 
     Args:
-        sweep: of which.
-        chosen: ids of the runs of the pairs.
-        by: whose study it becomes.
+        sweep: the sweep.
+        chosen: ids of the runs of the chosen pairs.
+        by: owner of the study.
 
     Raises:
-        ValidationError: no pair is chosen, one is of another sweep, or one is not complete.
+        ValidationError: no pair is chosen, a pair belongs to another sweep, or a pair is incomplete.
     """
     runs = list(sweep.runs.filter(pk__in=chosen).order_by("temperature", "samples"))
     if not runs:
-        raise ValidationError(gettext("No pair of N and T is chosen. Tick those that people are to judge."))
+        raise ValidationError(
+            gettext("No pair of N and T is chosen. Tick the pairs that people should judge.")
+        )
     if len(runs) < len(set(chosen)):
         raise ValidationError(gettext("One of the pairs is not part of this sweep. Choose from its table."))
     for run in runs:

@@ -13,7 +13,7 @@ urlpatterns = [
         views.chart,
         name="compare_chart",
     ),
-    path("bots/<slug:name>/sweeps/", sweep_views.of_bot, name="sweeps"),
+    path("bots/<slug:name>/sweeps/", sweep_views.sweeps_of_bot, name="sweeps"),
     path("bots/<slug:name>/sweeps/<int:pk>/", sweep_views.sweep, name="sweep"),
     path("bots/<slug:name>/sweeps/<int:pk>/stamp/", sweep_views.sweep_stamp, name="sweep_stamp"),
     path("bots/<slug:name>/sweeps/<int:pk>/stop/", sweep_views.stop_sweep, name="stop_sweep"),

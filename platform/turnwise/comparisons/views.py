@@ -1,4 +1,4 @@
-"""Studies side by side, and scores against perplexity and human-likeness."""
+"""Pages of studies side by side, and of scores against perplexity and human-likeness."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,22 +16,22 @@ from django.views.decorators.http import require_GET
 from evaluation.files.writing import csv_text, percent
 from turnwise.accounts.access import AuthenticatedHttpRequest
 from turnwise.accounts.limits import too_many, too_often
-from turnwise.bots.search import likeliest
+from turnwise.bots.search import offer_bots
 from turnwise.comparisons import chart_sheets, history, pairs, protocols
 from turnwise.comparisons.drawing import Sheet
 from turnwise.comparisons.forms import MOST_STUDIES, StudiesForm
-from turnwise.comparisons.history import repeated, static_less_interactive
+from turnwise.comparisons.history import repeated_studies, static_minus_interactive
 from turnwise.comparisons.measures import HUMAN_LIKE, Measured, marks_of, offered_to, published_r_squared
-from turnwise.comparisons.measures import chosen as chosen_of
+from turnwise.comparisons.measures import choose_measured as chosen_of
 from turnwise.comparisons.protocols import differences
 from turnwise.comparisons.scores import TooMuchError
 from turnwise.comparisons.side_by_side import (
     CSV_COLUMNS,
-    MOST_PICKED,
+    MAX_SCORES,
     csv_rows,
-    narrowed,
     newest_reports,
     tables,
+    with_selected_scores,
     without_interval,
 )
 from turnwise.questions.question_sets import question_set, titled
@@ -44,7 +44,7 @@ View = Callable[..., HttpResponse]
 
 
 def _sets(page: str, measured: Measured) -> tuple[Measured, ...]:
-    """What the studies of a relation ask."""
+    """Question sets that the studies of a relation must ask."""
     return (measured,) if page == "perplexity" else (measured, HUMAN_LIKE)
 
 
@@ -61,7 +61,7 @@ def _bounded(group: str, rate: str) -> Callable[[View], View]:
     return decorate
 
 
-# For people who sign in, and not without end: they read and draw more than other pages.
+# Signed-in users only, with rate limits: these pages read and draw more than others.
 bounded = _bounded("compare", "60/m")
 bounded_pictures = _bounded("compare-pictures", "240/m")
 
@@ -72,40 +72,40 @@ def side_by_side(request: AuthenticatedHttpRequest) -> HttpResponse:
     form = StudiesForm(request.GET, user=request.user)
     chosen = form.cleaned_data["study"] if form.is_valid() else []
     reports, wanted = newest_reports(chosen), request.GET.getlist("score")
-    found = [narrowed(table, wanted) for table in tables(reports)]
+    found = [with_selected_scores(table, wanted) for table in tables(reports)]
     leads = {report.study: reverse("reports:study", args=[report.pk]) for report in reports}
-    drawn_of = {table["name"]: chart_sheets.of_tables([table]) for table in found}
+    drawn_of = {table["name"]: chart_sheets.table_sheets([table]) for table in found}
     every = [sheet for of_table in drawn_of.values() for sheet in of_table]
-    query = urlencode([*_of_studies(chosen), *(("score", each) for each in wanted)])
+    query = urlencode([*_study_parameters(chosen), *(("score", each) for each in wanted)])
     drawn = chart_sheets.charts(every, _address("studies"), query, {sheet.name: leads for sheet in every})
     with_report = {report.code for report in reports}
     context = {
         "form": form,
         "chosen": chosen,
-        "query": urlencode(_of_studies(chosen)),
+        "query": urlencode(_study_parameters(chosen)),
         "reports": reports,
         "without": [study for study in chosen if study.code not in with_report],
         "tables": [
             table
             | {
                 "heading": _heading(table),
-                "intervals": protocols.levels_in_words(table["levels"]),
+                "intervals": protocols.describe_levels(table["levels"]),
                 "charts": [drawn[sheet.name] for sheet in drawn_of[table["name"]]],
                 "reasons": without_interval(table),
-                "repeated": repeated(table["rows"]),
-                "static_less_interactive": static_less_interactive(table["rows"]),
+                "repeated": repeated_studies(table["rows"]),
+                "static_less_interactive": static_minus_interactive(table["rows"]),
             }
             for table in found
         ],
-        "most_picked": MOST_PICKED,
+        "most_picked": MAX_SCORES,
         "differences": differences(protocols.protocols_of(chosen)),
-        "over_time": likeliest(history.bots_of(request.user), request.user),
+        "over_time": offer_bots(history.bots_of(request.user), request.user),
     }
     return render(request, "comparisons/studies.html", context, status=_status(form))
 
 
 def _heading(table: Mapping[str, Any]) -> str:
-    """What was asked, about what."""
+    """Title of a table: question set and subject."""
     key = table["question_set"]
     title = titled(question_set(key)) if key else ""
     about = {About.DIALOGUE: _("of whole conversations"), About.OWN_TURN: _("of people's own turns"),
@@ -130,8 +130,8 @@ def side_by_side_csv(request: HttpRequest) -> HttpResponse:
 @require_GET
 @bounded
 def relation(request: HttpRequest, page: str) -> HttpResponse:
-    """The scores of one question set against `page`: perplexity or human-likeness."""
-    related = _related(request, page)
+    """Page of a question set's scores against `page`: perplexity or human-likeness."""
+    related = _relation_page(request, page)
     found, measured = related.pairs, related.measured
     relations = found.figures["relations"] if found else []
     leads = {
@@ -142,7 +142,7 @@ def relation(request: HttpRequest, page: str) -> HttpResponse:
     drawn = chart_sheets.charts(
         related.sheets,
         _address(page),
-        _same_page(request, related),
+        _page_query(request, related),
         {sheet.name: leads for sheet in related.sheets},
     )
     context = {
@@ -156,7 +156,7 @@ def relation(request: HttpRequest, page: str) -> HttpResponse:
         "has_marks": bool(marks_of(measured)),
         "scored": measured.questions,
         "measured": measured,
-        "most_picked": MOST_PICKED,
+        "most_picked": MAX_SCORES,
         "offered": related.offered,
         "intervals": _intervals(related.studies),
         "titles": measured.titles,
@@ -194,32 +194,32 @@ def chart(request: HttpRequest, page: str, name: str, ending: str) -> HttpRespon
         form = StudiesForm(request.GET, user=request.user)
         chosen = form.cleaned_data["study"] if form.is_valid() else []
         wanted = request.GET.getlist("score")
-        found = [narrowed(table, wanted) for table in tables(newest_reports(chosen))]
-        return chart_sheets.chart_file(request, chart_sheets.of_tables(found), name, ending)
-    return chart_sheets.chart_file(request, _related(request, page).sheets, name, ending)
+        found = [with_selected_scores(table, wanted) for table in tables(newest_reports(chosen))]
+        return chart_sheets.chart_file(request, chart_sheets.table_sheets(found), name, ending)
+    return chart_sheets.chart_file(request, _relation_page(request, page).sheets, name, ending)
 
 
 @dataclass(frozen=True, slots=True)
-class _Related:
-    """What a page of a relation shows, before it is drawn."""
+class _RelationPage:
+    """Data of a page of a relation, before its charts are drawn."""
 
     form: StudiesForm
     measured: Measured
     offered: Sequence[Measured]
     studies: Sequence[Study]
-    pairs: pairs.Pairs | None
+    pairs: pairs.RelationData | None
     sheets: Sequence[Sheet]
     trouble: str
 
 
-def _related(request: HttpRequest, page: str) -> _Related:
+def _relation_page(request: HttpRequest, page: str) -> _RelationPage:
     offered = offered_to(request.user)
     if page == "human-likeness":
         offered = [each for each in offered if each != HUMAN_LIKE]
     measured = chosen_of(offered, request.GET.get("questions", ""), request.GET.getlist("score"))
     form = StudiesForm(request.GET, user=request.user, of=_sets(page, measured))
     if not form.is_valid():
-        return _Related(form, measured, offered, [], None, [], "")
+        return _RelationPage(form, measured, offered, [], None, [], "")
     studies = form.cleaned_data["study"] or form.newest()
     try:
         if page == "perplexity":
@@ -227,15 +227,15 @@ def _related(request: HttpRequest, page: str) -> _Related:
         else:
             found = pairs.against_human_likeness(studies, measured, _by(request))
     except TooMuchError as error:
-        return _Related(form, measured, offered, studies, None, [], str(error))
-    drawn = chart_sheets.of_relation(
+        return _RelationPage(form, measured, offered, studies, None, [], str(error))
+    drawn = chart_sheets.relation_sheets(
         found.figures, measured, marks=_marks(request, page), percent=page == "human-likeness"
     )
-    return _Related(form, measured, offered, studies, found, drawn, "")
+    return _RelationPage(form, measured, offered, studies, found, drawn, "")
 
 
 def _coefficients(relations: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The rows of one table for all scores: what was fitted, with a cell for each."""
+    """Rows of the table of coefficients: each coefficient with a cell for each score."""
     lines = [each["line"] for each in relations]
     if all("undefined" in line for line in lines):
         return []
@@ -248,7 +248,7 @@ def _coefficients(relations: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]
 
 
 def _reasons(relations: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Why numbers of that table have no interval; every reason once."""
+    """Distinct reasons why coefficients have no interval."""
     found: dict[str, None] = {}
     for each in relations:
         for cell in each["correlations"]:
@@ -269,22 +269,22 @@ def _address(page: str) -> chart_sheets.Address:
     return lambda name, ending: reverse("comparisons:compare_chart", args=[page, name, ending])
 
 
-def _of_studies(studies: Sequence[Study]) -> list[tuple[str, object]]:
+def _study_parameters(studies: Sequence[Study]) -> list[tuple[str, object]]:
     return [("study", study.pk) for study in studies]
 
 
 def _intervals(studies: Sequence[Study]) -> str:
-    """What the intervals of scores are that are pooled over these studies."""
-    told, level = protocols.levels_by_name(studies), percent(protocols.pooled_level(studies))
-    if len({*told.values()}) < 2:
+    """Caption of the intervals of scores over several studies."""
+    levels, level = protocols.levels_by_name(studies), percent(protocols.pooled_level(studies))
+    if len({*levels.values()}) < 2:
         return _("%(level)s intervals") % {"level": level}
     return _("%(level)s intervals, as the studies' reports have different levels") % {"level": level}
 
 
-def _same_page(request: HttpRequest, related: _Related) -> str:
-    """The query that gives the same page, whatever studies are made later."""
+def _page_query(request: HttpRequest, related: _RelationPage) -> str:
+    """Query string that gives the same page even if new studies are created."""
     options = [(key, request.GET[key]) for key in ("by", "published") if key in request.GET]
-    return urlencode([*_of_studies(related.studies), *related.measured.query, *options])
+    return urlencode([*_study_parameters(related.studies), *related.measured.query, *options])
 
 
 def _status(form: StudiesForm) -> int:

@@ -1,8 +1,6 @@
-"""A study as one archive: how it was run, what was said and judged, and every number of its report.
+"""A study as one archive: its design and bots without secrets, its data, and every number of its report.
 
-`python -m evaluation recompute` gives the numbers again from the data in it. docs/exports.md describes it.
-
-What a bundle says of its study: protocol, bots and versions, without what is nobody's business.
+`python -m evaluation recompute` computes the numbers again from the archive. docs/exports.md describes it.
 """
 
 import json
@@ -29,10 +27,10 @@ from turnwise.bots import composition
 from turnwise.bots.models import Bot
 from turnwise.bots.queries import visible_bots
 from turnwise.charts.layout import LIGHT, standalone
-from turnwise.crowd.entry.worker_views import instructions_shown
+from turnwise.crowd.entry.worker_views import instructions_context
 from turnwise.crowd.worker_task import WorkerTask, work_of
-from turnwise.exports.files import FORMATS, Archive, plain, schema_of
-from turnwise.exports.rows import Batch, audited, in_columns, rows, rows_in, sets_answered
+from turnwise.exports.files import FORMATS, Archive, schema_of, with_times_as_text
+from turnwise.exports.rows import Batch, answered_sets, audit_rows, rows, rows_in, to_columns
 from turnwise.judging.batteries.battery_rules import as_json, battery_of
 from turnwise.judging.models import JudgingPlan
 from turnwise.judging.queries import judgments_in
@@ -42,21 +40,21 @@ from turnwise.reports import descriptions
 from turnwise.reports.answers import bot_names
 from turnwise.reports.descriptions import method
 from turnwise.reports.queries import snapshot
-from turnwise.reports.report_kinds import ReportedTask, with_report
+from turnwise.reports.report_kinds import ReportedTask, task_with_report
 from turnwise.studies.models import Ask, Study
 from turnwise.studies.services import PROTOCOL_FIELDS
 from turnwise.studies.tasks import task_of
 
 MASK = "**********"
-_OF_PLAN = (
+_PLAN_FIELDS = (
     "raters_per_item", "third_rater", "batch_size", "lease_seconds", "shows_reading", "training_tries",
 )  # fmt: skip
 _SECRET = re.compile(r"key|token|secret|password|passwd|credential|authorization|cookie", re.IGNORECASE)
 
 
-def described(study: Study) -> dict[str, Any]:
-    """The study as JSON. Who owns it, and its link, which lets people in, are left out."""
-    names, task = bot_names(study), with_report(study)
+def describe_study(study: Study) -> dict[str, Any]:
+    """The study as JSON, without its owner and without its link, which would admit workers."""
+    names, task = bot_names(study), task_with_report(study)
     bots = study.study_bots.select_related("bot").prefetch_related("bot__versions").order_by("bot__name")
     return {
         "title": study.title,
@@ -64,8 +62,8 @@ def described(study: Study) -> dict[str, Any]:
         "state": study.state,
         "created_at": study.created_at.isoformat(),
         "results_version": study.results_version,
-        "asks": [_described_ask(ask) for ask in study.asked],
-        "questionnaires": [_described_ask(ask) for ask in study.questionnaires],
+        "asks": [_describe_ask(ask) for ask in study.work_asks],
+        "questionnaires": [_describe_ask(ask) for ask in study.questionnaires],
         "protocol": {name: getattr(study, name) for name in PROTOCOL_FIELDS},
         "evaluation": task.evaluation if isinstance(task, ReportedTask) else task.key,
         "judging": _plan(study),
@@ -78,7 +76,7 @@ def described(study: Study) -> dict[str, Any]:
         "retention_days": study.retention_days,
         "consent": list(study.consent_versions.values_list("number", flat=True)),
         "bots": [
-            described_bot(each.bot, names[each.bot_id], each.target, is_theirs=is_theirs(study, each.bot))
+            describe_bot(each.bot, names[each.bot_id], each.target, is_theirs=is_theirs(study, each.bot))
             | {"facets": each.facets}
             for each in bots
         ],
@@ -86,7 +84,7 @@ def described(study: Study) -> dict[str, Any]:
     }
 
 
-def _described_ask(ask: Ask) -> dict[str, Any]:
+def _describe_ask(ask: Ask) -> dict[str, Any]:
     return {
         "number": ask.number,
         "question_set": ask.question_set,
@@ -98,24 +96,24 @@ def _described_ask(ask: Ask) -> dict[str, Any]:
 
 
 def _plan(study: Study) -> dict[str, Any] | None:
-    """How many judge each item, of a study whose workers judge."""
+    """Settings of the judging queue; None if the study's workers do not judge items."""
     if not isinstance(task_of(study), QueuedTask):
         return None
     plan = JudgingPlan.objects.filter(study=study).first() or JudgingPlan()
     battery = battery_of(study)
     return {
-        **{name: getattr(plan, name) for name in _OF_PLAN},
+        **{name: getattr(plan, name) for name in _PLAN_FIELDS},
         "battery": as_json(battery) if battery else None,
     }
 
 
 def is_theirs(study: Study, bot: Bot) -> bool:
-    """Whether who has the study may see how the bot is set up."""
+    """Return whether the study's owner may see the bot's settings."""
     return study.owner is None or visible_bots(study.owner).filter(pk=bot.pk).exists()
 
 
-def described_bot(bot: Bot, shown_as: str, target: int, *, is_theirs: bool) -> dict[str, Any]:
-    """A bot of a study as JSON, with its versions and how many conversations it is to have."""
+def describe_bot(bot: Bot, shown_as: str, target: int, *, is_theirs: bool) -> dict[str, Any]:
+    """A bot of a study as JSON, with its versions and its target number of conversations."""
     return {
         "bot": bot.name,
         "title": bot.title,
@@ -127,7 +125,7 @@ def described_bot(bot: Bot, shown_as: str, target: int, *, is_theirs: bool) -> d
             {
                 "fingerprint": version.fingerprint,
                 "first_seen_at": version.first_seen_at.isoformat(),
-                "details": masked(version.details) if is_theirs else MASK,
+                "details": mask_secrets(version.details) if is_theirs else MASK,
             }
             for version in bot.versions.all()
         ],
@@ -135,23 +133,23 @@ def described_bot(bot: Bot, shown_as: str, target: int, *, is_theirs: bool) -> d
 
 
 def _configuration(bot: Bot) -> object:
-    """As the adapter declares it, which knows its secrets; all of it masked if the adapter is not here."""
+    """The bot's settings without secrets; all are masked if the adapter is not installed."""
     try:
         declared = composition.configuration_of(bot.adapter, bot.configuration).model_dump(mode="json")
     except ChatbotError:
         return dict.fromkeys(bot.configuration, MASK)
-    return masked(declared)
+    return mask_secrets(declared)
 
 
-def masked(value: object) -> object:
-    """The same JSON without values that are secret by their name, and without passwords in addresses."""
+def mask_secrets(value: object) -> object:
+    """Mask JSON values whose keys sound secret, and passwords in addresses."""
     if isinstance(value, Mapping):
         return {
-            key: MASK if _SECRET.search(str(key)) and isinstance(each, str) and each else masked(each)
+            key: MASK if _SECRET.search(str(key)) and isinstance(each, str) and each else mask_secrets(each)
             for key, each in value.items()
         }
     if isinstance(value, list | tuple):
-        return [masked(each) for each in value]
+        return [mask_secrets(each) for each in value]
     return _without_password(value) if isinstance(value, str) and "@" in value else value
 
 
@@ -169,7 +167,7 @@ _CHUNK = 1 << 20
 
 
 class Stage(StrEnum):
-    """What of a bundle is being made."""
+    """Stage of making a bundle."""
 
     COMPUTING = "computing"
     DRAWING = "drawing"
@@ -177,86 +175,90 @@ class Stage(StrEnum):
     STORING = "storing"
 
 
-class Tell(Protocol):
-    """Hears how far a bundle is: so many rows are written, of all."""
+class ProgressCallback(Protocol):
+    """Callback for progress: the stage, and the number of rows written of all."""
 
     def __call__(self, stage: Stage, done: int = 0, of: int = 0) -> None: ...
 
 
-def _nobody(stage: Stage, done: int = 0, of: int = 0) -> None:
+def _ignore_progress(stage: Stage, done: int = 0, of: int = 0) -> None:
     return
 
 
-class Covered(NamedTuple):
-    """What of its study a bundle has, as a report says it of itself."""
+class BundleContents(NamedTuple):
+    """State of the study that a bundle covers, and the studies that it quotes."""
 
     results_version: int
     judgments: int
     quotes: list[int]
 
 
-def quoted_in(study: Study) -> list[int]:
-    """The keys of all studies of which the study's bundle has texts or answers, also about its bots."""
+def quoted_studies(study: Study) -> list[int]:
+    """Ids of all studies whose texts or answers are in this study's bundle, including audits of its bots."""
     audits = [each.audit.study_id for each in audits_of_bots(study, study.owner)]
     return sorted({*studies_quoted_by(study), *(key for key in audits if key)})
 
 
-def write_bundle(study_id: int, stream: IO[bytes], tell: Tell = _nobody) -> Covered:
-    """Write the archive to a stream; everything in it is of one moment, the report's numbers too.
+def write_bundle(
+    study_id: int, stream: IO[bytes], report_progress: ProgressCallback = _ignore_progress
+) -> BundleContents:
+    """Write the archive to a stream, from one snapshot of the database.
 
     Raises:
-        ValueError: labels that cannot be true, as in the report; nothing was written.
+        ValueError: the labels contradict each other; nothing was written.
     """
     before = Study.objects.get(pk=study_id)
-    task = with_report(before)
-    tell(Stage.COMPUTING)
+    task = task_with_report(before)
+    report_progress(Stage.COMPUTING)
     task.prepare(before)
     with snapshot():
         study = Study.objects.get(pk=study_id)
-        # Through JSON, as the stored report goes: its numbers stay exact.
-        said = audited(study)
-        of_audits = {"audits": audit_figures(said)} if said else {}
+        # A round trip through JSON, as for the stored report; numbers stay exact.
+        audit_answers = audit_rows(study)
+        of_audits = {"audits": audit_figures(audit_answers)} if audit_answers else {}
         result = json.loads(json.dumps({**descriptions.computation(study)(), **of_audits}))
-        about_people = descriptions.sets_about_people(study)
+        about_people = descriptions.questionnaire_sets(study)
         all_tables = (
-            *task.tables(sets_answered(study)),
+            *task.tables(answered_sets(study)),
             *([questionnaires_table(about_people)] if about_people else []),
         )
-        tell(Stage.DRAWING)
+        report_progress(Stage.DRAWING)
         with closing(Archive(stream)) as archive:
-            archive.add("README.md", _readme(study, result, (*all_tables, *([AUDITS] if said else []))))
+            archive.add(
+                "README.md", _readme(study, result, (*all_tables, *([AUDITS] if audit_answers else [])))
+            )
             for name, content in _documents(study, result):
                 archive.add(name, content)
             written, wanted = 0, sum(rows_in(study, table) for table in all_tables)
             for table in all_tables:
-                tell(Stage.ADDING, written, wanted)
-                for number in _added(archive, table, rows(study, table)):
+                report_progress(Stage.ADDING, written, wanted)
+                for number in _add_table(archive, table, rows(study, table)):
                     written += number
-                    tell(Stage.ADDING, written, wanted)
-            if said:
-                sum(_added(archive, AUDITS, [in_columns(said)]))
-            # Last, so that an archive that was broken off has none.
-            archive.add_unlisted("datapackage.json", _pretty(_package(study, archive)))
-        return Covered(study.results_version, judgments_in(study), quoted_in(study))
+                    report_progress(Stage.ADDING, written, wanted)
+            if audit_answers:
+                sum(_add_table(archive, AUDITS, [to_columns(audit_answers)]))
+            # Written last, so that an incomplete archive lacks it.
+            archive.add_unlisted("datapackage.json", _to_json(_package(study, archive)))
+        return BundleContents(study.results_version, judgments_in(study), quoted_studies(study))
 
 
 def _documents(study: Study, result: dict[str, Any]) -> Iterator[tuple[str, str | bytes]]:
-    from turnwise.charts.drawing import pdf, svgs  # Matplotlib is for the process that writes bundles alone
+    from turnwise.charts.drawing import pdf, svgs  # only the process that writes bundles loads Matplotlib
 
-    yield "study.json", _pretty(described(study))
+    yield "study.json", _to_json(describe_study(study))
     if isinstance(task_of(study), WorkerTask):
-        shown = instructions_shown(study) | {"resume_code": "", "started": False, "begin": ""}
+        shown = instructions_context(study) | {"resume_code": "", "started": False, "begin": ""}
         yield "instructions.html", render_to_string(work_of(study).instructions, shown)
     for consent in study.consent_versions.all():
         yield f"consent/{consent.number}.txt", consent.text
-    every_set = {each.key: each for each in (*sets_answered(study), *descriptions.sets_about_people(study))}
-    yield "questions.json", _pretty([each.to_json() for each in every_set.values()])
-    yield "report.json", _pretty(result)
+    every_set = {each.key: each for each in (*answered_sets(study), *descriptions.questionnaire_sets(study))}
+    yield "questions.json", _to_json([each.to_json() for each in every_set.values()])
+    yield "report.json", _to_json(result)
     if isinstance(task_of(study), ReportedTask):
-        told = method(study, result)
-        yield "method/paragraph.txt", told.text + "\n"
-        yield "method/paragraph.tex", told.latex + "\n"
-        yield "method/citations.bib", told.bibtex
+        paragraph = method(study, result)
+        yield "method/paragraph.txt", paragraph.text + "\n"
+        yield "method/paragraph.tex", paragraph.latex + "\n"
+        yield "method/citations.bib", paragraph.bibtex
     for name, table in tables(result).items():
         yield f"tables/{name}.tex", table
     for name, svg in svgs(result).items():
@@ -264,10 +266,10 @@ def _documents(study: Study, result: dict[str, Any]) -> Iterator[tuple[str, str 
         yield f"charts/{name}.pdf", pdf(name, result, LIGHT)
 
 
-def _added(archive: Archive, table: Table, batches: Iterable[Batch]) -> Iterator[int]:
-    """Add a table in every format, and say of each batch how many rows it had.
+def _add_table(archive: Archive, table: Table, batches: Iterable[Batch]) -> Iterator[int]:
+    """Add a table in every format; yield the number of rows of each batch.
 
-    Its rows are read once: the files wait on the disk for their place.
+    Rows are read once; temporary files hold each format until it is added.
     """
     with ExitStack() as files:
         written = {ending: files.enter_context(TemporaryFile()) for ending in FORMATS}
@@ -277,7 +279,7 @@ def _added(archive: Archive, table: Table, batches: Iterable[Batch]) -> Iterator
                 for ending, each in FORMATS.items()
             ]
             for batch in batches:
-                as_text = plain(batch, table)
+                as_text = with_times_as_text(batch, table)
                 for typed, take in takes:
                     take(batch if typed else as_text)
                 yield len(batch)
@@ -296,7 +298,7 @@ def _add_file(archive: Archive, table: Table, ending: str, written: IO[bytes]) -
 
 
 def _package(study: Study, archive: Archive) -> dict[str, Any]:
-    """The archive's own list, as a Frictionless Data Package."""
+    """List of the archive's files as a Frictionless Data Package."""
     named = [{"name": str(each["path"]).replace("/", "-").lower(), **each} for each in archive.listed]
     return {
         "name": "turnwise-study",
@@ -309,7 +311,7 @@ def _package(study: Study, archive: Archive) -> dict[str, Any]:
 
 
 def _readme(study: Study, result: dict[str, Any], all_tables: tuple[Table, ...]) -> str:
-    # Made here, and not escaped: Markdown is text for people, and the title is one line of it.
+    # Not escaped, because Markdown is plain text; the title must stay on one line.
     shown = {
         "title": " ".join(study.title.split()),
         "result": result,
@@ -320,5 +322,5 @@ def _readme(study: Study, result: dict[str, Any], all_tables: tuple[Table, ...])
     return render_to_string("exports/bundle.md", shown | {"version": version("turnwise")})
 
 
-def _pretty(document: object) -> str:
+def _to_json(document: object) -> str:
     return json.dumps(document, ensure_ascii=False, indent=1) + "\n"

@@ -1,6 +1,6 @@
-"""A table of a bundle as JSON Lines, CSV and Parquet, written batch by batch.
+"""The zip archive of a bundle, and its tables as JSON Lines, CSV and Parquet, written batch by batch.
 
-A zip archive written to a stream that cannot be wound back, and a list of its files with their hashes.
+The archive is written to a stream without seeking, and lists its files with their hashes.
 """
 
 import hashlib
@@ -17,11 +17,11 @@ from typing_extensions import override
 
 from evaluation.files.writing import csv_text
 from evaluation.report.bundles.columns import Kind, Table
-from turnwise.exports.rows import Batch, Take, Value
+from turnwise.exports.rows import Batch, BatchWriter, Value
 
 
-class _Hashed(io.RawIOBase):
-    """Passes bytes on and remembers their number and hash."""
+class _HashingWriter(io.RawIOBase):
+    """Writer that counts and hashes the bytes that it passes on."""
 
     def __init__(self, into: IO[bytes]) -> None:
         self._into = into
@@ -40,7 +40,7 @@ class _Hashed(io.RawIOBase):
 
 
 class Archive:
-    """Files go in one after the other; nothing of them stays in memory."""
+    """Zip archive written file by file; no file is held in memory."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._zip = zipfile.ZipFile(stream, "w")
@@ -48,9 +48,9 @@ class Archive:
 
     @contextmanager
     def file(self, path: str, /, *, packed: bool = False, **about: object) -> Iterator[io.RawIOBase]:
-        """Write a file, compressed unless it is packed; `about` is what the list of files says of it, too."""
+        """Write a file, compressed unless `packed`; `about` goes into its entry in the list of files."""
         with self._zip.open(self._entry(path, packed=packed), "w", force_zip64=True) as entry:
-            hashed = _Hashed(entry)
+            hashed = _HashingWriter(entry)
             yield hashed
         where = {"path": path, "bytes": hashed.length, "hash": f"sha256:{hashed.sha256.hexdigest()}"}
         self.listed.append({**about, **where})
@@ -63,18 +63,18 @@ class Archive:
         self._zip.writestr(self._entry(path), content)
 
     def _entry(self, path: str, *, packed: bool = False) -> zipfile.ZipInfo:
-        entry = zipfile.ZipInfo(path)  # without a time of its own: equal files make an equal archive
+        entry = zipfile.ZipInfo(path)  # without a time, so that equal files make an equal archive
         entry.compress_type = zipfile.ZIP_STORED if packed else zipfile.ZIP_DEFLATED
         entry.external_attr = 0o644 << 16
         return entry
 
     def close(self) -> None:
-        """Write the directory, without which no program opens the archive."""
+        """Write the archive's directory."""
         self._zip.close()
 
 
 @contextmanager
-def _jsonl(file: IO[bytes], table: Table) -> Iterator[Take]:
+def _jsonl(file: IO[bytes], table: Table) -> Iterator[BatchWriter]:
     names = [column.name for column in table.columns]
     objects = orjson.OPT_APPEND_NEWLINE
     yield lambda batch: file.writelines(
@@ -83,19 +83,19 @@ def _jsonl(file: IO[bytes], table: Table) -> Iterator[Take]:
 
 
 @contextmanager
-def _csv(file: IO[bytes], table: Table) -> Iterator[Take]:
+def _csv(file: IO[bytes], table: Table) -> Iterator[BatchWriter]:
     file.write(csv_text([[column.name for column in table.columns]]).encode())
     yield lambda batch: file.write(csv_text(batch).encode())
 
 
-def _parquet(file: IO[bytes], table: Table) -> AbstractContextManager[Take]:
-    from turnwise.exports.parquet import writing  # which says why it is not loaded before
+def _parquet(file: IO[bytes], table: Table) -> AbstractContextManager[BatchWriter]:
+    from turnwise.exports.parquet import writing  # loads PyArrow, which starts a thread
 
     return writing(file, table)
 
 
-def plain(batch: Batch, table: Table) -> Batch:
-    """The same rows for files of text: times are in UTC to the microsecond, always of the same length."""
+def with_times_as_text(batch: Batch, table: Table) -> Batch:
+    """Rows with times as text, in UTC to the microsecond, all of the same length."""
     times = [index for index, column in enumerate(table.columns) if column.kind is Kind.TIME]
     return [_with_times_as_text(row, times) for row in batch] if times else batch
 
@@ -115,13 +115,13 @@ class Format:
 
     Attributes:
         mediatype: its IANA type.
-        writing: from an open file and its table to what writes the rows; they are all there at its end.
-        packed: whether the file is compressed as it is.
-        typed: whether it takes rows as they are; else as `plain` gives them.
+        writing: context manager from an open file and its table to a writer of rows.
+        packed: whether the format is compressed already.
+        typed: whether it takes typed values; else times come as text (`with_times_as_text`).
     """
 
     mediatype: str
-    writing: Callable[[IO[bytes], Table], AbstractContextManager[Take]]
+    writing: Callable[[IO[bytes], Table], AbstractContextManager[BatchWriter]]
     packed: bool = False
     typed: bool = False
 
@@ -134,7 +134,7 @@ FORMATS: Mapping[str, Format] = {
 
 
 def schema_of(table: Table) -> dict[str, Any]:
-    """The columns as a Frictionless Table Schema."""
+    """Columns of a table as a Frictionless Table Schema."""
     fields = [
         {"name": column.name, "type": column.kind.value, "description": column.meaning}
         for column in table.columns

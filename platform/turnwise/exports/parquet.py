@@ -1,4 +1,4 @@
-"""A table of a bundle as Parquet. PyArrow begins a thread when it is loaded: not before it is needed."""
+"""A bundle's table as Parquet. Import this late: PyArrow starts a thread when it is loaded."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,7 +8,7 @@ import pyarrow
 import pyarrow.parquet
 
 from evaluation.report.bundles.columns import Kind, Table
-from turnwise.exports.rows import Take
+from turnwise.exports.rows import BatchWriter
 
 _TYPES = {
     Kind.TEXT: pyarrow.string(),
@@ -20,7 +20,7 @@ _TYPES = {
 
 
 @contextmanager
-def writing(file: IO[bytes], table: Table) -> Iterator[Take]:
+def writing(file: IO[bytes], table: Table) -> Iterator[BatchWriter]:
     schema = pyarrow.schema(
         [
             pyarrow.field(column.name, _TYPES[column.kind], metadata={"meaning": column.meaning})

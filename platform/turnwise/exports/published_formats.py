@@ -1,8 +1,6 @@
-"""A study's conversations as the two CSV files of neural.chat, which the import reads again.
+"""A study's conversations in the file formats of neural.chat (CSV) and Topical-Chat (JSON).
 
-Ids of people and their codes, which the platform's own files have, stay out: they are for paying people.
-
-A study's conversations as the two files of Topical-Chat, which the import reads again.
+The importers read these files again. Panel ids and completion codes are left out.
 """
 
 import json
@@ -27,7 +25,7 @@ from turnwise.transcripts.outside_ratings import RATER
 
 _BATCH = 2000
 
-# Of conversations of one bot with a person; what readers say of them belongs to other studies.
+# Conversations of one bot with one person. Readers' judgments belong to other studies.
 _TURNS = """
 SELECT d.id, coalesce(nullif(d.source_id, ''), d.public_id::text),
        CASE b.adapter WHEN %(outside)s THEN b.title ELSE b.name END,
@@ -52,7 +50,7 @@ SELECT d.id, coalesce(nullif(d.source_id, ''), d.public_id::text),
 
 @dataclass(slots=True)
 class _Exchange:
-    """A row of the records: a message, the response and the vote on it; one of the two may be missing."""
+    """A row of the records: a message, the bot's reply and the vote on it; either text may be missing."""
 
     at: datetime
     said_before: list[str]
@@ -72,7 +70,7 @@ class _Chat:
     exchanges: list[_Exchange] = field(default_factory=list)
 
     def rated(self, scale: str) -> Answer:
-        """The rating of a scale, by its name in the files; "" of a chat without ratings."""
+        """Rating on a scale, by the scale's name in the files; "" without ratings."""
         if scale == "Coherency":
             return self.coherency
         key = {**SCALES, "Comments": "comment"}[scale]
@@ -80,13 +78,13 @@ class _Chat:
 
 
 def neural_chat_records(study: Study) -> Generator[str]:
-    """The file of chat records: a row for each exchange, with the ratings of its chat."""
+    """Lines of the file of chat records: a row for each exchange, with the ratings of its chat."""
     yield csv_text([RECORD_COLUMNS])
     numbers = count(1)
     for chat in _chats(study):
         rows = []
         for each in chat.exchanges:
-            told = [*each.said_before, *([each.message] if each.message else [])]
+            entry = [*each.said_before, *([each.message] if each.message else [])]
             row: dict[str, object] = {
                 "ID": next(numbers),
                 "Chat ID": chat.id,
@@ -94,7 +92,7 @@ def neural_chat_records(study: Study) -> Generator[str]:
                 "Chatbot ID": chat.bot,
                 "Message": each.message,
                 "Response": each.response,
-                "Bot Input": json.dumps(told, ensure_ascii=False),
+                "Bot Input": json.dumps(entry, ensure_ascii=False),
                 "Study Key": study.code,
                 "User Session Key": chat.session,
                 "Response Rating": each.vote,
@@ -106,7 +104,7 @@ def neural_chat_records(study: Study) -> Generator[str]:
 
 
 def neural_chat_ratings(study: Study) -> Generator[str]:
-    """The file of ratings: a row for each chat that was rated as a whole."""
+    """Lines of the file of ratings: a row for each chat that was rated as a whole."""
     yield csv_text([RATING_COLUMNS])
     rated = (chat for chat in _chats(study) if chat.ratings)
     for number, chat in enumerate(rated, 1):
@@ -164,7 +162,7 @@ _FINISHED = """
   LEFT JOIN dialogues_readingset AS reading ON reading.dialogue_id = d.id
   LEFT JOIN knowledge_article AS article ON article.id = reading.article_id
 """
-# Of those held here, only accepted ones.
+# Imported conversations, and accepted ones of this platform.
 _OF_STUDY = """
  WHERE d.study_id = %(study)s AND d.ending = 'complete'
    AND (d.origin = 'imported' OR EXISTS (SELECT FROM acceptance_decision AS decision
@@ -174,7 +172,7 @@ _NAMED = """d.id, coalesce(nullif(d.source_id, ''), d.public_id::text), d.source
        coalesce(article.key, d.source_details->>'article_url', ''),
        coalesce(reading.configuration, d.source_details->>'config', '')"""
 
-# Each judges their own messages and the partner's; what readers say belongs to other studies.
+# Each speaker judges their own messages and the partner's. Readers' judgments belong to other studies.
 _TOPICAL_TURNS = f"""
 SELECT {_NAMED}, t.position %% 2, t.text, own.answers::text, (heard.answers->>'quality')::integer,
        (SELECT jsonb_object_agg(seat.number, l.answers->'quality')
@@ -201,7 +199,7 @@ SELECT {_NAMED}, seat.number, m.key, m.heading, m.text, m.points, m.variant
 
 
 def topical_chat_conversations(study: Study) -> Generator[str]:
-    """The file of conversations: an object by id, what people annotated with every turn."""
+    """The file of conversations: a JSON object by id, with the annotations of every turn."""
     named = {"own": OWN, "heard": HEARD, "whole": WHOLE}
     redactor = redactor_for(study)
     found = _by_dialogue(study, _TOPICAL_TURNS, named)
@@ -209,12 +207,12 @@ def topical_chat_conversations(study: Study) -> Generator[str]:
 
 
 def topical_chat_reading_sets(study: Study) -> Generator[str]:
-    """The file of reading sets: what each of the two had to read, by the ids of the conversations."""
+    """The file of reading sets: the texts of each speaker, by id of the conversation."""
     yield from _object((rows[0][1], _reading_set(rows)) for rows in _by_dialogue(study, _TEXTS, {}))
 
 
 def _object(members: Iterator[tuple[str, dict[str, Any]]]) -> Generator[str]:
-    """A JSON object, member by member, as Topical-Chat's files are."""
+    """Yield a JSON object member by member."""
     begins = "{"
     for key, value in members:
         yield f"{begins}\n{json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}"
@@ -233,7 +231,7 @@ def _by_dialogue(study: Study, statement: str, named: dict[str, str]) -> Iterato
 
 
 def _agents(opens: str | None) -> tuple[str, str]:
-    """What the seats are called there: agent_1 opens unless the imported file says otherwise."""
+    """Topical-Chat's names of the two seats: agent_1 opens unless the imported file says otherwise."""
     return (AGENTS[1], AGENTS[0]) if opens == AGENTS[1] else AGENTS
 
 
@@ -249,15 +247,15 @@ def _conversation(rows: list[tuple[Any, ...]], redactor: Redactor) -> dict[str, 
                 "message": redactor(text),
                 "sentiment": answers.get("sentiment", ""),
                 "knowledge_source": sorted(answers.get("source", [])),
-                "turn_rating": _rated(heard),
+                "turn_rating": _rating_label(heard),
             }
         )
     seats = sorted(range(2), key=lambda seat: agents[seat])
-    rated = {agents[seat]: _rated(of_whole.get(str(seat))) for seat in seats}
+    rated = {agents[seat]: _rating_label(of_whole.get(str(seat))) for seat in seats}
     return {"article_url": url, "config": configuration, "content": content, "conversation_rating": rated}
 
 
-def _rated(rating: int | None) -> str:
+def _rating_label(rating: int | None) -> str:
     return RATINGS[rating - 1] if rating else ""
 
 
@@ -268,8 +266,8 @@ def _reading_set(rows: list[tuple[Any, ...]]) -> dict[str, Any]:
     article = {"url": url}
     for *_, seat, key, heading, text, points, variant in rows:
         if key in FACTUAL:
-            told = {"entity": heading, LEADS[variant or "shortened"]: text, "fun_facts": points}
-            sides[agents[seat]][key] = told
+            entry = {"entity": heading, LEADS[variant or "shortened"]: text, "fun_facts": points}
+            sides[agents[seat]][key] = entry
         elif key.startswith("AS"):
             article |= ({"headline": heading} if heading else {}) | {key: text}
     return {"config": configuration, **sides, "article": article}

@@ -1,7 +1,4 @@
-"""The rows of a bundle's tables, in batches through server-side cursors: memory stays flat.
-
-What a study's bots said when they were audited, as rows of the bundle.
-"""
+"""Rows of a bundle's tables, read in batches through server-side cursors to keep memory flat."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -28,20 +25,20 @@ from evaluation.texts.personal_data import Redactor
 from turnwise.audits import verdicts
 from turnwise.audits.queries import answers_of, audits_of_bots
 from turnwise.judging.queries import items_of
-from turnwise.judging.queue.rater_session import READ_BESIDE
+from turnwise.judging.queue.rater_session import READING
 from turnwise.privacy.personal_data import answered, redactor_for
 from turnwise.questions.question_sets import question_set
 from turnwise.reports import descriptions
-from turnwise.reports.report_kinds import ReportedTask, with_report
+from turnwise.reports.report_kinds import ReportedTask, task_with_report
 from turnwise.studies.models import Study
 
 Value: TypeAlias = str | int | bool | datetime | None
 Batch: TypeAlias = list[Sequence[Value]]
-Take: TypeAlias = Callable[[Batch], object]
-"""Writes a batch of rows."""
+BatchWriter: TypeAlias = Callable[[Batch], object]
+"""Function that writes a batch of rows."""
 BATCH = 20_000
-# Their last value is the answers, which have a column each.
-_ANSWERED = ("labels", "judgments", "pair_judgments", "questionnaires")
+# The last value of their rows is the answers, which get a column each.
+_TABLES_WITH_ANSWERS = ("labels", "judgments", "pair_judgments", "questionnaires")
 
 _STATEMENTS: dict[str, str] = {
     CONVERSATIONS.name: """
@@ -72,7 +69,7 @@ SELECT d.public_id::text, t.position, CASE WHEN seat.bot_id IS NULL THEN 'worker
  WHERE d.study_id = %s
  ORDER BY d.id, t.position
 """,
-    # Of turns, then of whole conversations: one condition on both would read the labels of every study.
+    # A union, because one condition on turns and conversations would read the labels of every study.
     "labels": """
 WITH held AS (SELECT id, public_id FROM dialogues_dialogue WHERE study_id = %s)
 SELECT l.public_id::text, l.position, crowd_pseudonym(l.rater_id, l.study_id),
@@ -92,7 +89,7 @@ SELECT l.public_id::text, l.position, crowd_pseudonym(l.rater_id, l.study_id),
  WHERE (l.party <> 'reader' OR given.rehearsal_of_id IS NULL) AND slot.is_gold IS NOT TRUE
  ORDER BY l.conversation, l.position, l.id
 """,
-    # Contexts are counted in the order in which the report's resampling has them.
+    # Contexts are numbered in the order of the report's resampling.
     ITEMS.name: f"""
 SELECT i.key::text, ask.number, i.system, dense_rank() OVER (ORDER BY i.cluster),
        coalesce(c.key, d.public_id::text), i.position, i.repetition, item.language, nullif(c.category, ''),
@@ -164,7 +161,7 @@ SELECT d.public_id::text, s.number, m.number, m.key, m.title, nullif(m.heading, 
     ITEM_MATERIALS.name: f"""
 SELECT read.key, read.dialogue, read.seat, read.number, read.name, read.title, read.heading, read.text,
        to_json(read.points)::text, read.variant
-  FROM ({READ_BESIDE}) AS read
+  FROM ({READING}) AS read
   JOIN judging_judgingplan AS plan ON plan.study_id = read.study_id AND plan.shows_reading
  WHERE read.study_id = %s
  ORDER BY read.item, read.side, read.seat, read.number
@@ -193,12 +190,12 @@ SELECT p.pseudonym, c.number, p.consented_at, nullif(a.outcome, ''), p.excluded_
 }
 
 
-# Columns with what people wrote: redactions hold for these.
-_TOLD = frozenset({"text", "candidates", "remarks", "said_before", "first_said", "second_said"})
+# Columns with texts to redact.
+_TEXT_COLUMNS = frozenset({"text", "candidates", "remarks", "said_before", "first_said", "second_said"})
 
 
 def rows_in(study: Study, table: Table) -> int:
-    """How many rows a table will have: PostgreSQL works out nothing but their number."""
+    """Number of rows of a table, counted by PostgreSQL."""
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT count(*) FROM ({_statement_of(study, table)}) AS every", [study.pk])
         (number,) = cursor.fetchone()
@@ -206,38 +203,42 @@ def rows_in(study: Study, table: Table) -> int:
 
 
 def rows(study: Study, table: Table) -> Iterator[list[Sequence[Value]]]:
-    """The rows of a table in batches, each value as its column's kind says; what is redacted is marked."""
+    """Rows of a table in batches; values have their column's kind, and redactions are marked."""
     redactor = redactor_for(study)
-    told = [index for index, column in enumerate(table.columns) if column.name in _TOLD]
+    text_columns = [index for index, column in enumerate(table.columns) if column.name in _TEXT_COLUMNS]
     with transaction.atomic(), connection.connection.cursor(name=f"bundle_{table.name}") as cursor:
         cursor.itersize = BATCH
         cursor.execute(_statement_of(study, table), [study.pk])
-        asked = answered_in(_sets_in(study, table)) if table.name in _ANSWERED else {}
+        asked = answered_in(_sets_in(study, table)) if table.name in _TABLES_WITH_ANSWERS else {}
         while batch := cursor.fetchmany(BATCH):
             if asked:
-                batch = [_answered(row, table, asked, redactor) for row in batch]
-            yield [_redacted(row, told, redactor) for row in batch] if redactor and told else batch
+                batch = [_with_answer_columns(row, table, asked, redactor) for row in batch]
+            yield (
+                [_redacted(row, text_columns, redactor) for row in batch]
+                if redactor and text_columns
+                else batch
+            )
 
 
 def _statement_of(study: Study, table: Table) -> str:
-    return {**_STATEMENTS, **with_report(study).statements}[table.name]
+    return {**_STATEMENTS, **task_with_report(study).statements}[table.name]
 
 
-def _redacted(row: Sequence[Value], told: Sequence[int], redactor: Redactor) -> Sequence[Value]:
+def _redacted(row: Sequence[Value], text_columns: Sequence[int], redactor: Redactor) -> Sequence[Value]:
     values = list(row)
-    for index in told:
+    for index in text_columns:
         said = values[index]
         values[index] = redactor(said) if isinstance(said, str) else said
     return values
 
 
-def _answered(
+def _with_answer_columns(
     row: Sequence[Value],
     table: Table,
     asked: Mapping[str, Mapping[str, Question]],
     redactor: Redactor,
 ) -> Sequence[Value]:
-    """A label with its answers in the columns of its own set's questions."""
+    """Row of a label with its answers in the columns of their questions."""
     *known, said = row
     answers = json.loads(str(said))
     names = [column.name for column in table.columns]
@@ -252,31 +253,31 @@ def _answered(
 
 
 def _plain(answer: Answer | None) -> Value:
-    """An answer as one value: several choices as a JSON list."""
+    """Answer as one value; several choices become a JSON list."""
     return json.dumps(answer, ensure_ascii=False) if isinstance(answer, list) else answer
 
 
 def _sets_in(study: Study, table: Table) -> list[QuestionSet]:
-    """The question sets whose answers are in a table."""
-    return descriptions.sets_about_people(study) if table.name == "questionnaires" else sets_answered(study)
+    """Question sets whose answers are in a table."""
+    return descriptions.questionnaire_sets(study) if table.name == "questionnaires" else answered_sets(study)
 
 
-def sets_answered(study: Study) -> list[QuestionSet]:
-    """The question sets that the study asks of what is said or shown, and others that were answered so.
+def answered_sets(study: Study) -> list[QuestionSet]:
+    """Question sets about conversations or items that the study asks or has answers to.
 
-    None of self-play.
+    Empty for self-play.
     """
-    task = with_report(study)
+    task = task_with_report(study)
     if not isinstance(task, ReportedTask):
         return []
     used = task.labels(study).values_list("question_set", flat=True)
-    asked = list(dict.fromkeys(ask.question_set for ask in study.asked))
+    asked = list(dict.fromkeys(ask.question_set for ask in study.work_asks))
     others = sorted(set(used.distinct().order_by()) - set(asked))
     return [question_set(key) for key in (*asked, *others)]
 
 
-def audited(study: Study) -> list[dict[str, Any]]:
-    """A row for each question to one of the study's bots, in its newest complete audit."""
+def audit_rows(study: Study) -> list[dict[str, Any]]:
+    """A row for each question that the newest complete audit asked one of the study's bots."""
     audits = [result.audit for result in audits_of_bots(study, study.owner)]
     answers = answers_of(audits)
     return [
@@ -287,11 +288,11 @@ def audited(study: Study) -> list[dict[str, Any]]:
 
 
 def _row(bot: str, version: str | None, answer: Any) -> dict[str, Any]:
-    told: dict[str, Any] = {name: said or None for name, said in verdicts.reply_row(answer).items()}
+    text_columns: dict[str, Any] = {name: said or None for name, said in verdicts.reply_row(answer).items()}
     if answer.verdict and answer.verdict.group is None:
-        told["people_group"] = UNDECIDED
-    return {"bot": bot, "bot_version": version, **told, "turn": answer.turn}
+        text_columns["people_group"] = UNDECIDED
+    return {"bot": bot, "bot_version": version, **text_columns, "turn": answer.turn}
 
 
-def in_columns(rows: Sequence[dict[str, Any]]) -> list[Sequence[Value]]:
+def to_columns(rows: Sequence[dict[str, Any]]) -> list[Sequence[Value]]:
     return [[row[column.name] for column in AUDITS.columns] for row in rows]

@@ -1,4 +1,4 @@
-"""A study's labelled turns as files, streamed. docs/exports.md describes the columns."""
+"""A study's labels as streamed files. docs/exports.md describes the columns."""
 
 import json
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
@@ -14,8 +14,8 @@ from evaluation.report.bundles.columns import answered_in
 from evaluation.texts.personal_data import Redactor
 from turnwise.judging.queries import items_of
 from turnwise.judging.queue.queued_task import QueuedTask
-from turnwise.judging.queue.rater_session import READ_BESIDE
-from turnwise.knowledge.reading_sets import pasted
+from turnwise.judging.queue.rater_session import READING
+from turnwise.knowledge.reading_sets import parse_pasted
 from turnwise.privacy.personal_data import answered, redactor_for
 from turnwise.questions.question_sets import question_set
 from turnwise.reports.report_kinds import ReportedTask
@@ -24,7 +24,7 @@ from turnwise.studies.tasks import task_of
 
 
 class LabelledTurn(NamedTuple):
-    """A label, about what its `subject` says. docs/exports.md has each column."""
+    """A row of the files: one label; `subject` says what it is about. docs/exports.md has each column."""
 
     study: str
     bot: str
@@ -54,7 +54,7 @@ class LabelledTurn(NamedTuple):
 
 
 def _texts(conversation: str, seat: str, order: str) -> str:
-    """The texts of `read` as JSON: of a pair in which conversation, and in whose seat."""
+    """SQL for the texts of `read` as JSON, with the conversation (of a pair) and the seat."""
     return f"""jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
                    'conversation', {conversation}, 'seat', {seat}, 'title', read.title,
                    'heading', nullif(read.heading, ''), 'text', nullif(read.text, ''),
@@ -63,15 +63,15 @@ def _texts(conversation: str, seat: str, order: str) -> str:
 
 
 def _material(conversation: str) -> str:
-    """What a reader had beside an item."""
+    """SQL for the texts that a reader saw beside an item."""
     return f"""
        CASE WHEN plan.shows_reading THEN
          (SELECT {_texts(conversation, "read.seat", "read.side, read.seat, read.number")}
-            FROM ({READ_BESIDE}) AS read WHERE read.item = i.id) END"""
+            FROM ({READING}) AS read WHERE read.item = i.id) END"""
 
 
-# What those who talk had in their own seat. Whether anybody of the study had anything is asked once, when the
-# first row comes: of a study without, no row looks for its own.
+# The reading texts of a rater's own seat. PostgreSQL checks once whether the study has any texts; if not, no
+# row looks for them.
 OWN_MATERIAL = f"""
        CASE WHEN (SELECT EXISTS (
                   SELECT FROM dialogues_dialogue AS held
@@ -82,21 +82,20 @@ OWN_MATERIAL = f"""
             FROM dialogues_material AS read WHERE read.seat_id = own.id) END"""
 
 
-def _taking_part(study: str) -> str:
-    """The join that finds who judged among those who take part in the study.
+def _participation_join(study: str) -> str:
+    """SQL join of a label's rater with their participation in the study.
 
-    OFFSET 0 keeps the planner from reading all people of the study for each label, as it would where most
-    studies are small.
+    OFFSET 0 keeps the planner from reading all participations of the study for each label, as it would if
+    most studies are small.
     """
     return f"""LEFT JOIN LATERAL (
        SELECT own.* FROM (SELECT * FROM crowd_participation WHERE worker_id = l.rater_id OFFSET 0) AS own
         WHERE own.study_id = {study} AND own.number = 1) AS p ON true"""
 
 
-# What readers say of the same turns in a judging study belongs to that study. Conversation by conversation,
-# so that the first rows are on their way before the last are read.
-# Who takes part has a name in `p`; the function is asked for those who do not.
-# The speaker of the turn before a reply is its partner; together they say what was judged.
+# Readers' judgments of the same turns belong to the judging study. The query goes conversation by
+# conversation, so that the first rows are sent before the last are read. Participants have a pseudonym in
+# `p`; the function crowd_pseudonym gives that of other raters. The context of a reply is the turn before it.
 LABELLED_TURNS = f"""
 SELECT s.code, coalesce(b.name, '{HUMAN}'), left(v.fingerprint, 12), d.public_id::text, d.ending, l.position,
        (SELECT p.text FROM dialogues_turn AS p WHERE p.dialogue_id = d.id AND p.position = l.position - 1),
@@ -125,15 +124,15 @@ SELECT s.code, coalesce(b.name, '{HUMAN}'), left(v.fingerprint, 12), d.public_id
   LEFT JOIN dialogues_seat AS own ON own.dialogue_id = d.id AND own.worker_id = l.rater_id
   LEFT JOIN dialogues_seat AS heard ON heard.dialogue_id = d.id AND heard.number <> coalesce(own.number, 0)
   LEFT JOIN LATERAL (SELECT * FROM bots_bot WHERE id = coalesce(v.bot_id, heard.bot_id) OFFSET 0) AS b ON true
-  {_taking_part("d.study_id")}
+  {_participation_join("d.study_id")}
  WHERE l.party <> 'reader'
    AND (b.id IS NOT NULL OR own.id IS NOT NULL AND heard.worker_id IS NOT NULL)
  ORDER BY d.id, l.position, l.id
 """
 
 
-# A judging study's items in order, each with its judgments in theirs, as a download begins with the first of
-# them: the database neither reads all nor sorts them before. OFFSET 0 keeps it at that.
+# Items of a judging study in order, each with its judgments in order. OFFSET 0 makes the database start
+# without reading and sorting all of them, so that a download begins at once.
 _JUDGED = f"""
        (SELECT id, study_id FROM judging_item
          WHERE study_id = %(study)s AND right_answers IS NULL ORDER BY id) AS next
@@ -144,8 +143,8 @@ _JUDGED = f"""
 """
 
 
-# The same of a judging study: `bot` is the system, `dialogue` a conversation or the key of a context, and
-# `turn` the position in the one or the repetition of the other.
+# Judgments of a judging study: `bot` is the system, `dialogue` a conversation or the key of a context, `turn`
+# the position in the conversation or the repetition of the response.
 JUDGMENTS = f"""
 SELECT s.code, i.system, left(v.fingerprint, 12), coalesce(d.public_id::text, c.key), coalesce(d.ending, ''),
        coalesce(i.position, i.repetition), i.before, coalesce(i.text, ''),
@@ -169,17 +168,17 @@ SELECT s.code, i.system, left(v.fingerprint, 12), coalesce(d.public_id::text, c.
   LEFT JOIN responses_response AS r ON r.id = l.response_id
   LEFT JOIN contexts_context AS c ON c.id = coalesce(r.context_id, l.context_id)
   LEFT JOIN bots_botversion AS v ON v.id = i.bot_version_id
-  {_taking_part("slot.study_id")}
+  {_participation_join("slot.study_id")}
  ORDER BY next.id, slot.label_id
 """
 
 
-_SEEN = """CASE WHEN read.dialogue IS NOT NULL THEN
+_PAIR_SIDE = """CASE WHEN read.dialogue IS NOT NULL THEN
                      CASE WHEN (read.side = 1) = slot.is_swapped THEN 'first' ELSE 'second' END END"""
 
 
-# The same of a study of pairs: `bot` has both systems and `response` both responses, as a JSON list, in the
-# order in which this rater saw them; so an answer "first" is about the first of each.
+# Judgments of pairs: `bot` has both systems and `response` both responses as a JSON list, in the order in
+# which this rater saw them; so the answer "first" means the first of each.
 PAIR_JUDGMENTS = f"""
 SELECT s.code, CASE WHEN slot.is_swapped THEN i.second_system || ' against ' || i.first_system
                     ELSE i.first_system || ' against ' || i.second_system END,
@@ -191,7 +190,7 @@ SELECT s.code, CASE WHEN slot.is_swapped THEN i.second_system || ' against ' || 
        to_char(l.changed_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), l.changes,
        coalesce(p.excluded_at IS NOT NULL, false), coalesce(d.origin, ''), NULL, NULL,
        s.primary_analysis = 'all' OR p.excluded_at IS NULL, l.shown_ms, l.answer_ms, l.occasion,
-       {_material(_SEEN)}, 'pair', ask.number
+       {_material(_PAIR_SIDE)}, 'pair', ask.number
   FROM {_JUDGED}
   JOIN labels_label AS l ON l.id = slot.label_id
   JOIN studies_ask AS ask ON ask.id = l.ask_id
@@ -201,12 +200,12 @@ SELECT s.code, CASE WHEN slot.is_swapped THEN i.second_system || ' against ' || 
   LEFT JOIN dialogues_dialogue AS d ON d.id = pair.first_dialogue_id
   LEFT JOIN responses_response AS r ON r.id = pair.first_response_id
   LEFT JOIN contexts_context AS c ON c.id = r.context_id
-  {_taking_part("slot.study_id")}
+  {_participation_join("slot.study_id")}
  ORDER BY next.id, slot.label_id
 """
 
 
-# What people said of themselves is about no bot and no conversation, and no score counts it.
+# Answers of participants about themselves belong to no bot and no conversation, and no score counts them.
 ABOUT_PEOPLE = """
 SELECT s.code, '', NULL, '', '', NULL::integer, NULL, NULL, p.pseudonym, l.question_set, l.answers::text,
        NULL::integer, to_char(l.changed_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), l.changes,
@@ -222,15 +221,15 @@ SELECT s.code, '', NULL, '', '', NULL::integer, NULL, NULL, p.pseudonym, l.quest
 
 
 FIRST_BATCH = 100
-"""So few rows that a download begins at once."""
+"""Rows of the first batch: few, so that a download begins at once."""
 
 
 def labelled_turns(study: Study, *, batch: int = 500) -> Iterator[list[LabelledTurn]]:
-    """The study's labelled turns, or judgments, in batches: a server-side cursor keeps memory flat.
+    """The study's labels in batches, through a server-side cursor to keep memory flat.
 
-    What people said about themselves comes last.
+    Answers of participants about themselves come last.
     """
-    redactor, task, beside = redactor_for(study), task_of(study), _beside_every_item(study)
+    redactor, task, beside = redactor_for(study), task_of(study), _study_texts(study)
     statements = [task.labels_exported] if isinstance(task, ReportedTask) else []
     with transaction.atomic():
         connection.ensure_connection()
@@ -240,28 +239,28 @@ def labelled_turns(study: Study, *, batch: int = 500) -> Iterator[list[LabelledT
                 cursor.execute(statement, {"study": study.pk})
                 rows = cursor.fetchmany(min(batch, FIRST_BATCH))
                 while rows:
-                    yield _finished(map(LabelledTurn._make, rows), beside, redactor)
+                    yield _prepare_rows(map(LabelledTurn._make, rows), beside, redactor)
                     rows = cursor.fetchmany(batch)
 
 
-def _beside_every_item(study: Study) -> list[dict[str, str]]:
-    """A judging study's own texts, which stand beside each item. Who talks has them in their seat."""
+def _study_texts(study: Study) -> list[dict[str, str]]:
+    """Texts of a judging study that stand beside every item; empty for other studies."""
     if not study.material or not isinstance(task_of(study), QueuedTask):
         return []
-    return [{"title": each.title, "text": each.text} for each in pasted(study.material)]
+    return [{"title": each.title, "text": each.text} for each in parse_pasted(study.material)]
 
 
-def _finished(
+def _prepare_rows(
     rows: Iterable[LabelledTurn], beside: Sequence[dict[str, str]], redactor: Redactor
 ) -> list[LabelledTurn]:
-    """The rows as they are exported."""
+    """Rows as exported: with the study's texts, and redacted."""
     if beside:
         rows = (_with_texts(row, beside) for row in rows)
     return [_redacted(row, redactor) for row in rows] if redactor else list(rows)
 
 
 def _with_texts(row: LabelledTurn, beside: Sequence[dict[str, str]]) -> LabelledTurn:
-    """The row of a judgment with these texts, too, after those of its item, as its rater had them."""
+    """Add these texts to a judgment's row, after those of its item, as the rater saw them."""
     if row.subject == "person":
         return row
     own = orjson.loads(row.material) if row.material else []
@@ -269,7 +268,7 @@ def _with_texts(row: LabelledTurn, beside: Sequence[dict[str, str]]) -> Labelled
 
 
 def _redacted(row: LabelledTurn, redactor: Redactor) -> LabelledTurn:
-    """The row with marks for what is redacted."""
+    """Redact the texts and answers of a row."""
     asked = {each.key: each for each in question_set(row.question_set).questions}
     given: dict[str, Answer] = json.loads(row.answers)
     answers = {key: answered(asked[key], given, redactor) if key in asked else given[key] for key in given}
@@ -281,24 +280,24 @@ def _redacted(row: LabelledTurn, redactor: Redactor) -> LabelledTurn:
     )
 
 
-class Asked(NamedTuple):
-    """Where the answers of a study's questions stand.
+class AnswerColumns(NamedTuple):
+    """Columns of the answers to a study's questions.
 
     Attributes:
         columns: their names, one for each question.
-        keys: by key of a set, for each column the question's key in that set; None where it is not of it.
+        keys: the question's key of each column, by question set; None for questions of other sets.
     """
 
     columns: list[str]
     keys: dict[str, list[str | None]]
 
     def answers(self, row: LabelledTurn, given: Mapping[str | None, Answer]) -> list[Answer | None]:
-        """What was answered, column by column."""
+        """Answers of a row, column by column."""
         keys = self.keys.get(row.question_set)
         return [given.get(key) for key in keys] if keys else [None] * len(self.columns)
 
 
-def _asked(study: Study) -> Asked:
+def _answer_columns(study: Study) -> AnswerColumns:
     sets = [question_set(key) for key in dict.fromkeys(ask.question_set for ask in study.every_ask)]
     of_sets = answered_in(sets)
     columns = list(dict.fromkeys(name for of_set in of_sets.values() for name in of_set))
@@ -306,43 +305,43 @@ def _asked(study: Study) -> Asked:
         key: [of_set[name].key if name in of_set else None for name in columns]
         for key, of_set in of_sets.items()
     }
-    return Asked(columns, keys)
+    return AnswerColumns(columns, keys)
 
 
 def csv_lines(study: Study) -> Generator[str]:
-    asked = _asked(study)
+    asked = _answer_columns(study)
     yield csv_text([[*_BEFORE, *asked.columns, *_AFTER]])
     for batch in labelled_turns(study):
         yield csv_of(_csv_columns(batch, asked))
 
 
 def jsonl_lines(study: Study) -> Generator[bytes]:
-    asked = _asked(study)
+    asked = _answer_columns(study)
     for batch in labelled_turns(study):
         yield b"".join(_json_line(row, asked) for row in batch)
 
 
-_ASKED = LabelledTurn._fields.index("answers")
-"""Before it stands a column for each question of the study, under its key."""
-_BEFORE, _AFTER = LabelledTurn._fields[:_ASKED], LabelledTurn._fields[_ASKED:]
+_ANSWERS_INDEX = LabelledTurn._fields.index("answers")
+"""Index of the column `answers`; the columns of single questions stand before it."""
+_BEFORE, _AFTER = LabelledTurn._fields[:_ANSWERS_INDEX], LabelledTurn._fields[_ANSWERS_INDEX:]
 
 
-def _csv_columns(batch: Sequence[LabelledTurn], asked: Asked) -> list[Sequence[object]]:
+def _csv_columns(batch: Sequence[LabelledTurn], asked: AnswerColumns) -> list[Sequence[object]]:
     columns: list[Sequence[object]] = list(zip(*batch, strict=True))
     answers = zip(*(asked.answers(row, orjson.loads(row.answers)) for row in batch), strict=True)
-    return [*columns[:_ASKED], *map(_plain, answers), *columns[_ASKED:]]
+    return [*columns[:_ANSWERS_INDEX], *map(_plain, answers), *columns[_ANSWERS_INDEX:]]
 
 
 def _plain(answers: Sequence[Answer | None]) -> list[object]:
-    """Several choices as a JSON list."""
+    """Answers of a column, several choices as a JSON list."""
     return [json.dumps(each, ensure_ascii=False) if isinstance(each, list) else each for each in answers]
 
 
-def _json_line(row: LabelledTurn, asked: Asked) -> bytes:
+def _json_line(row: LabelledTurn, asked: AnswerColumns) -> bytes:
     given = orjson.loads(row.answers)
-    fields: dict[str, object] = dict(zip(_BEFORE, row[:_ASKED], strict=True))
+    fields: dict[str, object] = dict(zip(_BEFORE, row[:_ANSWERS_INDEX], strict=True))
     fields.update(zip(asked.columns, asked.answers(row, given), strict=True))
-    fields.update(zip(_AFTER, row[_ASKED:], strict=True))
+    fields.update(zip(_AFTER, row[_ANSWERS_INDEX:], strict=True))
     fields["answers"] = given
     fields["remarks"] = orjson.loads(row.remarks) if row.remarks else []
     fields["material"] = orjson.loads(row.material) if row.material else []

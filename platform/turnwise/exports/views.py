@@ -17,7 +17,7 @@ from turnwise.live.http_responses import T, attachment
 from turnwise.live.jobs import NOT_STARTED, is_sent
 from turnwise.reports.report_kinds import ReportedTask, TaskWithReport
 from turnwise.studies.asks import About
-from turnwise.studies.bundles import note_export
+from turnwise.studies.bundles import record_export
 from turnwise.studies.models import Ask, Bundle, Study
 from turnwise.studies.queries import readable_studies_of, studies_of
 from turnwise.studies.tasks import keys_of, keys_with_conversations
@@ -46,31 +46,35 @@ def turns_jsonl(request: HttpRequest, pk: int) -> StreamingHttpResponse:
 @require_GET
 @login_required
 def neural_chat_records(request: HttpRequest, pk: int) -> StreamingHttpResponse:
-    return _of_talks(request, pk, published_formats.neural_chat_records, "chatrecords", "csv")
+    return _export_conversations(request, pk, published_formats.neural_chat_records, "chatrecords", "csv")
 
 
 @require_GET
 @login_required
 def neural_chat_ratings(request: HttpRequest, pk: int) -> StreamingHttpResponse:
-    return _of_talks(request, pk, published_formats.neural_chat_ratings, "chat_ratings", "csv")
+    return _export_conversations(request, pk, published_formats.neural_chat_ratings, "chat_ratings", "csv")
 
 
 @require_GET
 @login_required
 def topical_chat_conversations(request: HttpRequest, pk: int) -> StreamingHttpResponse:
-    return _of_talks(request, pk, published_formats.topical_chat_conversations, "conversations", "json")
+    return _export_conversations(
+        request, pk, published_formats.topical_chat_conversations, "conversations", "json"
+    )
 
 
 @require_GET
 @login_required
 def topical_chat_reading_sets(request: HttpRequest, pk: int) -> StreamingHttpResponse:
-    return _of_talks(request, pk, published_formats.topical_chat_reading_sets, "reading_sets", "json")
+    return _export_conversations(
+        request, pk, published_formats.topical_chat_reading_sets, "reading_sets", "json"
+    )
 
 
-def _of_talks(
+def _export_conversations(
     request: HttpRequest, pk: int, lines: Callable[[Study], Generator[str]], name: str, ending: str
 ) -> StreamingHttpResponse:
-    """A file of conversations in another platform's layout, under the name that it has there."""
+    """Export conversations in a published format, under its usual file name."""
     talks = _reported_studies(request).filter(task__in=keys_with_conversations())
     study = get_object_or_404(talks, pk=pk)
     _note(study)
@@ -86,41 +90,41 @@ def _export(
 
 
 def _note(study: Study) -> None:
-    note_export(study.pk, results_version=study.results_version, judgments=judgments_in(study))
+    record_export(study.pk, results_version=study.results_version, judgments=judgments_in(study))
 
 
 def _bundled_studies(request: HttpRequest) -> QuerySet[Study]:
-    """Not for readers: a bundle has the settings of the study's bots, which may be their owner's alone."""
+    """Studies whose bundle the user may make: their own, because bundles contain settings of bots."""
     return studies_of(request.user).filter(task__in=keys_of(TaskWithReport))
 
 
 @require_GET
 @login_required
 def bundle(request: HttpRequest, pk: int) -> HttpResponse:
-    """Where a study's bundle is made: a button, how far it is, the archive."""
+    """Page of a study's bundle: a button to make it, its progress, and the archive."""
     study = get_object_or_404(_bundled_studies(request), pk=pk)
     newest, made = _newest_and_made(study)
     shown = {
         "study": study,
         "newest": newest,
         "made": made,
-        "kept_until": made.made_at + bundle_jobs.KEPT if made and made.made_at else None,
+        "kept_until": made.made_at + bundle_jobs.KEEP_FOR if made and made.made_at else None,
         "is_stale": made is not None and bundle_jobs.is_stale(made),
-        "progress": bundle_jobs.progress(newest) if newest and newest.is_under_way else {},
+        "progress": bundle_jobs.progress(newest) if newest and newest.is_in_progress else {},
         "stamp": _stamp(newest, made),
     }
     return render(request, "exports/bundle.html", shown)
 
 
 def _newest_and_made(study: Study) -> tuple[Bundle | None, Bundle | None]:
-    """The study's bundle that was asked for last, and the one to download."""
+    """The study's newest bundle, and the one to download."""
     newest = study.bundles.select_related("by").first()
-    newest = bundle_jobs.look_after(newest) if newest else None
+    newest = bundle_jobs.fail_if_abandoned(newest) if newest else None
     return newest, study.bundles.filter(made_at__isnull=False).select_related("by", "study").first()
 
 
 def _stamp(newest: Bundle | None, made: Bundle | None) -> str:
-    if newest and newest.is_under_way:
+    if newest and newest.is_in_progress:
         return "-".join(map(str, (newest.pk, newest.begun_at, *bundle_jobs.progress(newest).values())))
     is_stale = made is not None and bundle_jobs.is_stale(made)
     return f"{newest.pk}-{bool(newest.reason)}-{is_stale}" if newest else "none"
@@ -129,7 +133,7 @@ def _stamp(newest: Bundle | None, made: Bundle | None) -> str:
 @require_GET
 @login_required
 def bundle_stamp(request: HttpRequest, pk: int) -> JsonResponse:
-    """A word that changes with what a bundle's page says, which asks for it every few seconds."""
+    """Version string of the bundle's page, which asks for it every few seconds."""
     study = get_object_or_404(_bundled_studies(request), pk=pk)
     return JsonResponse({"stamp": _stamp(*_newest_and_made(study))})
 
@@ -142,19 +146,19 @@ def make_bundle(request: HttpRequest, pk: int) -> HttpResponse:
     if too_often(request, "bundle", rate="6/m", key="user"):
         return too_many(request)
     try:
-        wanted, is_new = bundle_jobs.ask_for(study, by=request.user)
+        wanted, is_new = bundle_jobs.request_bundle(study, by=request.user)
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))
         return redirect("exports:bundle", pk=pk)
     if is_new and not is_sent(partial(jobs.make_bundle.delay, wanted.pk)):
-        bundle_jobs.give_up(wanted.pk, str(NOT_STARTED))
+        bundle_jobs.mark_failed(wanted.pk, str(NOT_STARTED))
     return redirect("exports:bundle", pk=pk)
 
 
 @require_GET
 @login_required
 def bundle_file(request: HttpRequest, pk: int) -> HttpResponseBase:
-    """The archive that was made; where there is none, one can ask for it."""
+    """Download the archive; redirect to the bundle's page if there is none."""
     study = get_object_or_404(_bundled_studies(request), pk=pk)
     if too_often(request, "bundle file", rate="6/m", key="user"):
         return too_many(request)
@@ -162,5 +166,5 @@ def bundle_file(request: HttpRequest, pk: int) -> HttpResponseBase:
     if made is None:
         return redirect("exports:bundle", pk=pk)
     response = attachment(request, bundle_jobs.chunks(made), "application/zip", f"turnwise-{study.code}.zip")
-    response["Content-Length"] = str(made.size)  # so that a browser knows whether it got all
+    response["Content-Length"] = str(made.size)  # lets a browser detect an incomplete download
     return response

@@ -1,7 +1,4 @@
-"""What those who talked answered in a study, as the columns that its report computes from.
-
-What the report of a study calls its bots, and the people in it.
-"""
+"""The workers' answers in a study as the columns of its report, and the names of its bots and raters."""
 
 import io
 from collections import Counter
@@ -19,39 +16,39 @@ from evaluation.report.figures import coded_questions, text_questions
 from evaluation.report.label_columns import Judged
 from evaluation.statistics.labels import AnyArray, FloatArray, coded
 from turnwise.dialogues.models import Dialogue
-from turnwise.dialogues.queries import of_people
+from turnwise.dialogues.queries import dialogues_between_people
 from turnwise.labels.queries import DAY, coded_columns, text_columns
 from turnwise.privacy.personal_data import redactor_for
 from turnwise.questions.question_sets import question_set
 from turnwise.studies.asks import About
 from turnwise.studies.models import Ask, Study
 
-# Two people who talk with each other are one system, with this id.
+# Id of the system that stands for all conversations of two people.
 PEOPLE = 0
 
 
 def bot_names(study: Study) -> dict[int, str]:
-    """By id, what the report calls the study's bots: their titles, with the name where two share one.
+    """Names of the study's bots in its report, by bot id: their titles, made unique by the bot's name.
 
-    A bot that is called as people are shares its title with them, where people talk with each other.
+    If the study also has conversations of two people, a bot titled like them counts as sharing a title.
     """
-    return bots_called(study, list(study.study_bots.values_list("bot_id", "bot__title", "bot__name")))
+    return unique_bot_names(study, list(study.study_bots.values_list("bot_id", "bot__title", "bot__name")))
 
 
-def bots_called(study: Study, bots: Sequence[tuple[int, str, str]]) -> dict[int, str]:
-    """The same of the study's bots as already read: of each its id, title and name."""
+def unique_bot_names(study: Study, bots: Sequence[tuple[int, str, str]]) -> dict[int, str]:
+    """`bot_names` for bots that are already read: (id, title, name) of each."""
     shared = Counter(title for _, title, _ in bots)
-    if HUMAN in shared and talks_of_people(study).exists():
+    if HUMAN in shared and conversations_of_people(study).exists():
         shared[HUMAN] += 1
     return {pk: f"{title} ({name})" if shared[title] > 1 else title for pk, title, name in bots}
 
 
-def talks_of_people(study: Study) -> QuerySet[Dialogue]:
-    """Its conversations of two people."""
-    return of_people(Study.objects.filter(pk=study.pk))
+def conversations_of_people(study: Study) -> QuerySet[Dialogue]:
+    """The study's conversations of two people."""
+    return dialogues_between_people(Study.objects.filter(pk=study.pk))
 
 
-# Where both who talk are judged, each counted turn is a reply; else every other one.
+# If both speakers are judged, every counted turn is a reply; else every second one.
 _OF_TURNS = f"""
 SELECT {{bot}}, t.dialogue_id,
        (t.position - d.opening_turns)
@@ -65,7 +62,8 @@ SELECT {{bot}}, t.dialogue_id,
  WHERE d.study_id = %s AND d.ending = 'complete'
    AND (l.ask_id = %s OR l.ask_id IS NULL AND l.question_set = %s{{of}})
 """
-# Who judged elsewhere has no seat here; they spoke first, as in neural.chat. Each of two people is judged.
+# A rater of an imported file has no seat and counts as the first speaker, as in neural.chat. In a
+# conversation of two people, both are judged.
 _OF_WHOLES = f"""
 SELECT coalesce(heard.bot_id, {PEOPLE}), d.id,
        CASE WHEN heard.bot_id IS NULL THEN heard.number ELSE 0 END + 1,
@@ -79,8 +77,8 @@ SELECT coalesce(heard.bot_id, {PEOPLE}), d.id,
    AND (l.ask_id = %s OR l.ask_id IS NULL AND l.question_set = %s)
 """
 _BY_PARTNER = "  LEFT JOIN bots_botversion AS v ON v.id = t.bot_version_id"
-# What came with a file answers no ask: it is taken for the one about the same. Of two people each may have
-# judged their own turns by the same questions.
+# Imported labels have no ask: they count for the ask with the same subject. Two people may each have judged
+# their own turns by the same questions.
 _OF_PARTNER = """
    AND (v.id IS NOT NULL
         OR EXISTS (SELECT FROM dialogues_seat AS own WHERE own.dialogue_id = d.id
@@ -103,23 +101,23 @@ _STATEMENTS = {
 }
 
 
-def answered(study: Study, ask: Ask) -> AskData:
-    """An ask of those who talk, with their answers in finished conversations."""
+def load_ask_data(study: Study, ask: Ask) -> AskData:
+    """An ask of the chatters, with their answers in finished conversations."""
     questions = question_set(ask.question_set)
-    return AskData(ask.about, ask.required, questions, judged(study, questions, ask))
+    return AskData(ask.about, ask.required, questions, load_answers(study, questions, ask))
 
 
-def judged(study: Study, questions: QuestionSet, ask: Ask) -> Judged:
-    """The workers' answers to an ask in finished conversations, all at once."""
+def load_answers(study: Study, questions: QuestionSet, ask: Ask) -> Judged:
+    """The workers' answers to an ask in finished conversations, as columns."""
     keys = [question.key for question in coded_questions(questions)]
     answers, parameters = coded_columns(questions)
     statement = _STATEMENTS[About(ask.about)].format(answers=answers)
     table = _numbers(statement, [*parameters, study.pk, ask.pk, questions.key], 8 + len(keys))
     return Judged(
-        bot=_named(table[0], {**bot_names(study), PEOPLE: HUMAN}),
+        bot=_names_of_ids(table[0], {**bot_names(study), PEOPLE: HUMAN}),
         dialogue=table[1].astype(np.int64),
         reply=table[2].astype(np.int64),
-        rater=_named(table[3], _pseudonyms(study, table[3])),
+        rater=_names_of_ids(table[3], _pseudonyms(study, table[3])),
         latency_ms=table[4],
         answer_ms=table[5],
         answers={key: table[8 + index] for index, key in enumerate(keys)},
@@ -129,7 +127,7 @@ def judged(study: Study, questions: QuestionSet, ask: Ask) -> Judged:
 
 
 def _texts_of(study: Study, questions: QuestionSet, labels: list[int]) -> dict[str, AnyArray]:
-    """By key of a free-text question, the answers of the labels with these ids, in their order."""
+    """Answers to each free-text question, by its key, in the order of these label ids."""
     asked, (columns, keys) = text_questions(questions), text_columns(questions)
     if not asked:
         return {}
@@ -146,15 +144,15 @@ def _texts_of(study: Study, questions: QuestionSet, labels: list[int]) -> dict[s
     }
 
 
-# PostgreSQL's binary COPY: a head and a tail, between them rows of a count and, for each value, its length.
+# PostgreSQL's binary COPY: a header, rows (a count, then length and value of each column) and a trailer.
 _HEAD_BYTES, _TAIL_BYTES = 19, 2
 _VALUE = [("length", ">i4"), ("value", ">f8")]
 
 
 def _numbers(statement: str, parameters: list[Any], columns: int) -> FloatArray:
-    """(columns, n) the rows of a statement whose values are all numbers; NULL becomes NaN.
+    """Rows of a statement whose values are all numbers, as (columns, n); NULL becomes NaN.
 
-    Copied as bytes, a million rows take a second; as Python's numbers they take five.
+    A binary COPY of a million rows takes one second; fetching Python numbers takes five.
     """
     names = [f"c{index}" for index in range(columns)]
     values = ", ".join(f"coalesce({name}::float8, 'NaN')" for name in names)
@@ -169,8 +167,8 @@ def _numbers(statement: str, parameters: list[Any], columns: int) -> FloatArray:
     return np.ascontiguousarray(rows["each"]["value"].T, dtype=np.float64)
 
 
-def _named(ids: FloatArray, names: Mapping[int, str]) -> AnyArray:
-    """(n,) the names of (n,) ids, every name held once."""
+def _names_of_ids(ids: FloatArray, names: Mapping[int, str]) -> AnyArray:
+    """Names of (n,) ids as (n,); each name is one shared object."""
     distinct, codes = coded(ids)
     of_code = np.empty(len(distinct), dtype=object)
     of_code[:] = [names[int(each)] for each in distinct]

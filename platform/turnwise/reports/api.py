@@ -1,4 +1,4 @@
-"""The REST API of reports: the newest figures of a study, and a new computation of them."""
+"""REST API of reports: read a study's newest figures, or compute them again."""
 
 from datetime import datetime
 from functools import partial
@@ -18,19 +18,19 @@ from turnwise.studies.models import Study
 from turnwise.studies.queries import readable_studies_of, studies_of
 from turnwise.studies.tasks import keys_of
 
-NONE_YET = "No report was computed yet. The first one is, a few seconds after the first results."
+NONE_YET = "There is no report yet. The first one is computed a few seconds after the first results."
 
 router = Router(tags=["studies"])
 
 
 class ReportOut(Schema):
-    """A study's newest figures, and how the newest computation of them stands."""
+    """A study's newest figures and the state of the newest computation."""
 
-    state: str = Field(description="Of the newest computation: none, queued, running, ready or failed.")
-    notice: str = Field(description="Why the figures are not the newest, or are missing; empty: they are.")
-    computed_at: datetime | None = Field(description="When the figures were computed; null: there are none.")
+    state: str = Field(description="State of the newest computation: none, queued, running, ready or failed.")
+    notice: str = Field(description="Why the figures are outdated or missing; empty if they are the newest.")
+    computed_at: datetime | None = Field(description="Time of computation; null if there are no figures.")
     result: dict[str, Any] | None = Field(
-        description="Every number and sentence, as in report.json of a bundle; null: there are none."
+        description="Every number and sentence, as in report.json of a bundle; null if there are none."
     )
 
 
@@ -38,7 +38,7 @@ def _with_report(studies: QuerySet[Study], code: str) -> Study:
     return get_object_or_404(studies.filter(task__in=keys_of(TaskWithReport)), code=code)
 
 
-def _told(study: Study) -> ReportOut:
+def _report_out(study: Study) -> ReportOut:
     newest, shown = queries.newest_report(study), queries.newest_result(study)
     return ReportOut(
         state=newest.state if newest else "none",
@@ -51,13 +51,13 @@ def _told(study: Study) -> ReportOut:
 @router.get("/studies/{slug:code}/report", response=answers(ReportOut, 404))
 def report(request: AuthenticatedHttpRequest, code: str) -> ReportOut:
     """The newest figures of a study that you may read."""
-    return _told(_with_report(readable_studies_of(request.user), code))
+    return _report_out(_with_report(readable_studies_of(request.user), code))
 
 
 @router.post("/studies/{slug:code}/report", response=answers(ReportOut, 404))
 def compute(request: AuthenticatedHttpRequest, code: str) -> ReportOut:
-    """Compute the figures of your own study now; they also are a few seconds after results change."""
+    """Compute the figures of your study now. They are also computed a few seconds after results change."""
     study = _with_report(studies_of(request.user), code)
     queued = services.queue_report(study)
     is_sent(partial(jobs.build_report.delay, queued.pk))
-    return _told(study)
+    return _report_out(study)

@@ -1,7 +1,4 @@
-"""How the conversations of a study went.
-
-How each worker went about a study: what signs of carelessness and fraud are looked for in.
-"""
+"""Course of a study's conversations, and each worker's conduct: data in which quality flags are sought."""
 
 from collections import Counter
 from dataclasses import replace
@@ -16,12 +13,12 @@ from evaluation.texts.cleaning import WITHDRAWN
 from turnwise.crowd.models import Participation
 from turnwise.dialogues.models import Dialogue, Fault, Turn
 from turnwise.privacy.personal_data import redactor_for
-from turnwise.reports.answers import PEOPLE, bot_names, talks_of_people
+from turnwise.reports.answers import PEOPLE, bot_names, conversations_of_people
 from turnwise.studies.models import Study
 
 
 def courses(study: Study) -> dict[str, Course]:
-    """How the conversations of each bot of the study went, and those of people, in the order of names."""
+    """Course of the conversations of each bot, and of two people, sorted by name."""
     by_ending = Counter(
         {
             (bot, ending): times
@@ -30,7 +27,10 @@ def courses(study: Study) -> dict[str, Course]:
             .annotate(times=Count("pk", distinct=True))
         }
     )
-    names, talked = bot_names(study), talks_of_people(study).values_list("ending").annotate(times=Count("pk"))
+    names, talked = (
+        bot_names(study),
+        conversations_of_people(study).values_list("ending").annotate(times=Count("pk")),
+    )
     for ending, times in talked.order_by():
         by_ending[PEOPLE, ending], names[PEOPLE] = times, HUMAN
     faults: dict[int, dict[str, int]] = {}
@@ -40,7 +40,7 @@ def courses(study: Study) -> dict[str, Course]:
         .annotate(times=Count("pk"))
     ):
         faults.setdefault(bot, {})[kind] = times
-    texts, remarked = _texts(study), _remarked(study)
+    texts, remarked = _texts(study), _remark_counts(study)
     return {
         name: Course(
             finished=by_ending[pk, Dialogue.Ending.COMPLETE.value],
@@ -55,8 +55,8 @@ def courses(study: Study) -> dict[str, Course]:
     }
 
 
-def _remarked(study: Study) -> dict[int, tuple[int, int]]:
-    """By bot, its replies in finished conversations with remarks of filters, and those by fallback."""
+def _remark_counts(study: Study) -> dict[int, tuple[int, int]]:
+    """Replies in finished conversations with remarks of filters, and fallback replies, by bot."""
     turns = Turn.objects.filter(
         dialogue__study=study, dialogue__ending=Dialogue.Ending.COMPLETE, remarks__isnull=False
     )
@@ -87,19 +87,19 @@ SELECT coalesce(c.bot_id, {PEOPLE}),
 
 
 def _texts(study: Study) -> dict[int, list[list[tuple[bool, str]]]]:
-    """By bot, its first finished conversations as (spoken by the bot?, text), oldest first."""
+    """The first finished conversations of each bot as (is the bot's turn, text), oldest first."""
     texts: dict[int, list[list[tuple[bool, str]]]] = {}
     with connection.cursor() as cursor:
         cursor.execute(_TEXTS, [study.pk, READ_FOR_REPETITION])
         redactor = redactor_for(study)
         for bot, by_bot, written in cursor.fetchall():
-            said = [redactor(each) for each in written]
-            texts.setdefault(bot, []).append(list(zip(by_bot, said, strict=True)))
+            redacted = [redactor(each) for each in written]
+            texts.setdefault(bot, []).append(list(zip(by_bot, redacted, strict=True)))
     return texts
 
 
-# Of two people who talk with each other neither sets the pace alone, so only talks with bots are here.
-_TALKED = """
+# Only conversations with bots: in a conversation of two people, neither sets the pace alone.
+_MESSAGES_OF_WORKERS = """
 WITH own AS (
     SELECT d.id, d.opening_turns, seat.number, p.worker_id, d.ended_at - d.started_at AS took
       FROM dialogues_dialogue AS d
@@ -127,13 +127,13 @@ SELECT crowd_pseudonym(taken.worker_id, %s), coalesce(most.messages, 0)::integer
 
 
 def manners(study: Study) -> dict[str, Manner] | None:
-    """By pseudonym, the manner of each participant; None of a rehearsal, whose workers are programs."""
+    """Conduct of each participant, by pseudonym; None for a rehearsal, whose workers are programs."""
     if study.rehearsal_of_id is not None:
         return None
     took_part = Participation.objects.filter(study=study, number=1).values_list("pseudonym", "address")
     addresses = Counter(address for _, address in took_part)
     with connection.cursor() as cursor:
-        cursor.execute(_TALKED, [study.pk, study.pk])
+        cursor.execute(_MESSAGES_OF_WORKERS, [study.pk, study.pk])
         redactor = redactor_for(study)
         talked = {
             worker: Manner(messages, times, redactor(text), seconds)

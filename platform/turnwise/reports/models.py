@@ -7,7 +7,7 @@ from turnwise.studies.models import Study
 
 
 class Report(models.Model):
-    """A study's results as computed once. The newest ready one is shown; older ones stay."""
+    """One computation of a study's results. Pages show the newest ready one; older ones stay."""
 
     class State(models.TextChoices):
         QUEUED = "queued", _("Queued")
@@ -53,7 +53,7 @@ class Report(models.Model):
 
 
 class MeasuredTalk(models.Model):
-    """The metrics of a finished conversation with a person, reply by reply (`measuring`)."""
+    """Metrics of a finished conversation with a bot, reply by reply (see `reply_metrics`)."""
 
     dialogue = models.OneToOneField(Dialogue, on_delete=models.CASCADE, related_name="measured")
     by = models.JSONField(help_text=_("By metric, its encoder; empty if it needs none."))

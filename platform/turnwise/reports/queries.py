@@ -1,4 +1,4 @@
-"""All that a study's report depends on, of one moment; and which reports a study has."""
+"""The data of a study's report, read in one snapshot; and the reports of a study."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -14,10 +14,10 @@ from turnwise.crowd.models import Participation
 from turnwise.crowd.queries import BotProgress
 from turnwise.dialogues.models import Dialogue, Turn
 from turnwise.labels.models import Label
-from turnwise.labels.queries import given_to
+from turnwise.labels.queries import labels_counted_in
 from turnwise.questions.question_sets import question_set
 from turnwise.reports import reply_metrics
-from turnwise.reports.answers import answered, bot_names
+from turnwise.reports.answers import bot_names, load_ask_data
 from turnwise.reports.conduct import courses, manners
 from turnwise.reports.models import Report
 from turnwise.studies.models import Speaker, Study
@@ -32,7 +32,7 @@ def newest_result(study: Study) -> Report | None:
 
 
 def stamp(study: Study, newest: Report | None, at: Sequence[BotProgress]) -> str:
-    """Changes with everything that the report's page shows: reports, results and conversations."""
+    """Version string of the report's page: changes with its reports, results and conversations."""
     done = ".".join(f"{bot.finished}+{bot.open}" for bot in at)
     state = f"{newest.pk}-{newest.state}" if newest else "none"
     return f"{study.results_version}-{state}-{done}"
@@ -40,7 +40,7 @@ def stamp(study: Study, newest: Report | None, at: Sequence[BotProgress]) -> str
 
 @contextmanager
 def snapshot() -> Iterator[None]:
-    """Everything read inside is of one moment, whatever others commit meanwhile; nothing can be written."""
+    """Read-only transaction: every read inside sees the same state, whatever others commit."""
     with transaction.atomic():
         with connection.cursor() as cursor:
             cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
@@ -48,28 +48,28 @@ def snapshot() -> Iterator[None]:
 
 
 def study_data(study: Study) -> StudyData:
-    """All that the report depends on; call it inside `snapshot`."""
-    asks, went = [answered(study, ask) for ask in study.asked], courses(study)
+    """All data that the report depends on. Call it inside `snapshot`."""
+    asks, went = [load_ask_data(study, ask) for ask in study.work_asks], courses(study)
     conduct = _conduct(study, went, asks[0].judged)
     names = bot_names(study)
     facets = {names[bot]: levels for bot, levels in study.study_bots.values_list("bot_id", "facets")}
-    measured = reply_metrics.exchanged(study)
+    measured = reply_metrics.exchange_measures(study)
     plan, design = analysis_plan(study), design_of(study)
     return StudyData(asks, went, plan, conduct, manners(study), facets, measured, design)
 
 
 def analysis_plan(study: Study) -> AnalysisPlan:
-    """What the study declared, and who was excluded since."""
+    """Analysis that the study declared, with the participants excluded since."""
     excluded = Participation.objects.filter(study=study, excluded_at__isnull=False)
     reasons = dict(excluded.values_list("pseudonym", "excluded_reason"))
     return AnalysisPlan(Analysis(study.primary_analysis), study.exclusion_rules, reasons, study.margin)
 
 
 def design_of(study: Study) -> Design:
-    """Which protocol a study was made by, and what it asks."""
+    """The study's protocol and its asks."""
     asks = [
         AskFact(ask.question_set, ask.about, ask.moment, ask.required, question_set(ask.question_set).title)
-        for ask in study.asked
+        for ask in study.work_asks
     ]
     return Design(study.protocol, asks)
 
@@ -92,7 +92,7 @@ def _conduct(study: Study, went: Mapping[str, Course], labels: Judged) -> Talks:
 
 
 def unlabelled_replies(study: Study) -> int:
-    """Replies in finished conversations without a label; the protocol's own constraint keeps it at 0."""
-    labelled = Label.objects.filter(given_to(study.pk), turn=OuterRef("pk"))
+    """Number of unlabelled replies in finished conversations; the turn protocol keeps it at 0."""
+    labelled = Label.objects.filter(labels_counted_in(study.pk), turn=OuterRef("pk"))
     replies = Turn.objects.filter(dialogue__study=study, dialogue__ending=Dialogue.Ending.COMPLETE)
     return replies.filter(~Exists(labelled), bot_version__isnull=False).count()

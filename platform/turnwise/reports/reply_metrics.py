@@ -1,4 +1,4 @@
-"""The metrics of conversations with people, reply by reply: worked out once for each, and kept with it."""
+"""Metrics of conversations with people, reply by reply: computed once per conversation and stored."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -13,7 +13,7 @@ from evaluation.conversation.exchanges import NONE, Conversation, with_bot
 from evaluation.conversation.figures import BY_TURN
 from evaluation.conversation.metrics import measured
 from evaluation.report.bundles.tables import EXCHANGES
-from evaluation.report.studies.conversations import Exchanged
+from evaluation.report.studies.conversations import ExchangeMeasures
 from turnwise.dialogues.models import Dialogue, Turn
 from turnwise.reports.models import MeasuredTalk
 from turnwise.studies.asks import About
@@ -21,38 +21,40 @@ from turnwise.studies.models import Study
 
 T = TypeVar("T")
 
-# Conversations whose texts are encoded together.
-AT_ONCE = 200
+# Number of conversations encoded together.
+BATCH_SIZE = 200
 _BOT, _PERSON = "bot", "person"
 
 
 def encoders_here() -> Encoders:
-    """Those that are installed, but for sentences: no figure by turn needs these, and they are slow."""
+    """The installed encoders except the sentence encoder, which is slow and unused by figures by turn."""
     return replace(encoders(), sentences=None)
 
 
-def is_measured(study: Study) -> bool:
-    """Whether the report shows how conversations change from turn to turn: where the whole is judged."""
-    return any(ask.about == About.DIALOGUE for ask in study.asked)
+def has_turn_metrics(study: Study) -> bool:
+    """Return whether the report shows metrics by turn: if whole conversations are judged."""
+    return any(ask.about == About.DIALOGUE for ask in study.work_asks)
 
 
 def measure(study: Study) -> None:
-    """Measure the finished conversations that the encoders that are here did not measure. Safe to repeat."""
-    if not is_measured(study):
+    """Measure finished conversations that these encoders have not measured yet. Idempotent."""
+    if not has_turn_metrics(study):
         return
     found = encoders_here()
-    by = _of_shown(measured(with_bot([], _BOT), found).encoders)
-    lacking = _finished(study).exclude(pk__in=MeasuredTalk.objects.filter(by=by).values("dialogue"))
+    by = _metrics_by_turn(measured(with_bot([], _BOT), found).encoders)
+    lacking = _finished_conversations(study).exclude(
+        pk__in=MeasuredTalk.objects.filter(by=by).values("dialogue")
+    )
     keys = list(lacking.order_by("pk").values_list("pk", flat=True))
-    for start in range(0, len(keys), AT_ONCE):
-        _measure(keys[start : start + AT_ONCE], found, by)
+    for start in range(0, len(keys), BATCH_SIZE):
+        _measure(keys[start : start + BATCH_SIZE], found, by)
 
 
-def _of_shown(of: Mapping[str, T]) -> dict[str, T]:
+def _metrics_by_turn(of: Mapping[str, T]) -> dict[str, T]:
     return {key: of[key] for key in BY_TURN if key in of}
 
 
-def _finished(study: Study) -> QuerySet[Dialogue]:
+def _finished_conversations(study: Study) -> QuerySet[Dialogue]:
     """Finished conversations of one bot with a person."""
     complete = Dialogue.objects.filter(study=study, ending=Dialogue.Ending.COMPLETE)
     return complete.annotate(bots=Count("seats", filter=Q(seats__bot__isnull=False))).filter(bots=1)
@@ -61,23 +63,25 @@ def _finished(study: Study) -> QuerySet[Dialogue]:
 def _measure(keys: Sequence[int], found: Encoders, by: Mapping[str, str]) -> None:
     exchanges = with_bot(_talks(keys), _BOT)
     replied = exchanges.reply != NONE
-    values = _of_shown(measured(exchanges, found).by_exchange)
+    values = _metrics_by_turn(measured(exchanges, found).by_exchange)
     stored = []
     for number, dialogue in enumerate(keys):
-        own = replied & (exchanges.conversation == number)
-        told = {key: [None if np.isnan(v) else v for v in of[own].tolist()] for key, of in values.items()}
-        stored.append(MeasuredTalk(dialogue_id=dialogue, by=dict(by), values=told))
+        in_dialogue = replied & (exchanges.conversation == number)
+        metrics = {
+            key: [None if np.isnan(v) else v for v in of[in_dialogue].tolist()] for key, of in values.items()
+        }
+        stored.append(MeasuredTalk(dialogue_id=dialogue, by=dict(by), values=metrics))
     MeasuredTalk.objects.bulk_create(
         stored, update_conflicts=True, update_fields=["by", "values"], unique_fields=["dialogue"]
     )
 
 
 def _talks(keys: Sequence[int]) -> list[Conversation]:
-    """Who said what in each of them, the opening too: a reply to it is one."""
+    """Speaker and text of every turn of these conversations, including openings."""
     talks: dict[int, list[tuple[str, str]]] = {key: [] for key in keys}
     turns = Turn.objects.filter(dialogue__in=keys, dialogue__seats__number=F("position") % 2)
-    said = turns.order_by("dialogue", "position").values_list("dialogue", "dialogue__seats__bot", "text")
-    for dialogue, bot, text in said.iterator():
+    turn_rows = turns.order_by("dialogue", "position").values_list("dialogue", "dialogue__seats__bot", "text")
+    for dialogue, bot, text in turn_rows.iterator():
         talks[dialogue].append((_PERSON if bot is None else _BOT, text))
     return list(talks.values())
 
@@ -95,9 +99,9 @@ SELECT d.public_id::text, t.position, {_COLUMNS}
 """
 
 
-def exchanged(study: Study) -> Exchanged | None:
-    """What was measured, as the report reads it; None of a study whose report does not show it."""
-    if not is_measured(study):
+def exchange_measures(study: Study) -> ExchangeMeasures | None:
+    """Stored measures as the report reads them; None if the study's report does not show them."""
+    if not has_turn_metrics(study):
         return None
     with connection.cursor() as cursor:
         cursor.execute(ROWS, [study.pk])
@@ -105,12 +109,14 @@ def exchanged(study: Study) -> Exchanged | None:
         rows = [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
     begun = {
         str(public_id): (pk, opening)
-        for public_id, pk, opening in _finished(study).values_list("public_id", "pk", "opening_turns")
+        for public_id, pk, opening in _finished_conversations(study).values_list(
+            "public_id", "pk", "opening_turns"
+        )
     }
-    return Exchanged.of(rows, begun, measured_by(study))
+    return ExchangeMeasures.of(rows, begun, metric_encoders(study))
 
 
-def measured_by(study: Study) -> dict[str, str]:
-    """By key of a metric that could be computed, its encoder; empty if it needs none."""
+def metric_encoders(study: Study) -> dict[str, str]:
+    """Encoder of each metric that could be computed, by metric; "" if it needs none."""
     talks = MeasuredTalk.objects.filter(dialogue__study=study).order_by("pk")
     return talks.values_list("by", flat=True).first() or {}

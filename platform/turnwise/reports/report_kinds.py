@@ -1,4 +1,4 @@
-"""What a task says whose studies are reported, exported and compared."""
+"""Interface of tasks whose studies have reports, exports and comparisons."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -21,43 +21,42 @@ class TaskWithReport(StudyTask):
 
     Attributes:
         report: template of the report, which extends reports/report.html.
-        statements: by name of a table of the bundle that only this task has, what gives its rows of a study.
+        statements: SQL for the rows of each bundle table that only this task has, by table name.
     """
 
     report: ClassVar[str]
     statements: ClassVar[Mapping[str, str]] = {}
 
     def prepare(self, study: Study) -> None:
-        """Work out and keep what takes long, before the report reads its moment; what is kept stays."""
+        """Compute and store slow results before the report opens its snapshot."""
         del study
 
     @abstractmethod
     def computation(self, study: Study) -> Computation:
-        """Read all that the report depends on, inside `queries.snapshot`; what is returned computes it.
+        """Read the report's data, inside `queries.snapshot`; return a function that computes the report.
 
-        Calling that raises:
-            ValueError: labels that cannot be true.
+        That function raises ValueError for contradictory labels.
         """
 
     @abstractmethod
     def tables(self, asked: Sequence[QuestionSet]) -> tuple[Table, ...]:
-        """The tables of a bundle, with the answers to these questions."""
+        """Tables of a bundle, with columns for the answers to these question sets."""
 
     def described(self, study: Study) -> Mapping[str, Any]:
-        """What the bundle says of the study beside what it says of all."""
+        """Facts about the study that only this task adds to the bundle's study.json."""
         del study
         return {}
 
 
 class ReportedTask(TaskWithReport):
-    """A task in which something is judged.
+    """A task whose studies collect judgments.
 
     Attributes:
-        analysed: template of all that one analysis has, for the other one.
-        evaluation: which published figures stand beside.
-        labels_exported: statement that gives the rows of `exports.turn_files.LabelledTurn` of a study.
-        read_at: name of the address where all that is judged can be read.
-        read: what a link to it says.
+        analysed: template of one analysis, used to show the other one.
+        evaluation: the kind of published figures to show for comparison.
+        labels_exported: SQL for the rows of `exports.turn_files.LabelledTurn` of a study.
+        read_at: URL name of the page that lists everything judged.
+        read: text of a link to that page.
     """
 
     analysed: ClassVar[str]
@@ -67,23 +66,23 @@ class ReportedTask(TaskWithReport):
     read: ClassVar[str]
 
     def labels(self, study: Study) -> QuerySet[Label]:
-        """What people answered in the study about what is said or shown."""
+        """The study's labels about conversations or items, not about the participants themselves."""
         return Label.objects.filter(study=study, participation=None)
 
     @abstractmethod
     def protocol(self, study: Study) -> Mapping[str, str]:
-        """How the study is run, beyond what all tasks have: by aspect, what a comparison says of it."""
+        """Task-specific aspects of the study's protocol, by aspect, as a comparison shows them."""
 
 
 class NothingReportedError(ValueError):
-    """Such studies have no report, or nothing is judged in them."""
+    """Raised for a study that has no report or collects no judgments."""
 
 
-def with_report(study: Study) -> TaskWithReport:
+def task_with_report(study: Study) -> TaskWithReport:
     """The task of a study that has a report.
 
     Raises:
-        NothingReportedError: it has none.
+        NothingReportedError: the task has no report.
     """
     task = task_of(study)
     if not isinstance(task, TaskWithReport):
@@ -91,11 +90,11 @@ def with_report(study: Study) -> TaskWithReport:
     return task
 
 
-def reported(study: Study) -> ReportedTask:
-    """The task of a study in which something is judged.
+def reported_task(study: Study) -> ReportedTask:
+    """The task of a study that collects judgments.
 
     Raises:
-        NothingReportedError: nothing is.
+        NothingReportedError: the study collects none.
     """
     task = task_of(study)
     if not isinstance(task, ReportedTask):

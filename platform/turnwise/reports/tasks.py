@@ -11,7 +11,7 @@ def build_report(report_id: int) -> None:
 
 @shared_task
 def refresh_stale_reports() -> None:
-    """Start the reports that results of the last seconds call for; take up those that were lost."""
+    """Start reports of studies with new results, and restart lost ones."""
     now = timezone.now()
     for study in services.stale_studies(now):
         build_report.delay(services.queue_report(study).pk)

@@ -5,7 +5,7 @@ from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
-from turnwise.accounts.limits import TooManyAtOnceError, one_at_once_of, too_many
+from turnwise.accounts.limits import TooManyAtOnceError, limit_concurrency, too_many
 from turnwise.audits.identity_leaks import blindness
 from turnwise.audits.queries import audits_of_bots
 from turnwise.bots import drift_check
@@ -14,16 +14,22 @@ from turnwise.charts import pdf
 from turnwise.charts.layout import PALETTES, standalone
 from turnwise.crowd.queries import progress
 from turnwise.crowd.redaction import unreviewed
-from turnwise.dialogues.queries import from_elsewhere
-from turnwise.live.caching import key_of, remembered
-from turnwise.live.jobs import send_or_tell
+from turnwise.dialogues.queries import outside_dialogue_counts
+from turnwise.live.caching import cache_key, cached
+from turnwise.live.jobs import send_or_warn
 from turnwise.reports import queries, services
 from turnwise.reports import tasks as jobs
 from turnwise.reports.descriptions import method
 from turnwise.reports.drilldown import charts_of, published_of
 from turnwise.reports.models import Chart, Report
 from turnwise.reports.report_kinds import ReportedTask, TaskWithReport
-from turnwise.studies.queries import how_far, may_change, readable_studies_of, still_filling, studies_of
+from turnwise.studies.queries import (
+    incomplete_progress,
+    may_change,
+    progress_of,
+    readable_studies_of,
+    studies_of,
+)
 from turnwise.studies.tasks import keys_of, task_of
 
 
@@ -51,9 +57,9 @@ def report(request: HttpRequest, pk: int) -> HttpResponse:
         "staleness": services.staleness(study, shown, newest),
         "stamp": queries.stamp(study, newest, at),
         "progress": at,
-        "filling": still_filling(study, *how_far(study)),
+        "filling": incomplete_progress(study, *progress_of(study)),
         "drift": drift_check.alarms(Bot.objects.filter(study_bots__study=study)),
-        "from_elsewhere": from_elsewhere(study),
+        "from_elsewhere": outside_dialogue_counts(study),
         "published": published_of(study, study.question_set),
         "outcome": getattr(study, "outcome", None),
         "may_change": changes,
@@ -70,7 +76,7 @@ def report(request: HttpRequest, pk: int) -> HttpResponse:
 @require_GET
 @login_required
 def stamp(request: HttpRequest, pk: int) -> JsonResponse:
-    """A word that changes whenever the report's page does; the page asks for it every few seconds."""
+    """Version string of the report's page, which asks for it every few seconds."""
     study = get_object_or_404(readable_studies_of(request.user), pk=pk)
     return JsonResponse({"stamp": queries.stamp(study, queries.newest_report(study), progress(study))})
 
@@ -78,7 +84,7 @@ def stamp(request: HttpRequest, pk: int) -> JsonResponse:
 @require_GET
 @login_required
 def chart(request: HttpRequest, pk: int, name: str, kind: str) -> HttpResponse:
-    """A chart of the newest report as a file, in the colours of ?scheme=light or dark."""
+    """File with a chart of the newest report, in the colours of ?scheme=light or dark."""
     study = get_object_or_404(readable_studies_of(request.user), pk=pk)
     scheme = request.GET.get("scheme", "light")
     if scheme not in PALETTES:
@@ -98,14 +104,14 @@ def chart(request: HttpRequest, pk: int, name: str, kind: str) -> HttpResponse:
 
 
 def _pdf(request: HttpRequest, found: Chart, scheme: str) -> bytes:
-    """The chart as PDF, drawn once by a process of its own, and one at a time for each person."""
+    """Draw a chart as PDF in a subprocess, one at a time for each user; cached."""
 
     def draw() -> bytes:
         assert found.report.result is not None
-        with one_at_once_of(1, "pdf", request.user.pk or 0):
-            return pdf.drawn(found.name, found.report.result, scheme)
+        with limit_concurrency(1, "pdf", request.user.pk or 0):
+            return pdf.render_pdf(found.name, found.report.result, scheme)
 
-    drawn: bytes = remembered(key_of("pdf", found.pk, scheme), draw)
+    drawn: bytes = cached(cache_key("pdf", found.pk, scheme), draw)
     return drawn
 
 
@@ -114,5 +120,5 @@ def _pdf(request: HttpRequest, found: Chart, scheme: str) -> bytes:
 def refresh(request: HttpRequest, pk: int) -> HttpResponse:
     study = get_object_or_404(studies_of(request.user).filter(task__in=keys_of(TaskWithReport)), pk=pk)
     queued = services.queue_report(study)
-    send_or_tell(request, partial(jobs.build_report.delay, queued.pk))
+    send_or_warn(request, partial(jobs.build_report.delay, queued.pk))
     return redirect("reports:study", pk=pk)

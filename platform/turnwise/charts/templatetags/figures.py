@@ -1,4 +1,4 @@
-"""Numbers as reports print them: a minus sign, not a hyphen; never a p of 0."""
+"""Template filters that print numbers of reports: a minus sign, not a hyphen; never a p of 0."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -19,38 +19,38 @@ for each in (figure, signed, p_value, p_equals, percent):
 
 @register.filter
 def from_to(cell: Mapping[str, Any], digits: int = 1) -> str:
-    """The interval of a figure."""
+    """Interval of a figure, such as 61.1 to 85.0."""
     ends = {"low": figure(cell["low"], digits), "high": figure(cell["high"], digits)}
     return gettext("%(low)s to %(high)s") % ends
 
 
 @register.filter
 def seconds(value: float) -> str:
-    """How long something took; what is quicker than a tenth of a second in milliseconds."""
+    """Duration in seconds, or in milliseconds below a tenth of a second."""
     return with_unit(figure(value, 2), "s") if value >= 0.1 else with_unit(figure(1000 * value, 0), "ms")
 
 
 @register.filter
 def milliseconds(value: float) -> str:
-    """The same of milliseconds."""
+    """Duration given in milliseconds, printed as by `seconds`."""
     return seconds(value / 1000)
 
 
 @register.filter
 def beyond(level: float) -> str:
-    """What lies outside an interval of this level, which is the level of its tests: 5 % of 95 %."""
+    """Significance level that belongs to an interval's level: 5 % for 95 %."""
     return percent(round(1 - level, 9))
 
 
 @register.filter
 def in_words(name: str) -> str:
-    """The name of a category as a person writes it: likes_and_dislikes is “likes and dislikes”."""
+    """Name of a category with spaces: likes_and_dislikes becomes “likes and dislikes”."""
     return name.replace("_", " ")
 
 
 _FAULTS = {
     "BotBusy": _("too busy"),
-    "BotResting": _("resting after failures"),
+    "CircuitOpen": _("resting after failures"),
     "BotLate": _("too late"),
     "BotFailed": _("failed"),
     "BotSilent": _("said nothing"),
@@ -64,13 +64,13 @@ _FAULTS = {
 
 @register.filter
 def fault(kind: str) -> str:
-    """Why a bot gave no reply, in a few words; `kind` is as it is stored and exported."""
+    """Reason why a bot gave no reply, in a few words; `kind` is the stored and exported code."""
     return str(_FAULTS.get(kind, _("failed")))
 
 
 @register.filter
 def by_basis(bots: list[dict[str, Any]]) -> dict[str, list[str]]:
-    """What the intervals of scores rest on: each sentence with the systems of which it holds."""
+    """Systems by the sentence that says what the intervals of their scores rest on."""
     found: dict[str, list[str]] = {}
     for bot in bots:
         for says in dict.fromkeys(cell["rests_on"] for cell in bot["cells"] if cell.get("rests_on")):
@@ -80,24 +80,24 @@ def by_basis(bots: list[dict[str, Any]]) -> dict[str, list[str]]:
 
 @register.filter
 def titled(cells: Iterable[Any], columns: Iterable[Mapping[str, Any] | str]) -> list[tuple[Any, str]]:
-    """Each cell of a row with the title of its column, which stands beside it where rows stand as blocks."""
+    """Pair each cell with its column's title, which narrow screens show beside the cell."""
     titles = (each if isinstance(each, str) else each["title"] for each in columns)
     return list(zip(cells, titles, strict=True))
 
 
 @register.filter
 def any_has(rows: list[dict[str, Any]], key: str) -> bool:
-    """Whether one of the rows says something of this, so that a table needs a column for it."""
+    """Return whether any row has a value for this key, so that the table needs the column."""
     return any(row.get(key) is not None for row in rows)
 
 
 @register.filter
 def of_two(comparisons: list[dict[str, Any]]) -> bool:
-    """Whether all of them are of the same two systems, by one score after the other."""
+    """Return whether all comparisons are of the same two systems."""
     return len({(each["first"], each["second"]) for each in comparisons}) == 1
 
 
 @register.filter
 def other_analysis(result: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The result as the other analysis has it."""
+    """Result of the other analysis; None without one."""
     return other_result(result)

@@ -10,13 +10,13 @@ LONGEST_SECONDS = 3600
 
 
 class Command(BaseCommand):
-    help = "Make a bundle that was asked for on its page. The job worker runs it."
+    help = "Make a bundle that was requested on its page. The job worker runs this command."
     requires_system_checks = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("bundle", type=int, help="its number in the database")
 
     def handle(self, *args: Any, bundle: int, **options: Any) -> None:
-        # It holds a snapshot of the database for as long: then the system ends it, whatever it is at.
+        # It holds a database snapshot, so the system ends it after this time.
         signal.alarm(LONGEST_SECONDS)
         bundle_jobs.make(bundle)
