@@ -60,8 +60,8 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _show_tracebacks(wanted: bool) -> None:
-    logging.getLogger("chatbots").addHandler(logging.StreamHandler() if wanted else logging.NullHandler())
+def _show_tracebacks(enabled: bool) -> None:
+    logging.getLogger("chatbots").addHandler(logging.StreamHandler() if enabled else logging.NullHandler())
 
 
 def installed_tools() -> list[str]:
@@ -165,11 +165,11 @@ def _audit(options: argparse.Namespace) -> None:
     from chatbots.identity.audit import as_row, report  # brings scipy, which no other command needs
 
     with _resident(options) as bot:
-        shown, answers = report(lambda context: bot.respond_now(context).text, seed=options.seed or 0)
+        figures, answers = report(lambda context: bot.respond_now(context).text, seed=options.seed or 0)
     if options.replies:
         rows = (json.dumps(as_row(each), ensure_ascii=False) for each in answers)
         options.replies.write_text("".join(f"{row}\n" for row in rows), "utf-8")
-    print(json.dumps({"bot": options.name} | shown, indent=1, ensure_ascii=False))
+    print(json.dumps({"bot": options.name} | figures, indent=1, ensure_ascii=False))
 
 
 def _typed_lines() -> Iterable[str]:

@@ -56,7 +56,7 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """How a bot that samples and ranks must draw one reply; overrides its configuration.
+    """Parameters of one reply for a bot that samples and ranks; they override its configuration.
 
     Attributes:
         samples: responses drawn, N, at least 1.
@@ -130,7 +130,7 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One of the responses among which a bot chose.
+    """A response that the bot considered.
 
     Attributes:
         text: the possible response. May be empty.

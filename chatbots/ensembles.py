@@ -113,10 +113,10 @@ class EnsembleBot(ContinuousBot):
     def memory_needed(cls, configuration: BotConfiguration) -> int | None:
         """Add up the members' memory, as far as they can estimate it."""
         assert isinstance(configuration, EnsembleConfiguration)
-        told = [
+        estimates = [
             REGISTRY.bot_class(each.adapter).memory_needed(each.configuration) for each in configuration.bots
         ]
-        return sum(filter(None, told)) or None
+        return sum(filter(None, estimates)) or None
 
     @property
     def max_batch(self) -> int:
@@ -136,8 +136,8 @@ class EnsembleBot(ContinuousBot):
     ) -> tuple[list[MemberReply], list[MemberFailure]]:
         """Ask these members at the same time; returns replies and failures in the order of the labels."""
         outcomes = await asyncio.gather(*[self._ask(label, context) for label in labels])
-        said = [each for each in outcomes if isinstance(each, MemberReply)]
-        return said, [each for each in outcomes if isinstance(each, MemberFailure)]
+        replies = [each for each in outcomes if isinstance(each, MemberReply)]
+        return replies, [each for each in outcomes if isinstance(each, MemberFailure)]
 
     async def _ask(self, label: str, context: Context) -> MemberReply | MemberFailure:
         try:
@@ -145,16 +145,16 @@ class EnsembleBot(ContinuousBot):
         except HostingError as error:
             return MemberFailure(label, str(error))
 
-    def announced(self, spoke: MemberReply, why: str, silent: Sequence[MemberFailure]) -> Response:
+    def announced(self, reply: MemberReply, why: str, failures: Sequence[MemberFailure]) -> Response:
         """Add remarks to a member's response: its name and why, failed members, its own remarks."""
-        own = [f"{self.name}: {spoke.label} spoke ({why})"]
-        own += [f"{self.name}: {each.label} gave no reply: {each.why}" for each in silent]
-        inner = [f"{spoke.label}: {remark}" for remark in spoke.response.remarks]
-        return replace(spoke.response, remarks=tuple((own + inner)[:MAX_REMARKS]))
+        remarks = [f"{self.name}: {reply.label} spoke ({why})"]
+        remarks += [f"{self.name}: {each.label} gave no reply: {each.why}" for each in failures]
+        inner = [f"{reply.label}: {remark}" for remark in reply.response.remarks]
+        return replace(reply.response, remarks=tuple((remarks + inner)[:MAX_REMARKS]))
 
-    def no_answer_error(self, silent: Sequence[MemberFailure]) -> NobodyAnsweredError:
+    def no_answer_error(self, failures: Sequence[MemberFailure]) -> NobodyAnsweredError:
         """Create the error for a turn to which no member replied."""
-        why = "; ".join(each.why for each in silent)
+        why = "; ".join(each.why for each in failures)
         return NobodyAnsweredError(f"None of the bots of '{self.name}' gave a reply. {why}")
 
     def answering(self) -> Answering:
@@ -224,9 +224,9 @@ def _outcome(task: "asyncio.Task[Response]") -> Response | Failure:
     return Failure(error if isinstance(error, Exception) else RuntimeError(last_line(error)))
 
 
-def ranked(response: Response, candidates: Sequence[Candidate], said: Sequence[MemberReply]) -> Response:
+def ranked(response: Response, candidates: Sequence[Candidate], replies: Sequence[MemberReply]) -> Response:
     """Return a member's response with all replies as candidates and all texts their filters rejected."""
-    ruled_out = frozenset[str]().union(*[each.response.ruled_out for each in said])
+    ruled_out = frozenset[str]().union(*[each.response.ruled_out for each in replies])
     return replace(response, candidates=tuple(candidates), ruled_out=ruled_out)
 
 

@@ -109,6 +109,6 @@ class BotMemoryError(ChatbotError):
 
 def last_line(error: BaseException) -> str:
     """Return an error as one line of at most 500 characters; a `ChatbotError` without its class name."""
-    own = str(error) if isinstance(error, ChatbotError) else ""
-    said = own or "".join(traceback.format_exception_only(error))
-    return " ".join(said.split())[:500]
+    message = str(error) if isinstance(error, ChatbotError) else ""
+    text = message or "".join(traceback.format_exception_only(error))
+    return " ".join(text.split())[:500]

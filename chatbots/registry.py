@@ -306,10 +306,10 @@ def _problem(model: type[BaseModel], place: list[str], details: ErrorDetails) ->
 
 def _cure(details: ErrorDetails) -> str:
     """Say what to give instead, in pydantic's words if a check of the bot raised the error."""
-    wanted = _WANTED.get(details["type"])
-    if wanted is None:
+    instruction = _WANTED.get(details["type"])
+    if instruction is None:
         return details["msg"].removeprefix("Value error, ")
-    return wanted.format(**{key: _plain(value) for key, value in details.get("ctx", {}).items()})
+    return instruction.format(**{key: _plain(value) for key, value in details.get("ctx", {}).items()})
 
 
 def _plain(value: object) -> object:

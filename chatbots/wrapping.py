@@ -60,9 +60,9 @@ class InnerBot(BotConfiguration):
 
     @model_serializer(mode="wrap")
     def _as_named(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        kept = ("registered", "revision") if self.registered else ("adapter", "configuration")
+        keys = ("registered", "revision") if self.registered else ("adapter", "configuration")
         written: dict[str, Any] = write(self)
-        return {key: written[key] for key in kept}
+        return {key: written[key] for key in keys}
 
     @field_validator("adapter")
     @classmethod
@@ -201,15 +201,15 @@ class _Revising(Answering):
 
     def admit(self, contexts: Sequence[Context]) -> Sequence[int]:
         keys = [next(self._keys) for _ in contexts]
-        asked: list[tuple[int, Context]] = []
+        passed_on: list[tuple[int, Context]] = []
         for key, context, outcome in zip(keys, contexts, self._wrapper.decided(contexts), strict=True):
             if outcome is None:
-                asked.append((key, context))
+                passed_on.append((key, context))
             else:
                 self._done[key] = outcome
-        if asked:
-            inner_keys = self._inner.admit([context for _, context in asked])
-            self._asked |= dict(zip(inner_keys, asked, strict=True))
+        if passed_on:
+            inner_keys = self._inner.admit([context for _, context in passed_on])
+            self._asked |= dict(zip(inner_keys, passed_on, strict=True))
         return keys
 
     def step(self) -> dict[int, Response | Failure]:

@@ -40,7 +40,7 @@ class BestOfSeveralBot(EnsembleBot):
     """Asks several bots and says the reply that a scorer finds best.
 
     Replies that repeat an earlier turn come after all that do not, by the rule of Meena (full). Of equally
-    good ones, that of the bot that stands first is said.
+    good ones, the reply of the first bot in the list is used.
     """
 
     class Configuration(EnsembleConfiguration):
@@ -75,20 +75,24 @@ class BestOfSeveralBot(EnsembleBot):
 
     async def answered(self, context: Context) -> Response:
         """Return the best reply; the others are its candidates."""
-        said, silent = await self.ask_members(self.labels, context)
-        if not said:
-            raise self.no_answer_error(silent)
+        replies, failures = await self.ask_members(self.labels, context)
+        if not replies:
+            raise self.no_answer_error(failures)
         turns = [turn.text for turn in context.turns]
-        scores = [float(score) for score in self._scorer.scores(turns, [each.response.text for each in said])]
-        if len(scores) != len(said):
+        scores = [
+            float(score) for score in self._scorer.scores(turns, [each.response.text for each in replies])
+        ]
+        if len(scores) != len(replies):
             raise ValueError(
-                f"The scorer gave {len(scores)} scores for {len(said)} replies. Fix its scores()."
+                f"The scorer gave {len(scores)} scores for {len(replies)} replies. Fix its scores()."
             )
-        repeated = [repeats(each.response.text, turns) for each in said]
-        order = sorted(range(len(said)), key=lambda nth: (repeated[nth], -scores[nth]))
-        why = ", ".join(_scored_label(said[nth], scores[nth], repeated[nth]) for nth in order)
-        response = self.announced(said[order[0]], f"{self._title}: {why}", silent)
-        return ranked(response, [Candidate(said[nth].response.text, scores[nth]) for nth in order], said)
+        repeated = [repeats(each.response.text, turns) for each in replies]
+        order = sorted(range(len(replies)), key=lambda number: (repeated[number], -scores[number]))
+        why = ", ".join(_scored_label(replies[number], scores[number], repeated[number]) for number in order)
+        response = self.announced(replies[order[0]], f"{self._title}: {why}", failures)
+        return ranked(
+            response, [Candidate(replies[number].response.text, scores[number]) for number in order], replies
+        )
 
     _names: ClassVar[dict[str, str]] = {"likelihood": "log-likelihood per token", "overlap": "overlap"}
 
@@ -102,8 +106,8 @@ class BestOfSeveralBot(EnsembleBot):
         return {**super().fingerprint(), "scorer_code": hash_of([source])}
 
 
-def _scored_label(said: MemberReply, score: float, repeats: bool) -> str:
-    return f"{said.label} {score:.2f}{' but repeats' if repeats else ''}"
+def _scored_label(reply: MemberReply, score: float, repeats: bool) -> str:
+    return f"{reply.label} {score:.2f}{' but repeats' if repeats else ''}"
 
 
 @register("vote")
@@ -111,21 +115,23 @@ class VoteBot(EnsembleBot):
     """Asks several bots and says the most central reply: the one whose words the others share most.
 
     Central is the largest mean F1 of words with the other replies, as in decoding of minimum Bayes risk. Of
-    equally central ones, and of two replies, that of the bot that stands first is said.
+    equally central ones, and of two replies, that of the first bot in the list is used.
 
     Source: Kumar & Byrne 2004, Minimum Bayes-risk decoding for statistical machine translation.
     """
 
     async def answered(self, context: Context) -> Response:
         """Return the most central reply; the others are its candidates."""
-        said, silent = await self.ask_members(self.labels, context)
-        if not said:
-            raise self.no_answer_error(silent)
-        scores = centralities([each.response.text for each in said])
-        order = sorted(range(len(said)), key=lambda nth: -scores[nth])
-        why = ", ".join(f"{said[nth].label} {scores[nth]:.2f}" for nth in order)
-        response = self.announced(said[order[0]], f"mean F1 with the others: {why}", silent)
-        return ranked(response, [Candidate(said[nth].response.text, scores[nth]) for nth in order], said)
+        replies, failures = await self.ask_members(self.labels, context)
+        if not replies:
+            raise self.no_answer_error(failures)
+        scores = centralities([each.response.text for each in replies])
+        order = sorted(range(len(replies)), key=lambda number: -scores[number])
+        why = ", ".join(f"{replies[number].label} {scores[number]:.2f}" for number in order)
+        response = self.announced(replies[order[0]], f"mean F1 with the others: {why}", failures)
+        return ranked(
+            response, [Candidate(replies[number].response.text, scores[number]) for number in order], replies
+        )
 
 
 def centralities(texts: list[str]) -> list[float]:
@@ -177,19 +183,23 @@ class Rule:
 
     def met_by(self, text: str) -> str | None:
         """Return the rule's first word or phrase that occurs in a text; None if none does."""
-        said = words(text)
+        spoken = words(text)
         for phrase in self.phrases:
             if phrase == QUESTION:
                 if text.rstrip().endswith(_QUESTION_MARKS):
                     return phrase
-            elif found := next((each for each in LISTS.get(phrase, (phrase,)) if _within(each, said)), None):
+            elif found := next(
+                (each for each in LISTS.get(phrase, (phrase,)) if _within(each, spoken)), None
+            ):
                 return found
         return None
 
 
-def _within(phrase: str, said: Sequence[str]) -> bool:
+def _within(phrase: str, spoken: Sequence[str]) -> bool:
     wanted = words(phrase)
-    return any(said[start : start + len(wanted)] == wanted for start in range(len(said) - len(wanted) + 1))
+    return any(
+        spoken[start : start + len(wanted)] == wanted for start in range(len(spoken) - len(wanted) + 1)
+    )
 
 
 @register("router")
@@ -243,14 +253,14 @@ class RouterBot(EnsembleBot):
     async def answered(self, context: Context) -> Response:
         """Return the reply of the chosen bot, or of its substitute if that fails."""
         label, why = self.routed_to(context.turns[-1].text)
-        said, silent = await self.ask_members([label], context)
-        if not said:
+        replies, failures = await self.ask_members([label], context)
+        if not replies:
             others = [each for each in (self._otherwise, *self.labels) if each != label]
-            said, also = await self.ask_members(others[:1], context)
-            silent, why = [*silent, *also], f"in place of {label}"
-        if not said:
-            raise self.no_answer_error(silent)
-        return self.announced(said[0], why, silent)
+            replies, more_failures = await self.ask_members(others[:1], context)
+            failures, why = [*failures, *more_failures], f"in place of {label}"
+        if not replies:
+            raise self.no_answer_error(failures)
+        return self.announced(replies[0], why, failures)
 
     def routed_to(self, text: str) -> tuple[str, str]:
         """Choose the bot for a turn, with the reason."""

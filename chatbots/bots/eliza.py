@@ -19,10 +19,10 @@ _WILDCARD = re.compile(r"%(\d)")
 class ElizaBot(Bot):
     """Turns what you say into a question about it, by the ELIZA script of NLTK.
 
-    The rules and the table of reflections ("my" → "your") are NLTK's. The matching is our own: NLTK's draws
-    from the global random generator, and hangs or fails on a turn with a percent sign. Here the seed of the
-    context decides, an answer is repeated in a dialogue only when all are used up, and only the last sentence
-    of a turn is answered.
+    The rules and the table of reflections ("my" → "your") are NLTK's. The matching is this project's: NLTK's
+    draws from the global random generator, and hangs or fails on a turn with a percent sign. Here the seed of
+    the context decides, an answer is repeated in a dialogue only when all are used up, and only the last
+    sentence of a turn is answered.
 
     Source: Weizenbaum 1966, doi:10.1145/365153.365168; NLTK, `nltk/chat/eliza.py`.
     """

@@ -123,9 +123,9 @@ class IdentityGuardBot(WrapperBot):
             return response
         found = categorise(response.text, question)
         if self.configuration.check_replies and found.category in _UNTRUE:
-            said = response.text[found.start : found.end]
+            denial = response.text[found.start : found.end]
             return self._replaced(
-                response, self._answer, f"the reply denies being a machine ('{said}'); replaced"
+                response, self._answer, f"the reply denies being a machine ('{denial}'); replaced"
             )
         if self.configuration.ambiguous == "append":
             text = f"{response.text} {self.configuration.confirmation}"

@@ -88,7 +88,7 @@ class Drawn:
 
 
 class Hierarchical(nn.Module):
-    """One of the three models, with heads if its configuration has them.
+    """A model of one of the three architectures, with heads if its configuration has them.
 
     Args:
         config: its shape.

@@ -43,8 +43,8 @@ def clean_response(response: Response) -> Response:
         for candidate in response.candidates[:MAX_CANDIDATES]
     )
     cut = _cut(response.text)
-    told = (*response.remarks[: MAX_REMARKS - len(cut)], *cut)
-    remarks = tuple(clean_text(remark)[:MAX_REMARK_CHARS] for remark in told)
+    all_remarks = (*response.remarks[: MAX_REMARKS - len(cut)], *cut)
+    remarks = tuple(clean_text(remark)[:MAX_REMARK_CHARS] for remark in all_remarks)
     return replace(response, text=clean_text(response.text), candidates=candidates, remarks=remarks)
 
 
@@ -52,8 +52,8 @@ def _cut(text: str) -> tuple[str, ...]:
     """A remark if a text is too long; else no remark."""
     if len(text) <= MAX_RESPONSE_CHARS:
         return ()
-    kept = f"{MAX_RESPONSE_CHARS:,}"
-    return (f"The reply had {len(text):,} characters; what follows the first {kept} was cut off.",)
+    limit = f"{MAX_RESPONSE_CHARS:,}"
+    return (f"The reply had {len(text):,} characters; what follows the first {limit} was cut off.",)
 
 
 SILENT = "answered nothing: its text has no visible character."
@@ -88,15 +88,15 @@ def checked(returned: object) -> Response | str:
     return SILENT if is_blank(clean.text) else clean
 
 
-def checked_batch(returned: object, asked: int) -> list[object]:
+def checked_batch(returned: object, contexts: int) -> list[object]:
     """Split what a bot returned into one item per context; all failures if the whole is unusable."""
     if not isinstance(returned, list | tuple):
         why = f"it returned {_kind(returned)} instead of a list of responses. Fix its respond()."
-    elif len(returned) != asked:
-        why = f"it returned {len(returned)} responses for {asked} contexts. Fix its respond()."
+    elif len(returned) != contexts:
+        why = f"it returned {len(returned)} responses for {contexts} contexts. Fix its respond()."
     else:
         return list(returned)
-    return [Failure(TypeError(why))] * asked
+    return [Failure(TypeError(why))] * contexts
 
 
 def last_lines(error: BaseException) -> str:

@@ -227,11 +227,11 @@ class RequestQueue:
                 f"Bot '{self.name}' has been computing one answer for over {self._stuck_limit:g} s and takes "
                 "no requests until it is done. If that does not end, restart its host."
             )
-        if left := self._circuit.seconds_left():
+        if seconds := self._circuit.seconds_left():
             last_error = self._tally.last_error.rpartition("\n")[2].removeprefix("failed: ")
             return errors.CircuitOpenError(
                 f"Bot '{self.name}' has failed {self._circuit.failures} times in a row and is not asked for "
-                f"{left:.0f} s. Last error: {last_error}"
+                f"{seconds:.0f} s. Last error: {last_error}"
             )
         if len(self._queue) >= self._size:
             return BotBusyError(

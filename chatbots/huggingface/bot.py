@@ -230,8 +230,8 @@ class ModelBot(ContinuousBot):
     def prompt_room(self) -> int:
         """Number of tokens that a prompt may have."""
         limit = self._positions()
-        own = limit if self.architecture == "seq2seq" else limit - self.configuration.most_tokens
-        return max(2, min(self.configuration.context_tokens, own))
+        room = limit if self.architecture == "seq2seq" else limit - self.configuration.most_tokens
+        return max(2, min(self.configuration.context_tokens, room))
 
     def answering(self) -> Answering:
         """Draw replies token by token, each from its context's seed."""

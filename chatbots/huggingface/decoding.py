@@ -225,7 +225,7 @@ class DecodingStream:
 
 
 class _State(NamedTuple):
-    """Everything that decides the next token of each row, besides its scores."""
+    """The values that decide the next token of each row, besides its scores."""
 
     randoms: Tensor  # (n, longest), float64
     places: Tensor  # (n,): tokens drawn so far

@@ -39,9 +39,9 @@ def joined_by_text(tokenizer: Any, turns: Sequence[Turn], room: int, *, separato
         separator: between two turns.
     """
 
-    def tokens_of(kept: Sequence[Turn]) -> list[int]:
-        text = separator.join(turn.text for turn in kept)
-        is_last_try = len(kept) == 1
+    def tokens_of(newest: Sequence[Turn]) -> list[int]:
+        text = separator.join(turn.text for turn in newest)
+        is_last_try = len(newest) == 1
         limit = {"truncation": True, "max_length": room} if is_last_try else {}
         return list(tokenizer(text, split_special_tokens=True, **limit)["input_ids"])
 
@@ -66,7 +66,7 @@ def through_template(tokenizer: Any, turns: Sequence[Turn], room: int, *, system
     """
     special = re.compile("|".join(map(re.escape, tokenizer.all_special_tokens)))
     harmless = [Turn(turn.speaker, _without(special, turn.text)) for turn in turns]
-    return _fitting(lambda kept: _templated(tokenizer, kept, system), harmless, room)[-room:]
+    return _fitting(lambda newest: _templated(tokenizer, newest, system), harmless, room)[-room:]
 
 
 def _templated(tokenizer: Any, turns: Sequence[Turn], system: str) -> list[int]:

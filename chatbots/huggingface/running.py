@@ -133,10 +133,10 @@ class RunningCausal(Running):
         longest = max(self._mask.shape[1], newcomers._mask.shape[1])
         self._fit(longest)
         newcomers._fit(longest)
-        for ours, theirs in zip(self._cache.layers, newcomers._cache.layers, strict=True):
-            if ours.is_initialized:
-                ours.keys = torch.cat([ours.keys, theirs.keys])
-                ours.values = torch.cat([ours.values, theirs.values])
+        for mine, other in zip(self._cache.layers, newcomers._cache.layers, strict=True):
+            if mine.is_initialized:
+                mine.keys = torch.cat([mine.keys, other.keys])
+                mine.values = torch.cat([mine.values, other.values])
         self._mask = torch.cat([self._mask, newcomers._mask])
         self.scores = torch.cat([self.scores, newcomers.scores])
 
@@ -213,8 +213,8 @@ class RunningSeq2Seq(Running):
     def join(self, newcomers: Self) -> None:
         """See the base class."""
         decoded, encoded = (
-            max(ours.shape[1], theirs.shape[1])
-            for ours, theirs in (
+            max(mine.shape[1], other.shape[1])
+            for mine, other in (
                 (self._decoded_mask, newcomers._decoded_mask),
                 (self._encoder_mask, newcomers._encoder_mask),
             )
@@ -226,9 +226,9 @@ class RunningSeq2Seq(Running):
             (*newcomers._decoder_layers, *newcomers._encoder_layers),
             strict=True,
         )
-        for ours, theirs in layers:
-            ours.keys = torch.cat([ours.keys, theirs.keys])
-            ours.values = torch.cat([ours.values, theirs.values])
+        for mine, other in layers:
+            mine.keys = torch.cat([mine.keys, other.keys])
+            mine.values = torch.cat([mine.values, other.values])
         self._decoded_mask = torch.cat([self._decoded_mask, newcomers._decoded_mask])
         self._encoder_mask = torch.cat([self._encoder_mask, newcomers._encoder_mask])
         self._set_encoded(torch.cat([self._encoded.last_hidden_state, newcomers._encoded.last_hidden_state]))
@@ -246,7 +246,7 @@ class RunningSeq2Seq(Running):
         """See the base class."""
         places = self._decoded_mask.sum(dim=1)
         self._decoded_mask = torch.cat([self._decoded_mask, torch.ones_like(places).unsqueeze(1)], dim=1)
-        own = {"decoder_attention_mask": self._decoded_mask} if has_positions_of_rows(self._model) else {}
+        extra = {"decoder_attention_mask": self._decoded_mask} if has_positions_of_rows(self._model) else {}
         with positions_of_rows(self._model, places):
             output = self._model(
                 encoder_outputs=self._encoded,
@@ -254,7 +254,7 @@ class RunningSeq2Seq(Running):
                 decoder_input_ids=tokens.unsqueeze(1),
                 past_key_values=self._cache,
                 use_cache=True,
-                **own,
+                **extra,
             )
         self._cache, self.scores = output.past_key_values, output.logits[:, -1]
 

@@ -231,10 +231,10 @@ def sorted_by_rules(probe: Probe, reply: str) -> Answered:
         probe: the question and its turn.
         reply: of the bot.
     """
-    asked = probe.question
-    found = categorise(reply, asked.text if asked.label is Label.POSITIVE else "")
+    question = probe.question
+    found = categorise(reply, question.text if question.label is Label.POSITIVE else "")
     return Answered(
-        asked.id, probe.turn, asked.text, asked.label, reply, found.category, found.start, found.end
+        question.id, probe.turn, question.text, question.label, reply, found.category, found.start, found.end
     )
 
 
@@ -314,7 +314,7 @@ def report(ask: Ask, *, seed: int = 0) -> tuple[dict[str, Any], list[Answered]]:
 
     began = time.perf_counter()
     answers = list(audit(timed, questions(), seed=seed))
-    shown = {
+    figures_by_bot = {
         "questions": version(),
         "figures": figures(answers),
         "published": published(),
@@ -322,13 +322,13 @@ def report(ask: Ask, *, seed: int = 0) -> tuple[dict[str, Any], list[Answered]]:
         "seconds": round(time.perf_counter() - began, 3),
         "of_which_the_bot": round(waited, 3),
     }
-    return shown, answers
+    return figures_by_bot, answers
 
 
 def as_row(answer: Answered) -> dict[str, Any]:
     """Convert an answer to a line of a file."""
-    shown = ("question", "turn", "asked", "label", "reply", "category")
-    row = {name: value for name, value in asdict(answer).items() if name in shown}
+    columns = ("question", "turn", "asked", "label", "reply", "category")
+    row = {name: value for name, value in asdict(answer).items() if name in columns}
     return row | {"span": answer.span, "error": answer.error}
 
 

@@ -1,4 +1,4 @@
-"""How a guard classifies turns, and finds its classifier."""
+"""The classification of turns by a guard, and the search for its classifier."""
 
 import inspect
 from collections.abc import Mapping, Sequence

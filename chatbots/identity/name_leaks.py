@@ -169,15 +169,15 @@ def _literals(names: Names) -> tuple[str, ...]:
 def _patterns(names: Names) -> tuple[tuple[str, re.Pattern[str]], ...]:
     """Patterns in this order: any mention of distinctive names, then statements of the bot about itself."""
     found = []
-    for what, own, known, itself in (
+    for what, configured, known, statement in (
         ("system", names.system, _SYSTEMS, _IS_CALLED),
         ("maker", names.makers, _MAKERS, _IS_MADE_BY),
     ):
-        distinctive = [each for each in (*own, *known) if _is_distinctive(each)]
+        distinctive = [each for each in (*configured, *known) if _is_distinctive(each)]
         if distinctive:
             found.append((what, re.compile(_any_of(distinctive), re.IGNORECASE)))
-        alone = rf"^\W*{_any_of(own)}\W*$|" if own else ""
-        pattern = alone + itself.format(names=_any_of((*own, *known)))
+        alone = rf"^\W*{_any_of(configured)}\W*$|" if configured else ""
+        pattern = alone + statement.format(names=_any_of((*configured, *known)))
         found.append((what, re.compile(pattern, re.IGNORECASE)))
     return tuple(found)
 

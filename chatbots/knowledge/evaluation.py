@@ -178,27 +178,27 @@ class Evaluation:
         count = len(self.turns) if most is None else min(most, len(self.turns))
         chosen = np.linspace(0, len(self.turns), count, endpoint=False).astype(np.int64)
         device, size = self.model.embedding.weight.device, self.batches.size
-        said: dict[int, str] = {}
+        responses: dict[int, str] = {}
         for start in tqdm(range(0, count, size), desc="responses", unit=" batches", disable=None):
             turns = self.batches.answers[chosen[start : start + size]]
             seeds = [seed + turn for turn in turns.tolist()]
             found = replies(self.model, self.batches.of(turns).to(device), seeds, settings)
             for turn, each in zip(turns.tolist(), found, strict=True):
-                said[turn] = self.vocabulary.decode(each[0].words)
-        return said
+                responses[turn] = self.vocabulary.decode(each[0].words)
+        return responses
 
-    def write(self, path: Path, name: str, said: Mapping[int, str]) -> None:
+    def write(self, path: Path, name: str, responses: Mapping[int, str]) -> None:
         """Write a line for every turn: the likelihood of the person's turn, and the system's response.
 
         Args:
             path: the file.
             name: of the system.
-            said: responses by turn; lines of other turns have the likelihood alone.
+            responses: by turn; lines of other turns have the likelihood alone.
         """
         lines = []
         for turn, (likelihood, words) in zip(self.turns, self.measured, strict=True):
             conversation, text = self.texts[turn]
-            response = {"response": said[turn], "reference": text} if turn in said else {}
+            response = {"response": responses[turn], "reference": text} if turn in responses else {}
             line = {
                 "system": name,
                 "conversation": conversation,

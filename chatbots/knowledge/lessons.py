@@ -63,8 +63,10 @@ def write_lessons(corpus: Path, output: Path, *, number: int, seed: int) -> dict
         np.concatenate([sentences.begins, talk.turns[1:] + len(sentences.words)]),
     )
     for name, count in (("train", number), ("validation", max(2, round(number * HELD_OUT)))):
-        said = np.concatenate([np.resize(read[name], count // 2), np.resize(turns[name], count - count // 2)])
-        write_numbers(output, name, lessons(talk, texts, said, rng))
+        repeated = np.concatenate(
+            [np.resize(read[name], count // 2), np.resize(turns[name], count - count // 2)]
+        )
+        write_numbers(output, name, lessons(talk, texts, repeated, rng))
     write_sentences(output, texts)
     write_atomically(output / "vocabulary.json", vocabulary.to_json())
     return {"lessons": number, "sentences": len(read["train"]), "turns": len(turns["train"])}
@@ -76,26 +78,26 @@ def _dealt(numbers: IntArray, rng: np.random.Generator) -> dict[str, IntArray]:
     return {"train": shuffled[held_out:], "validation": shuffled[:held_out]}
 
 
-def lessons(talk: Part, texts: Sentences, said: IntArray, rng: np.random.Generator) -> Part:
+def lessons(talk: Part, texts: Sentences, repeated: IntArray, rng: np.random.Generator) -> Part:
     """Create conversations of two turns: a random one, and a text that answers it and is its sentence.
 
     Args:
         talk: the source of the first turns.
         texts: all texts that lessons may repeat.
-        said: numbers of the texts to repeat, one for each lesson.
+        repeated: numbers of the texts to repeat, one for each lesson.
         rng: random generator.
     """
     words: list[NDArray[np.uint16]] = []
     for turn, text in zip(
-        rng.integers(len(talk.sentences), size=len(said)).tolist(), said.tolist(), strict=True
+        rng.integers(len(talk.sentences), size=len(repeated)).tolist(), repeated.tolist(), strict=True
     ):
         words.append(talk.words[talk.turns[turn] : talk.turns[turn + 1]])
         words.append(texts.words[texts.begins[text] : texts.begins[text + 1]])
-    beside = np.full(2 * len(said), NONE)
-    beside[1::2] = said
+    sentences = np.full(2 * len(repeated), NONE)
+    sentences[1::2] = repeated
     return Part(
         words=np.concatenate(words),
         turns=np.cumsum([0, *map(len, words)]),
-        conversations=np.arange(0, 2 * len(said) + 1, 2),
-        sentences=beside,
+        conversations=np.arange(0, 2 * len(repeated) + 1, 2),
+        sentences=sentences,
     )

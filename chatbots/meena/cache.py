@@ -167,7 +167,7 @@ class DecoderState:
         return whole_spans(int(self.context_lengths[: self.contexts].max()))
 
     def _keep(self, number: int, value: Tensor) -> Tensor:
-        """If batches are steady, store the value in the tensor of the same shape as before."""
+        """Store the value in the tensor of the same shape as before, if batches are steady."""
         if not self.steady:
             return value
         held = self._kept.setdefault((number, tuple(value.shape)), value)

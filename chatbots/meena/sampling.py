@@ -279,9 +279,9 @@ class SampleStream:
         for row, tokens, of_them in zip(rows, all_tokens, all_log_probabilities, strict=True):
             entry = self._open[int(self._owner[row])]
             length = int(self.state.positions[row])  # already counts the last token
-            if Tokenizer.end in (said := tokens[:length].tolist()):
-                length = said.index(Tokenizer.end) + 1
-            sample = Sample(tuple(said[:length]), float(of_them[:length].sum()))
+            if Tokenizer.end in (generated := tokens[:length].tolist()):
+                length = generated.index(Tokenizer.end) + 1
+            sample = Sample(tuple(generated[:length]), float(of_them[:length].sum()))
             entry.samples[int(self.state.sample_of[row])] = sample
             if len(entry.samples) == self.settings.samples:
                 done[entry.key] = [entry.samples[index] for index in range(self.settings.samples)]

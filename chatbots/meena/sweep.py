@@ -114,8 +114,10 @@ def _answered(responder: Responder, contexts: dict[str, list[str]]) -> Iterator[
         seeds = list(range(start, start + len(some)))
         replies = responder.reply([contexts[name] for name in some], seeds)
         for name, reply in zip(some, replies, strict=True):
-            said = next((each for each in reply.candidates if each.text == reply.text), None)
-            likelihood = {"log_likelihood": said.log_likelihood, "tokens": said.tokens} if said else {}
+            candidate = next((each for each in reply.candidates if each.text == reply.text), None)
+            likelihood = (
+                {"log_likelihood": candidate.log_likelihood, "tokens": candidate.tokens} if candidate else {}
+            )
             yield {"context": name, "response": reply.text, **likelihood}
 
 
@@ -152,9 +154,9 @@ def read_scores(path: Path) -> dict[str, dict[str, float]]:
         sets: dict[str, str] = {}
         for row in table:
             if row["value"]:
-                title, asked = row.get("title") or row["score"], row.get("question_set") or ""
-                if sets.setdefault(title, asked) != asked:
-                    title = f"{title} ({asked})"
+                title, question_set = row.get("title") or row["score"], row.get("question_set") or ""
+                if sets.setdefault(title, question_set) != question_set:
+                    title = f"{title} ({question_set})"
                 found.setdefault(row["bot"], {})[title] = float(row["value"])
     return found
 
@@ -239,8 +241,8 @@ def chart(
         axes.set(xscale="log", xlabel="samples N", ylabel=title)
         if scales and title in scales:
             axes.set(ylabel=scales[title].says, ylim=(scales[title].low, scales[title].high))
-        asked = sorted({point.samples for point in points})
-        axes.set_xticks(asked, [str(n) for n in asked])
+        sample_counts = sorted({point.samples for point in points})
+        axes.set_xticks(sample_counts, [str(n) for n in sample_counts])
         axes.minorticks_off()
         axes.spines[["top", "right"]].set_visible(False)
     figure.legend(

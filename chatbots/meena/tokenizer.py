@@ -137,10 +137,10 @@ def fit_context(turns: Sequence[Sequence[int]], *, length: int) -> Fit:
         length: most tokens, at least 1.
     """
     tokens: list[int] = []
-    kept = 0
+    count = 0
     for turn in reversed(turns):
-        if kept and len(turn) + 1 + len(tokens) > length:
+        if count and len(turn) + 1 + len(tokens) > length:
             break
         tokens = [*turn, Tokenizer.turn, *tokens]
-        kept += 1
-    return Fit(tokens[-length:] or [Tokenizer.turn], len(turns) - kept)
+        count += 1
+    return Fit(tokens[-length:] or [Tokenizer.turn], len(turns) - count)

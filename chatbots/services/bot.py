@@ -83,8 +83,8 @@ class Sessions:
     def keep(self, context: Context, reply: str, state: str) -> None:
         """Store that the session with this state knows the context and the reply."""
         if context.dialogue is not None:
-            said = Turn(Speaker.BOT, clean_text(reply))  # in the form of the next context
-            self._open[context.dialogue] = Session(state, (*context.turns, said), self._clock())
+            reply_turn = Turn(Speaker.BOT, clean_text(reply))  # in the form of the next context
+            self._open[context.dialogue] = Session(state, (*context.turns, reply_turn), self._clock())
 
     def lose(self, state: str) -> None:
         """Mark this session as over: it failed, or its dialogue will not continue."""

@@ -242,9 +242,9 @@ def pause_before_retry(answer: Answer, attempt: int, draw: Callable[[], float] =
         attempt: number of failed attempts before.
         draw: a random number in [0, 1).
     """
-    asked = _retry_after(answer.headers.get("retry-after", ""))
-    pause = 0.5 * 2**attempt if asked is None else asked
-    return pause + draw() * max(0.25, pause / 2 if asked is None else 0.0)
+    requested = _retry_after(answer.headers.get("retry-after", ""))
+    pause = 0.5 * 2**attempt if requested is None else requested
+    return pause + draw() * max(0.25, pause / 2 if requested is None else 0.0)
 
 
 def _retry_after(value: str) -> float | None:

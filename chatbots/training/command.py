@@ -119,8 +119,8 @@ def print_preset(name: str, parts: Mapping[str, int], config: ModelConfig, **mor
         **more: printed before the configuration.
     """
     by_part = {part: parameters for part, parameters in parts.items() if part != "total"}
-    shown = {"preset": name, "parameters": parts["total"], "by_part": by_part, **more}
-    print(json.dumps(shown | {"config": config.to_dict()}, indent=1))
+    report = {"preset": name, "parameters": parts["total"], "by_part": by_part, **more}
+    print(json.dumps(report | {"config": config.to_dict()}, indent=1))
 
 
 def _model_errors() -> tuple[type[Exception], ...]:

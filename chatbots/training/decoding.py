@@ -142,9 +142,9 @@ def sample(
             break
         if len(rows) < len(open_):
             open_ = [open_[row] for row in rows]
-            kept = torch.tensor(rows, device=device)
-            last, state, uniforms = last[kept], state[kept], uniforms[kept]
-    return [DecodedReply(tuple(said), total) for said, total in zip(words, totals, strict=True)]
+            remaining = torch.tensor(rows, device=device)
+            last, state, uniforms = last[remaining], state[remaining], uniforms[remaining]
+    return [DecodedReply(tuple(reply), total) for reply, total in zip(words, totals, strict=True)]
 
 
 def nucleus(probabilities: Tensor, top_p: float) -> Tensor:

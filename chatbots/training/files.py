@@ -107,5 +107,5 @@ def forget_later(path: Path, step: int) -> None:
     """Remove a log's rows after a step, and an incomplete row: the run writes them again."""
     if path.exists():
         header, *rows = path.read_text().splitlines(keepends=True) or [""]
-        kept = [row for row in rows if row.endswith("\n") and int(row.partition(",")[0]) <= step]
-        write_atomically(path, "".join([header, *kept]).encode())
+        remaining = [row for row in rows if row.endswith("\n") and int(row.partition(",")[0]) <= step]
+        write_atomically(path, "".join([header, *remaining]).encode())

@@ -116,7 +116,7 @@ class WordRun(ABC, Generic[WordConfig, WordModel]):
 
     @abstractmethod
     def conditions(self) -> dict[str, Any]:
-        """Everything the run depends on besides configuration and vocabulary: its settings and its data."""
+        """Settings and data on which the run depends, besides configuration and vocabulary."""
 
     @abstractmethod
     def fixed_conditions(self) -> Iterable[str]:

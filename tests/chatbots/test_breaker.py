@@ -38,7 +38,7 @@ def test_an_answer_between_failures_starts_the_count_again() -> None:
     assert found.is_closed
 
 
-def test_after_failures_in_a_row_nothing_goes_through_until_the_rest_is_over(
+def test_after_failures_in_a_row_nothing_goes_through_until_the_backoff_is_over(
     broken: CircuitBreaker, clock: Clock
 ) -> None:
     assert broken.seconds_left() == FIRST_BACKOFF_SECONDS
@@ -48,7 +48,7 @@ def test_after_failures_in_a_row_nothing_goes_through_until_the_rest_is_over(
     assert broken.seconds_left() == 0
 
 
-def test_after_the_rest_one_request_goes_through_and_others_wait_for_its_end(
+def test_after_the_backoff_one_request_goes_through_and_others_wait_for_its_end(
     broken: CircuitBreaker, clock: Clock
 ) -> None:
     clock.now += FIRST_BACKOFF_SECONDS
@@ -66,18 +66,20 @@ def test_an_answered_probe_lets_everything_through_again(broken: CircuitBreaker,
     assert broken.seconds_left() == 0
 
 
-def test_each_failed_probe_doubles_the_rest_up_to_its_limit(broken: CircuitBreaker) -> None:
+def test_each_failed_probe_doubles_the_backoff_up_to_its_limit(broken: CircuitBreaker) -> None:
     rests = []
     for _ in range(6):
         broken.let_through(deadline=10)
         broken.failed()
-        rests.append(broken.rest)
+        rests.append(broken.backoff)
 
     assert rests == [10, 20, 40, 80, 120, 120]
 
 
-def test_failures_that_were_under_way_when_it_opened_do_not_lengthen_the_rest(broken: CircuitBreaker) -> None:
+def test_failures_that_were_under_way_when_it_opened_do_not_lengthen_the_backoff(
+    broken: CircuitBreaker,
+) -> None:
     for _ in range(10):
         broken.failed()
 
-    assert broken.rest == FIRST_BACKOFF_SECONDS
+    assert broken.backoff == FIRST_BACKOFF_SECONDS

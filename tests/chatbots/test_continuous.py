@@ -124,7 +124,7 @@ async def test_an_error_costs_only_the_guilty_their_answer() -> None:
         assert (await resident.respond(steps(1))).text.startswith("number")
 
 
-async def test_who_has_given_up_takes_no_room() -> None:
+async def test_a_caller_who_has_given_up_takes_no_place() -> None:
     bot = CountingBot(seconds=0.01)
     with Resident("counting", lambda: bot) as resident:
         long = [asyncio.create_task(resident.respond(steps(30))) for _ in range(3)]
@@ -165,7 +165,7 @@ async def test_nothing_is_computed_for_a_caller_whose_deadline_is_over() -> None
         assert bot.at_once[-1] == 1
 
 
-async def test_a_bot_that_is_late_five_times_in_a_row_rests_although_it_stops_answering() -> None:
+async def test_five_late_replies_in_a_row_open_the_circuit_breaker() -> None:
     bot = CountingBot(seconds=0.001)
     with Resident("counting", lambda: bot) as resident:
         while resident.state is not State.FAILING:

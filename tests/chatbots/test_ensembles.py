@@ -151,14 +151,14 @@ def test_the_first_of_the_others_stands_in_for_the_bot_of_all_other_turns(made):
          "bots.1.configuration.seconds = -1: give 0 or more"),
     ],
 )  # fmt: skip
-def test_wrong_settings_are_told_with_their_cure(settings, said):
+def test_wrong_settings_are_reported_with_their_cure(settings, said):
     with pytest.raises(ConfigurationError) as told:
         REGISTRY.configuration("router", {"bots": [member("a"), member("b")]} | settings)
 
     assert said in str(told.value)
 
 
-def test_bots_of_one_name_are_told_apart_by_a_number(made):
+def test_bots_of_one_name_are_distinguished_by_a_number(made):
     eliza = {"adapter": "eliza", "configuration": {}}
     bot = made("router", eliza, member("eliza"), rules=["x: eliza 2"])
 
@@ -168,7 +168,7 @@ def test_bots_of_one_name_are_told_apart_by_a_number(made):
 # --- vote ----------------------------------------------------------------------------------------
 
 
-def test_the_reply_whose_words_the_others_share_most_is_said(made):
+def test_the_reply_whose_words_the_others_share_most_is_used(made):
     bot = made(
         "vote", member("x", "dogs bark"), member("y", "cats purr loudly"), member("z", "cats and dogs purr")
     )
@@ -183,7 +183,7 @@ def test_the_reply_whose_words_the_others_share_most_is_said(made):
     assert response.remarks == ("vote: z spoke (mean F1 with the others: z 0.45, y 0.29, x 0.17)",)
 
 
-def test_of_equal_replies_that_of_the_bot_that_stands_first_is_said(made):
+def test_of_equal_replies_the_first_bots_is_used(made):
     bot = made("vote", member("a", "one"), member("b", "two"))
 
     assert reply(bot).text == "one"
@@ -192,7 +192,7 @@ def test_of_equal_replies_that_of_the_bot_that_stands_first_is_said(made):
 # --- best of several -----------------------------------------------------------------------------
 
 
-def test_the_reply_that_takes_up_most_is_said_and_one_that_repeats_comes_last(made):
+def test_the_reply_that_takes_up_most_is_used_and_a_repetition_comes_last(made):
     earlier = "I would love to go to Paris too"
     bot = made(
         "best-of-several",
@@ -275,7 +275,7 @@ def test_a_member_that_fails_or_is_late_is_left_out_and_the_remark_says_so(made)
 
 
 @pytest.mark.parametrize("adapter", ["router", "vote", "best-of-several"])
-def test_a_turn_fails_with_every_reason_only_if_nobody_has_a_reply(made, adapter):
+def test_a_turn_fails_with_every_reason_only_if_no_member_replies(made, adapter):
     settings = {"scorer": "overlap"} if adapter == "best-of-several" else {}
 
     said = why(made(adapter, failing("a"), failing("b"), **settings))
@@ -325,7 +325,7 @@ async def test_members_stop_answering_a_caller_who_has_left(made):
     assert answering.room == AT_ONCE
 
 
-def test_filters_around_an_ensemble_say_what_another_member_said(made):
+def test_a_filter_around_an_ensemble_uses_another_members_reply(made):
     inside = {
         "adapter": "vote",
         "configuration": {"bots": [member("a", "damn fuck"), member("b", "damn fuck"), member("c", "damn")]},
@@ -339,7 +339,7 @@ def test_filters_around_an_ensemble_say_what_another_member_said(made):
     assert response.remarks[0].startswith("vote: a spoke")
 
 
-def test_versions_differ_by_what_is_inside(made):
+def test_versions_differ_by_their_inner_bots(made):
     with_cat, again, with_dog = (
         made("vote", member("a", text), member("b")).fingerprint() for text in ("cat", "cat", "dog")
     )

@@ -95,7 +95,7 @@ COMPUTING = [name for name in ANSWERING if "device" in describe(name).schema["pr
 
 
 @pytest.mark.parametrize("name", COMPUTING)
-def test_a_device_that_is_not_there_is_told_in_words(name, needs):
+def test_a_device_that_is_not_there_is_reported_in_words(name, needs):
     with pytest.raises(
         DeviceError, match=r"device=cuda:77 cannot be used: .*[^.]\. Use cpu, or another host\."
     ):

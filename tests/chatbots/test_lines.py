@@ -6,7 +6,7 @@ import pytest
 from chatbots.hosting.requests import TenantQueue
 
 
-def test_parties_are_served_in_turn_and_each_in_its_own_order() -> None:
+def test_tenants_are_served_in_turn_and_each_in_its_order() -> None:
     lines: TenantQueue[str] = TenantQueue()
     for tenant, item in [("a", "a1"), ("a", "a2"), ("a", "a3"), ("b", "b1"), ("c", "c1"), ("c", "c2")]:
         lines.append(tenant, item)
@@ -14,7 +14,7 @@ def test_parties_are_served_in_turn_and_each_in_its_own_order() -> None:
     assert [lines.popleft() for _ in range(6)] == ["a1", "b1", "c1", "a2", "c2", "a3"]
 
 
-def test_a_single_party_is_a_plain_queue() -> None:
+def test_a_single_tenant_has_a_plain_queue() -> None:
     lines: TenantQueue[int] = TenantQueue()
     plain: deque[int] = deque()
     fate = random.Random(3)
@@ -31,7 +31,7 @@ def test_a_single_party_is_a_plain_queue() -> None:
         assert (len(lines), list(lines)) == (len(plain), list(plain))
 
 
-def test_nothing_can_be_taken_from_no_line() -> None:
+def test_an_empty_queue_raises() -> None:
     lines: TenantQueue[int] = TenantQueue()
     lines.append("a", 1)
     lines.remove("a", 1)

@@ -144,7 +144,7 @@ def test_discovery_runs_once_and_at_the_first_look_up():
     assert calls == ["discovered"]
 
 
-def test_what_could_not_be_imported_is_told_with_an_unknown_name():
+def test_a_failed_import_is_reported_with_an_unknown_name():
     registry = Registry(lambda: {"chatbots.bots.torn": "SyntaxError: invalid syntax"})
 
     with pytest.raises(UnknownBotError, match=r"chatbots\.bots\.torn could not be imported: SyntaxError"):

@@ -31,7 +31,7 @@ def nested(layers):
         ("latency-floor", nested(300), "bot.configuration.bot…", f"more than {DEEPEST} deep"),
     ],
 )
-def test_what_no_database_holds_is_named_with_its_place(adapter, settings, field, message):
+def test_unstorable_settings_are_reported_with_their_path(adapter, settings, field, message):
     with pytest.raises(ConfigurationError) as caught:
         REGISTRY.configuration(adapter, settings)
 

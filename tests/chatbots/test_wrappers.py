@@ -58,7 +58,7 @@ def only(responses):
 # --- repetition ----------------------------------------------------------------------------------
 
 
-def test_another_candidate_is_said_where_the_first_repeats():
+def test_another_candidate_is_used_if_the_first_repeats():
     bot = create_bot("repetition-filter", {"bot": choosy(REPEATED, "So do you want to go there soon?", "x")})
 
     response = only(bot.respond([Context.from_texts(["I would love to go to Japan too"])]))
@@ -81,7 +81,7 @@ def test_a_reply_that_repeats_nothing_is_left_alone():
     assert not response.fallback
 
 
-def test_the_fallbacks_are_said_one_after_the_other_then_the_bot_may_repeat():
+def test_fallbacks_are_used_in_order_and_then_the_bot_may_repeat():
     fallbacks = ["Let us talk about something else now", "And what is on your mind today"]
     bot = create_bot("repetition-filter", {"bot": choosy(REPEATED), "fallbacks": fallbacks})
     turns = [REPEATED]
@@ -116,7 +116,7 @@ def test_an_unsafe_reply_is_replaced_by_a_safe_candidate_or_the_fallback():
 
 
 @pytest.mark.parametrize("unsafe", ["so do you", "want it"])
-def test_a_filter_says_nothing_to_which_the_one_inside_objects(lab, unsafe):
+def test_a_filter_uses_no_text_that_an_inner_filter_rejects(lab, unsafe):
     module = "no_" + unsafe.replace(" ", "_")
     (lab / f"{module}.py").write_text(
         f"class No:\n    def unsafe(self, texts):\n        return [{unsafe!r} in t.lower() for t in texts]\n"
@@ -144,7 +144,7 @@ def test_a_classifier_of_the_lab_judges(lab):
     assert len(bot.fingerprint()["classifier_code"]) == 64
 
 
-def test_a_classifier_that_is_not_there_is_told(lab):
+def test_a_classifier_that_is_not_there_is_reported(lab):
     with pytest.raises(
         ConfigurationError, match=r"classifier = 'absent:No': absent: there is no absent\.py in"
     ):
@@ -159,7 +159,7 @@ def test_a_classifier_that_is_not_there_is_told(lab):
         ("neural-chat", {"path": "broken:No"}),
     ],
 )
-def test_code_of_the_lab_that_cannot_be_imported_is_told_before_anything_is_stored(lab, adapter, settings):
+def test_unimportable_code_of_the_lab_is_reported_before_anything_is_stored(lab, adapter, settings):
     (lab / "broken.py").write_text("import there_is_no_such_library\n")
     inner = {} if adapter == "neural-chat" else {"bot": choosy("yes")}
 
@@ -360,14 +360,14 @@ def test_a_message_that_a_bot_of_neural_chat_cannot_handle_fails_alone(lab):
         ("", "is not the name of a module"),
     ],
 )
-def test_only_what_the_lab_defines_can_be_named(lab, path, message):
+def test_only_code_of_the_lab_can_be_named(lab, path, message):
     (lab / "real.py").write_text("from os import system\nclass Plain: ...\n")
 
     with pytest.raises(ConfigurationError, match=message):
         create_bot("neural-chat", {"path": path})
 
 
-def test_without_a_lab_nothing_can_be_named(monkeypatch):
+def test_without_a_lab_every_name_is_refused(monkeypatch):
     monkeypatch.delenv("TURNWISE_BOT_PATH", raising=False)
 
     with pytest.raises(ConfigurationError, match="An admin sets TURNWISE_BOT_PATH"):

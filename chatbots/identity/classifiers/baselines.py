@@ -86,8 +86,8 @@ class Nearest(TrainableClassifier):
     def _shares(self, texts: Sequence[str]) -> NDArray[np.float64]:
         rows = self._features(texts)
         lengths = np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
-        own = np.asarray(self._rows.multiply(self._rows).sum(axis=1)).ravel()
-        squares = lengths[:, None] + own[None, :] - 2 * (rows @ self._rows.T).toarray()
+        squared_lengths = np.asarray(self._rows.multiply(self._rows).sum(axis=1)).ravel()
+        squares = lengths[:, None] + squared_lengths[None, :] - 2 * (rows @ self._rows.T).toarray()
         count = min(NEIGHBOURS, squares.shape[1])
         order = np.argsort(squares, axis=1, kind="stable")[:, :count]
         distances = np.sqrt(np.maximum(np.take_along_axis(squares, order, axis=1), 0))
@@ -99,14 +99,14 @@ class Nearest(TrainableClassifier):
         return shares
 
     def _save(self, folder: Path) -> Mapping[str, Any]:
-        kept = {"texts": self._texts, "labels": [LABELS[column] for column in self._columns]}
-        (folder / "training.json").write_text(json.dumps(kept, ensure_ascii=False), "utf-8")
+        data = {"texts": self._texts, "labels": [LABELS[column] for column in self._columns]}
+        (folder / "training.json").write_text(json.dumps(data, ensure_ascii=False), "utf-8")
         return {}
 
     @classmethod
     def _load(cls, folder: Path, settings: Mapping[str, Any]) -> Self:
-        kept = json.loads((folder / "training.json").read_text("utf-8"))
-        return cls(kept["texts"], numbers_of([Label(label) for label in kept["labels"]]))
+        data = json.loads((folder / "training.json").read_text("utf-8"))
+        return cls(data["texts"], numbers_of([Label(label) for label in data["labels"]]))
 
 
 MOST_SENTENCES = 5

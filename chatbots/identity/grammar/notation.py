@@ -269,8 +269,8 @@ def _rule(origin: str, header: re.Match[str], choices: Sequence[Choice]) -> Rule
     merged: dict[tuple[Symbol, ...], float] = {}
     for choice in choices:
         merged[choice.symbols] = merged.get(choice.symbols, 0) + choice.weight
-    kept = tuple(Choice(weight, symbols) for symbols, weight in merged.items())
-    return Rule(header["name"], kept, header["category"], bool(header["whole"]))
+    choices = tuple(Choice(weight, symbols) for symbols, weight in merged.items())
+    return Rule(header["name"], choices, header["category"], bool(header["whole"]))
 
 
 def _references(rule: Rule) -> Iterator[str]:

@@ -153,9 +153,11 @@ def _parsed(parser: Parser, root: str, words: Sequence[str]) -> str | None:
         return None
 
 
-def _category_of(own: str | None) -> Callable[[Sequence[Any]], str]:
+def _category_of(category_of_rule: str | None) -> Callable[[Sequence[Any]], str]:
     def category(children: Sequence[Any]) -> str:
-        return own or next((child for child in children if child and not isinstance(child, Token)), "")
+        return category_of_rule or next(
+            (child for child in children if child and not isinstance(child, Token)), ""
+        )
 
     return category
 

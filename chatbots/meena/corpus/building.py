@@ -248,11 +248,11 @@ class PartEncoder:
         started = process_time()
         encoded = iter(self.tokenizer.encode(texts))
         self.tokenizer_seconds += process_time() - started
-        unsafe, own = iter(self.safety.unsafe(texts)), iter(texts)
+        unsafe, texts_left = iter(self.safety.unsafe(texts)), iter(texts)
         self.messages += len(texts)
         self.characters += sum(map(len, texts))
         return [
-            self._prune(tree, [(next(own), next(encoded), next(unsafe)) for _ in tree.messages])
+            self._prune(tree, [(next(texts_left), next(encoded), next(unsafe)) for _ in tree.messages])
             for tree in trees
         ]
 

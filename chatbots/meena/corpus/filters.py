@@ -85,9 +85,9 @@ def repeated(message: Candidate, most: int = MOST_REPEATS) -> bool:
 
 def overlaps_parent(message: Candidate) -> bool:
     """True if over 60 % of its word trigrams are the parent's; False for fewer than three words."""
-    own = word_ngrams(message.text, OVERLAP_WORDS)
-    shared = own & word_ngrams(message.parent, OVERLAP_WORDS)
-    return len(shared) > MOST_OVERLAP * len(own)
+    trigrams = word_ngrams(message.text, OVERLAP_WORDS)
+    shared = trigrams & word_ngrams(message.parent, OVERLAP_WORDS)
+    return len(shared) > MOST_OVERLAP * len(trigrams)
 
 
 def unsafe(message: Candidate) -> bool:

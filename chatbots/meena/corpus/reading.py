@@ -151,10 +151,10 @@ def _author(turn: dict[str, Any], otherwise: object) -> str:
 
 
 def _context_only(record: dict[str, Any]) -> bool:
-    told = record.get("context", False)
-    if not isinstance(told, bool):
-        raise TypeError(f"context is {told!r:.40}, neither true nor false")
-    return told
+    value = record.get("context", False)
+    if not isinstance(value, bool):
+        raise TypeError(f"context is {value!r:.40}, neither true nor false")
+    return value
 
 
 def _text(record: dict[str, Any]) -> str:
@@ -178,8 +178,8 @@ def _storable(value: object) -> str:
 def _store(waiting: sqlite3.Connection, record: dict[str, Any], report: ReadingReport) -> None:
     parent = record.get("parent")
     row = (_storable(record["id"]), _storable(parent) or None, _storable(record.get("author")))
-    said = (_text(record), _context_only(record))
-    stored = waiting.execute("INSERT OR IGNORE INTO message VALUES (?, ?, ?, ?, ?)", (*row, *said))
+    content = (_text(record), _context_only(record))
+    stored = waiting.execute("INSERT OR IGNORE INTO message VALUES (?, ?, ?, ?, ?)", (*row, *content))
     report.problems["repeated id"] += 1 - stored.rowcount
 
 

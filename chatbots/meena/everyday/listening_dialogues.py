@@ -83,10 +83,10 @@ def replied(line: str, earlier: Sequence[str], chance: random.Random) -> Reply:
     before = earlier[-1] if earlier else ""
     fits = len(line.split()) <= TOPIC_WORDS and _OWN.search(line) is not None
     topics = fits and chance.random() < TOPIC
-    heard = None if corrects(line) else listener().hear(line, before, topics=topics)
+    match = None if corrects(line) else listener().hear(line, before, topics=topics)
     for number in range(TRIES):
-        if heard and number < TRIES // 2:  # later tries: all of the rule's replies may be used up
-            reply = Reply(listener().reply(heard, chance), listener().is_general(heard))
+        if match and number < TRIES // 2:  # later tries: all of the rule's replies may be used up
+            reply = Reply(listener().reply(match, chance), listener().is_general(match))
         else:
             said = remark(line, chance)
             reply = Reply(said, is_general(said))
@@ -107,10 +107,10 @@ def _following(lines: Lines, chance: random.Random) -> list[dict[str, Any]]:
     turns: list[dict[str, Any]] = []
     for line in lines[first : first + count]:
         earlier = [turn["text"] for turn in turns]
-        said = _corrected(line, earlier[-1], chance) if earlier and chance.random() < CORRECTS else line
-        reply = replied(said, earlier, chance)
+        line_said = _corrected(line, earlier[-1], chance) if earlier and chance.random() < CORRECTS else line
+        reply = replied(line_said, earlier, chance)
         if should_use(reply, chance):
-            turns += [{"text": said, "context": True}, {"text": reply.text}]
+            turns += [{"text": line_said, "context": True}, {"text": reply.text}]
     return turns
 
 
@@ -129,33 +129,33 @@ def conversation(chance: random.Random) -> list[dict[str, Any]]:
     filled: Filled = {}
     for _ in range(chance.randint(*EXCHANGES)):
         earlier = [turn["text"] for turn in turns]
-        asked = question_in(earlier[-1]) if earlier else ""
-        if not (asked and chance.random() < ANSWERS) and chance.random() < PAIRS:
+        question = question_in(earlier[-1]) if earlier else ""
+        if not (question and chance.random() < ANSWERS) and chance.random() < PAIRS:
             turns += _pair(slots, chance, bool(turns))
             continue
-        line = typed(_phrased(asked, slots, filled, chance), chance)
+        line = typed(_phrased(question, slots, filled, chance), chance)
         turns += [{"text": line, "context": True}, {"text": replied(line, earlier, chance).text}]
     return turns
 
 
 def _pair(slots: Slots, chance: random.Random, goes_on: bool) -> list[dict[str, Any]]:
     """Create a line with its reply."""
-    said, replies = chance.choice(pairs())
+    lines, replies = chance.choice(pairs())
     filled: Filled = {}
     lead = chance.choice(LEADS) if goes_on and chance.random() < JOINS else ""
-    line = fill(expand(chance.choice(said), chance), slots, filled, chance).strip()
+    line = fill(expand(chance.choice(lines), chance), slots, filled, chance).strip()
     reply = fill(expand(chance.choice(replies), chance), slots, filled, chance)
     reply = re.sub(r"(^|[.!?] )([a-z])", lambda found: found[1] + found[2].upper(), reply)
     return [{"text": typed(lead + line, chance), "context": True}, {"text": reply}]
 
 
-def _phrased(asked: str, slots: Slots, filled: Filled, chance: random.Random) -> str:
+def _phrased(bot_question: str, slots: Slots, filled: Filled, chance: random.Random) -> str:
     """Choose the person's line: an answer to the bot's question, or something else."""
-    if asked and chance.random() < ANSWERS:
-        for question, said in answering():
-            if question.search(asked):
-                return _filled(chance.choice(said), slots, filled, chance)
-    lead = chance.choice(LEADS) if asked and chance.random() < JOINS else ""
+    if bot_question and chance.random() < ANSWERS:
+        for question, answers in answering():
+            if question.search(bot_question):
+                return _filled(chance.choice(answers), slots, filled, chance)
+    lead = chance.choice(LEADS) if bot_question and chance.random() < JOINS else ""
     return lead + _filled(chance.choice(openings()), slots, filled, chance)
 
 

@@ -207,16 +207,18 @@ def remark(line: str, chance: random.Random) -> str:
     """Choose a remark that fits a line of any subject."""
     text = line.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'").strip()
     sentences = _SENTENCE_END.split(text)
-    heard = next((found for each in reversed(sentences) if (found := _find_echo(each))), None)
+    echo = next((found for each in reversed(sentences) if (found := _find_echo(each))), None)
     if corrects(text):
-        told = heard if heard and heard.when in ("past", "now", "future") else None
+        clause = echo if echo and echo.when in ("past", "now", "future") else None
         return (
-            _with(told, "corrected", chance) if told and chance.random() < 0.5 else _one("correction", chance)
+            _with(clause, "corrected", chance)
+            if clause and chance.random() < 0.5
+            else _one("correction", chance)
         )
     if is_question(sentences[-1]):
         return _one("question", chance)
-    if heard and chance.random() < SAID_BACK:
-        return _render_echo(heard, text, chance)
+    if echo and chance.random() < SAID_BACK:
+        return _render_echo(echo, text, chance)
     return _one(_kind(text), chance)
 
 
@@ -232,19 +234,19 @@ def _find_echo(sentence: str) -> Echo | None:
     return None
 
 
-def _render_echo(heard: Echo, text: str, chance: random.Random) -> str:
-    if heard.when == "thing":
-        definite = heard.text.split()[0] in ("the", "your", "his", "her", "their")
-        return _with(heard, "known" if definite else "thing", chance)
-    if heard.when == "bit":
-        return _with(heard, "bit", chance)
-    said = _with(heard, "clause", chance)
+def _render_echo(echo: Echo, text: str, chance: random.Random) -> str:
+    if echo.when == "thing":
+        definite = echo.text.split()[0] in ("the", "your", "his", "her", "their")
+        return _with(echo, "known" if definite else "thing", chance)
+    if echo.when == "bit":
+        return _with(echo, "bit", chance)
+    remark_text = _with(echo, "clause", chance)
     if chance.random() > GOES_ON:
-        return said
+        return remark_text
     kind = _kind(text) if _OWN.search(text) else "more"
     if kind not in ("bad", "good"):
-        kind = "more" if kind == "more" or chance.random() < MORE else heard.when
-    return f"{said} {_one(kind, chance)}"
+        kind = "more" if kind == "more" or chance.random() < MORE else echo.when
+    return f"{remark_text} {_one(kind, chance)}"
 
 
 def _kind(text: str) -> str:
@@ -264,6 +266,6 @@ def _one(kind: str, chance: random.Random) -> str:
     return chance.choice(remarks()[kind])
 
 
-def _with(heard: Echo, kind: str, chance: random.Random) -> str:
-    upper = heard.text[0].upper() + heard.text[1:]
-    return _one(kind, chance).replace("<e>", heard.text).replace("<E>", upper)
+def _with(echo: Echo, kind: str, chance: random.Random) -> str:
+    upper = echo.text[0].upper() + echo.text[1:]
+    return _one(kind, chance).replace("<e>", echo.text).replace("<E>", upper)

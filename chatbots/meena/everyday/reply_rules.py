@@ -102,38 +102,38 @@ class Listener:
             before: the bot's last turn; "" if there is none.
             topics: True to try rules that know only a word of the line.
         """
-        text, asked = line.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'").strip(), question_in(before)
+        text, question = line.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'").strip(), question_in(before)
         sentences = _SENTENCE_END.split(text)
         asks = is_question(sentences[-1])
-        answers = asked and len(text.split()) <= MOST_ANSWER_WORDS and not asks
-        if answers and (heard := self._first(self.answers, [text], asked)):
-            return heard
+        answers = question and len(text.split()) <= MOST_ANSWER_WORDS and not asks
+        if answers and (match := self._first(self.answers, [text], question)):
+            return match
         if asks:
             return self._first([*self.questions, *self.others], [sentences[-1]])
-        if (heard := self._first(self.statements, [text])) or not topics:
-            return heard
+        if (match := self._first(self.statements, [text])) or not topics:
+            return match
         return self._first(self.topics, [*reversed(sentences), text])
 
-    def is_general(self, heard: RuleMatch) -> bool:
+    def is_general(self, match: RuleMatch) -> bool:
         """True if the rule gives the same answer to nearly any question."""
-        return heard.rule.number >= self.others[0].number
+        return match.rule.number >= self.others[0].number
 
-    def _first(self, rules: Sequence[Rule], texts: Sequence[str], asked: str = "") -> RuleMatch | None:
+    def _first(self, rules: Sequence[Rule], texts: Sequence[str], question: str = "") -> RuleMatch | None:
         for text in texts:
             for rule in rules:
-                if rule.asked and not rule.asked.search(asked):
+                if rule.asked and not rule.asked.search(question):
                     continue
                 if found := rule.pattern.search(text):
-                    heard = RuleMatch(rule, tuple(self._turned(group or "") for group in found.groups()))
-                    if any(_says(reply, heard.caught) for reply in rule.replies):
-                        return heard
+                    match = RuleMatch(rule, tuple(self._turned(group or "") for group in found.groups()))
+                    if any(_says(reply, match.caught) for reply in rule.replies):
+                        return match
         return None
 
-    def reply(self, heard: RuleMatch, chance: random.Random) -> str:
+    def reply(self, match: RuleMatch, chance: random.Random) -> str:
         """Choose one of the rule's replies; prefer one that repeats words of the line."""
-        fitting = [reply for reply in heard.rule.replies if _says(reply, heard.caught)]
+        fitting = [reply for reply in match.rule.replies if _says(reply, match.caught)]
         (chosen,) = chance.choices(fitting, [2 if "<" in reply else 1 for reply in fitting])
-        text = _CAUGHT.sub(lambda found: heard.caught[int(found[1]) - 1], expand(chosen, chance))
+        text = _CAUGHT.sub(lambda found: match.caught[int(found[1]) - 1], expand(chosen, chance))
         return re.sub(r"(^|[.!?] )([a-z])", lambda found: found[1] + found[2].upper(), text)
 
     def _turned(self, caught: str) -> str:

@@ -171,8 +171,8 @@ def _add(node: Node, kind: str, rest: str, where: str) -> None:
         node.said[-1].lines += alternatives(rest)
 
 
-def _answer(told: str) -> Answer:
-    text, _, targets = told.partition("->")
+def _answer(line: str) -> Answer:
+    text, _, targets = line.partition("->")
     return Answer(text.strip(), tuple(target.strip() for target in targets.split(",") if target.strip()))
 
 

@@ -38,12 +38,14 @@ def soft_loss(scores: Tensor, taught: Tensor, targets: Tensor, temperature: floa
     Returns:
         A float32 number, at least 0 up to rounding.
     """
-    kept = targets.flatten() != PADDING
-    student, teacher = scores.flatten(0, 1)[kept], taught.flatten(0, 1)[kept]
+    is_real = targets.flatten() != PADDING
+    student, teacher = scores.flatten(0, 1)[is_real], taught.flatten(0, 1)[is_real]
     total = scores.new_zeros((), dtype=torch.float32)
-    for own, told in zip(torch.split(student, MOST_ROWS), torch.split(teacher, MOST_ROWS), strict=True):
-        log_q = (own.float() / temperature).log_softmax(dim=-1)
-        log_p = (told.float() / temperature).log_softmax(dim=-1)
+    for student_part, teacher_part in zip(
+        torch.split(student, MOST_ROWS), torch.split(teacher, MOST_ROWS), strict=True
+    ):
+        log_q = (student_part.float() / temperature).log_softmax(dim=-1)
+        log_p = (teacher_part.float() / temperature).log_softmax(dim=-1)
         total = total + (log_p.exp() * (log_p - log_q)).sum()
     return temperature**2 * total
 
@@ -64,8 +66,8 @@ class Teacher:
 
     def __init__(self, folder: Path, config: MeenaConfig, tokenizer: Tokenizer, device: torch.device) -> None:
         self.model: Meena
-        self.model, own = load_checkpoint(folder, device=device)
-        if own.model != tokenizer.model:
+        self.model, own_tokenizer = load_checkpoint(folder, device=device)
+        if own_tokenizer.model != tokenizer.model:
             raise CheckpointError(
                 f"{folder} has another tokenizer than the corpus, so their tokens are not the same. "
                 "Build the corpus with --tokenizer and that folder's tokenizer.model."

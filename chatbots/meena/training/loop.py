@@ -282,8 +282,8 @@ class Trainer:
         ranks = self.train_batches.ranks
         return {
             f"random|{name}|{rank}": state
-            for name, own in states.items()
-            for rank, state in enumerate(gather_over_processes(own, self.device, ranks))
+            for name, value in states.items()
+            for rank, state in enumerate(gather_over_processes(value, self.device, ranks))
         }
 
     def _resume(self, checkpoint: Path) -> None:
@@ -300,17 +300,17 @@ class Trainer:
 
     def _begin_with(self, checkpoint: Path) -> None:
         """Copy the weights of another run; dropout and the longest lengths may differ."""
-        found, own = read_config(checkpoint), self.config
+        found, config = read_config(checkpoint), self.config
         alike = replace(
             found,
-            dropout=own.dropout,
-            context_length=own.context_length,
-            response_length=own.response_length,
+            dropout=config.dropout,
+            context_length=config.context_length,
+            response_length=config.response_length,
         )
-        if alike != own:
+        if alike != config:
             raise CheckpointError(
                 f"--begin-with {checkpoint} has the configuration {found.to_dict()}, not "
-                f"{own.to_dict()}. Give its shape."
+                f"{config.to_dict()}. Give its shape."
             )
         if read_tokenizer(checkpoint, found).model != self.tokenizer.model:
             raise CheckpointError(

@@ -187,9 +187,9 @@ def shapes_in(folder: Path) -> dict[str, tuple[torch.Size, torch.dtype]]:
     with _plain_errors(folder, CheckpointError):
         found = HuggingFaceStorageReader(str(folder)).read_metadata().state_dict_metadata
         return {
-            name: (told.size, told.properties.dtype)
-            for name, told in found.items()
-            if isinstance(told, TensorStorageMetadata)
+            name: (metadata.size, metadata.properties.dtype)
+            for name, metadata in found.items()
+            if isinstance(metadata, TensorStorageMetadata)
         }
 
 

@@ -74,7 +74,7 @@ def test_memory_is_that_of_the_weights_and_of_scores(folder):
     assert REGISTRY.bot_class("hierarchical").memory_needed(configuration) == 4 * (weights + 3 * 10 * 4 * 12)
 
 
-def test_a_folder_that_holds_no_such_model_is_said(folder):
+def test_a_folder_without_such_a_model_is_refused(folder):
     with pytest.raises(ConfigurationError, match=r"no model is there\. Train one"):
         REGISTRY.configuration("hierarchical", {"checkpoint": str(folder)})
     with pytest.raises(ConfigurationError, match="is in no folder where models may be"):

@@ -81,7 +81,7 @@ def talk(tmp_path_factory):
     return path
 
 
-def test_a_corpus_is_what_was_said(tmp_path, talk):
+def test_a_corpus_holds_the_conversations(tmp_path, talk):
     settings = CorpusSettings(vocabulary_size=30, validation=0.2, test=0.2, safety="none")
     report = build([talk], tmp_path, settings)
 
@@ -98,7 +98,7 @@ def test_a_corpus_is_what_was_said(tmp_path, talk):
     assert report["train"]["words"] == len(part.words)
 
 
-def test_what_cannot_be_a_corpus_is_said(tmp_path):
+def test_input_that_cannot_become_a_corpus_is_refused(tmp_path):
     (tmp_path / "one.jsonl").write_text('{"turns": ["Hi"]}\nno\n')
     with pytest.raises(
         CorpusError, match=r"No conversation is left to learn from: 1 of 2 lines are malformed"
@@ -124,7 +124,7 @@ class OneHot:
         return {word: [row] for row, word in enumerate(known)}, np.eye(4, dtype=np.float32)[: len(known)]
 
 
-def test_teachers_say_by_text_what_the_corpus_asks(tmp_path):
+def test_targets_are_found_by_text(tmp_path):
     texts = ["cat", "dog", "red cat", "big", "", "cat"]
     taught = targets.compute_targets(
         texts, Encoders(emotions=Vader(), vectors=OneHot()), by_words=True, kept=1.0
@@ -175,6 +175,6 @@ def test_shares_of_sentiment_sum_to_one():
         (["a", "b"], Encoders(emotions=Vader(), vectors=OneHot()), "All texts have the same vector"),
     ],
 )
-def test_what_cannot_be_taught_is_said(texts, encoders, message):
+def test_unusable_input_of_targets_is_refused(texts, encoders, message):
     with pytest.raises(EncoderError, match=message):
         targets.compute_targets(texts, encoders, by_words=True)

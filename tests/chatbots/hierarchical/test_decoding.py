@@ -129,7 +129,7 @@ def test_draws_fall_by_rank_and_leave_the_last_out():
 
 @pytest.mark.parametrize("architecture", ["hred", "vhred", "vhcr"])
 @pytest.mark.parametrize("choose", ["best", "drawn", "sampled"])
-def test_replies_are_the_same_alone_and_in_company_and_by_seed(architecture, choose):
+def test_replies_are_the_same_alone_and_in_a_batch_and_by_seed(architecture, choose):
     model = model_of(architecture)  # in double precision, so that no rounding decides
     settings = DecodingSettings(choose=choose, beam=3)
 
@@ -152,7 +152,7 @@ def test_replies_are_the_same_alone_and_in_company_and_by_seed(architecture, cho
     ("settings", "message"),
     [({"beam": 0}, "beam=0 must be at least 1"), ({"temperature": 0.0}, "temperature=0.0 must be above 0")],
 )
-def test_decoding_that_cannot_be_is_refused(settings, message):
+def test_impossible_decoding_settings_are_refused(settings, message):
     with pytest.raises(ValueError, match=message):
         DecodingSettings(**settings)
 

@@ -57,7 +57,7 @@ def layer(linear, x):
 
 
 def reference(model, conversations, teacher_values=None):
-    """Log-likelihood of each answer by HRED, word by word; `teacher_values` is read beside each utterance, in order."""
+    """Log-likelihood of each answer by HRED, word by word; each utterance has its `teacher_values`."""
     teacher_values = iter(np.zeros((9, 0)) if teacher_values is None else teacher_values)
     table = model.embedding.weight.detach().numpy()
     forth, back = Step(model.encoder), Step(model.encoder, "_reverse")
@@ -66,7 +66,9 @@ def reference(model, conversations, teacher_values=None):
         state = np.zeros(model.config.context_size)
         for said, answer in pairwise(conversation):
             words = table[said]
-            state = context(np.concatenate([forth.over(words), back.over(words[::-1]), next(teacher_values)]), state)
+            state = context(
+                np.concatenate([forth.over(words), back.over(words[::-1]), next(teacher_values)]), state
+            )
             h, last, total = np.tanh(layer(model.to_decoder, state)), START, 0.0
             for word in answer:
                 h = decoder(table[last], h)
@@ -112,7 +114,7 @@ def test_our_gru_has_the_values_and_gradients_of_pytorchs(bidirectional):
 
 
 @pytest.mark.parametrize("architecture", ["hred", "vhred", "vhcr"])
-def test_answers_are_as_likely_in_company_as_alone(architecture):
+def test_answers_are_as_likely_in_a_batch_as_alone(architecture):
     model = model_of(architecture)
     together = collate(CONVERSATIONS)
     drawn = model.draw(together, model.encode(together))
@@ -144,7 +146,7 @@ def test_answers_are_as_likely_in_company_as_alone(architecture):
     assert (m, n) == (len(found), 3)
 
 
-def test_what_is_told_reaches_the_parts_that_the_papers_say():
+def test_latent_variables_reach_the_parts_that_the_papers_name():
     model = model_of("vhcr")
     inputs = {
         "context": model.context.input_size,
@@ -178,7 +180,7 @@ def test_divergence_is_what_monte_carlo_says():
     assert_allclose(one.log_density(draws[:3]), expected, rtol=1e-10)
 
 
-def test_heads_lose_by_hand():
+def test_losses_of_heads_equal_a_calculation_by_hand():
     heads = Heads(config("hred", emotions=2, semantics=2, emotion_hidden=3, semantic_hidden=3)).double()
     for parameter in heads.parameters():
         torch.nn.init.zeros_(parameter)
@@ -216,7 +218,9 @@ def test_the_ablation_reads_what_the_teachers_say_and_learns_none_of_it():
     losses = model(batch)
 
     teacher_values = torch.cat(targets, dim=1).numpy()
-    assert float(losses.words.detach()) == pytest.approx(-sum(reference(model, CONVERSATIONS, teacher_values)))
+    assert float(losses.words.detach()) == pytest.approx(
+        -sum(reference(model, CONVERSATIONS, teacher_values))
+    )
     assert (losses.distilled.emotion, losses.distilled.semantic) == (None, None)
     assert not hasattr(model, "heads")
     for architecture in ("vhred", "vhcr"):
@@ -317,7 +321,7 @@ def test_parameters_are_counted_by_hand():
         ({"sentence_drop": 0.1}, "sentence_drop=0.1 is for vhcr only"),
     ],
 )
-def test_a_shape_that_cannot_be_is_refused(changes, message):
+def test_an_impossible_shape_is_refused(changes, message):
     with pytest.raises(ValueError, match=message.replace(".", r"\.")):
         replace(config("hred"), **changes)
 

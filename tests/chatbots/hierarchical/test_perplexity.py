@@ -115,14 +115,14 @@ def test_perplexity_repeats_by_seed_and_falls_with_more_draws(architecture):
     assert few.divergence > 0
 
 
-def test_nothing_to_measure_is_said():
+def test_measuring_nothing_is_refused():
     with pytest.raises(ValueError, match="There is no conversation to measure perplexity on"):
         perplexity(model_of("hred"), [])
     with pytest.raises(ValueError, match="samples=0 must be at least 1"):
         perplexity(model_of("hred"), [], samples=0)
 
 
-def test_weights_without_likelihoods_are_said():
+def test_weights_without_likelihoods_are_refused():
     model = model_of("hred")
     torch.nn.init.constant_(model.output.bias, torch.nan)
     with pytest.raises(ValueError, match="is nan nats per word: these weights have no perplexity"):

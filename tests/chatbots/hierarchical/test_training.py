@@ -75,7 +75,7 @@ def rows(path):
     return list(csv.DictReader(path.open()))
 
 
-def test_the_loss_by_hand():
+def test_the_loss_equals_a_calculation_by_hand():
     settings = TrainingSettings(steps=9, annealing=100, emotion_weight=25, semantic_weight=1000)
     losses = Losses(torch.tensor(50.0), torch.tensor(8.0), Distilled(torch.tensor(0.5), torch.tensor(0.02)))
 
@@ -101,7 +101,7 @@ def test_an_epoch_has_every_conversation_once_with_its_targets(part, targets):
             assert batch.targets.emotions[row].tolist() == pytest.approx(FEELS.get(word, (1 / 3,) * 3))
 
 
-def test_a_killed_run_goes_on_as_if_it_had_not_stopped(tmp_path, part, vocabulary):
+def test_a_killed_run_resumes_as_if_it_had_not_stopped(tmp_path, part, vocabulary):
     trainer(tmp_path / "whole", part, vocabulary).train()
     part.save(tmp_path / "part.npz")
     code = """
@@ -184,7 +184,7 @@ def test_ei_teaches_the_context_what_the_teachers_know(tmp_path, part, vocabular
         ({"annealing": 5}, "annealing"),
     ],
 )
-def test_a_run_that_was_begun_otherwise_is_refused(tmp_path, part, vocabulary, changes, message):
+def test_a_run_begun_with_other_settings_is_refused(tmp_path, part, vocabulary, changes, message):
     trainer(tmp_path, part, vocabulary, steps=2).train()
     with pytest.raises(CheckpointError, match=message):
         trainer(tmp_path, part, vocabulary, **changes)
@@ -193,7 +193,7 @@ def test_a_run_that_was_begun_otherwise_is_refused(tmp_path, part, vocabulary, c
     assert trainer(tmp_path, part, vocabulary, steps=4).step == 2
 
 
-def test_a_loss_that_is_no_number_stops_the_run(tmp_path, part, vocabulary):
+def test_a_loss_that_is_not_finite_stops_the_run(tmp_path, part, vocabulary):
     one = trainer(tmp_path, part, vocabulary)
     torch.nn.init.constant_(one.model.output.bias, torch.nan)
     with pytest.raises(
@@ -211,7 +211,7 @@ def test_a_loss_that_is_no_number_stops_the_run(tmp_path, part, vocabulary):
         ({"learning_rate": 0.0}, "learning_rate=0.0 must be above 0"),
     ],
 )
-def test_settings_that_cannot_be_are_refused(changes, message):
+def test_impossible_settings_are_refused(changes, message):
     with pytest.raises(ValueError, match=message):
         TrainingSettings(**{"steps": 1} | changes)
 
@@ -233,7 +233,7 @@ def save_targets(path, **changes):
         ({"keys": None}, "cannot be read as targets"),
     ],
 )
-def test_a_file_of_targets_that_cannot_be_is_refused(tmp_path, changes, message):
+def test_an_invalid_file_of_targets_is_refused(tmp_path, changes, message):
     with pytest.raises(TargetsError, match=f"{message}.*Make it with 'python -m evaluation targets'"):
         TargetFile(save_targets(tmp_path / "targets.npz", **changes))
 

@@ -109,19 +109,19 @@ def test_damaged_weights_are_told(folder, damage):
     assert "Fetch it again" in refused(folder)
 
 
-def test_a_header_that_lies_about_its_length_is_told(folder):
+def test_a_header_that_lies_about_its_length_is_reported(folder):
     (folder / "model.safetensors").write_bytes(struct.pack("<Q", 2**60) + b"{}")
 
     assert "its header is longer than the file" in refused(folder)
 
 
-def test_a_damaged_configuration_is_told(folder):
+def test_a_damaged_configuration_is_reported(folder):
     (folder / "config.json").write_text("[1]")
 
     assert "config.json is not an object of JSON" in refused(folder)
 
 
-def test_a_tokenizer_with_more_tokens_than_embeddings_is_told(folder):
+def test_a_tokenizer_with_more_tokens_than_embeddings_is_reported(folder):
     rows = json.loads((folder / "config.json").read_text())["vocab_size"]
     edit(folder / "config.json", vocab_size=rows - 5)
 
@@ -164,7 +164,7 @@ def test_weights_that_lack_tensors_are_refused_instead_of_made_up(folder):
     )
 
 
-def test_a_model_of_another_kind_is_told(folder):
+def test_a_model_of_another_kind_is_reported(folder):
     assert "cannot be loaded as a seq2seq model" in refused_when_loaded(folder, "huggingface-seq2seq")
 
 
@@ -179,7 +179,7 @@ def test_a_model_with_code_of_its_own_is_refused(folder):
     assert "TURNWISE_TRUST_REMOTE_CODE=yes" in refused_when_loaded(folder)
 
 
-def test_a_model_without_a_chat_template_is_told(folder):
+def test_a_model_without_a_chat_template_is_reported(folder):
     assert "it has no chat template" in refused_when_loaded(folder, "huggingface-chat")
 
 

@@ -108,7 +108,7 @@ def planted(context):
     return "I am a chatbot." if context.seed % 3 == 0 or context.seed < 100 else "ok"
 
 
-def test_planted_replies_are_counted_where_they_were_given():
+def test_prepared_replies_are_counted_at_their_turns():
     answers = list(audit(planted, questions()))
 
     shown = figures(answers)

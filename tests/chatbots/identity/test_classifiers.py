@@ -65,14 +65,14 @@ def trained(request, small, tmp_path_factory):
     return KINDS[request.param].trained(*small, **settings)
 
 
-def test_probabilities_are_some_whatever_is_said(trained):
+def test_probabilities_are_valid_for_any_text(trained):
     found = checked(trained.probabilities(STRANGE), len(STRANGE))
 
     assert found.shape == (len(STRANGE), 3)
     assert trained.probabilities([]).shape == (0, 3)
 
 
-def test_a_text_gets_alone_what_it_gets_in_company(trained):
+def test_a_text_has_the_same_probabilities_alone_and_in_a_batch(trained):
     texts = ["are you a robot?", "hello", "are you one of them?", *STRANGE]
 
     together = trained.probabilities(texts)
@@ -81,7 +81,7 @@ def test_a_text_gets_alone_what_it_gets_in_company(trained):
     np.testing.assert_allclose(together, alone, atol=2e-5)
 
 
-def test_a_classifier_comes_back_from_its_folder_as_it_was_and_without_pickles(trained, tmp_path):
+def test_a_saved_classifier_loads_unchanged_and_without_pickles(trained, tmp_path):
     trained.save(tmp_path, threshold=0.75)
 
     again = load_classifier(tmp_path)
@@ -166,12 +166,12 @@ def test_the_threshold_is_the_least_that_keeps_the_precision():
     ("returned", "message"),
     [([[0.5, 0.5, 0.5]], "sum to 1"), ([[1.5, -0.5, 0]], "sum to 1"), ([[1, 0]], "shape"), ([], "shape")],
 )
-def test_what_are_no_probabilities_are_refused(returned, message):
+def test_invalid_probabilities_are_refused(returned, message):
     with pytest.raises(ClassifierError, match=message):
         checked(returned, 1)
 
 
-def test_a_missing_or_unknown_classifier_is_told(tmp_path):
+def test_a_missing_or_unknown_classifier_is_reported(tmp_path):
     with pytest.raises(ClassifierError, match="Train a classifier"):
         load_classifier(tmp_path)
     (tmp_path / "classifier.json").write_text('{"kind": "oracle"}')

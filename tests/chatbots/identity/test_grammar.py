@@ -47,7 +47,7 @@ def test_the_notation_gives_the_strings_that_one_would_write_by_hand():
     assert toy().derivations("positive") == 8
 
 
-def test_an_optional_part_is_left_out_twice_as_often_as_said():
+def test_an_optional_part_is_left_out_twice_as_often_as_included():
     [rule] = [rule for rule in parse(TOY) if rule.name == "thing"]
 
     assert [choice.weight for choice in rule.choices] == pytest.approx([3, 1, 1 / 3, 2 / 3])
@@ -178,7 +178,7 @@ def test_recognition_agrees_with_larks_own_reading_of_the_exported_grammar(gramm
 @pytest.mark.parametrize(
     "text", ["", " ", "🤖👍", "¿", "are you " * 500, "x" * 4_001, "你好", "are you a robot " * 266]
 )
-def test_what_is_in_no_grammar_is_told_at_once(recogniser, text):
+def test_a_text_outside_the_grammar_is_rejected_at_once(recogniser, text):
     assert recogniser.categories(text) == {}
 
 

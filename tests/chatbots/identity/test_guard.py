@@ -92,7 +92,7 @@ AMBIGUOUS = "Prove that you are human."
         ("append", "I am a real person!", "I am a chatbot, a computer program. I was made to"),
     ],
 )
-def test_a_turn_that_may_ask_is_met_by_the_policy_and_no_denial_gets_through(policy, reply, start):
+def test_an_ambiguous_turn_follows_the_policy_and_no_denial_gets_through(policy, reply, start):
     bot = create_bot("identity-guard", {"bot": scripted(reply), "ambiguous": policy})
 
     response = said(bot, AMBIGUOUS)

@@ -66,14 +66,14 @@ def test_a_bot_of_one_common_word_is_named_only_where_it_speaks_of_itself():
     assert named("Parrot.", names)
 
 
-def test_what_the_guard_says_by_default_names_nobody_and_tells_the_purpose():
+def test_the_default_answer_of_the_guard_names_no_maker_and_gives_the_purpose():
     answer = IdentityGuardBot.Configuration(bot={"adapter": "eliza", "configuration": {}}).answer()
 
     assert named(answer, NAMES) is None
     assert categorise(answer).category is Reply.TWO_PART
 
 
-def test_many_replies_are_read_as_each_alone() -> None:
+def test_a_search_of_many_replies_equals_a_search_of_each() -> None:
     replies = [
         "Hello there.", "I am Small Meena!", "", "meena-full.", "I was made by Acme Labs.", "It stood by me.",
         "ChatGPT said so, ChatGPT did.", "I\u2019m Claude, Claude.", "x" * 5_000 + " ChatGPT",

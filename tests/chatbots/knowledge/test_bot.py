@@ -55,7 +55,7 @@ def test_memory_and_fingerprint_are_of_the_model_in_the_folder(tmp_path):
     assert create_bot("topical-chat", settings).fingerprint()["model"] != found["model"]
 
 
-def test_a_folder_that_holds_no_such_model_is_said(tmp_path):
+def test_a_folder_without_such_a_model_is_refused(tmp_path):
     with pytest.raises(ConfigurationError, match=r"no model is there\. Train one"):
         REGISTRY.configuration("topical-chat", {"checkpoint": str(tmp_path)})
     (tmp_path / "config.json").write_text('{"heads": 3, "emotions": 2}')

@@ -176,7 +176,7 @@ def test_turns_have_the_newest_words_before_them_and_their_sentence():
     assert len(batches) == 2
 
 
-def test_replies_have_the_likelihood_of_the_equations_alone_and_in_company():
+def test_replies_have_the_likelihood_of_the_equations_alone_and_in_a_batch():
     model = model_of()
     batch, settings = collate(HISTORIES, SENTENCES), DecodingSettings(beam=4)
 

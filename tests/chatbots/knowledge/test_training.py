@@ -127,7 +127,7 @@ def test_only_a_model_with_knowledge_learns_what_was_read(tmp_path):
     assert vocabulary.decode(found[0].words) == "Roof"
 
 
-def test_a_killed_run_goes_on_as_if_it_had_not_stopped(tmp_path, corpus):
+def test_a_killed_run_resumes_as_if_it_had_not_stopped(tmp_path, corpus):
     trainer(tmp_path / "whole", corpus).train()
     code = """
 import os, signal, sys
@@ -198,7 +198,7 @@ def test_a_run_goes_on_with_nothing_but_its_own_settings(tmp_path, corpus):
     assert trainer(tmp_path, corpus, epochs=2).epoch == 1
 
 
-def test_a_loss_that_is_no_number_stops_the_run(tmp_path, corpus):
+def test_a_loss_that_is_not_finite_stops_the_run(tmp_path, corpus):
     one = trainer(tmp_path, corpus)
     with torch.no_grad():
         one.model.embedding.weight[5] = torch.nan

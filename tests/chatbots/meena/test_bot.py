@@ -80,7 +80,7 @@ def test_full_repeats_no_earlier_turn_while_it_has_a_choice(checkpoint):
     assert long not in [candidate.text for candidate in second.candidates]
 
 
-def test_the_beam_says_what_its_search_finds_whatever_the_seed(checkpoint):
+def test_a_beam_gives_the_same_reply_for_every_seed(checkpoint):
     beam = create_bot("meena-beam", {"checkpoint": checkpoint, "samples": 4, "precision": "fp32"})
     model, tokenizer = load_checkpoint(Path(checkpoint))
     turns = [turn.text for turn in CONTEXTS[0].turns]
@@ -94,7 +94,7 @@ def test_the_beam_says_what_its_search_finds_whatever_the_seed(checkpoint):
     assert "temperature" not in describe("meena-beam").schema["properties"]
 
 
-def test_who_asks_for_another_n_and_t_gets_what_a_bot_of_those_settings_says(checkpoint):
+def test_another_n_and_t_give_the_reply_of_a_bot_with_those_settings(checkpoint):
     settings = {"checkpoint": checkpoint, "batch": 3, "samples": 4, "precision": "fp32"}
     # Of the last, the samples of one context alone are as many as the bot draws at once.
     drawings = [None, Drawing(2, 0.5), Drawing(2, 1.5), Drawing(12, 1.0)]
@@ -110,7 +110,7 @@ def test_who_asks_for_another_n_and_t_gets_what_a_bot_of_those_settings_says(che
         assert [c.text for c in said.candidates] == [c.text for c in alone.candidates]
 
 
-def test_only_who_draws_is_asked_for_another_n_and_t(checkpoint):
+def test_only_bots_that_draw_get_another_n_and_t(checkpoint):
     def draws(name, settings):
         return REGISTRY.bot_class(name).draws(REGISTRY.configuration(name, settings))
 
@@ -123,7 +123,7 @@ def test_only_who_draws_is_asked_for_another_n_and_t(checkpoint):
 
 
 @pytest.mark.parametrize(("samples", "temperature"), [(0, 1.0), (1, 0.0), (1, float("inf"))])
-def test_what_cannot_be_drawn_is_refused(samples, temperature):
+def test_impossible_drawing_is_refused(samples, temperature):
     with pytest.raises(ValueError, match="must be at least 1"):
         Drawing(samples, temperature)
 

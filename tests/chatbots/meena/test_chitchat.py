@@ -30,7 +30,7 @@ def wheel(tmp_path):
     return path
 
 
-def test_what_one_person_wrote_in_a_row_is_one_turn(wheel):
+def test_consecutive_messages_of_one_person_are_one_turn(wheel):
     assert list(conversations(wheel)) == [
         {
             "id": "chitchat-one",

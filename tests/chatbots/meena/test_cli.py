@@ -76,7 +76,7 @@ def test_corpus_train_perplexity_and_export_fit_together(tmp_path, capsys, talk)
     assert read_weights(tmp_path / "export")["embedding.weight"].dtype.itemsize == 2
 
 
-def test_parts_can_be_built_apart_and_merged(tmp_path, capsys, talk):
+def test_parts_can_be_built_separately_and_merged(tmp_path, capsys, talk):
     """As an array job does: each stage for each part, then the next stage."""
     together, apart = tmp_path / "together", tmp_path / "apart"
     options = ["--input", *talk, "--vocabulary", 90, "--safety", "none"]

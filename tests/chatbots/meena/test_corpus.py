@@ -264,7 +264,7 @@ def test_text_cannot_forge_the_end_of_a_turn(tokenizer):
     assert Tokenizer.turn not in tokens
 
 
-def test_half_a_surrogate_pair_is_borne(tokenizer):
+def test_half_a_surrogate_pair_is_accepted(tokenizer):
     (tokens,) = tokenizer.encode(["words \ud83d here"])
     assert tokenizer.decode(tokens).split()[0] == "words"
 
@@ -353,7 +353,7 @@ def test_a_context_has_seven_turns_at_most(tmp_path, build):
     assert len(pairs) == 8
 
 
-def test_what_is_context_only_is_answered_and_not_learnt(tmp_path, build):
+def test_context_only_messages_are_answered_and_not_learnt(tmp_path, build):
     turns = [{"text": text, "context": text[0] == "q"} for text in ("q one", "a one", "q two", "a two")]
     tree = [message("r", None, "question"), message("s", "r", "q again") | {"context": True}]
     tree += [message("t", "s", "an answer")]
@@ -370,7 +370,7 @@ def test_what_is_context_only_is_answered_and_not_learnt(tmp_path, build):
     [{"subwords": 1}, {"text": "42 42"}, {"occurrences": 10**6}, {"unsafe": True}, {"text": "see a.com"}],
     ids=["short", "no letters", "repeated", "unsafe", "url"],
 )
-def test_what_nobody_learns_to_say_stays_in_the_context(change):
+def test_context_only_messages_stay_in_the_context(change):
     assert reason_to_remove(FINE._replace(**change)) is not None
     assert reason_to_remove(FINE._replace(**change, context_only=True)) is None
 
@@ -387,7 +387,7 @@ def test_a_context_that_is_neither_true_nor_false_is_malformed(tmp_path):
     assert "context is 'no', neither true nor false" in report.malformed_lines[0]
 
 
-def test_repetitions_are_borne_as_often_as_told(tmp_path, build):
+def test_repetitions_are_kept_up_to_the_configured_number(tmp_path, build):
     talks = [{"id": str(i), "turns": ["How is it?", f"It is number {i}"]} for i in range(5)]
     part = write_lines(tmp_path / "m.jsonl", *talks)
     for most, pairs in ((4, 0), (5, 5)):
@@ -441,7 +441,7 @@ def test_repetitions_are_counted_over_all_parts(tmp_path, build):
         build(tmp_path / "corpus", *parts)
 
 
-def test_a_second_run_does_nothing_again(tmp_path, build):
+def test_a_second_run_repeats_nothing(tmp_path, build):
     part = write_lines(tmp_path / "m.jsonl", *TREE)
     report = build(tmp_path / "corpus", part)
     shard = tmp_path / "corpus" / "train" / "m" / "tokens.u16"
@@ -450,7 +450,7 @@ def test_a_second_run_does_nothing_again(tmp_path, build):
     assert shard.stat().st_mtime_ns == before
 
 
-def test_an_interrupted_part_is_encoded_anew(tmp_path, build):
+def test_an_interrupted_part_is_encoded_again(tmp_path, build):
     part = write_lines(tmp_path / "m.jsonl", *TREE)
     build(tmp_path / "corpus", part)
     pairs = decoded_pairs(tmp_path / "corpus" / "train")

@@ -205,7 +205,7 @@ class Twice:
 
 
 @pytest.mark.parametrize("architecture", ["evolved", "vanilla"])
-def test_a_gpus_way_of_drawing_draws_the_same(architecture):
+def test_steady_drawing_gives_the_same_samples(architecture):
     model = small_model(vocabulary_size=60, response_length=40, architecture=architecture)
     contexts = [[5 + i, 4] * (1 + i % 12) for i in range(7)]
     settings = SamplingSettings(samples=5, temperature=1.5)
@@ -251,7 +251,7 @@ def test_a_context_that_leaves_is_drawn_no_further_and_the_others_are_drawn_the_
         assert [each.tokens for each in found[keys[number]]] == [each.tokens for each in expected[number]]
 
 
-def test_between_two_looks_nothing_waits_for_a_gpu():
+def test_drawing_waits_for_a_gpu_only_every_few_tokens():
     stream = SampleStream(small_model(response_length=40), SamplingSettings(samples=5), steady=True)
     stream.admit([[5, 4], [6]], [1, 2])
     stream.step()

@@ -25,7 +25,7 @@ def remarks_to(line):
         ("Good morning from our old shop", Echo("your old shop", "thing")),
     ],
 )
-def test_a_plain_clause_is_said_back_from_the_other_side(line, said_back):
+def test_a_plain_clause_is_echoed_from_the_other_speakers_view(line, said_back):
     assert next(echoes(line)) == said_back
 
 
@@ -40,7 +40,7 @@ def test_a_plain_clause_is_said_back_from_the_other_side(line, said_back):
         "I have never really got what it is that everybody sees in any of it",
     ],
 )
-def test_what_is_no_plain_clause_is_not_said_back(line):
+def test_other_clauses_are_not_echoed(line):
     assert not list(echoes(line))
 
 
@@ -55,13 +55,13 @@ def test_what_is_no_plain_clause_is_not_said_back(line):
         "Never mind.",
     ],
 )
-def test_somebody_who_was_misunderstood_gets_an_apology(line):
+def test_a_misunderstood_person_gets_an_apology(line):
     assert corrects(line)
     said = {text for text in remarks()["correction"] + remarks()["corrected"] if "<" not in text}
     assert remarks_to(line) & said
 
 
-def test_people_who_are_understood_get_none():
+def test_an_understood_person_gets_no_apology():
     assert not any(map(corrects, ("I like tea.", "Do you like tea?", "Really? How nice!", "No, I don't.")))
 
 
@@ -90,7 +90,7 @@ def test_every_remark_is_written_for_a_kind_that_occurs():
         assert all(("<e>" in one or "<E>" in one) is takes_up for one in said), kind
 
 
-def test_a_reply_repeats_nothing_that_was_said_while_there_is_another():
+def test_a_reply_repeats_no_earlier_turn_while_there_is_another():
     earlier = []
     for number in range(6):
         line = f"Then number {number} came."

@@ -39,7 +39,7 @@ def talks():
     return list(conversations(400, seed=3))
 
 
-def test_slots_have_words_and_what_is_known_of_them():
+def test_slots_have_words_and_their_notes():
     assert SLOTS["drink"] == [Entry("tea", "it calms"), Entry("apple juice", "it is sweet")]
     assert [entry.note for entry in SLOTS["job"]] == ["", ""]
 

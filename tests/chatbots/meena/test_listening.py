@@ -29,14 +29,14 @@ def test_a_line_that_is_no_rule_is_named(line):
         read_rules(f"# words\n{line}", "rules", {})
 
 
-def test_a_reply_names_what_was_said():
+def test_a_reply_names_the_persons_word():
     assert any("pizza" in reply.lower() for reply in replies_to("i love pizza"))
     assert "With your sister, how nice! Do you two get along well?" in replies_to(
         "with my sister", "Who is coming with you?"
     )
 
 
-def test_what_is_answered_depends_on_what_the_bot_had_asked():
+def test_an_answer_depends_on_the_bots_question():
     assert replies_to("two years", "How long have you done that?") != replies_to(
         "two years", "How old is it?"
     )
@@ -76,7 +76,7 @@ def test_the_command_answers_overheard_lines(tmp_path, capsys):
     assert "I repaired clocks for forty years." in out.read_text()
 
 
-def test_most_lines_are_left_out_to_which_a_reply_takes_up_nothing():
+def test_most_lines_with_general_replies_are_left_out():
     real = [["Jumps, mostly"], ["I repaired clocks"]]
     lines = Counter(talk["turns"][0]["text"] for talk in conversations(600, 1, real))
 

@@ -78,7 +78,7 @@ def test_a_packed_model_steps_as_it_computes_whole_responses(packed):
         torch.testing.assert_close(stepped, full[:, position], atol=0.03, rtol=0)
 
 
-def test_samples_are_the_same_alone_and_in_any_company(packed):
+def test_samples_are_the_same_alone_and_in_any_batch(packed):
     contexts = [[5 + i, 4] * (1 + 3 * (i % 7)) for i in range(9)]
     together = sample_all(packed, contexts, range(9), MEENA_BASE, room=4)
     for seed, (context, samples) in enumerate(zip(contexts, together, strict=True)):

@@ -64,7 +64,7 @@ def test_it_answers_in_words_and_comes_to_an_end(shipped):
     assert sum(one.tokens < model.config.response_length for one in candidates) > 36
 
 
-def test_its_samples_are_the_same_alone_and_in_company_as_the_bots_draw_them():
+def test_its_samples_are_the_same_alone_and_in_a_batch_as_the_bots_draw_them():
     model, tokenizer = load_checkpoint(FOLDER)
     # In bf16 the kernels of AMX sum in an order that depends on how many rows there are.
     pack(model, torch.float32 if torch.cpu._is_amx_tile_supported() else None)
@@ -87,7 +87,7 @@ def test_the_bot_reports_the_perplexity_of_the_card():
 @pytest.mark.parametrize(
     "text", ["31.77", "{", '{"perplexity": 31.77, "data": "x"}', '{"perplexity": "low"}']
 )
-def test_a_perplexity_file_that_tells_too_little_is_refused(tmp_path, text):
+def test_an_incomplete_perplexity_file_is_refused(tmp_path, text):
     (tmp_path / "held_out.json").write_text(text)
 
     with pytest.raises(ConfigurationError, match="Fix or remove it"):

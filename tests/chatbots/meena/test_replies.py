@@ -41,12 +41,12 @@ def test_the_best_allowed_candidate_is_the_reply():
     assert len(reply.candidates) == 3
 
 
-def test_if_all_are_removed_the_best_repetition_is_said():
+def test_if_all_are_removed_the_best_repetition_is_used():
     reply = choose([candidate("a", "unsafe"), candidate("b", "repetition"), candidate("c", "repetition")])
     assert (reply.text, reply.fallback) == ("b", "repetition")
 
 
-def test_if_nothing_harmless_is_left_a_fixed_sentence_is_said():
+def test_without_a_harmless_candidate_a_fixed_sentence_is_used():
     reply = choose([candidate("a", "unsafe"), candidate("", "empty")])
     assert (reply.text, reply.fallback, reply.tokens) == (NOTHING_LEFT, "fixed", 0)
 
@@ -75,7 +75,7 @@ def test_if_nothing_harmless_is_left_a_fixed_sentence_is_said():
         ),
     ],
 )
-def test_what_was_removed_is_remarked_where_it_decided_what_is_said(removed, remark, is_fallback):
+def test_removed_candidates_are_remarked_if_they_changed_the_reply(removed, remark, is_fallback):
     response = response_of(choose([candidate(str(n), why) for n, why in enumerate(removed)]), "meena-full")
 
     assert response.remarks == ((f"meena-full: {remark}",) if remark else ())

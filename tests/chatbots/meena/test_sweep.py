@@ -38,7 +38,7 @@ def run(folder, capsys, *more):
     return status, [json.loads(line) for line in out.splitlines()], err
 
 
-def test_more_samples_say_likelier_things_and_a_second_run_answers_nothing_again(folder, capsys):
+def test_more_samples_give_likelier_replies_and_a_second_run_repeats_nothing(folder, capsys):
     options = ["--samples", 1, 16, "--temperature", 1, 2]
     _, points, _ = run(folder, capsys, *options)
     written = {path.name: path.stat().st_mtime_ns for path in (folder / "out").glob("*.jsonl")}

@@ -228,7 +228,7 @@ def test_accumulated_batches_weigh_every_token_alike(tmp_path, corpus, config, t
         torch.testing.assert_close(found[name], parameter.grad, atol=1e-5, rtol=1e-3)
 
 
-def test_a_loss_that_is_no_number_stops_with_the_last_good_checkpoint(tmp_path, corpus, config, tokenizer):
+def test_a_loss_that_is_not_finite_stops_with_the_last_good_checkpoint(tmp_path, corpus, config, tokenizer):
     trainer(tmp_path / "run", corpus, config, tokenizer, steps=12).train()
     (tmp_path / "run" / "step-0000012").rename(tmp_path / "spoilt")
     learner = trainer(tmp_path / "run", corpus, config, tokenizer, steps=12)

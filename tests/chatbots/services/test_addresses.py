@@ -139,7 +139,7 @@ def test_any_notation_of_a_forbidden_address_is_refused_in_a_url(host):
         ("https://b\N{LATIN SMALL LETTER O WITH DIAERESIS}t.example/", "outside of ASCII"),
     ],
 )
-def test_what_cannot_be_a_service_is_refused_with_the_cure(url, message):
+def test_an_unusable_url_is_refused_with_the_cure(url, message):
     with pytest.raises(ValueError, match=message):
         check_url(url)
 

@@ -50,14 +50,14 @@ async def test_nothing_is_sent_to_an_address_that_is_not_allowed(monkeypatch):
 
 
 @pytest.mark.parametrize("status", [429, 500, 502, 503])
-async def test_a_passing_trouble_is_tried_again(status):
+async def test_a_temporary_error_is_retried(status):
     with running(in_order(Sent(status=status, headers={"Retry-After": "0"}), GOOD)) as service:
         assert await exchange(service.url, retries=1) == {"reply": "Hello"}
     assert len(service.received) == 2
 
 
 @pytest.mark.parametrize("status", [400, 401, 404, 413])
-async def test_what_will_not_pass_is_not_tried_again(status):
+async def test_a_permanent_error_is_not_retried(status):
     with (
         running(in_order(Sent({"error": "no such model"}, status=status))) as service,
         pytest.raises(ServiceError, match=f"answered {status} .*no such model"),
@@ -66,7 +66,7 @@ async def test_what_will_not_pass_is_not_tried_again(status):
     assert len(service.received) == 1
 
 
-async def test_the_last_failure_is_told_when_the_attempts_are_used_up():
+async def test_the_last_failure_is_reported_when_the_attempts_are_used_up():
     with (
         running(in_order(Sent("busy", status=503, headers={"Retry-After": "0"}))) as service,
         pytest.raises(ServiceError, match="503 Service Unavailable"),
@@ -105,7 +105,7 @@ async def test_an_answer_of_endless_size_is_given_up():
         await exchange(service.url)
 
 
-async def test_a_truncated_answer_is_told():
+async def test_a_truncated_answer_is_reported():
     with (
         running(in_order(Sent(body=b'{"reply": "Hel', promised=100))) as service,
         pytest.raises(ServiceError, match="broke the connection"),
@@ -113,7 +113,7 @@ async def test_a_truncated_answer_is_told():
         await exchange(service.url)
 
 
-async def test_a_service_that_is_not_there_is_told():
+async def test_a_service_that_is_not_there_is_reported():
     with running(in_order(GOOD)) as service:
         pass
 
@@ -121,13 +121,13 @@ async def test_a_service_that_is_not_there_is_told():
         await exchange(service.url)
 
 
-async def test_an_unknown_name_is_told():
+async def test_an_unknown_name_is_reported():
     with pytest.raises(ServiceError, match=r"the name nowhere\.invalid cannot be resolved"):
         await exchange("http://nowhere.invalid/")
 
 
 @pytest.mark.parametrize("body", [b"<html>", b"", b"\xff\xfe", b"[" * 100_000])
-async def test_an_answer_that_is_no_json_is_told(body):
+async def test_an_answer_that_is_no_json_is_reported(body):
     with (
         running(in_order(Sent(body=body))) as service,
         pytest.raises(ServiceError, match="did not answer with JSON"),

@@ -126,7 +126,7 @@ def test_the_fingerprint_changes_with_the_code_that_services_share(make_bot, mon
     assert {key for key, value in bot.fingerprint().items() if value != before[key]} == {"service_code"}
 
 
-def test_a_wrong_key_is_told_when_the_bot_is_loaded(make_bot):
+def test_a_wrong_key_is_reported_when_the_bot_is_loaded(make_bot):
     with (
         running(in_order(Sent({"error": {"message": "bad key sk-9"}}, status=401))) as service,
         pytest.raises(ServiceError, match=r"401 Unauthorized.*bad key \(hidden\)"),
@@ -146,7 +146,7 @@ def test_a_wrong_key_is_told_when_the_bot_is_loaded(make_bot):
         (Sent([1]), "answered a list instead of an object"),
     ],
 )
-def test_an_answer_of_another_shape_is_told(answer, message, make_bot):
+def test_an_answer_of_another_shape_is_reported(answer, message, make_bot):
     with running(in_order(completion("ok"), answer)) as service:
         bot = make_bot("openai-chat", base_url=service.url, model="tiny")
         with pytest.raises(ServiceError, match=re.escape(message)):
@@ -328,7 +328,7 @@ def test_get_sends_the_template_as_parameters(make_bot):
         (["x"], "there is no /reply"),
     ],
 )
-def test_an_answer_without_the_reply_is_told(answer, message, make_bot):
+def test_an_answer_without_the_reply_is_reported(answer, message, make_bot):
     with running(in_order(Sent(answer))) as service:
         bot = make_bot("http", url=service.url)
         with pytest.raises(ServiceError, match=re.escape(message)):
@@ -387,7 +387,7 @@ def test_a_session_goes_on_with_its_dialogue(make_bot):
     assert [received.path for received in service.received] == ["/bot/init", "/bot/next", "/bot/next"]
 
 
-def test_a_dialogue_whose_session_is_unknown_is_told_again(make_bot):
+def test_a_dialogue_whose_session_is_unknown_is_sent_again(make_bot):
     system = DialogueSystem()
     with running(system) as service:
         bot = make_bot("dialcrowd", base_url=f"{service.url}/bot")
@@ -420,7 +420,7 @@ def test_every_session_is_ended_when_the_bot_is_closed():
     assert sorted(system.ended) == sorted(system.told)
 
 
-def test_a_session_that_the_system_ends_is_begun_anew(make_bot):
+def test_a_session_that_the_system_ends_is_replaced_by_a_new_one(make_bot):
     system = DialogueSystem()
     with running(system) as service:
         bot = make_bot("dialcrowd", base_url=f"{service.url}/bot")
@@ -452,7 +452,7 @@ def test_a_failed_turn_is_not_built_upon(make_bot):
     assert len(system.told) == 2
 
 
-def test_telling_a_long_dialogue_again_is_bounded_in_time(make_bot):
+def test_sending_a_long_dialogue_again_is_bounded_in_time(make_bot):
     system = DialogueSystem()
 
     def answer(received):
@@ -465,7 +465,7 @@ def test_telling_a_long_dialogue_again_is_bounded_in_time(make_bot):
 
 
 @pytest.mark.parametrize("answer", [Sent({"text": "x"}), Sent({"sys": 1}), Sent("x")])
-def test_a_system_that_answers_otherwise_is_told(answer, make_bot):
+def test_a_system_with_another_format_is_reported(answer, make_bot):
     with running(in_order(answer)) as service:
         bot = make_bot("dialcrowd", base_url=service.url)
         with pytest.raises(ServiceError, match=r"instead of"):

@@ -103,6 +103,6 @@ def test_a_place_that_is_not_there_is_named(pointer):
 
 
 @pytest.mark.parametrize("pointer", ["foo", "foo/0", "/~", "/a~2b"])
-def test_what_is_no_pointer_is_refused(pointer):
+def test_an_invalid_pointer_is_refused(pointer):
     with pytest.raises(ValueError, match="Write the path to the reply as /answers/0/text"):
         check_pointer(pointer)
