@@ -1,4 +1,4 @@
-"""Drawn charts: what they show, also in words, and in which colours."""
+"""Drawn charts: content, text descriptions and colours."""
 
 import re
 from pathlib import Path
@@ -71,7 +71,7 @@ class TestOfAStudy:
     def reported(self, short: Study) -> Study:
         return with_report_of_two(short)
 
-    def test_every_chart_is_told_in_words(self, reported: Study) -> None:
+    def test_every_chart_has_a_text_description(self, reported: Study) -> None:
         words = {
             chart.name: ElementTree.fromstring(chart.svg).get("aria-label", "")
             for chart in Chart.objects.filter(report__study=reported)
@@ -89,7 +89,7 @@ class TestOfAStudy:
         published = {"Human, published", "Meena (full), published", "XiaoIce, published"}
         assert published | {"1", "Scripty", "a"} <= set(ElementTree.fromstring(svg).itertext())
 
-    def test_the_best_bot_stands_first_and_published_values_are_marks_of_their_own_score(
+    def test_the_best_bot_is_first_and_published_values_have_the_mark_of_their_score(
         self, reported: Study
     ) -> None:
         result = figures(reported.reports.get())
@@ -142,7 +142,7 @@ class TestOfAStudy:
         assert "var(--chart-reference)" in colours
         assert "var(--chart-1)" not in colours
 
-    def test_what_a_chart_refers_to_is_in_it_and_in_no_other(self, reported: Study) -> None:
+    def test_ids_that_a_chart_refers_to_are_in_it_and_unique_in_the_page(self, reported: Study) -> None:
         ids: list[str] = []
         for chart in Chart.objects.filter(report__study=reported):
             for svg in (chart.svg, chart.narrow_svg):
@@ -155,7 +155,7 @@ class TestOfAStudy:
         assert len(ids) == len(set(ids)) > 6
 
     @pytest.mark.parametrize("css", [LIGHT_TOKENS, DARK_TOKENS], ids=["light", "dark"])
-    def test_what_is_drawn_stands_out_from_what_is_beneath_it(self, reported: Study, css: str) -> None:
+    def test_marks_and_text_have_enough_contrast(self, reported: Study, css: str) -> None:
         """WCAG 2.2, 1.4.11 and 1.4.3: three to one for marks and whiskers, also over a band; text 4.5."""
         surface = colour("surface", css)
         for chart in Chart.objects.filter(report__study=reported):

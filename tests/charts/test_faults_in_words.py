@@ -1,11 +1,11 @@
-"""Faults of bots as pages tell them: in words, whatever their classes are called."""
+"""Texts for the faults of bots."""
 
 from chatbots import errors
 from chatbots.errors import HostingError
 from turnwise.charts.templatetags.figures import fault
 
 
-def test_every_way_in_which_a_bot_gives_no_reply_has_words_of_its_own() -> None:
+def test_every_kind_of_fault_has_its_own_text() -> None:
     ways = [
         kind.__name__.removesuffix("Error")
         for kind in vars(errors).values()

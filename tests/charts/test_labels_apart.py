@@ -1,4 +1,4 @@
-"""Labels of points: each beside its own point and over nothing else."""
+"""Placement of points' labels without overlap."""
 
 import math
 
@@ -12,7 +12,7 @@ POINT = st.tuples(st.floats(0, SIDE), st.floats(0, SIDE))
 
 
 @given(st.lists(POINT, min_size=1, max_size=12))
-def test_no_label_meets_a_mark_or_another_label_or_an_edge(points: list[tuple[float, float]]) -> None:
+def test_no_label_overlaps_a_mark_or_a_label_or_an_edge(points: list[tuple[float, float]]) -> None:
     taken = [Box(x - 5, y - 5, x + 5, y + 5) for x, y in points]
     placed = []
     for point in points:
@@ -27,12 +27,12 @@ def test_no_label_meets_a_mark_or_another_label_or_an_edge(points: list[tuple[fl
         assert 0 <= box.bottom < box.top <= SIDE
 
 
-def test_a_lonely_point_has_its_label_above_to_the_right() -> None:
+def test_the_label_of_a_single_point_is_at_its_upper_right() -> None:
     found = place_label((100, 100), SIZE, [], within=SIDE)
 
     assert found
     assert found.left > 100 < found.bottom + 5
 
 
-def test_a_point_without_room_has_no_label() -> None:
+def test_a_point_without_space_has_no_label() -> None:
     assert place_label((100, 100), SIZE, [Box(0, 0, SIDE, SIDE)], within=SIDE) is None

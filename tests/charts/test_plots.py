@@ -1,4 +1,4 @@
-"""Charts as numbers for the page, from results made by hand."""
+"""Numbers of interactive charts, from handmade results."""
 
 from turnwise.charts.interactive_plots import plot
 
@@ -39,7 +39,7 @@ def test_votes_on_pairs_fill_their_row() -> None:
     assert asked == [("A against B", "better")]
 
 
-def test_the_course_by_turn_has_a_panel_for_each_figure_and_one_for_who_still_talks() -> None:
+def test_the_chart_by_turn_has_a_panel_for_each_metric_and_one_for_ongoing_conversations() -> None:
     point = {"turn": 2, "value": 1.25, "low": None, "high": None, "values": 4, "going_on": 7}
     line = {"bot": "All 7", "points": [point, point | {"turn": 3, "low": 1.0, "high": 1.5, "going_on": 1}]}
     result = {"by_turn": [{"title": "Words (U)", "bots": [line]}]}

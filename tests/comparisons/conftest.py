@@ -1,4 +1,4 @@
-"""Planted conversations of several studies, bots and versions."""
+"""Fixtures with conversations of several studies, bots and versions."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""In what studies differ, in words."""
+"""Differences between studies' protocols."""
 
 from turnwise.comparisons.protocols import Difference, Protocol, Variant, differences
 
@@ -9,19 +9,19 @@ def protocol(study: str, *, turns: str = "14 to 28", instructions: str = "Chat."
     )
 
 
-def test_studies_that_are_alike_differ_in_nothing() -> None:
+def test_equal_protocols_have_no_differences() -> None:
     assert differences([protocol("A"), protocol("B")]) == []
     assert differences([protocol("A")]) == []
     assert differences([]) == []
 
 
-def test_what_holds_where_is_told() -> None:
+def test_a_difference_names_each_variant_and_its_studies() -> None:
     found = differences([protocol("A"), protocol("B", turns="6 to 10"), protocol("C")])
 
     assert found == [Difference("Turns", [Variant("14 to 28", ["A", "C"]), Variant("6 to 10", ["B"])])]
 
 
-def test_an_aspect_that_a_study_does_not_have_sets_it_apart_from_nobody() -> None:
+def test_a_study_without_an_aspect_does_not_differ_in_it() -> None:
     reading = Protocol("R", {"Raters": "5 for each item"}, {"Instructions": "Chat."})
     alone = Protocol("S", {"Raters": "1 for each item"}, {"Instructions": "Chat."})
 
@@ -31,7 +31,7 @@ def test_an_aspect_that_a_study_does_not_have_sets_it_apart_from_nobody() -> Non
     ]
 
 
-def test_long_texts_are_told_apart_without_their_words() -> None:
+def test_different_long_texts_are_numbered_and_not_shown() -> None:
     found = differences(
         [
             protocol("A", instructions="Chat."),

@@ -1,4 +1,4 @@
-"""Charts that cannot be drawn, and a cache that does not answer."""
+"""Charts that cannot be drawn, and an unavailable cache."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -33,7 +33,7 @@ NOWHERE = {
 
 
 @pytest.mark.parametrize("ending", ["svg", "pdf"])
-def test_a_chart_that_cannot_be_drawn_is_told(ending: str) -> None:
+def test_a_chart_that_cannot_be_drawn_gives_an_error_text(ending: str) -> None:
     request = RequestFactory().get("/")
 
     answer = file(request, [Sheet("relation", "relation-ssa", {})], "relation-ssa", ending)
@@ -51,7 +51,7 @@ def test_without_a_cache_everything_is_computed_each_time() -> None:
     assert len(computed) == 2
 
 
-def test_what_is_remembered_is_not_computed_again() -> None:
+def test_cached_results_are_not_computed_again() -> None:
     computed: list[int] = []
 
     values = [cached("key", lambda: computed.append(1) or "value") for _ in range(2)]
@@ -73,7 +73,7 @@ def test_tables_too_long_for_a_chart_have_none() -> None:
     assert [sheet.name for sheet in table_sheets(tables)] == ["studies-1"]
 
 
-def test_a_chart_says_its_points_and_its_line() -> None:
+def test_the_description_of_a_chart_has_its_points_and_its_line() -> None:
     scores = {"sensible": {"value": 1.0}, "specific": {"value": 1.0}}
     points = [
         Point(

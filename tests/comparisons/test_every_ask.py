@@ -117,7 +117,7 @@ def tables_of(page: str) -> list[tuple[str, list[tuple[str, str, list[str]]]]]:
     ]
 
 
-def test_every_ask_of_the_studies_stands_in_the_table_of_what_it_is_about(
+def test_every_ask_is_in_the_table_of_its_subject(
     one: Study, two: Study, make_study: MakeStudy, rex: User, sign_in: SignIn
 ) -> None:
     both = [AskSpec("ssa", About.PARTNER_TURN, Moment.EACH_TURN), OF_WHOLES]
@@ -156,7 +156,7 @@ def test_every_ask_of_the_studies_stands_in_the_table_of_what_it_is_about(
     )
 
 
-def test_scores_are_chosen_where_there_are_many_and_none_is_dropped_in_silence(
+def test_many_scores_can_be_chosen_and_the_page_says_which_are_hidden(
     one: Study, two: Study, rex: User, sign_in: SignIn
 ) -> None:
     computed(one)
@@ -188,7 +188,7 @@ def _keys() -> list[str]:
     return [score.key for score in question_set("mood-v1").scores]
 
 
-def test_history_keeps_replies_and_whole_conversations_apart(one: Study, rex: User, sign_in: SignIn) -> None:
+def test_history_separates_replies_and_whole_conversations(one: Study, rex: User, sign_in: SignIn) -> None:
     client = sign_in(rex)
 
     replies = client.get("/bots/ann/history/?questions=mood-v1").text
@@ -253,7 +253,7 @@ def test_history_has_the_intervals_of_each_study_s_report(
         (("h", "b"), (), "bh"),
     ],
 )
-def test_before_anybody_chooses_a_few_scores_are_shown(
+def test_a_few_scores_are_shown_by_default(
     wanted: tuple[str, ...], first: tuple[str, ...], shown: str
 ) -> None:
     assert selected_scores("abcdefgh", wanted, first=first) == list(shown)

@@ -80,7 +80,7 @@ def test_a_bot_is_followed_by_ratings_of_whole_conversations(
     assert "Percent" not in page
 
 
-def test_where_a_bot_was_judged_by_several_sets_one_chooses(
+def test_one_of_several_question_sets_can_be_chosen(
     ratings: Study, make_study: MakeStudy, rex: User, sign_in: SignIn
 ) -> None:
     rated(ratings, 5)
@@ -100,7 +100,7 @@ def test_where_a_bot_was_judged_by_several_sets_one_chooses(
     assert b"Quality" in client.get(picture[1].replace("&amp;", "&")).content
 
 
-def test_ratings_are_put_beside_human_likeness_without_what_was_published_of_others(
+def test_ratings_against_human_likeness_show_no_published_results_of_other_sets(
     make_study: MakeStudy, rex: User, sign_in: SignIn
 ) -> None:
     bots = {"ann": 9, "bob": 9, "cat": 9}

@@ -94,7 +94,7 @@ class TestSideBySide:
         assert f"report {report.pk}, computed {report.finished_at:%Y-%m-%d %H:%M} UTC" in page
         assert "SSA of Ann in Second: All labels are of one conversation and one worker" in page
 
-    def test_differences_of_protocol_are_told(
+    def test_differences_of_protocol_are_listed(
         self, first: Study, second: Study, rex: User, sign_in: SignIn
     ) -> None:
         page = page_of(sign_in(rex), f"/compare/?study={first.pk}&study={second.pk}")
@@ -124,7 +124,7 @@ class TestSideBySide:
         assert "First" in page
         assert "Novel" not in page
 
-    def test_studies_run_alike_are_said_to_be(
+    def test_the_page_says_that_studies_have_equal_protocols(
         self, first: Study, make_study: MakeStudy, rex: User, sign_in: SignIn
     ) -> None:
         other = make_study({"cat": 1}, title="Other", min_turns=2, max_turns=8)
@@ -133,7 +133,7 @@ class TestSideBySide:
 
         assert "the studies are alike" in page
 
-    def test_what_is_stored_is_shown_and_what_it_misses_is_said(
+    def test_stored_results_are_shown_and_newer_ones_are_announced(
         self, first: Study, second: Study, rex: User, sign_in: SignIn
     ) -> None:
         computed(first)
@@ -186,7 +186,9 @@ class TestSideBySide:
         }  # fmt: skip
         assert rows[5]["no_interval_because"] or float(rows[5]["low"]) < 50 < float(rows[5]["high"])
 
-    def test_one_study_or_none_is_told_what_to_do(self, first: Study, rex: User, sign_in: SignIn) -> None:
+    def test_the_page_with_one_study_or_none_says_what_to_do(
+        self, first: Study, rex: User, sign_in: SignIn
+    ) -> None:
         client = sign_in(rex)
 
         assert "Tick two or more" in page_of(client, "/compare/")
@@ -210,7 +212,7 @@ class TestSideBySide:
         assert "First" not in page_of(client, f"/compare/?study={first.pk}", status=422)
         assert client.get(f"/compare/studies.csv?study={first.pk}").status_code == 422
 
-    def test_nobody_compares_without_end(self, first: Study, rex: User, sign_in: SignIn) -> None:
+    def test_comparisons_are_rate_limited(self, first: Study, rex: User, sign_in: SignIn) -> None:
         client = sign_in(rex)
 
         # A minute may begin in between, so that the count starts anew once.
@@ -284,7 +286,7 @@ class TestOverTime:
          ("20", "", "on which held-out"),
          ("1e300", "set", "is not a perplexity"), ("20", "x" * 301, "at most 300")],
     )  # fmt: skip
-    def test_a_perplexity_that_cannot_be_is_explained(
+    def test_an_impossible_perplexity_is_refused_with_a_reason(
         self, first: Study, rex: User, sign_in: SignIn, perplexity: str, data: str, why: str
     ) -> None:
         version = BotVersion.objects.get(bot__name="ann")
@@ -325,7 +327,7 @@ class TestOverTime:
         assert "Entered by somebody whose account is gone." in page
         assert "Change its perplexity" in page
 
-    def test_a_perplexity_is_no_business_of_others(
+    def test_other_users_cannot_enter_a_perplexity(
         self, first: Study, mallory: User, rex: User, sign_in: SignIn
     ) -> None:
         version = BotVersion.objects.get(bot__name="ann")
@@ -371,7 +373,7 @@ class TestAgainstPerplexity:
         assert "different data: Ann: “other set”; Bob, Cat, Dan: “test set”" in page
         assert "different tokenizers: Ann: not known; Bob, Cat, Dan: “8K”" in page
 
-    def test_a_version_without_perplexity_is_left_out_in_words(
+    def test_a_version_without_perplexity_is_listed_as_left_out(
         self, first: Study, rex: User, sign_in: SignIn
     ) -> None:
         page = page_of(sign_in(rex), "/compare/perplexity/")
@@ -454,7 +456,7 @@ class TestAgainstHumanLikeness:
         assert len(re.findall(r">Ann v\d+ · \w{7}</a></th>", page)) == 2
         assert ">Ann</a></th>" in page_of(sign_in(rex), "/compare/human-likeness/")
 
-    def test_judged_responses_are_points_and_are_not_mixed_with_conversations_in_silence(
+    def test_judged_responses_are_points_and_a_warning_says_if_they_are_mixed_with_conversations(
         self, of_four: Study, make_queue: MakeQueue, make_contexts: MakeContexts, make_run: MakeRun,
         rex: User, sign_in: SignIn,
     ) -> None:  # fmt: skip

@@ -1,4 +1,4 @@
-"""Points, line and correlations of a relation, by hand."""
+"""Points, line and correlations of a relation, checked by hand."""
 
 import json
 import math

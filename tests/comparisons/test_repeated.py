@@ -1,4 +1,4 @@
-"""Several studies of the same bot: their spread, and static less interactive."""
+"""Several studies of the same bot: their spread, and static minus interactive scores."""
 
 from typing import Any
 
@@ -32,7 +32,7 @@ def test_repeated_sessions_have_a_mean_and_a_standard_deviation() -> None:
     assert found["cells"] == [{"value": 71.0, "deviation": 1.0}, {"value": 50.0, "deviation": 0.0}]
 
 
-def test_static_less_interactive_has_the_interval_of_two_independent_scores() -> None:
+def test_static_minus_interactive_has_the_interval_of_two_independent_scores() -> None:
     rows = [
         row("Meena", "Talks", "interactive", 72.0, 60.0, half=3.0),
         row("Meena", "Read talks", "read", 70.0, 60.0, half=None),
@@ -49,7 +49,7 @@ def test_static_less_interactive_has_the_interval_of_two_independent_scores() ->
     assert read["cells"][0] == {"value": 8.0, "undefined": "One of the two has no interval."}
 
 
-def test_intervals_of_different_levels_give_none_of_a_difference() -> None:
+def test_a_difference_of_intervals_with_different_levels_has_no_interval() -> None:
     rows = [
         row("Meena", "Talks", "interactive", 72.0, half=3.0, level=0.9),
         row("Meena", "Contexts", "static", 78.0, half=4.0),

@@ -56,7 +56,7 @@ def test_conversations_are_summed_by_version(short: Study) -> None:
     assert "All labels are of one conversation" in second.cells["ssa"]["undefined"]
 
 
-def test_only_what_was_asked_for_counts(short: Study, make_study: MakeStudy) -> None:
+def test_only_the_selected_labels_count(short: Study, make_study: MakeStudy) -> None:
     other = make_study({"ann": 100, "bob": 100}, min_turns=2, max_turns=8, question_set="human-likeness")
     talk(short, {"ann": [BOTH]})
     for _ in range(2):
@@ -167,7 +167,7 @@ def test_more_conversations_than_a_page_may_read_are_refused(short: Study) -> No
 
 
 @pytest.mark.django_db(transaction=True)
-def test_reading_that_takes_too_long_is_given_up() -> None:
+def test_reading_stops_after_a_timeout() -> None:
     other = connection.copy()
     with other.cursor() as cursor:
         cursor.execute("BEGIN; LOCK TABLE labels_label IN ACCESS EXCLUSIVE MODE")

@@ -75,7 +75,7 @@ def answered(sweep: Sweep) -> None:
 
 
 @pytest.mark.timeout(400)  # it starts processes that compute a report and draw
-def test_a_sweep_goes_from_its_cost_to_the_chart_of_what_people_say(
+def test_a_sweep_goes_from_its_cost_to_the_chart_of_scores(
     meena: Bot, contexts: ContextSetVersion, rex: User, sign_in: SignIn
 ) -> None:
     client = sign_in(rex)
@@ -251,7 +251,7 @@ def _judged(client: Client, address: str, worse: ResponseRun, better: ResponseRu
     return study
 
 
-def test_a_stopped_sweep_goes_on_with_what_it_lacks(
+def test_a_stopped_sweep_continues_with_the_missing_responses(
     meena: Bot, contexts: ContextSetVersion, rex: User, sign_in: SignIn
 ) -> None:
     client = sign_in(rex)
@@ -291,7 +291,7 @@ def test_a_stopped_sweep_goes_on_with_what_it_lacks(
         ({"context_version": "999999"}, "Select a valid choice."),
     ],
 )
-def test_what_cannot_be_swept_is_told_and_nothing_begins(
+def test_an_impossible_sweep_is_refused_with_a_reason(
     meena: Bot, contexts: ContextSetVersion, rex: User, sign_in: SignIn, given: dict[str, str], said: str
 ) -> None:
     wanted = {"context_version": str(contexts.pk), "samples": "1", "temperatures": "1"} | given

@@ -1,4 +1,4 @@
-"""The bundle of a study: its numbers again from its data alone, and no secret in it."""
+"""The bundle of a study: recomputation of its numbers from its data, without secrets."""
 
 import csv
 import hashlib
@@ -146,7 +146,7 @@ def test_the_paragraph_says_when_the_labels_that_count_were_given_and_the_data_a
     assert written == method(study, again.report).text + "\n"
 
 
-def test_the_paragraph_says_of_which_labels_nobody_knows_when_they_were_given(
+def test_the_paragraph_says_which_labels_have_no_known_time(
     make_study: MakeStudy, bundle_of: MakeBundle
 ) -> None:
     study = make_study(min_turns=2, max_turns=8)
@@ -212,9 +212,7 @@ def restated(bundle: Path, change: Callable[[dict[str, Any]], object]) -> Path:
     return rewritten(before, "datapackage.json", listed)
 
 
-def test_figures_that_an_older_bundle_does_not_state_contradict_nothing(
-    full: Study, bundle_of: MakeBundle
-) -> None:
+def test_figures_missing_in_an_older_bundle_are_no_contradiction(full: Study, bundle_of: MakeBundle) -> None:
     path = bundle_of(full)
     days = {"first_day", "last_day", "undated"}
 
@@ -232,7 +230,7 @@ def test_figures_that_an_older_bundle_does_not_state_contradict_nothing(
     assert answer["not_computed"] == {}
 
 
-def test_a_figure_that_only_the_bundle_has_is_named_apart_and_not_confirmed(
+def test_a_figure_that_only_the_bundle_has_is_listed_as_unconfirmed(
     full: Study, bundle_of: MakeBundle
 ) -> None:
     path = restated(bundle_of(full), lambda report: report["raters"].update(mood={"mean": 4.5}))
@@ -311,7 +309,7 @@ def test_a_bundle_that_cannot_be_read_says_where(
     assert said in done.stderr
 
 
-def test_what_is_no_bundle_is_refused(tmp_path: Path) -> None:
+def test_a_file_that_is_no_bundle_is_refused(tmp_path: Path) -> None:
     (tmp_path / "some.zip").write_bytes(b"PK no")
     with zipfile.ZipFile(tmp_path / "other.zip", "w") as archive:
         archive.writestr("readme.txt", "Hello")

@@ -1,4 +1,4 @@
-"""Bundles of studies whose conversations are not all held between a bot and the worker who labels it."""
+"""Bundles of studies with readers, or with two judged speakers."""
 
 import io
 import json
@@ -27,7 +27,7 @@ def bundle_of(study: Study, folder: Path) -> Path:
     return path
 
 
-def test_what_readers_say_of_the_same_turns_is_not_counted_again(
+def test_readers_judgments_of_the_same_turns_are_not_counted_twice(
     make_study: MakeStudy, make_queue: MakeQueue, tmp_path: Path
 ) -> None:
     study, readers = make_study({"ann": 9}, min_turns=2, max_turns=8), make_queue(raters=1)
@@ -70,7 +70,7 @@ SAID = ["Hi!", "Hello there", "I told you that I love tennis", "Do you", "I told
         ({"A": "", "B": "Bob"}, {"Bob": 6}, {"Bob": 0}),
     ],
 )
-def test_every_turn_of_two_who_are_both_judged_is_there_once(
+def test_every_turn_of_two_judged_speakers_is_exported_once(
     make_study: MakeStudy, tmp_path: Path, systems: dict[str, str], turns: dict[str, int],
     repeating: dict[str, float],
 ) -> None:  # fmt: skip

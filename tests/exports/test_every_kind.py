@@ -97,7 +97,7 @@ def test_the_bundle_alone_gives_every_number_again(study: Study, tmp_path: Path)
         assert "A fact" in archive.read("tables/scores.tex").decode()
 
 
-def test_answers_that_no_choice_has_are_found_out_with_their_line(study: Study, tmp_path: Path) -> None:
+def test_answers_outside_the_choices_are_found_with_their_line(study: Study, tmp_path: Path) -> None:
     path, changed = tmp_path / "bundle.zip", tmp_path / "changed.zip"
     call_command("bundle", str(study.pk), output=path)
     with zipfile.ZipFile(path) as old, zipfile.ZipFile(changed, "w") as new:

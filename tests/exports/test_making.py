@@ -1,4 +1,4 @@
-"""A study's bundle on its page: asked for, made by a process of its own, downloaded, and gone in time."""
+"""A study's bundle on its page: requested, made in a detached process, downloaded and deleted."""
 
 import time
 from datetime import timedelta
@@ -126,7 +126,7 @@ def test_its_page_says_how_many_rows_are_written(told: Study, rex: User, sign_in
     assert "The previous bundle" in shown  # the last one can be downloaded meanwhile
 
 
-def test_newer_results_are_told_and_the_new_bundle_takes_the_place_of_the_old(
+def test_newer_results_are_announced_and_the_new_bundle_replaces_the_old(
     told: Study, rex: User, sign_in: SignIn
 ) -> None:
     client, first = sign_in(rex), made(told, rex)
@@ -144,7 +144,7 @@ def test_newer_results_are_told_and_the_new_bundle_takes_the_place_of_the_old(
     assert not BundlePart.objects.filter(bundle=first.pk).exists()
 
 
-def test_who_asks_while_it_is_made_waits_for_the_same_one(
+def test_a_request_while_the_bundle_is_made_returns_the_same_bundle(
     told: Study, rex: User, ada: User, make_study: MakeStudy
 ) -> None:
     found: list[tuple[Bundle, bool]] = []
@@ -167,13 +167,15 @@ def test_who_asks_while_it_is_made_waits_for_the_same_one(
 
 
 @pytest.mark.usefixtures("one_minute")
-def test_who_asks_all_the_time_is_told_to_wait(told: Study, rex: User, sign_in: SignIn) -> None:
+def test_requests_of_bundles_are_rate_limited(told: Study, rex: User, sign_in: SignIn) -> None:
     client = sign_in(rex)
 
     assert [client.post(f"{address(told)}make/").status_code for _ in range(7)] == [302] * 6 + [429]
 
 
-def test_why_it_failed_is_told_and_it_can_be_made_again(told: Study, rex: User, sign_in: SignIn) -> None:
+def test_the_page_says_why_a_bundle_failed_and_it_can_be_made_again(
+    told: Study, rex: User, sign_in: SignIn
+) -> None:
     ask_instead(told, "no-such-set")
     bundle, _is_new = bundle_jobs.request_bundle(told, by=rex)
 

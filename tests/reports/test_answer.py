@@ -1,4 +1,4 @@
-"""What a report says first, in each case, and the paragraph for a paper."""
+"""The answer at the top of a report in each case, and the paragraph for a paper."""
 
 import re
 from typing import Any
@@ -54,7 +54,7 @@ OPEN = TWO | {"low": -3.26, "p": 0.2, "certain": False, "more": 41}
         ({"score": "SSA", "leader": "Ann", "value": 75.0}, "is unknown."),
     ],
 )
-def test_the_sentence_says_what_the_data_can_tell(answer: dict[str, Any], said: str) -> None:
+def test_the_answer_says_what_the_data_show(answer: dict[str, Any], said: str) -> None:
     html = render_to_string("reports/parts/answer.html", {"answer": answer})
 
     assert said in " ".join(re.sub(r"<[^>]+>", "", html).split())
@@ -69,7 +69,7 @@ def test_the_sentence_says_what_the_data_can_tell(answer: dict[str, Any], said: 
         (OPEN | {"noun": "context", "more": 1}, "About 1 more context would have shown such a difference."),
     ],
 )
-def test_of_a_closed_study_nothing_more_is_expected(answer: dict[str, Any], said: str) -> None:
+def test_the_answer_of_a_closed_study_expects_no_more_data(answer: dict[str, Any], said: str) -> None:
     told = {"answer": answer, "study": Study(state=Study.State.CLOSED)}
     shown = " ".join(re.sub(r"<[^>]+>", "", render_to_string("reports/parts/answer.html", told)).split())
 
@@ -86,7 +86,7 @@ def test_of_a_closed_study_nothing_more_is_expected(answer: dict[str, Any], said
         (OPEN, (-8.0, 31.0), "valid at every look", "cludes 0"),
     ],
 )
-def test_a_lead_that_is_certain_says_for_whom_beside_the_interval_for_every_look(
+def test_a_clear_lead_names_its_condition_and_the_interval_for_every_look(
     answer: dict[str, Any], ends: tuple[float, float], said: str, not_said: str
 ) -> None:
     watched = {"low": ends[0], "high": ends[1], "units": 58, "unit": "conversation", "left_out": 0}
@@ -122,7 +122,7 @@ INCLUDES_0, EXCLUDES_0 = {"low": -3.1, "high": 27.2}, {"low": 1.2, "high": 22.0}
         (OPEN, INCLUDES_0, "would show such a difference."),
     ],
 )
-def test_a_finding_of_a_study_that_fills_says_how_far_it_is_and_what_looking_does(
+def test_a_finding_of_a_running_study_says_its_progress_and_warns_of_frequent_looks(
     answer: dict[str, Any], watched: dict[str, Any], said: str
 ) -> None:
     def shown(filling: str) -> str:
@@ -135,7 +135,7 @@ def test_a_finding_of_a_study_that_fills_says_how_far_it_is_and_what_looking_doe
         assert not_said not in shown("")
 
 
-def test_that_a_study_fills_is_said_once_of_both_analyses() -> None:
+def test_the_progress_of_a_running_study_is_shown_once_for_both_analyses() -> None:
     watched = INCLUDES_0 | {"units": 7, "unit": "conversation", "left_out": 0}
     parts = {"answer": TWO, "always_valid": watched}
     result = parts | {"level": 0.95, "primary": "all", "other": parts}
@@ -153,7 +153,7 @@ def test_names_of_bots_are_escaped() -> None:
     assert "&lt;script&gt;" in html
 
 
-def test_what_all_intervals_rest_on_is_said_once() -> None:
+def test_the_common_basis_of_all_intervals_is_shown_once() -> None:
     def said(*bases: str) -> str:
         bots = [{"bot": f"Bot {n}", "cells": 2 * [{"rests_on": basis}]} for n, basis in enumerate(bases)]
         html = render_to_string("reports/parts/no_interval.html", {"result": {"bots": bots}})
@@ -224,7 +224,7 @@ class TestOfAStudy:
         for score in ("Sensibleness", "Specificity", "SSA"):
             assert f"<li><strong>{score}</strong>: " in page
 
-    def test_the_paragraph_tells_what_was_done_and_runs_no_command_of_others(self, reported: Study) -> None:
+    def test_the_paragraph_describes_the_study_and_escapes_latex_commands(self, reported: Study) -> None:
         result = figures(reported.reports.get())
         told = method(reported, result)
 

@@ -22,7 +22,7 @@ def call(who: User, method: str, study: Study) -> Any:
     return client.generic(method, f"/api/studies/{study.code}/report")
 
 
-def test_the_newest_figures_come_with_what_they_leave_out(short: Study, rex: User) -> None:
+def test_the_newest_figures_come_with_a_notice_of_newer_results(short: Study, rex: User) -> None:
     nothing = call(rex, "GET", short).json()
     assert (nothing["state"], nothing["computed_at"], nothing["result"]) == ("none", None, None)
     assert "a few seconds after the first results" in nothing["notice"]
@@ -42,7 +42,7 @@ def test_the_newest_figures_come_with_what_they_leave_out(short: Study, rex: Use
     assert older["notice"].startswith("Results have changed since this report was computed.")
 
 
-def test_readers_see_the_figures_and_who_works_on_the_study_has_them_computed(
+def test_readers_see_the_figures_and_only_members_can_compute_them(
     short: Study, rex: User, mallory: User
 ) -> None:
     talked(short, [(True, True), (False, False)])

@@ -108,7 +108,7 @@ def test_each_ask_is_drawn_and_each_drawing_is_on_the_page_and_a_file(
     assert client.get(f"/studies/{study.pk}/report/scores-3.svg").status_code == 404
 
 
-def test_the_page_shows_all_of_them(study: Study, rex: User, sign_in: SignIn) -> None:
+def test_the_page_shows_the_figures_of_every_ask(study: Study, rex: User, sign_in: SignIn) -> None:
     computed(study)
 
     page = sign_in(rex).get(f"/studies/{study.pk}/report/").content.decode()
@@ -167,7 +167,7 @@ def test_a_file_has_a_row_for_each_label_and_none_for_the_turn_of_a_whole(study:
         (WHOLE, "asked twice"),
     ],
 )
-def test_what_a_study_cannot_ask_is_said_with_the_cure(rex: User, ask: AskSpec, said: str) -> None:
+def test_an_impossible_ask_is_refused_with_a_remedy(rex: User, ask: AskSpec, said: str) -> None:
     study = Study(title="Chat", languages=["en"])
 
     with pytest.raises(ValidationError, match=said):
@@ -176,7 +176,7 @@ def test_what_a_study_cannot_ask_is_said_with_the_cure(rex: User, ask: AskSpec, 
     assert not Study.objects.exists()
 
 
-def test_what_is_asked_stays_once_a_study_is_open(study: Study, rex: User) -> None:
+def test_asks_cannot_change_once_a_study_is_open(study: Study, rex: User) -> None:
     with pytest.raises(ValidationError, match="has been opened"):
         save_study(study, owner=rex, consent_text="Yes?", targets={}, asks=[WHOLE])
 

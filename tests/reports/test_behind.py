@@ -1,4 +1,4 @@
-"""The charts that are pointed at: the numbers of the stored report, and the way to what is behind them."""
+"""Interactive charts of a report: their numbers, and the links to their data."""
 
 import re
 from collections.abc import Iterator
@@ -42,7 +42,7 @@ class TestOfAStudy:
         computed(study)
         return study
 
-    def test_every_mark_of_scores_says_a_cell_of_the_report(self, reported: Study) -> None:
+    def test_every_mark_of_scores_shows_a_cell_of_the_report(self, reported: Study) -> None:
         result = reported.reports.get().result
         assert result
         drawn = plot("scores", result, nowhere)
@@ -58,7 +58,7 @@ class TestOfAStudy:
             assert f" {figure(mark['value'])}\u00a0%" in mark["words"][1]
             assert ("low" in mark) == (f"({figure(mark.get('low', 0))} to " in mark["words"][1])
 
-    def test_the_way_to_what_is_behind_a_reply_lists_these_conversations(
+    def test_the_link_of_a_reply_lists_its_conversations(
         self, reported: Study, rex: User, sign_in: SignIn
     ) -> None:
         result, client = reported.reports.get().result, sign_in(rex)

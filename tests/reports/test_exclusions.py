@@ -1,4 +1,4 @@
-"""Workers who are excluded, and the two analyses: of everybody, and without them."""
+"""Excluded workers, and the two analyses with and without them."""
 
 import csv
 import io
@@ -67,7 +67,7 @@ def test_excluding_calls_for_a_new_report_and_can_be_taken_back(
     assert figures(computed(short))["other"] is None
 
 
-def test_only_who_may_read_the_conversation_excludes_its_worker(
+def test_only_users_who_may_read_the_conversation_can_exclude_its_worker(
     short: Study, mallory: User, sign_in: SignIn
 ) -> None:
     dialogue = talked(short, [(True, True)])

@@ -170,7 +170,7 @@ def test_conversations_that_readers_judge_stand_beside_interactive_scores(
     assert recompute(bundled(queue, tmp_path)).differences == []
 
 
-def test_items_that_still_want_raters_are_named(make_queue: MakeQueue) -> None:
+def test_items_that_lack_raters_are_named(make_queue: MakeQueue) -> None:
     study = make_queue(3)
     vote(study, {("Alpha", f"c{n}", 1): [YES] for n in (1, 2, 3)})
 
@@ -208,7 +208,7 @@ def test_other_questions_have_means_and_majorities_too(make_queue: MakeQueue) ->
     assert values(result["majority"]) == {"Alpha": [50]}
 
 
-def test_excluded_raters_are_shown_apart(judged: Study, rex: User) -> None:
+def test_excluded_raters_are_shown_separately(judged: Study, rex: User) -> None:
     participation = judged.participations.order_by("pk").first()
     assert participation
     exclude(participation.pk, reason="Too fast", by=rex)
@@ -292,7 +292,7 @@ def test_how_many_judged_an_item_says_that_it_counts_the_excluded_too(
     assert "Counting the excluded workers, too: 4 items with 3 raters" in without
 
 
-def test_raters_who_all_say_the_same_have_no_agreement_and_a_page_that_says_why(
+def test_unanimous_raters_have_no_agreement_and_the_page_says_why(
     make_queue: MakeQueue, rex: User, sign_in: Callable[[User], Client]
 ) -> None:
     study = make_queue(2, raters=2)

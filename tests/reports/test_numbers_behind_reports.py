@@ -91,7 +91,7 @@ def test_the_score_of_each_conversation(study: Study, rex: User, sign_in: SignIn
             assert fmean(s for each in counted for s in of_dialogue[each["dialogue"]]) == pytest.approx(score)
 
 
-def test_what_the_monitor_says_of_bots(study: Study, rex: User, sign_in: SignIn, tmp_path: Path) -> None:
+def test_figures_of_bots_in_the_monitor(study: Study, rex: User, sign_in: SignIn, tmp_path: Path) -> None:
     report, (turns, conversations) = of_bundle(study, tmp_path, "turns", "conversations")
     page = sign_in(rex).get(f"/studies/{study.pk}/monitor/").text
 

@@ -1,4 +1,4 @@
-"""What the page of a report has: its charts as files to take away, and a table for each comparison."""
+"""The page of a report: charts as files, and a table for each comparison."""
 
 import re
 from xml.etree import ElementTree
@@ -122,7 +122,7 @@ def _differences(page: str) -> dict[str, list[str]]:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_bots_of_the_same_title_stay_apart(make_study: MakeStudy) -> None:
+def test_bots_with_the_same_title_are_not_merged(make_study: MakeStudy) -> None:
     study = make_study({"ann": 10, "bob": 10}, min_turns=2, max_turns=8)
     study.study_bots.get(bot__name="bob").bot.__class__.objects.update(title="Same")
     for _ in range(2):

@@ -1,4 +1,4 @@
-"""What a filter did to a reply: from the socket into transcript, exports, bundle and report."""
+"""Remarks of filters on replies: from the socket to transcript, exports, bundle and report."""
 
 import csv
 import io
@@ -67,7 +67,7 @@ def exported(client: Client, study: Study, ending: str) -> str:
     return response.getvalue().decode()
 
 
-async def test_it_is_stored_with_the_reply_and_not_told_to_the_worker(dialogue: Talk) -> None:
+async def test_a_remark_is_stored_with_the_reply_and_not_sent_to_the_worker(dialogue: Talk) -> None:
     turns = [turn async for turn in Turn.objects.filter(dialogue=dialogue[0]).order_by("position")]
 
     assert [turn.text for turn in turns][2::2] == [SAID, FALLBACK]
@@ -77,7 +77,7 @@ async def test_it_is_stored_with_the_reply_and_not_told_to_the_worker(dialogue: 
     assert "repetition-filter" not in json.dumps(dialogue[1])
 
 
-async def test_a_worker_who_comes_back_is_not_told_either(filtered: Study, open_tab: OpenTab) -> None:
+async def test_a_returning_worker_does_not_see_the_remark(filtered: Study, open_tab: OpenTab) -> None:
     dialogue = await sync_to_async(start_dialogue)(filtered)
     tab = await open_tab(dialogue)
     await tab.exchange("Hello")
@@ -89,7 +89,7 @@ async def test_a_worker_who_comes_back_is_not_told_either(filtered: Study, open_
     assert "repetition-filter" not in json.dumps(again.first)
 
 
-async def test_who_reads_the_transcript_sees_it_where_it_happened(
+async def test_the_transcript_shows_the_remark_at_its_reply(
     dialogue: Talk, rex: User, sign_in: SignIn
 ) -> None:
     get = sync_to_async(lambda: sign_in(rex).get(f"/dialogues/{dialogue[0].public_id}/").content.decode())
@@ -101,7 +101,9 @@ async def test_who_reads_the_transcript_sees_it_where_it_happened(
     assert REMARK in after
 
 
-async def test_it_stands_in_both_exports(dialogue: Talk, filtered: Study, rex: User, sign_in: SignIn) -> None:
+async def test_the_remark_is_in_both_exports(
+    dialogue: Talk, filtered: Study, rex: User, sign_in: SignIn
+) -> None:
     client = await sync_to_async(sign_in)(rex)
     table = list(csv.DictReader(io.StringIO(await sync_to_async(exported)(client, filtered, "csv"))))
     text = await sync_to_async(exported)(client, filtered, "jsonl")
@@ -114,7 +116,7 @@ async def test_it_stands_in_both_exports(dialogue: Talk, filtered: Study, rex: U
     assert [(line["remarks"], line["fallback"]) for line in lines] == [([], False), ([REMARK], True)]
 
 
-async def test_the_report_counts_it_and_the_bundle_gives_the_same_count(
+async def test_the_report_and_the_bundle_count_remarks_alike(
     dialogue: Talk, filtered: Study, rex: User, sign_in: SignIn, tmp_path: Path
 ) -> None:
     report = await sync_to_async(computed)(filtered)

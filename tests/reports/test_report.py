@@ -1,4 +1,4 @@
-"""Reports against planted labels, counted by hand."""
+"""Reports of known labels, counted by hand."""
 
 import csv
 import io
@@ -29,7 +29,7 @@ from turnwise.studies.models import Study
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def test_the_report_counts_what_was_planted(short: Study) -> None:
+def test_the_report_counts_the_injected_labels(short: Study) -> None:
     talked(short, [(True, True), (True, False), (False, False), (True, True)], latencies=[10, 20, 30, 40])
     talked(short, [(True, True), (True, False)], latencies=[50, 60])
 
@@ -180,7 +180,7 @@ def test_a_report_being_computed_is_not_computed_twice(short: Study) -> None:
         other.close()
 
 
-def test_a_report_whose_process_died_is_taken_up_again(short: Study) -> None:
+def test_a_report_whose_process_died_is_computed_again(short: Study) -> None:
     report = services.queue_report(short)
     Report.objects.filter(pk=report.pk).update(state=Report.State.RUNNING, started_at=timezone.now())
 
@@ -267,7 +267,7 @@ def test_staff_pages_are_for_the_owner_and_admins(
 
 
 @pytest.mark.parametrize("action", ["state", "report/refresh", "edit"])
-def test_mallory_changes_nothing(short: Study, mallory: User, sign_in: SignIn, action: str) -> None:
+def test_other_users_cannot_change_a_study(short: Study, mallory: User, sign_in: SignIn, action: str) -> None:
     assert sign_in(mallory).post(f"/studies/{short.pk}/{action}/", {"state": "closed"}).status_code == 404
     short.refresh_from_db()
     assert short.state == Study.State.OPEN
@@ -290,7 +290,7 @@ def test_the_transcript_has_the_labels_in_place(short: Study, rex: User, sign_in
     assert "Complete · Scripty · " in page
 
 
-def test_a_report_whose_process_dies_again_and_again_fails_and_says_what_to_do(
+def test_a_report_whose_process_dies_repeatedly_fails_and_says_what_to_do(
     short: Study, rex: User, sign_in: SignIn
 ) -> None:
     talked(short, [(True, True)])

@@ -88,7 +88,7 @@ def test_signs_that_a_later_report_does_not_find_are_gone(careless: Dialogue) ->
     assert not Participation.objects.exclude(signs="").exists()
 
 
-def test_a_rehearsal_suspects_no_program_of_being_one(careless: Dialogue, study: Study) -> None:
+def test_simulated_workers_of_a_rehearsal_get_no_flags(careless: Dialogue, study: Study) -> None:
     Study.objects.filter(pk=careless.study_id).update(rehearsal_of=study)
 
     assert figures(computed(careless.study))["flagged"] is None
@@ -129,7 +129,7 @@ def agree(study: Study, address: str) -> str:
     return Participation.objects.latest("pk").address
 
 
-def test_of_an_address_only_whether_it_is_the_same_is_stored(make_study: MakeStudy) -> None:
+def test_an_address_is_stored_only_as_a_code(make_study: MakeStudy) -> None:
     one, other = make_study(title="One"), make_study(title="Other")
 
     first, again = agree(one, "198.51.100.7"), agree(one, "198.51.100.7")
@@ -145,11 +145,11 @@ def test_the_addresses_of_one_household_are_one(study: Study) -> None:
     assert agree(study, "2001:db8:1:3::a") != agree(study, "2001:db8:1:2::a")
 
 
-def test_no_address_is_nobody_elses(study: Study) -> None:
+def test_workers_without_an_address_do_not_share_one(study: Study) -> None:
     assert [hash_address(said, study) for said in ("", "unix:", "localhost")] == [""] * 3
 
 
-def test_a_panel_id_used_again_has_the_address_of_who_uses_it(study: Study) -> None:
+def test_a_reused_panel_id_has_the_address_of_its_latest_user(study: Study) -> None:
     version = study.consent_versions.get()
     arrival = Arrival("prolific", "5f2c")
     first = consent(study, version, known=None, arrival=arrival, address="198.51.100.7")
